@@ -1,0 +1,65 @@
+# Two commands to know: `make demo` and `make test`. Each installs what it needs into .venv, once.
+PYTHON ?= python3
+VENV   ?= .venv
+BENCH  ?= .venv-bench
+BIN    := $(VENV)/bin
+CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
+PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo install test lint format paranoid mutate bench bench-install notebooks clean
+
+demo: $(VENV)/.core
+	$(BIN)/python -m benchmarks.demo
+
+install: $(VENV)/.development
+
+test: install
+	$(BIN)/python -m pytest
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+format: install
+	$(BIN)/ruff check --fix .
+
+# Every fast verdict on the recorded questions, cross-checked with z3.
+paranoid: install
+	SHAPES_PARANOID=1 $(BIN)/shapes replay $(CORPUS)
+
+# Break each rung in turn and see the suite fail.
+mutate: install
+	$(BIN)/python -m tests.mutate
+
+# Every benchmark beside the peers that are installed (`make bench-install`), written to benchmarks/RESULTS.md.
+bench: bench-install
+	$(BENCH)/bin/python -m benchmarks --write
+
+bench-install: $(BENCH)/.peers
+
+notebooks: install
+	$(BIN)/jupytext --to ipynb --execute notebooks/*.md
+
+clean:
+	rm -rf $(VENV) $(BENCH) build *.egg-info
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python $(PIP) --editable '.[prompt]'
+	@touch $@
+
+$(VENV)/.development: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python $(PIP) --editable '.[dev]'
+	@touch $(VENV)/.core $@
+
+$(BENCH)/bin/python:
+	$(PYTHON) -m venv $(BENCH)
+
+$(BENCH)/.peers: setup.cfg pyproject.toml constraints.txt | $(BENCH)/bin/python
+	$(BENCH)/bin/python $(PIP) torch==2.13.0
+	$(BENCH)/bin/python $(PIP) --editable '.[bench]'
+	@touch $@
