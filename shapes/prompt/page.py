@@ -1,0 +1,128 @@
+"""Styled lines of text and the places they go: a plain stream, a terminal with colours, a notebook cell.
+
+>>> page = [line(span("always", "always"), "   because  ", span("s % 16 == 0", "fact"))]
+>>> text_of_page(page)
+'always   because  s % 16 == 0'
+>>> html_of_page(page)[:27]
+'<pre style="line-height:1.4'
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TextIO
+
+Style = Literal["plain", "always", "never", "depends", "gave up", "fact", "line", "value", "error", "muted", "heading"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    text: str
+    style: Style = "plain"
+
+
+Line = tuple[Span, ...]
+Page = Sequence[Line]
+
+# Terminal colours leave the background alone; the HTML ones keep a contrast of 4.5 on white and on dark notebooks.
+_TERMINAL: Final[dict[Style, str]] = {
+    "plain": "",
+    "always": "bold green",
+    "never": "bold red",
+    "depends": "bold yellow",
+    "gave up": "bold magenta",
+    "fact": "cyan",
+    "line": "dim",
+    "value": "bold",
+    "error": "bold red",
+    "muted": "dim",
+    "heading": "bold",
+}
+_HTML: Final[dict[Style, str]] = {
+    "plain": "",
+    "always": "color:#1a7f37;font-weight:bold",
+    "never": "color:#cf222e;font-weight:bold",
+    "depends": "color:#9a6700;font-weight:bold",
+    "gave up": "color:#8250df;font-weight:bold",
+    "fact": "color:#0969da",
+    "line": "opacity:.7",
+    "value": "font-weight:bold",
+    "error": "color:#cf222e;font-weight:bold",
+    "muted": "opacity:.7",
+    "heading": "font-weight:bold",
+}
+
+
+def span(text: str, style: Style = "plain") -> Span:
+    return Span(text, style)
+
+
+def line(*parts: Span | str) -> Line:
+    return tuple(part if isinstance(part, Span) else Span(part) for part in parts)
+
+
+def printable(text: str) -> str:
+    """The text with control characters spelled out: a recorded file must not be able to steer the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text.replace("\t", " "))
+
+
+def text_of_page(page: Page) -> str:
+    return "\n".join("".join(printable(part.text) for part in row).rstrip() for row in page)
+
+
+def html_of_page(page: Page) -> str:
+    rows = "\n".join("".join(_html_of_span(part) for part in row) for row in page)
+    return f'<pre style="line-height:1.4;white-space:pre-wrap">{rows}</pre>'
+
+
+def _html_of_span(part: Span) -> str:
+    text = html.escape(printable(part.text))
+    style = _HTML[part.style]
+    return f'<span style="{style}">{text}</span>' if style else text
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Colours only for a person at a terminal who has not said no (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def show(page: Page, stream: TextIO) -> None:
+    """Write a page and a line end; in colour where the stream takes it and `rich` is installed."""
+    if wants_colour(stream):
+        try:
+            from rich.console import Console
+            from rich.text import Text
+        except ImportError:
+            pass
+        else:
+            console = Console(file=stream, highlight=False, soft_wrap=True)
+            for row in page:
+                console.print(Text.assemble(*[(printable(part.text), _TERMINAL[part.style]) for part in row]))
+            return
+    print(text_of_page(page), file=stream)
+
+
+def columns(rows: Iterable[Sequence[Span]], gap: str = "   ") -> list[Line]:
+    """Rows of cells as lines with aligned columns; the last column is left ragged.
+
+    >>> print(text_of_page(columns([[span("b"), span("1")], [span("s16"), span("2")]])))
+    b     1
+    s16   2
+    """
+    table = [list(row) for row in rows]
+    count = max((len(row) for row in table), default=0)
+    widths = [max((len(row[i].text) for row in table if i < len(row)), default=0) for i in range(count)]
+    lines: list[Line] = []
+    for row in table:
+        parts: list[Span] = []
+        for i, cell in enumerate(row):
+            parts.append(cell)
+            if i + 1 < len(row):
+                parts.append(Span(" " * (widths[i] - len(cell.text)) + gap))
+        lines.append(tuple(parts))
+    return lines
