@@ -1,0 +1,7 @@
+"""The reasoning core: integers, propositions, facts, verdicts. No tensors, no frames, no policy; imports nothing of ours.
+
+    >>> from solver.expr import Interner
+    >>> terms = Interner()
+    >>> terms.symbol("s") * 0 is terms.zero
+    True
+"""

@@ -1,0 +1,71 @@
+"""Values that depend on a condition: `min`, `max`, `abs` and `a if p else b`, each in one canonical form.
+
+    >>> from solver.expr import Interner
+    >>> terms = Interner()
+    >>> a, b = terms.symbol("a"), terms.symbol("b")
+    >>> terms.minimum(a, b) + terms.maximum(a, b) is a + b
+    True
+    >>> terms.ite(terms.gt(a, b), a, b) is terms.maximum(a, b)
+    True
+
+One atom, `relu(e) = max(e, 0)`, is behind min, max and abs; `relu(-e) = relu(e) - e` and `relu(k*e) = k*relu(e)` for k > 0 leave one
+spelling of each. A conditional keeps what its two values share outside: `ite(p, a, b) = b + ite(p, a - b, 0)`.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import TYPE_CHECKING
+
+from solver.division import divide_content
+
+if TYPE_CHECKING:
+    from solver.expr import Expr, Interner
+    from solver.prop import Prop
+
+
+def relu(terms: Interner, e: Expr) -> Expr:
+    """`max(e, 0)`."""
+    if not e.terms:
+        return e if e.constant > 0 else terms.zero
+    k = gcd(e.content(), e.constant)
+    if k > 1:
+        e = divide_content(e, k)
+    if e.lead()[1] < 0:
+        return terms.scale(terms.add(terms.atom("relu", (-e,)), e), k)
+    return terms.scale(terms.atom("relu", (e,)), k)
+
+
+def ite(terms: Interner, p: Prop, a: Expr, b: Expr) -> Expr:
+    """`a if p else b`."""
+    if p.kind == "true" or a is b:
+        return a
+    if p.kind == "false":
+        return b
+    if _flips(p):
+        p, a, b = p.negation, b, a
+    difference = a - b
+    if p.kind == "ge":
+        as_relu = _as_relu(terms, p.expr, difference)
+        if as_relu is not None:
+            return terms.add(b, as_relu)
+    k = gcd(difference.content(), difference.constant)
+    if difference.lead()[1] < 0 if difference.terms else difference.constant < 0:
+        k = -k
+    return terms.add(b, terms.scale(terms.atom("ite", (p, divide_content(difference, k))), k))
+
+
+def _flips(p: Prop) -> bool:
+    """Whether the complement is the canonical condition."""
+    if p.kind == "ge":
+        return p.expr.lead()[1] < 0
+    return p.kind in ("ne", "or")
+
+
+def _as_relu(terms: Interner, condition: Expr, difference: Expr) -> Expr | None:
+    """`difference if condition >= 0 else 0` as a multiple of a relu: difference is k*condition, or k*(condition + 1)."""
+    for shifted in (condition, condition + 1):
+        c, d = shifted.form(), difference.form()
+        if c[0] is d[0] and c[0].terms and d[1] * shifted.constant == difference.constant * c[1] and d[1] % c[1] == 0:
+            return terms.scale(relu(terms, shifted), d[1] // c[1])
+    return None

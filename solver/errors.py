@@ -1,0 +1,35 @@
+"""Errors of the reasoning core; `shapes.errors` re-exports them beside its own.
+
+    >>> from solver.errors import ParseError
+    >>> print(ParseError("expected a value", "s + ", 4))
+    expected a value
+      s + 
+          ^
+"""
+
+from __future__ import annotations
+
+
+class ShapeError(Exception):
+    """The base of every error of this project."""
+
+
+class ParseError(ShapeError, ValueError):
+    """Text that is not a proposition or expression; `column` counts from 0."""
+
+    def __init__(self, message: str, text: str, column: int) -> None:
+        self.message, self.text, self.column = message, text, column
+        super().__init__(message, text, column)
+
+    def __str__(self) -> str:
+        start = max(0, self.column - 60)
+        shown = self.text[start : self.column + 60].replace("\n", " ")
+        return f"{self.message}\n  {shown}\n  {' ' * (self.column - start)}^"
+
+
+class Undefined(ShapeError, ArithmeticError):
+    """A question that makes no sense under the facts: they refute its domain (a divisor that is zero, say)."""
+
+
+class NotExpressible(ShapeError, TypeError):
+    """An operation for which there is no exact integer form."""

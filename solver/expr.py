@@ -1,0 +1,590 @@
+"""Integer expressions in normal form: constant + coefficients * monomials over atoms.
+
+Two expressions with the same normal form are the same object, so `a is b` means "the same polynomial over the same atoms"
+(not merely "equal for all values": that is a question for the ladder).
+
+    >>> from solver.expr import Interner
+    >>> terms = Interner()
+    >>> b, s = terms.symbol("b"), terms.symbol("s")
+    >>> (b + s) * 2 - s is b * 2 + s
+    True
+    >>> (4 * b + s % 4) // 4 is b
+    True
+
+The second line holds because there is no remainder atom: `a % b` is `a - b*(a//b)`, and floor divisions are kept in one canonical
+form (see `solver.division`). `min`, `max` and `abs` are written with one atom, `relu(e) = max(e, 0)` (see `solver.choice`).
+Python integers only: nothing here rounds or overflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import gcd
+from typing import TYPE_CHECKING, Final
+
+from solver import bits, choice, division
+from solver.functions import function as registered_function
+
+if TYPE_CHECKING:
+    from solver.prop import Prop
+
+EXPANSION_CAP: Final = 1024
+"""A product whose expansion would have more monomials than this stays an atom."""
+
+
+class Atom:
+    """What a monomial is made of: a symbol, or an operation that polynomials do not have.
+
+    `kind` is one of symbol, floordiv (n, d), relu (e,), ite (p, e) meaning "e if p else 0", bitand (a, b), power (base, exponent),
+    product (a, b) for products too large to expand, and function (arguments, with a registered evaluation).
+    """
+
+    __slots__ = ("args", "definition", "depth", "expr", "key", "kind", "monomial", "name", "serial")
+
+    def __init__(self, kind: str, name: str, args: tuple[Expr | Prop, ...], serial: int, depth: int, key: tuple[int, int]) -> None:
+        self.kind = kind
+        self.name = name
+        self.args = args
+        self.serial = serial
+        self.depth = depth
+        self.key = key
+        self.definition: Expr | None = None
+        self.expr: Expr
+        self.monomial: int
+
+    def __repr__(self) -> str:
+        return str(self.expr)
+
+
+class Expr:
+    """A polynomial with integer coefficients over atoms; hash-consed, so equality is identity."""
+
+    __slots__ = ("_atoms", "_fingerprint", "_form", "_schedule", "constant", "interner", "terms")
+
+    def __init__(self, interner: Interner, terms: tuple[tuple[int, int], ...], constant: int) -> None:
+        self.interner = interner
+        self.terms = terms
+        self.constant = constant
+        self._atoms: frozenset[Atom] | None = None
+        self._schedule: tuple[Atom, ...] | None = None
+        self._fingerprint: int | None = None
+        self._form: tuple[Expr, int] | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+    @property
+    def atoms(self) -> frozenset[Atom]:
+        """All atoms, those inside arguments included."""
+        if self._atoms is None:
+            self._atoms = frozenset(_reachable(self))
+        return self._atoms
+
+    @property
+    def symbols(self) -> frozenset[Atom]:
+        return frozenset(atom for atom in self.atoms if atom.kind == "symbol")
+
+    @property
+    def schedule(self) -> tuple[Atom, ...]:
+        """The atoms that are not symbols, arguments first: the order in which to compute their values."""
+        if self._schedule is None:
+            composite = [atom for atom in self.atoms if atom.kind != "symbol"]
+            self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
+        return self._schedule
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that depends on the structure alone: the same in every process."""
+        if self._fingerprint is None:
+            keys = self.interner.monomial_keys
+            self._fingerprint = hash((self.constant, sum(hash((keys[m], c)) for m, c in self.terms)))
+        return self._fingerprint
+
+    @property
+    def degree(self) -> int:
+        monomials = self.interner.monomials
+        return max((len(monomials[m]) for m, _ in self.terms), default=0)
+
+    @property
+    def depth(self) -> int:
+        monomials = self.interner.monomials
+        return max((atom.depth for m, _ in self.terms for atom in monomials[m]), default=0)
+
+    def lead(self) -> tuple[int, int]:
+        """The term that decides the orientation: largest by degree, then by structure, never by age."""
+        terms = self.terms
+        if len(terms) == 1:
+            return terms[0]
+        keys = self.interner.monomial_keys
+        return max(terms, key=lambda term: keys[term[0]])
+
+    def content(self) -> int:
+        """The gcd of the coefficients, without the constant; 0 for a constant."""
+        return gcd(*[c for _, c in self.terms])
+
+    def form(self) -> tuple[Expr, int]:
+        """`(f, k)` with `self - constant == k * f`, f primitive with a positive lead and no constant."""
+        if self._form is None:
+            k = self.content()
+            if k and self.lead()[1] < 0:
+                k = -k
+            if k == 0:
+                self._form = (self.interner.zero, 1)
+            elif k == 1 and not self.constant:
+                return (self, 1)  # not kept: it would be a cycle
+            else:
+                self._form = (self.interner.expr(tuple([(m, c // k) for m, c in self.terms]), 0), k)
+        return self._form
+
+    def evaluate(self, values: Mapping[Atom, int]) -> int:
+        """The value under an assignment of the symbols. A zero divisor gives 0: domains are checked apart."""
+        if self.schedule:
+            values = evaluate_atoms(self.schedule, values)
+        return self.at(values)
+
+    def at(self, values: Mapping[Atom, int]) -> int:
+        """The value when those of all direct atoms are given."""
+        total = self.constant
+        monomials = self.interner.monomials
+        for m, c in self.terms:
+            for atom in monomials[m]:
+                c *= values[atom]
+            total += c
+        return total
+
+    def __add__(self, other: Expr | int) -> Expr:
+        if type(other) is int:
+            return self.interner.expr(self.terms, self.constant + other) if other else self
+        return self.interner.add(self, other) if isinstance(other, Expr) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Expr | int) -> Expr:
+        if type(other) is int:
+            return self.interner.expr(self.terms, self.constant - other) if other else self
+        return self.interner.subtract(self, other) if isinstance(other, Expr) else NotImplemented
+
+    def __rsub__(self, other: int) -> Expr:
+        return self.interner.scale(self, -1) + other
+
+    def __neg__(self) -> Expr:
+        return self.interner.scale(self, -1)
+
+    def __mul__(self, other: Expr | int) -> Expr:
+        if type(other) is int:
+            return self.interner.scale(self, other)
+        return self.interner.multiply(self, other) if isinstance(other, Expr) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Expr | int) -> Expr:
+        return self.interner.floordiv(self, other)
+
+    def __rfloordiv__(self, other: int) -> Expr:
+        return self.interner.floordiv(self.interner.constant(other), self)
+
+    def __mod__(self, other: Expr | int) -> Expr:
+        return self.interner.mod(self, other)
+
+    def __rmod__(self, other: int) -> Expr:
+        return self.interner.mod(self.interner.constant(other), self)
+
+    def __str__(self) -> str:
+        from solver.display import text_of
+
+        return text_of(self)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+class Interner:
+    """Owns everything hash-consed; shared by an environment and its forks, and knows none of them.
+
+    Monomials are small integers: `monomials[m]` is the sorted tuple of atoms, with repetition for powers.
+    """
+
+    def __init__(self) -> None:
+        self.monomials: dict[int, tuple[Atom, ...]] = {}
+        self.monomial_keys: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
+        self._monomial_ids: dict[tuple[Atom, ...], int] = {}
+        self._products: dict[tuple[int, int], int] = {}
+        self._exprs: dict[tuple[tuple[tuple[int, int], ...], int], Expr] = {}
+        self._atoms: dict[tuple[object, ...], Atom] = {}
+        self._atom_serial = 0
+        self._monomial_serial = 0
+        self._symbol_serial = 0
+        self.props: dict[tuple[object, ...], Prop] = {}
+        self.zero = self.expr((), 0)
+        self.one = self.expr((), 1)
+        from solver.prop import Prop as PropNode
+
+        self._prop_type = PropNode
+        self.true: Prop = PropNode(self, "true", self.zero, ())
+        self.false: Prop = PropNode(self, "false", self.zero, ())
+        self.true.negation_cache, self.false.negation_cache = self.false, self.true
+
+    # ------------------------------------------------------------------ construction
+
+    def expr(self, terms: tuple[tuple[int, int], ...], constant: int) -> Expr:
+        """The one expression with these terms (sorted by monomial, no zero coefficient)."""
+        key = (terms, constant)
+        found = self._exprs.get(key)
+        if found is None:
+            found = self._exprs[key] = Expr(self, terms, constant)
+        return found
+
+    def collect(self, coefficients: dict[int, int], constant: int) -> Expr:
+        """The expression with these coefficients by monomial; zeros are dropped."""
+        if 0 in coefficients.values():
+            return self.expr(tuple(sorted([term for term in coefficients.items() if term[1]])), constant)
+        return self.expr(tuple(sorted(coefficients.items())), constant)
+
+    def constant(self, value: int) -> Expr:
+        return self.expr((), value)
+
+    def symbol(self, name: str, *, definition: Expr | None = None) -> Expr:
+        """A fresh symbol. Its serial number is its identity; the name is for display."""
+        self._symbol_serial += 1
+        atom = self._new_atom("symbol", name, (), 0, (0, self._symbol_serial))
+        atom.definition = definition
+        return atom.expr
+
+    def atom(self, kind: str, args: tuple[Expr | Prop, ...], name: str = "") -> Expr:
+        """The atom of an operation as an expression. Callers bring the arguments into canonical form first."""
+        key = (kind, name, args)
+        found = self._atoms.get(key)
+        if found is None:
+            depth = 1 + max((arg.depth for arg in args), default=0)
+            mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
+            found = self._atoms[key] = self._new_atom(kind, name, args, depth, (depth, mark))
+        return found.expr
+
+    def _new_atom(self, kind: str, name: str, args: tuple[Expr | Prop, ...], depth: int, key: tuple[int, int]) -> Atom:
+        self._atom_serial += 1
+        atom = Atom(kind, name, args, self._atom_serial, depth, key)
+        atom.monomial = self.monomial((atom,))
+        atom.expr = self.expr(((atom.monomial, 1),), 0)
+        return atom
+
+    def monomial(self, atoms: tuple[Atom, ...]) -> int:
+        """The number of a monomial, its atoms sorted by serial."""
+        found = self._monomial_ids.get(atoms)
+        if found is None:
+            self._monomial_serial += 1
+            found = self._monomial_ids[atoms] = self._monomial_serial
+            self.monomials[found] = atoms
+            self.monomial_keys[found] = (len(atoms), tuple(sorted([atom.key for atom in atoms], reverse=True)))
+        return found
+
+    def multiply_monomials(self, m: int, n: int) -> int:
+        key = (m, n) if m < n else (n, m)
+        found = self._products.get(key)
+        if found is None:
+            atoms = sorted(self.monomials[m] + self.monomials[n], key=_serial)
+            found = self._products[key] = self.monomial(tuple(atoms))
+        return found
+
+    # ------------------------------------------------------------------ arithmetic
+
+    def add(self, a: Expr, b: Expr) -> Expr:
+        if not a.terms:
+            return b + a.constant
+        if not b.terms:
+            return a + b.constant
+        coefficients = dict(a.terms)
+        for m, c in b.terms:
+            coefficients[m] = coefficients.get(m, 0) + c
+        return self.collect(coefficients, a.constant + b.constant)
+
+    def subtract(self, a: Expr, b: Expr) -> Expr:
+        if not b.terms:
+            return a - b.constant
+        coefficients = dict(a.terms)
+        for m, c in b.terms:
+            coefficients[m] = coefficients.get(m, 0) - c
+        return self.collect(coefficients, a.constant - b.constant)
+
+    def sum(self, parts: Iterable[Expr]) -> Expr:
+        coefficients: dict[int, int] = {}
+        constant = 0
+        for part in parts:
+            constant += part.constant
+            for m, c in part.terms:
+                coefficients[m] = coefficients.get(m, 0) + c
+        return self.collect(coefficients, constant)
+
+    def scale(self, a: Expr, k: int) -> Expr:
+        if k == 1:
+            return a
+        if k == 0:
+            return self.zero
+        return self.expr(tuple([(m, c * k) for m, c in a.terms]), a.constant * k)
+
+    def multiply(self, a: Expr, b: Expr) -> Expr:
+        if not a.terms:
+            return self.scale(b, a.constant)
+        if not b.terms:
+            return self.scale(a, b.constant)
+        if len(a.terms) * len(b.terms) > EXPANSION_CAP and len(a.terms) > 1 < len(b.terms):
+            first, second = sorted((a, b), key=lambda e: e.fingerprint)
+            return self.atom("product", (first, second))
+        coefficients: dict[int, int] = {}
+        products = self.multiply_monomials
+        for m, c in a.terms:
+            for n, d in b.terms:
+                product = products(m, n)
+                coefficients[product] = coefficients.get(product, 0) + c * d
+            if b.constant:
+                coefficients[m] = coefficients.get(m, 0) + c * b.constant
+        if a.constant:
+            for n, d in b.terms:
+                coefficients[n] = coefficients.get(n, 0) + d * a.constant
+        return self.collect(coefficients, a.constant * b.constant)
+
+    def power(self, base: Expr, exponent: Expr | int) -> Expr:
+        """`base ** exponent`; the domain (exponent >= 0) is the caller's to state."""
+        if not isinstance(exponent, int):
+            if exponent.terms:
+                if base is self.one:
+                    return base
+                return self.atom("power", (base, exponent))
+            exponent = exponent.constant
+        if exponent < 0:
+            return self.zero
+        if not base.terms:
+            return self.constant(base.constant**exponent)
+        result = self.one
+        while exponent:
+            if exponent & 1:
+                result = self.multiply(result, base)
+            exponent >>= 1
+            if exponent:
+                base = self.multiply(base, base)
+        return result
+
+    # ------------------------------------------------------------------ operations with atoms
+
+    def lift(self, value: Expr | int) -> Expr:
+        return self.constant(value) if isinstance(value, int) else value
+
+    def floordiv(self, n: Expr | int, d: Expr | int) -> Expr:
+        return division.floordiv(self, self.lift(n), self.lift(d))
+
+    def mod(self, a: Expr | int, b: Expr | int) -> Expr:
+        a, b = self.lift(a), self.lift(b)
+        return self.subtract(a, self.multiply(b, division.floordiv(self, a, b)))
+
+    def ceildiv(self, a: Expr | int, b: Expr | int) -> Expr:
+        return -division.floordiv(self, -self.lift(a), self.lift(b))
+
+    def relu(self, e: Expr) -> Expr:
+        return choice.relu(self, e)
+
+    def maximum(self, a: Expr | int, b: Expr | int) -> Expr:
+        a, b = self.lift(a), self.lift(b)
+        return b + choice.relu(self, a - b)
+
+    def minimum(self, a: Expr | int, b: Expr | int) -> Expr:
+        a, b = self.lift(a), self.lift(b)
+        return a - choice.relu(self, a - b)
+
+    def absolute(self, e: Expr) -> Expr:
+        return 2 * choice.relu(self, e) - e
+
+    def ite(self, p: Prop, a: Expr | int, b: Expr | int) -> Expr:
+        return choice.ite(self, p, self.lift(a), self.lift(b))
+
+    def bit_and(self, a: Expr | int, b: Expr | int) -> Expr:
+        return bits.bit_and(self, self.lift(a), self.lift(b))
+
+    def bit_or(self, a: Expr | int, b: Expr | int) -> Expr:
+        a, b = self.lift(a), self.lift(b)
+        return a + b - bits.bit_and(self, a, b)
+
+    def bit_xor(self, a: Expr | int, b: Expr | int) -> Expr:
+        a, b = self.lift(a), self.lift(b)
+        return a + b - 2 * bits.bit_and(self, a, b)
+
+    def shift_left(self, a: Expr | int, b: Expr | int) -> Expr:
+        return self.multiply(self.lift(a), self.power(self.constant(2), self.lift(b)))
+
+    def shift_right(self, a: Expr | int, b: Expr | int) -> Expr:
+        b = self.lift(b)
+        if not b.terms and b.constant < 0:
+            return self.zero
+        return self.floordiv(a, self.power(self.constant(2), b))
+
+    def function(self, name: str, *args: Expr | int) -> Expr:
+        """An opaque function with a registered evaluation (see `solver.functions`)."""
+        lifted = tuple([self.lift(arg) for arg in args])
+        if all(not arg.terms for arg in lifted):
+            return self.constant(registered_function(name).evaluate(*[arg.constant for arg in lifted]))
+        return self.atom("function", lifted, name)
+
+    def rebuild(self, kind: str, name: str, args: tuple[Expr | Prop, ...]) -> Expr:
+        """The operation of an atom applied to other arguments, through the normal form."""
+        match kind, args:
+            case "floordiv", (Expr() as n, Expr() as d):
+                return division.floordiv(self, n, d)
+            case "relu", (Expr() as e,):
+                return choice.relu(self, e)
+            case "ite", (p, Expr() as e) if not isinstance(p, Expr):
+                return choice.ite(self, p, e, self.zero)
+            case "bitand", (Expr() as a, Expr() as b):
+                return bits.bit_and(self, a, b)
+            case "power", (Expr() as a, Expr() as b):
+                return self.power(a, b)
+            case "product", (Expr() as a, Expr() as b):
+                return self.multiply(a, b)
+            case _:
+                return self.function(name, *[arg for arg in args if isinstance(arg, Expr)])
+
+    def substitute(self, e: Expr, mapping: Mapping[Atom, Expr]) -> Expr:
+        """`e` with atoms replaced everywhere, arguments of other atoms included."""
+        atoms = e.atoms
+        if atoms.isdisjoint(mapping):
+            return e
+        return self.replace(e, self.images(e.schedule, mapping))
+
+    def images(self, schedule: Iterable[Atom], mapping: Mapping[Atom, Expr]) -> dict[Atom, Expr]:
+        """What each atom becomes, for the atoms of a schedule that change."""
+        images = dict(mapping)
+        for atom in schedule:
+            if atom in images:
+                continue
+            args = tuple([self.replace(arg, images) if isinstance(arg, Expr) else arg.replace(images) for arg in atom.args])
+            if any(new is not old for new, old in zip(args, atom.args, strict=True)):
+                images[atom] = self.rebuild(atom.kind, atom.name, args)
+        return images
+
+    def replace(self, e: Expr, images: Mapping[Atom, Expr]) -> Expr:
+        """`e` with its direct atoms replaced."""
+        monomials = self.monomials
+        kept: dict[int, int] = {}
+        parts: list[Expr] = []
+        for m, c in e.terms:
+            atoms = monomials[m]
+            if len(atoms) == 1:
+                image = images.get(atoms[0])
+                if image is None:
+                    kept[m] = c
+                else:
+                    parts.append(self.scale(image, c))
+            elif any(atom in images for atom in atoms):
+                product = self.constant(c)
+                for atom in atoms:
+                    product = self.multiply(product, images.get(atom, atom.expr))
+                parts.append(product)
+            else:
+                kept[m] = c
+        if not parts:
+            return e
+        return self.sum([self.expr(tuple(kept.items()), e.constant), *parts])
+
+    # ------------------------------------------------------------------ propositions
+
+    def nonnegative(self, e: Expr) -> Prop:
+        """`e >= 0`, tightened over the integers."""
+        return self._prop_type.nonnegative(e)
+
+    def ge(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.nonnegative(self.lift(a) - b)
+
+    def gt(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.nonnegative(self.lift(a) - b - 1)
+
+    def le(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.nonnegative(self.lift(b) - a)
+
+    def lt(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.nonnegative(self.lift(b) - a - 1)
+
+    def eq(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.zero(self.lift(a) - b)
+
+    def ne(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.zero(self.lift(a) - b).negation
+
+    def divides(self, d: Expr | int, e: Expr | int) -> Prop:
+        return self._prop_type.zero(self.mod(e, d))
+
+    def conjunction(self, parts: Iterable[Prop]) -> Prop:
+        return self._prop_type.join(self, "and", parts)
+
+    def disjunction(self, parts: Iterable[Prop]) -> Prop:
+        return self._prop_type.join(self, "or", parts)
+
+    def negation(self, p: Prop) -> Prop:
+        return p.negation
+
+
+def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict[Atom, int]:
+    """`values` of the symbols, with those of the scheduled atoms added."""
+    full = dict(values)
+    for atom in schedule:
+        if atom not in full:
+            full[atom] = evaluate_atom(atom, full)
+    return full
+
+
+def evaluate_atom(atom: Atom, values: Mapping[Atom, int]) -> int:
+    """The value of one composite atom when those of the atoms in its arguments are given."""
+    match atom.args:
+        case (Expr() as a, Expr() as b) if atom.kind != "function":
+            x, y = a.at(values), b.at(values)
+            match atom.kind:
+                case "floordiv":
+                    return x // y if y else 0
+                case "bitand":
+                    return x & y
+                case "power":
+                    return bounded_power(x, y)
+                case _:
+                    return x * y
+        case (Expr() as e,) if atom.kind == "relu":
+            return max(e.at(values), 0)
+        case (p, Expr() as e) if not isinstance(p, Expr):
+            return e.at(values) if p.at(values) else 0
+    return registered_function(atom.name).evaluate(*[arg.at(values) for arg in atom.args if isinstance(arg, Expr)])
+
+
+POWER_BITS: Final = 1 << 20
+
+
+def bounded_power(base: int, exponent: int) -> int:
+    """`base ** exponent`; 0 for a negative exponent (outside the domain).
+
+    Raises:
+        OverflowError: the result would have more than about a million bits.
+    """
+    if exponent < 0:
+        return 0
+    if base.bit_length() * exponent > POWER_BITS and base not in (-1, 0, 1):
+        raise OverflowError(f"{base} ** {exponent} is too large to evaluate")
+    return int(base**exponent)
+
+
+def _serial(atom: Atom) -> int:
+    return atom.serial
+
+
+def _reachable(e: Expr | Prop) -> set[Atom]:
+    seen: set[Atom] = set()
+    stack: list[Expr | Prop] = [e]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Expr):
+            monomials = node.interner.monomials
+            for m, _ in node.terms:
+                for atom in monomials[m]:
+                    if atom not in seen:
+                        seen.add(atom)
+                        stack.extend(atom.args)
+        else:
+            stack.extend(node.children)
+    return seen
+
+
+reachable = _reachable

@@ -1,0 +1,257 @@
+"""Propositions in normal form: `e >= 0`, `e == 0`, `e != 0`, and their conjunctions and disjunctions.
+
+    >>> from solver.expr import Interner
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> terms.gt(2 * s, 7) is terms.ge(s, 4)          # tightened over the integers
+    True
+    >>> terms.eq(2 * s, 7) is terms.false
+    True
+    >>> terms.lt(s, 3).negation is terms.ge(s, 3)
+    True
+
+There is no negation node: `negation` gives the complement. Parts of `and` and `or` keep their written order, which is the order in which
+Python would evaluate them. What must hold for a proposition to make sense (divisors not zero) is its *domain*, kept beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import gcd
+from typing import TYPE_CHECKING
+
+from solver.expr import Atom, Expr, evaluate_atoms, reachable
+
+if TYPE_CHECKING:
+    from solver.expr import Interner
+
+
+class Prop:
+    """A proposition; hash-consed, so equality is identity.
+
+    `kind` is one of ge, eq, ne (about `expr`), and, or (of `parts`), true, false.
+    """
+
+    __slots__ = ("_atoms", "_fingerprint", "_schedule", "expr", "interner", "kind", "negation_cache", "parts")
+
+    def __init__(self, interner: Interner, kind: str, expr: Expr, parts: tuple[Prop, ...]) -> None:
+        self.interner = interner
+        self.kind = kind
+        self.expr = expr
+        self.parts = parts
+        self.negation_cache: Prop | None = None
+        self._atoms: frozenset[Atom] | None = None
+        self._schedule: tuple[Atom, ...] | None = None
+        self._fingerprint: int | None = None
+
+    # ------------------------------------------------------------------ construction
+
+    @staticmethod
+    def make(interner: Interner, kind: str, expr: Expr) -> Prop:
+        """The node for an expression already in the normal form of its kind."""
+        key = (kind, expr)
+        found = interner.props.get(key)
+        if found is None:
+            found = interner.props[key] = Prop(interner, kind, expr, ())
+        return found
+
+    @staticmethod
+    def nonnegative(e: Expr) -> Prop:
+        """`e >= 0`: the content divided out, the constant floored."""
+        interner = e.interner
+        if not e.terms:
+            return interner.true if e.constant >= 0 else interner.false
+        k = gcd(*[c for _, c in e.terms])
+        if k > 1:
+            e = interner.expr(tuple([(m, c // k) for m, c in e.terms]), e.constant // k)
+        return Prop.make(interner, "ge", e)
+
+    @staticmethod
+    def zero(e: Expr) -> Prop:
+        """`e == 0`: the content divided out (false if it does not divide the constant), the lead positive."""
+        interner = e.interner
+        if not e.terms:
+            return interner.false if e.constant else interner.true
+        k = gcd(*[c for _, c in e.terms])
+        if e.constant % k:
+            return interner.false
+        if e.lead()[1] < 0:
+            k = -k
+        if k != 1:
+            e = interner.expr(tuple([(m, c // k) for m, c in e.terms]), e.constant // k)
+        return Prop.make(interner, "eq", e)
+
+    @staticmethod
+    def join(interner: Interner, kind: str, parts: Iterable[Prop]) -> Prop:
+        """The conjunction ("and") or disjunction ("or") of the parts, flat, without repetitions."""
+        neutral, absorbing = (interner.true, interner.false) if kind == "and" else (interner.false, interner.true)
+        kept: dict[Prop, None] = {}
+        for part in parts:
+            for p in part.parts if part.kind == kind else (part,):
+                if p is absorbing or p.negation in kept:
+                    return absorbing
+                if p is not neutral:
+                    kept[p] = None
+        if not kept:
+            return neutral
+        if len(kept) == 1:
+            return next(iter(kept))
+        flat = tuple(kept)
+        key = (kind, flat)
+        found = interner.props.get(key)
+        if found is None:
+            found = interner.props[key] = Prop(interner, kind, interner.zero, flat)
+        return found
+
+    @property
+    def negation(self) -> Prop:
+        found = self.negation_cache
+        if found is None:
+            interner = self.interner
+            if self.kind == "ge":
+                e = self.expr
+                opposite = interner.expr(tuple([(m, -c) for m, c in e.terms]), -e.constant - 1)
+                found = Prop.make(interner, "ge", opposite)
+            elif self.kind == "eq":
+                found = Prop.make(interner, "ne", self.expr)
+            elif self.kind == "ne":
+                found = Prop.make(interner, "eq", self.expr)
+            else:
+                found = _negated_tree(self)
+            self.negation_cache = found
+            found.negation_cache = self
+        return found
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def children(self) -> tuple[Expr | Prop, ...]:
+        return self.parts or ((self.expr,) if self.expr.terms else ())
+
+    @property
+    def atoms(self) -> frozenset[Atom]:
+        """All atoms, those inside arguments included."""
+        if self._atoms is None:
+            self._atoms = self.expr.atoms if not self.parts else frozenset(reachable(self))
+        return self._atoms
+
+    @property
+    def symbols(self) -> frozenset[Atom]:
+        return frozenset(atom for atom in self.atoms if atom.kind == "symbol")
+
+    @property
+    def schedule(self) -> tuple[Atom, ...]:
+        """The atoms that are not symbols, arguments first."""
+        if self._schedule is None:
+            composite = [atom for atom in self.atoms if atom.kind != "symbol"]
+            self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
+        return self._schedule
+
+    @property
+    def depth(self) -> int:
+        return max((atom.depth for atom in self.atoms), default=0)
+
+    @property
+    def terms(self) -> tuple[tuple[int, int], ...]:
+        """Those of the expression; none for a compound proposition."""
+        return self.expr.terms
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that depends on the structure alone: the same in every process."""
+        if self._fingerprint is None:
+            own = [*self.kind.encode(), self.expr.fingerprint]
+            self._fingerprint = hash(tuple(own + [part.fingerprint for part in self.parts]))
+        return self._fingerprint
+
+    def comparisons(self) -> list[Prop]:
+        """The comparisons that it is built of, in written order."""
+        found: list[Prop] = []
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.parts:
+                stack.extend(reversed(node.parts))
+            else:
+                found.append(node)
+        return found
+
+    def evaluate(self, values: Mapping[Atom, int]) -> bool:
+        """The truth under an assignment of the symbols (total: a zero divisor gives 0)."""
+        if self.schedule:
+            values = evaluate_atoms(self.schedule, values)
+        return self.at(values)
+
+    def at(self, values: Mapping[Atom, int]) -> bool:
+        """The truth when the values of all direct atoms are given."""
+        match self.kind:
+            case "ge":
+                return self.expr.at(values) >= 0
+            case "eq":
+                return self.expr.at(values) == 0
+            case "ne":
+                return self.expr.at(values) != 0
+            case "and":
+                return all(part.at(values) for part in self.parts)
+            case "or":
+                return any(part.at(values) for part in self.parts)
+            case _:
+                return self.kind == "true"
+
+    def replace(self, images: Mapping[Atom, Expr]) -> Prop:
+        """The proposition with direct atoms replaced, through the normal form."""
+        if self.parts:
+            parts = [part.replace(images) for part in self.parts]
+            if all(new is old for new, old in zip(parts, self.parts, strict=True)):
+                return self
+            return Prop.join(self.interner, self.kind, parts)
+        return self.of(self.interner.replace(self.expr, images)) if self.expr.terms else self
+
+    def of(self, e: Expr) -> Prop:
+        """The same comparison of another expression with zero."""
+        if e is self.expr:
+            return self
+        match self.kind:
+            case "ge":
+                return Prop.nonnegative(e)
+            case "eq":
+                return Prop.zero(e)
+            case _:
+                return Prop.zero(e).negation
+
+    def substitute(self, mapping: Mapping[Atom, Expr]) -> Prop:
+        """The proposition with atoms replaced everywhere, arguments included."""
+        if self.atoms.isdisjoint(mapping):
+            return self
+        return self.replace(self.interner.images(self.schedule, mapping))
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a proposition has no truth value of its own: ask whether `{self}` follows")
+
+    def __str__(self) -> str:
+        from solver.display import text_of
+
+        return text_of(self)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+def _negated_tree(root: Prop) -> Prop:
+    """De Morgan, bottom up, without recursion."""
+    order: list[Prop] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack.extend(part for part in node.parts if part.negation_cache is None and part.parts)
+    for node in reversed(order):
+        if node.negation_cache is None:
+            kind = "or" if node.kind == "and" else "and"
+            opposite = Prop.join(node.interner, kind, [part.negation for part in node.parts])
+            node.negation_cache = opposite
+            if opposite.negation_cache is None:
+                opposite.negation_cache = node
+    negated = root.negation_cache
+    assert negated is not None
+    return negated

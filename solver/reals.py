@@ -1,0 +1,160 @@
+"""Real values as they occur in recorded sessions: exact quotients of integer expressions.
+
+A recorded session reads `0.6` as the rational 3/5 and `truediv(a, b)` as a/b; rounding brings both back to integers exactly:
+
+    >>> from solver.expr import Interner
+    >>> from solver.reals import Ratio, floor
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> floor(Ratio(3 * s, terms.constant(5))) is (3 * s) // 5
+    True
+
+Square roots are kept as `root` of a quotient, and may be compared with a quotient or rounded down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from solver.errors import NotExpressible
+from solver.expr import Expr, Interner
+from solver.prop import Prop
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """`numerator / denominator`, the denominator not zero; with `root`, plus `sign` times the square root of a ratio."""
+
+    numerator: Expr
+    denominator: Expr
+    root: Ratio | None = None
+
+    @property
+    def interner(self) -> Interner:
+        return self.numerator.interner
+
+    def __neg__(self) -> Ratio:
+        _plain(self)
+        return Ratio(-self.numerator, self.denominator)
+
+
+def decimal(interner: Interner, text: str) -> Ratio:
+    value = Fraction(text)
+    return Ratio(interner.constant(value.numerator), interner.constant(value.denominator))
+
+
+def ratio(value: Expr | Ratio) -> Ratio:
+    return value if isinstance(value, Ratio) else Ratio(value, value.interner.one)
+
+
+def _plain(*values: Ratio) -> None:
+    if any(value.root is not None for value in values):
+        raise NotExpressible("arithmetic on a square root has no exact integer form; round it first, or compare it with a quotient")
+
+
+def add(a: Ratio, b: Ratio) -> Ratio:
+    _plain(a, b)
+    if a.denominator is b.denominator:
+        return Ratio(a.numerator + b.numerator, a.denominator)
+    return Ratio(a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator)
+
+
+def multiply(a: Ratio, b: Ratio) -> Ratio:
+    _plain(a, b)
+    return Ratio(a.numerator * b.numerator, a.denominator * b.denominator)
+
+
+def divide(a: Ratio, b: Ratio) -> Ratio:
+    _plain(a, b)
+    return Ratio(a.numerator * b.denominator, a.denominator * b.numerator)
+
+
+def floor(x: Ratio) -> Expr:
+    if x.root is not None:
+        # floor(sqrt(n/d)) = isqrt(floor(n/d)) where n/d >= 0
+        return x.interner.function("isqrt", floor(x.root))
+    return x.interner.floordiv(x.numerator, x.denominator)
+
+
+def ceil(x: Ratio) -> Expr:
+    if x.root is not None:
+        # ceil(sqrt(q)) is the least k >= 0 with k*k >= q: isqrt(ceil(q) - 1) + 1 for q > 0
+        interner, up = x.interner, ceil(x.root)
+        return interner.ite(interner.gt(up, 0), interner.function("isqrt", up - 1) + 1, 0)
+    return -floor(-x)
+
+
+def trunc(x: Ratio) -> Expr:
+    if x.root is not None:
+        return floor(x)
+    interner = x.interner
+    positive = at_least_zero(x)
+    return interner.ite(positive, floor(x), ceil(x))
+
+
+def round_half_even(x: Ratio) -> Expr:
+    """Python's `round`: to the nearest integer, ties to the even one."""
+    _plain(x)
+    interner = x.interner
+    doubled, divisor = 2 * x.numerator + x.denominator, 2 * x.denominator
+    up = interner.floordiv(doubled, divisor)
+    tie = interner.conjunction([interner.eq(interner.mod(doubled, divisor), 0), interner.eq(interner.mod(up, 2), 1)])
+    return interner.ite(tie, up - 1, up)
+
+
+def square_root(x: Ratio) -> Ratio:
+    _plain(x)
+    return Ratio(x.interner.zero, x.interner.one, root=x)
+
+
+def at_least_zero(x: Ratio) -> Prop:
+    """`x >= 0`: the product of numerator and denominator is, the denominator not being zero."""
+    if x.denominator.is_constant:
+        return x.interner.nonnegative(x.numerator if x.denominator.constant > 0 else -x.numerator)
+    return x.interner.nonnegative(x.numerator * x.denominator)
+
+
+def compare(op: str, a: Ratio, b: Ratio) -> Prop:
+    """The comparison as a proposition over integers."""
+    interner = a.interner
+    if a.root is not None and b.root is not None:
+        return compare(op, a.root, b.root)
+    if b.root is not None:
+        return compare({"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op), b, a)
+    if a.root is not None:
+        return _compare_root(op, a.root, b)
+    difference = add(a, -b)
+    match op:
+        case ">=":
+            return at_least_zero(difference)
+        case "<=":
+            return at_least_zero(-difference)
+        case ">":
+            return at_least_zero(-difference).negation
+        case "<":
+            return at_least_zero(difference).negation
+        case "==":
+            return interner.eq(difference.numerator, 0)
+        case _:
+            return interner.ne(difference.numerator, 0)
+
+
+def _compare_root(op: str, a: Ratio, b: Ratio) -> Prop:
+    """`sqrt(a) op b` by the sign of b and the squares."""
+    interner = a.interner
+    square = multiply(b, b)
+    b_nonnegative = at_least_zero(b)
+    match op:
+        case ">=":
+            return interner.disjunction([at_least_zero(-b), compare(">=", a, square)])
+        case "<":
+            return _compare_root(">=", a, b).negation
+        case "<=":
+            return interner.conjunction([b_nonnegative, compare("<=", a, square)])
+        case ">":
+            return _compare_root("<=", a, b).negation
+        case "==":
+            return interner.conjunction([b_nonnegative, compare("==", a, square)])
+        case _:
+            return _compare_root("==", a, b).negation
