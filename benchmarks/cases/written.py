@@ -6,12 +6,15 @@ the name makes one block per instance, and `{...}` in its lines is evaluated wit
     x, y in 0..7        symbols with inclusive bounds; `0..`, `..9` and `..` leave an end open
     given PROP          a fact, known from here on
     PROP                a question (session), a constraint (system) or a fact (facts)
+    A ~ B               two questions of one equality: A == B, and one that denies it
+    P <=> Q             two questions of one equivalence: `not P or Q`, `P or not Q`
+    tight EXPR          four questions of the bounds of EXPR: reached, not passed (`: 0..7` where the box is too large)
     EXPR => SHORT       an expression and the shortest equal one known (simplify)
     for k in 2, 3: ...  the rest of the line once for each value
 
 >>> block = blocks("session s for k in 3, 4\\n x in 0..{k-1}\\n x < {k}\\n")[1]
 >>> block.lines
-["x in 0..3", "x < 4"]
+['x in 0..3', 'x < 4']
 """
 
 from __future__ import annotations
