@@ -15,9 +15,9 @@
   and `domain` says where that is;
 - the bounds rung calls `function(name).bounds(*intervals)`, one `(lo, hi)` for each argument, None for no bound, and gets one back that holds for
   all arguments of the domain in those intervals. The checker of certificates calls the same;
-- `function(name).threshold(k)`, where a function has one, turns `f(e) >= k` into a bound of `e`, exactly: `Threshold(rising=True, at=t)` says that
-  it holds if and only if `e >= t`, `rising=False` if and only if `e <= t` (both inside the domain). `at` None: for no e, if rising, or for every
-  e, if falling;
+- `function(name).threshold(k)`, for a monotone function of one argument, turns `f(e) >= k` into a bound of `e`, exactly: `Threshold(t, rising=True)`
+  says that it holds if and only if `e >= t`, with `rising=False` if and only if `e <= t`; True and False say that it holds everywhere and nowhere
+  (all inside the domain). None: not known;
 - printing calls `function(name).text(texts of the arguments)`, and the parser builds named functions of `known_functions()`.
 
 Programs over IEEE doubles are functions too: their name is their text with `{0}`, `{1}` for the integer arguments, so the name says all there is to
@@ -50,10 +50,10 @@ class Bound(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """`f(e) >= k` holds if and only if `e >= at` (rising) or `e <= at` (falling)."""
+    """`f(e) >= k` if and only if `e >= at` (rising) or `e <= at` (falling)."""
 
+    at: int
     rising: bool
-    at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Function:
     bounds: Bound
     nonnegative: tuple[int, ...] = ()
     """The arguments that must not be negative."""
-    threshold: Callable[[int], Threshold | None] = lambda k: None
+    threshold: Callable[[int], Threshold | bool | None] = lambda k: None
     template: str | None = None
     """The text with `{0}`, `{1}` for the arguments, where it is not `name(argument, ...)`."""
 
@@ -87,11 +87,13 @@ _registered: dict[str, Function] = {}
 def register(
     name: str,
     evaluate: Callable[[int], int] | Callable[[int, int], int] | Callable[[int, int, int], int],
-    bounds: Callable[[Interval], Interval] | Callable[[Interval, Interval], Interval] | Callable[[Interval, Interval, Interval], Interval],
+    bounds: Callable[[Interval], Interval]
+    | Callable[[Interval, Interval], Interval]
+    | Callable[[Interval, Interval, Interval], Interval],
     *,
     arity: int = 1,
     nonnegative: Sequence[int] = (),
-    threshold: Callable[[int], Threshold | None] = lambda k: None,
+    threshold: Callable[[int], Threshold | bool | None] = lambda k: None,
 ) -> Function:
     """Make a function known under a name, for every environment of the process.
 
@@ -131,7 +133,7 @@ def known_functions() -> Mapping[str, Function]:
 
 @lru_cache(maxsize=4096)
 def _program(name: str) -> Function:
-    from solver.floats import function_of_text
+    from solver.float_programs import function_of_text
 
     return function_of_text(name)
 
@@ -145,8 +147,8 @@ def _isqrt_bounds(n: Interval) -> Interval:
     return (_isqrt(lo) if lo is not None else 0, None if hi is None else _isqrt(hi))
 
 
-def _isqrt_threshold(k: int) -> Threshold:
-    return Threshold(True, k * k if k > 0 else 0)
+def _isqrt_threshold(k: int) -> Threshold | bool:
+    return Threshold(k * k, rising=True) if k > 0 else True
 
 
 def _bit_length_bounds(n: Interval) -> Interval:
