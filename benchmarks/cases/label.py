@@ -81,7 +81,7 @@ class Labeller:
         """The questions that a line stands for."""
         if line.startswith("tight "):
             expression, _, numbers = line.removeprefix("tight ").partition(":")
-            lo, hi = numbers.split("..") if numbers else deciding.extremes(ranges, facts, expression)
+            lo, hi = numbers.strip().split("..") if numbers else deciding.extremes(ranges, facts, expression)
             low = [f"{expression} >= {lo}", f"{expression} == {lo}"] if lo not in ("", None) else []
             high = [f"{expression} <= {hi}", f"{hi} < {expression}"] if hi not in ("", None) else []
             return [" ".join(text.split()) for text in low + high]
