@@ -11,17 +11,18 @@
 
 `Interner.function(name, *arguments)` makes the atom. Where it plugs in:
 
-- evaluation (witnesses, generated checks) calls `function(name).evaluate(*integers)`. It is total: where the mathematics has no value it gives 0,
-  and `domain` says where that is;
-- the bounds rung calls `function(name).bounds(*intervals)`, one `(lo, hi)` for each argument, None for no bound, and gets one back that holds for
-  all arguments of the domain in those intervals. The checker of certificates calls the same;
-- `function(name).threshold(k)`, for a monotone function of one argument, turns `f(e) >= k` into a bound of `e`, exactly: `Threshold(t, rising=True)`
-  says that it holds if and only if `e >= t`, with `rising=False` if and only if `e <= t`; True and False say that it holds everywhere and nowhere
-  (all inside the domain). None: not known;
-- printing calls `function(name).text(texts of the arguments)`, and the parser builds named functions of `known_functions()`.
+- evaluation (witnesses, generated checks) calls `function(name).evaluate(*integers)`. It is total: where there is no
+  value it gives 0, and `domain` says where that is;
+- the bounds rung calls `function(name).bounds(*intervals)`, one `(lo, hi)` for each argument, None for no bound. The
+  interval that it gets back holds for all arguments of the domain in those intervals. The checker calls the same;
+- `function(name).threshold(k)`, for a monotone function of one argument, turns `f(e) >= k` into a bound of `e`:
+  `Threshold(t, rising=True)` says that it holds if and only if `e >= t`, with `rising=False` if and only if `e <= t`;
+  True and False say that it holds everywhere and nowhere (all inside the domain). None: not known;
+- printing calls `function(name).text(texts of the arguments)`; the parser builds the named ones of `known_functions()`.
 
-Programs over IEEE doubles are functions too: their name is their text with `{0}`, `{1}` for the integer arguments, so the name says all there is to
-know and nothing needs to be registered: `function("trunc(0.29*float({0}))").evaluate(100)` is 28. See `solver.floats`.
+Programs over IEEE doubles are functions too. Their name is their text, with `{0}`, `{1}` for the integer arguments: the
+name says all there is to know, and nothing needs to be registered. `function("trunc(0.29*float({0}))").evaluate(100)`
+is 28. See `solver.floats`.
 """
 
 from __future__ import annotations
@@ -97,7 +98,8 @@ def register(
 ) -> Function:
     """Make a function known under a name, for every environment of the process.
 
-    `evaluate` must be pure and give an integer for all integers; `bounds` must hold wherever the arguments named in `nonnegative` are not negative.
+    `evaluate` must be pure and give an integer for all integers; `bounds` must hold wherever the arguments numbered in
+    `nonnegative` are not negative.
 
     Raises:
         ValueError: the name is no identifier, or another function has it.
