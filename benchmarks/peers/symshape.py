@@ -1,0 +1,48 @@
+"""This project's engine as a compiler would use it: text in, verdict out, and its evidence read."""
+
+from benchmarks.peers import OPEN, Answer
+from shapes import Always, Depends, Never, ShapeEnv
+
+
+class WithSolvers:
+    """A fresh environment for each session; sympy and z3 are loaded before the first clock, like a peer's library."""
+
+    solvers = True
+
+    def __init__(self) -> None:
+        if self.solvers:
+            import sympy  # noqa: F401
+            import z3  # noqa: F401
+        self.env = ShapeEnv(solvers=self.solvers, decimals="real")
+
+    def symbol(self, name: str, hint: int | None, lo: int | None, hi: int | None) -> None:
+        if hint is None:
+            self.env.unbacked(name, lo=lo, hi=hi)
+        else:
+            self.env.symbol(name, lo=lo, hi=hi, hint=hint)
+
+    def assume(self, prop: str) -> None:
+        self.env.assume(prop)
+
+    def ask(self, prop: str) -> Answer:
+        match verdict := self.env.ask(prop):
+            case Always(core):
+                return Answer("always", verdict.rung) if core is not None else OPEN
+            case Never(core):
+                return Answer("never", verdict.rung) if core is not None else OPEN
+            case Depends(true_at, false_at):
+                return Answer("depends", verdict.rung, true_at, false_at)
+        return Answer(None, verdict.rung)
+
+    def checkpoint(self) -> None:
+        self.mark = self.env.checkpoint()
+
+    def rollback(self) -> None:
+        self.env.rollback(self.mark)
+
+    def close(self) -> None:
+        pass
+
+
+class WithoutSolvers(WithSolvers):
+    solvers = False

@@ -1,0 +1,88 @@
+"""One peer in a process of its own: sessions come in as lines of JSON, answers and times go out.
+
+    python -m benchmarks.peers.worker torch
+
+The clock runs from the first line of a session to the last without a gap: each line's time ends where the next begins,
+so their sum is the session's time. Loading the peer's library and one tiny session come before the first clock.
+"""
+
+import gc
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchmarks.peers import OPEN, Inexpressible, Peer, load
+
+Line = dict[str, Any]
+TINY: list[Line] = [
+    {"op": "symbol", "name": "n", "hint": 4, "lo": 1, "hi": None},
+    {"op": "assume", "prop": "n % 2 == 0"},
+    {"op": "ask", "prop": "n*n >= 1"},
+]
+
+
+def replay(make: Callable[[], Peer], lines: Sequence[Line], seconds: float) -> Line:
+    """The answers to a session's questions and the microseconds of each line, for at most about `seconds`.
+
+    A question that the peer cannot say, or fails on, is left open; `notes` counts these.
+    """
+    clock = time.perf_counter_ns
+    notes: Counter[str] = Counter()
+    answers: list[Any] = []
+    micros: list[float] = []
+    begin = stamp = clock()
+    end = begin + int(seconds * 1e9)
+    peer = make()
+    for line in lines:
+        if stamp > end:
+            notes["lines left out"] += 1
+            if line["op"] == "ask":
+                answers.append(OPEN)
+            continue
+        op = line["op"]
+        answer = OPEN
+        try:
+            if op == "ask":
+                answer = peer.ask(line["prop"])
+            elif op == "assume":
+                peer.assume(line["prop"])
+            elif op == "symbol":
+                peer.symbol(line["name"], line["hint"], line["lo"], line["hi"])
+            else:  # checkpoint and rollback, which some peers have not
+                getattr(peer, op)()
+        except (Inexpressible, KeyError):
+            notes[f"{op} not expressible"] += 1
+        except Exception as error:
+            notes[f"{op} error"] += 1
+            notes[f"{op} error: {type(error).__name__}"] += 1
+        if op == "ask":
+            answers.append(answer)
+        now = clock()
+        micros.append((now - stamp) / 1000)
+        stamp = now
+    peer.close()
+    return {"answers": answers, "micros": micros, "seconds": (clock() - begin) / 1e9, "notes": notes}
+
+
+def main() -> None:
+    answers_out = os.fdopen(os.dup(1), "w")  # a library that prints must not end up among the answers
+    os.dup2(2, 1)
+    make = load(sys.argv[1])
+    replay(make, TINY, 60)
+    gc.collect()
+    gc.freeze()  # what the library loaded is not this session's garbage
+    print("ready", file=answers_out, flush=True)
+    for text in sys.stdin:
+        request = json.loads(text)
+        result = replay(make, request["lines"], request["seconds"])
+        print(json.dumps(result), file=answers_out, flush=True)
+        del result
+        gc.collect()
+
+
+if __name__ == "__main__":
+    main()
