@@ -79,7 +79,8 @@ def run(options: argparse.Namespace) -> str:
         m = json.loads(done.stdout.splitlines()[-1])
         start, early, late = m["start"], m["early"], m["late"]
         grown = (late - early) * 2**20 / (0.9 * number)
-        rows.append([engine, number, start, early, late, f"{late / early:.2f}", grown, f"{1e6 * m['seconds'] / number:.0f}"])
+        micros = 1e6 * m["seconds"] / number
+        rows.append([engine, number, start, early, late, f"{late / early:.2f}", grown, f"{micros:.0f}"])
     mib = ["MiB before", "MiB at a tenth", "MiB at the end"]
     return report.table(["engine", "questions", *mib, "end / tenth", "bytes a question", "µs a question"], rows)
 

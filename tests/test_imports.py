@@ -1,0 +1,53 @@
+"""`import shapes` is light, and everything torch-free imports where there is no torch."""
+
+import importlib.util
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+HEAVY = ("torch", "sympy", "z3", "numpy", "rich", "prompt_toolkit", "hypothesis")
+NEEDS_TORCH = ("backends.triton", "frontends")
+
+
+def python(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+def test_shapes_brings_nothing_heavy() -> None:
+    """If it fails, every program that imports shapes pays for a library that it may never use."""
+    assert python(f"import sys, shapes; print(*[name for name in {HEAVY} if name in sys.modules])").split() == []
+
+
+def modules() -> list[str]:
+    """Every module of ours but those that exist for torch and triton."""
+    names = []
+    for top in ("solver", "shapes", "backends"):
+        spec = importlib.util.find_spec(top)
+        if spec is None or spec.submodule_search_locations is None:
+            continue
+        names += [top, *(found.name for found in pkgutil.walk_packages(spec.submodule_search_locations, f"{top}."))]
+    return [name for name in names if not name.startswith(NEEDS_TORCH) and not name.endswith("__main__")]
+
+
+def test_everything_imports_without_torch() -> None:
+    """If it fails, the author of another compiler must install torch after all."""
+    blocked = "import sys; sys.modules['torch'] = sys.modules['triton'] = None\n"
+    python(blocked + "\n".join(f"import {name}" for name in modules()))
+
+
+@pytest.mark.parametrize("name", ["solver"])
+def test_a_stranger_first_on_the_path_is_named(name: str, tmp_path: Path) -> None:
+    """If it fails, a file called solver.py beside the user's script gives a traceback that names neither file."""
+    stranger = tmp_path / f"{name}.py"
+    stranger.write_text("x = 1\n")
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nimport shapes"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode
+    last = done.stderr.strip().splitlines()[-1]
+    assert str(stranger) in done.stderr and "ImportError" in last, done.stderr
