@@ -1,0 +1,270 @@
+"""The decision: a point or a proof, for one system of inequalities.
+
+The order, cheapest first, each stage on the system that the stages before have tightened:
+
+1. The rational relaxation. If it is empty, the simplex row that shows it is the proof.
+2. The vertex that it ends in, and the vertex rounded.
+3. A few cutting planes: rounded combinations of rows that the vertex violates.
+4. Survey: how far each row can grow. A row below 1 is an equality. A row that grows without limit can be dropped: along
+   a ray that moves no other row down, any integer point of the rest reaches it. What is left is bounded (up to
+   coordinates that no longer occur), so the search ends also where plain branch and bound runs away.
+5. A reduced basis, the rows weighted by their growth, makes the body round. Its middle, rounded, is tried as a point;
+   the width along each new coordinate is at times below 1, which is a proof or an equality.
+6. Branch in the middle of the thinnest coordinate, and start again on both sides.
+
+    >>> from solver.integer.certificate import Budget, Row
+    >>> from solver.integer.meter import Meter
+    >>> frobenius = [Row(((0, 6), (1, 10), (2, 15)), -29, True)] + [Row(((i, 1),), 0, False) for i in range(3)]
+    >>> explore(System.of_question(frobenius, Meter(Budget())))     # 29 is the largest that 6, 10, 15 do not make
+    Contradiction(parts=...)
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import NamedTuple
+
+from solver.integer.derivation import Contradiction, Parts, Proof, Split, premises, scaled
+from solver.integer.equalities import Inequality, System
+from solver.integer.lattice import Drift, Settling, Vector, form_of, point_of, reduced
+from solver.integer.simplex import Dictionary
+
+CUT_ROUNDS = 6
+FINE = 24
+"""Binary places of the coordinates of the middle of a body."""
+
+
+def explore(system: System, *, settle: bool = True) -> Proof | list[int]:
+    """A proof of a contradiction, or the variables of the question at a point."""
+    cuts = CUT_ROUNDS
+    while True:
+        contradiction = system.tidy()
+        if contradiction is not None:
+            return contradiction
+        if settle:
+            system.change = Settling(system.change, [vector for vector, _ in system.inequalities])
+            settle = False
+        if not system.inequalities:
+            return point_of(system.change, [0] * system.width)
+        dictionary = Dictionary([vector for vector, _ in system.inequalities], system.width, system.meter)
+        outcome = _vertex(system, dictionary)
+        if outcome is None and cuts:
+            outcome = _cut(system, dictionary, cuts)
+            cuts = 0
+        if outcome is not None:
+            return outcome
+        middle = _survey(system, dictionary)
+        if middle is None:
+            continue
+        outcome = _round_off(system, middle, loose=dictionary.loose)
+        if outcome is not None:
+            return outcome
+        dictionary = Dictionary([vector for vector, _ in system.inequalities], system.width, system.meter)
+        outcome = _vertex(system, dictionary)
+        if outcome is not None:
+            return outcome
+        widths = _widths(system, dictionary)
+        if isinstance(widths, Contradiction):
+            return widths
+        if widths is None:
+            continue
+        return _branch(system, *widths)
+
+
+def _sum(system: System, multipliers: list[tuple[int, int]]) -> Parts:
+    """Multiples of rows of the system, as parts."""
+    return tuple([part for number, m in multipliers for part in scaled(system.inequalities[number].parts, m)])
+
+
+def _vertex(system: System, dictionary: Dictionary) -> Proof | list[int] | None:
+    """The rational relaxation's contradiction, or a point at its vertex or beside it."""
+    multipliers = dictionary.restore()
+    if multipliers is not None:
+        return Contradiction(_sum(system, multipliers))
+    numerators, denominators = dictionary.vertex()
+    # the nearest integers, which are the vertex itself if that is integral
+    rounded = [(2 * n + d) // (2 * d) for n, d in zip(numerators, denominators)]
+    if _satisfies(system, rounded):
+        return point_of(system.change, rounded)
+    return None
+
+
+def _satisfies(system: System, values: list[int]) -> bool:
+    point = [1, *values]
+    return all(sum(map(int.__mul__, vector, point)) >= 0 for vector, _ in system.inequalities)
+
+
+def _cut(system: System, dictionary: Dictionary, rounds: int) -> Proof | list[int] | None:
+    """Add rounded combinations of the rows that meet in the vertex, while it is fractional."""
+    for _ in range(rounds):
+        cut = _deepest_cut(dictionary)
+        if cut is None or system.meter.cuts == 0:
+            return None
+        system.meter.cuts -= 1
+        used = [(number, m) for number, m in zip(dictionary.columns, cut) if m]
+        vector = [0] * (system.width + 1)
+        for number, m in used:
+            vector = [a + m * b for a, b in zip(vector, system.inequalities[number].vector)]
+        content = gcd(*vector[1:])
+        row = [content, -(vector[0] % content), *cut]
+        parts = ((system.journal.derive(_sum(system, used)), 1),)
+        system.inequalities.append(Inequality([c // content for c in vector], parts))
+        dictionary.insert(len(system.inequalities) - 1, row)
+        outcome = _vertex(system, dictionary)
+        if outcome is not None:
+            return outcome
+    return None
+
+
+def _deepest_cut(dictionary: Dictionary) -> list[int] | None:
+    """Multipliers of the column slacks whose sum, divided by its content and rounded, the vertex violates most.
+
+    From d*s == c + sum t*s_j follows for every k that sum (-k*t mod d)*s_j has content d (or a multiple) over the
+    coordinates, and is at least k*c mod d, as all slacks are integers >= 0.
+    """
+    best: list[int] | None = None
+    best_residue, best_total = 0, 1
+    for row in dictionary.rows:
+        d = row[0]
+        residue = row[1] % d
+        if residue == 0:
+            continue
+        common = gcd(residue, d)
+        inverse = pow(residue // common, -1, d // common)
+        for k in {1, d - 1, inverse, d - inverse}:
+            multipliers = [-k * t % d for t in row[2:]]
+            total = sum(multipliers)
+            if k * residue % d * best_total > best_residue * total:
+                best, best_residue, best_total = multipliers, k * residue % d, total
+    return best
+
+
+class _Middle(NamedTuple):
+    """The sum of vertices of a body, in units of 2**-FINE, with their number, and how far each row grows."""
+
+    total: list[int]
+    vertices: int
+    heights: list[int]
+
+
+def _survey(system: System, dictionary: Dictionary) -> _Middle | None:
+    """Find how far each row can grow. None if that has changed the system: rows that grow without limit are dropped,
+    rows that cannot reach 1 are made equalities."""
+    count = len(system.inequalities)
+    heights = [0] * count
+    dropped: set[int] = set()
+    direction = [0] * system.width
+    total = [0] * system.width
+    vertices = 0
+    flat: list[Inequality] = []
+    for number in range(count):
+        if number in dropped:
+            continue
+        place = dictionary.maximise(dictionary.slack(number))
+        goal = dictionary.goal
+        dictionary.goal = None
+        if place is not None:
+            dropped.add(dictionary.columns[place - 2])
+            dropped.update(owner for owner, row in zip(dictionary.basis, dictionary.rows) if row[place] > 0)
+            direction = [a + b for a, b in zip(direction, dictionary.ray(place))]
+            continue
+        assert goal is not None
+        heights[number] = goal[1] // goal[0]
+        if heights[number] == 0:
+            vector = [-c for c in system.inequalities[number].vector]
+            multipliers = [(column, -t) for column, t in zip(dictionary.columns, goal[2:]) if t]
+            flat.append(Inequality(vector, ((system.journal.derive(_sum(system, multipliers)), 1),)))
+        else:
+            numerators, denominators = dictionary.vertex()
+            total = [t + (n << FINE) // d for t, n, d in zip(total, numerators, denominators)]
+            vertices += 1
+    if not dropped and not flat:
+        return _Middle(total, vertices, heights)
+    if dropped:
+        rows = [system.inequalities[number].vector for number in sorted(dropped)]
+        system.change = Drift(system.change, direction, rows)
+        system.inequalities = [row for number, row in enumerate(system.inequalities) if number not in dropped]
+    system.inequalities += flat
+    return None
+
+
+def _round_off(system: System, middle: _Middle, *, loose: bool) -> list[int] | None:
+    """Change to a basis in which the body is round, without coordinates that occur in no row; try its middle."""
+    size = system.width
+    scale = 16 * max(middle.heights)
+    weighted = [
+        [c * (scale // height) for c in row.vector[1:]] for row, height in zip(system.inequalities, middle.heights)
+    ]
+    gram = [[sum([row[i] * row[j] for row in weighted]) for j in range(size)] for i in range(size)]
+    if loose:
+        # directions in which no row changes are short now, all others longer than a basis of those can be
+        largest = max([abs(c) for row in system.inequalities for c in row.vector[1:]])
+        bits = 2 * size * (largest.bit_length() + size)
+        gram = [[(c << bits) + (i == j) for j, c in enumerate(line)] for i, line in enumerate(gram)]
+    basis, dual = reduced(gram, system.meter)
+    middles = [sum(map(int.__mul__, form, middle.total)) for form in dual]
+    system.rebase(basis, dual)
+    unit = middle.vertices << FINE
+    values = [(2 * value + unit) // (2 * unit) for value in middles]
+    for position in range(size - 1, -1, -1):
+        if not any(row.vector[position + 1] for row in system.inequalities):
+            system.discard(position)
+            del values[position]
+    return point_of(system.change, values) if _satisfies(system, values) else None
+
+
+def _widths(system: System, dictionary: Dictionary) -> Contradiction | tuple[int, int] | None:
+    """The thinnest coordinate and its middle; or a contradiction; or None if a coordinate is found to be constant."""
+    thinnest: tuple[int, int, int] | None = None
+    for position in range(system.width - 1, -1, -1):
+        vector = [0] * (system.width + 1)
+        vector[position + 1] = 1
+        high, above = _limit(system, dictionary, vector)
+        vector[position + 1] = -1
+        low, below = _limit(system, dictionary, vector)
+        low = -low
+        if low > high:
+            return Contradiction(above + below)
+        if low == high:
+            vector[0] = high
+            system.inequalities.append(Inequality(vector, above))
+            system.inequalities.append(Inequality([-c for c in vector], below))
+            return None
+        if thinnest is None or high - low < thinnest[0]:
+            thinnest = high - low, position, (low + high) // 2
+    assert thinnest is not None
+    return thinnest[1:]
+
+
+def _limit(system: System, dictionary: Dictionary, vector: Vector) -> tuple[int, Parts]:
+    """The largest value of a bounded form, rounded down, and the parts of the row `value - form >= 0`."""
+    place = dictionary.maximise(dictionary.over_columns(vector))
+    goal = dictionary.goal
+    dictionary.goal = None
+    assert place is None and goal is not None, "every row is bounded, and so is every coordinate that occurs"
+    multipliers = [(column, -t) for column, t in zip(dictionary.columns, goal[2:]) if t]
+    return goal[1] // goal[0], ((system.journal.derive(_sum(system, multipliers)), 1),)
+
+
+def _branch(system: System, position: int, value: int) -> Proof | list[int]:
+    """Both sides of coordinate <= value, coordinate >= value + 1."""
+    system.meter.branch()
+    left, right = system.copy(), system.copy()
+    assumption = system.journal.assume()
+    system.journal.assume()
+    vector = [0] * (system.width + 1)
+    vector[0], vector[position + 1] = value, -1
+    left.inequalities.append(Inequality(vector, ((assumption, 1),)))
+    vector = [0] * (system.width + 1)
+    vector[0], vector[position + 1] = -value - 1, 1
+    right.inequalities.append(Inequality(vector, ((assumption + 1, 1),)))
+    first = explore(left, settle=False)
+    if isinstance(first, list) or assumption not in premises(system.journal, first):
+        return first
+    second = explore(right, settle=False)
+    if isinstance(second, list) or assumption + 1 not in premises(system.journal, second):
+        return second
+    unit = [0] * system.width
+    unit[position] = 1
+    form = form_of(system.change, unit)
+    return Split(tuple([(i, c) for i, c in enumerate(form) if c]), value, assumption, first, second)
