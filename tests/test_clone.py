@@ -14,7 +14,7 @@ CORPUS = ROOT / "benchmarks" / "corpus"
 
 
 def stated_counts() -> dict[str, tuple[int, ...]]:
-    """STATS.md's table by file: sessions, symbols, assumes, asks, asks with repeats, always, never, depends, unknown."""
+    """STATS.md's table by file: sessions, symbols, assumes, asks, repeats, always, never, depends, unknown."""
     rows = {}
     for line in (CORPUS / "STATS.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
