@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import meaning
+import residues
 import z3
 
 Ranges = dict[str, tuple[int | None, int | None]]
@@ -186,6 +187,8 @@ def decide(ranges: Ranges, facts: list[str], question: str) -> Label:
         raise Mismatch("no assignment satisfies the facts")
     if small:
         return Label("always" if True in seen else "never", f"enumeration of {count} assignments")
+    if len(seen) == 1 and residues.settled(question, sorted(meaning.names_in(question))) in seen:
+        return Label("always" if True in seen else "never", f"residue classes, {count} assignments agree")
     case = Case(ranges, facts)
     reasons = {}
     for side, text in ((False, f"not ({question})"), (True, question)):
