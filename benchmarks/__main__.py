@@ -8,7 +8,7 @@ from pathlib import Path
 
 ORDER = (
     "entailment",
-    "cases",
+    "textbook",
     "evidence",
     "ablation",
     "growth",

@@ -50,9 +50,14 @@ def compiled(prop: str) -> CodeType:
     return compile(ast.fix_missing_locations(Exact().visit(ast.parse(prop, mode="eval"))), prop, "eval")
 
 
+def value(text: str, values: Mapping[str, int]) -> object:
+    """What `text` is at these sizes; ZeroDivisionError where a divisor is zero."""
+    return eval(compiled(text), {"__builtins__": {}, **FUNCTIONS, **values})
+
+
 def holds(prop: str, values: Mapping[str, int]) -> bool | None:
     """Whether `prop` is true; None where a divisor is zero."""
     try:
-        return bool(eval(compiled(prop), {"__builtins__": {}, **FUNCTIONS, **values}))
+        return bool(value(prop, values))
     except ZeroDivisionError:
         return None

@@ -26,7 +26,7 @@ class Session:
 
 
 def sessions(path: Path) -> Iterator[Session]:
-    """Each session of a file, without its `session` line."""
+    """Each session of a file, without its `session` line and without lines that other benchmarks put there."""
     label = path.name.removesuffix(".gz").removesuffix(".jsonl")
     name, lines = None, []
     with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as file:
@@ -35,7 +35,7 @@ def sessions(path: Path) -> Iterator[Session]:
                 if name is not None:
                     yield Session(label, name, lines)
                 name, lines = line.get("name", label), []
-            else:
+            elif line["op"] in ("symbol", "assume", "ask"):
                 lines.append(line)
     if name is not None:
         yield Session(label, name, lines)

@@ -30,7 +30,11 @@ ALWAYS, NEVER, OPEN = Answer("always"), Answer("never"), Answer(None)
 
 
 class Peer(Protocol):
-    """One reasoner with the knowledge of one session; some also have `checkpoint` and `rollback`."""
+    """One reasoner with the knowledge of one session.
+
+    Some also have `checkpoint` and `rollback`, `consistent() -> bool | None` about the facts so far, and
+    `simplify(text) -> text`.
+    """
 
     def symbol(self, name: str, hint: int | None, lo: int | None, hi: int | None) -> None: ...
 

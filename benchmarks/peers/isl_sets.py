@@ -103,5 +103,8 @@ class Isl:
             return ALWAYS
         return Answer("depends") if self.complete else OPEN
 
+    def consistent(self) -> bool | None:
+        return False if self.facts.is_empty() else True if self.complete else None
+
     def close(self) -> None:
         pass

@@ -126,5 +126,10 @@ class Jax:
             self.names = self.open_scope()
         return verdict_of(phrase(prop, WORDS, self.names))
 
+    def simplify(self, expr: str) -> str:
+        if self.names is None:
+            self.names = self.open_scope()
+        return str(phrase(expr, WORDS, self.names))
+
     def close(self) -> None:
         pass

@@ -40,6 +40,15 @@ class WithSolvers:
     def rollback(self) -> None:
         self.env.rollback(self.mark)
 
+    def consistent(self) -> bool | None:
+        match self.env.check_consistent():
+            case True | False as known:
+                return known
+        return None
+
+    def simplify(self, expr: str) -> str:
+        return str(self.env.simplify(expr))
+
     def close(self) -> None:
         pass
 

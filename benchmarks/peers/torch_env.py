@@ -74,5 +74,8 @@ class Torch:
                 return verdict_of(bool(answer) is yes)
         return verdict_of(None)
 
+    def simplify(self, expr: str) -> str:
+        return str(self.env.simplify(phrase(expr, WORDS, self.names)))
+
     def close(self) -> None:
         pass

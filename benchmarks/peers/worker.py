@@ -28,11 +28,13 @@ TINY: list[Line] = [
 def replay(make: Callable[[], Peer], lines: Sequence[Line], seconds: float) -> Line:
     """The answers to a session's questions and the microseconds of each line, for at most about `seconds`.
 
-    A question that the peer cannot say, or fails on, is left open; `notes` counts these.
+    A question that the peer cannot say, or fails on, is left open; `notes` counts these. `said` has what the lines that
+    are no facts and no questions returned: None, with the error in `notes`, where the peer has no such operation.
     """
     clock = time.perf_counter_ns
     notes: Counter[str] = Counter()
     answers: list[Any] = []
+    said: list[Any] = []
     micros: list[float] = []
     begin = stamp = clock()
     end = begin + int(seconds * 1e9)
@@ -44,7 +46,7 @@ def replay(make: Callable[[], Peer], lines: Sequence[Line], seconds: float) -> L
                 answers.append(OPEN)
             continue
         op = line["op"]
-        answer = OPEN
+        answer, value = OPEN, None
         try:
             if op == "ask":
                 answer = peer.ask(line["prop"])
@@ -52,8 +54,10 @@ def replay(make: Callable[[], Peer], lines: Sequence[Line], seconds: float) -> L
                 peer.assume(line["prop"])
             elif op == "symbol":
                 peer.symbol(line["name"], line["hint"], line["lo"], line["hi"])
-            else:  # checkpoint and rollback, which some peers have not
-                getattr(peer, op)()
+            elif op == "simplify":
+                value = peer.simplify(line["prop"])  # type: ignore[attr-defined]
+            else:
+                value = getattr(peer, op)()
         except (Inexpressible, KeyError):
             notes[f"{op} not expressible"] += 1
         except Exception as error:
@@ -61,11 +65,14 @@ def replay(make: Callable[[], Peer], lines: Sequence[Line], seconds: float) -> L
             notes[f"{op} error: {type(error).__name__}"] += 1
         if op == "ask":
             answers.append(answer)
+        elif op not in ("symbol", "assume"):
+            said.append(value)
         now = clock()
         micros.append((now - stamp) / 1000)
         stamp = now
     peer.close()
-    return {"answers": answers, "micros": micros, "seconds": (clock() - begin) / 1e9, "notes": notes}
+    seconds_in_all = (clock() - begin) / 1e9
+    return {"answers": answers, "said": said, "micros": micros, "seconds": seconds_in_all, "notes": notes}
 
 
 def main() -> None:

@@ -91,5 +91,12 @@ class Z3:
     def rollback(self) -> None:
         self.solver.pop()
 
+    def consistent(self) -> bool | None:
+        found = self.solver.check()
+        return True if found == z3.sat else False if found == z3.unsat else None
+
+    def simplify(self, expr: str) -> str:
+        return str(z3.simplify(phrase(expr, self.words, self.names)))
+
     def close(self) -> None:
         pass
