@@ -3,8 +3,8 @@
     python -m benchmarks.textbook [--peers torch,z3,jax,tvm,isl] [--seconds 120] [--write]
 
 Three tables over benchmarks/cases: questions by file, as for the recorded ones; sets of facts, of which an engine
-should call each contradictory one so and no consistent one; and expressions to be simplified, by the number of operators
-in the printed result, where a result that is not equal to the expression at some sizes that satisfy the facts is wrong.
+should call each contradictory one so and no consistent one; and expressions to be simplified, by the number of
+operators in the printed result. A result that differs from the expression at sizes that satisfy the facts is wrong.
 """
 
 import argparse
