@@ -102,8 +102,8 @@ def show(title: str, facts: list[str], question: str, console: Console) -> None:
         case Always(core) | Never(core):
             word = "always" if isinstance(verdict, Always) else "never"
             because = ", ".join(fact.text for fact in core)
-            checked = "its certificate checked" if verdict.check() else "ITS CERTIFICATE DOES NOT HOLD"
-            console.print(f"  [green]{word}[/], because {because}; found by {verdict.rung}, {checked}\n", highlight=False)
+            checked = "certificate checked" if verdict.check() else "ITS CERTIFICATE DOES NOT HOLD"
+            console.print(f"  [green]{word}[/], because {because} ({verdict.rung}; {checked})\n", highlight=False)
         case Depends(true_at, false_at):
             sides = (", ".join(f"{name}={value}" for name, value in values.items()) for values in (true_at, false_at))
             console.print("  [yellow]depends[/]: true at {}; false at {}\n".format(*sides), highlight=False)
