@@ -172,10 +172,12 @@ def function_of_text(text: str) -> Function:
 
 def rounded_bounds(name: str, x: Range) -> Interval:
     """The bounds of a rounding of a value in this range; none where only the size of doubles bounds it."""
-    return (_rounded(name, x.lo) if x.lo > -MAX else None, _rounded(name, x.hi) if x.hi < MAX else None)
+    lo, hi = (round_by(name, end) if -MAX < end < MAX else None for end in (x.lo, x.hi))
+    return lo, hi
 
 
-def _rounded(name: str, x: float) -> int:
+def round_by(name: str, x: float) -> int:
+    """The rounding of this name, of a finite value."""
     match name:
         case "floor":
             return math.floor(x)
@@ -248,7 +250,7 @@ def _node(tree: ast.expr) -> Node:
             return Node("constant", value=-inner.value) if inner.operation == "constant" else Node("negate", (inner,))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             return Node(_OPERATORS[type(op)], (_node(left), _node(right)))
-        case ast.IfExp(test=test, body=body, orelse=orelse):
+        case ast.IfExp(test=ast.Compare(left=test), body=body, orelse=orelse):
             return Node("choose", (_node(test), _node(body), _node(orelse)))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in CALLS:
             return Node(name, tuple(_node(argument) for argument in arguments))

@@ -63,7 +63,7 @@ def converted(interval: Interval, *, outward: bool = False) -> Range:
 def _clamped(n: int | None, side: int) -> float:
     """`float(n)` for a bound; what overflows is outside the domain, so the largest double bounds the rest."""
     if n is None or abs(n) >= OVERFLOW:
-        return math.copysign(MAX, side if n is None else n)
+        return MAX if (side if n is None else n) > 0 else -MAX
     return float(n)
 
 
@@ -93,7 +93,7 @@ def _quotient_by_positive(n: Interval, d: tuple[int, int | None]) -> Range:
         try:
             return value / by
         except OverflowError:
-            return math.copysign(MAX, value)
+            return MAX if value > 0 else -MAX
 
     raises = lo is None or hi is None or max(abs(lo), abs(hi)) >= OVERFLOW * least
     below = -MAX if lo is None else divided(lo, least if lo < 0 else most)
