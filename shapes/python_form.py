@@ -210,10 +210,11 @@ class PythonPrinter:
         pieces: list[str] = []
         for node, c in zip(operands, coefficients):
             sign = ("-" if c < 0 else "") if not pieces else (" - " if c < 0 else " + ")
-            pieces.append(
-                sign
-                + (self.text(node, PRODUCT) if abs(c) == 1 else f"{integer_text(abs(c))} * {self.text(node, ATOMIC)}")
-            )
+            if abs(c) == 1:
+                # a sign in front binds tighter than `%`: -(a % b) is not -a % b
+                pieces.append(sign + self.text(node, ATOMIC if sign == "-" else PRODUCT))
+            else:
+                pieces.append(f"{sign}{integer_text(abs(c))} * {self.text(node, ATOMIC)}")
         if constant:
             pieces.append(f" {'-' if constant < 0 else '+'} {integer_text(abs(constant))}")
         return "".join(pieces)

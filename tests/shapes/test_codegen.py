@@ -72,6 +72,7 @@ def test_generated_python_answers_as_evaluation_does(texts: list[str], values: t
         (["a * b >= 2**63"], (2**32, 2**31, 0, 0), True),
         (["a >= -2**63"], (-(2**63), 0, 0, 0), True),
         (["a == 2**200"], (2**200, 0, 0, 0), True),
+        (["min(-(a % 16), b) == -1"], (1, 9, 0, 0), True),  # not (-a) % 16
         (["True"], (0, 0, 0, 0), True),
         (["1 == 2"], (0, 0, 0, 0), False),
     ],
