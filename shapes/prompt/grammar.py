@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from shapes.errors import ParseError
+from solver.errors import ParseError
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,9 @@ class Nothing:
     """An empty line or a comment."""
 
 
-Command = (
-    Declare | Assume | Ask | Guard | Bounds | Simplify | Why | Guards | Facts | Undo | Save | Load | Help | Quit | Nothing
-)
+Change = Declare | Assume | Guard | Undo | Load
+Question = Ask | Bounds | Simplify | Why | Guards | Facts
+Command = Change | Question | Save | Help | Quit | Nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +150,8 @@ USAGE: Mapping[str, Usage] = {
     "quit": Usage("quit", "leave (also exit, or Ctrl-D)", "nothing"),
 }
 
-_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"\s*([^\W\d]\w*)")
+_NAME = re.compile(r"[^\W\d]\w*")
 _OPTION = re.compile(r"(\w+)=(.*)")
 _INTEGER = re.compile(r"[+-]?\d[\d_]*(?:\*\*\d+(?:[+-]\d+)?)?")
 _CALLED_WORDS = frozenset({"min", "max", "abs", "ceildiv", "divides"})

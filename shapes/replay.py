@@ -1,0 +1,244 @@
+"""Replay of recorded sessions: what each question's answer is, from which lines it follows, and what it cost.
+
+The lines of a session are read and decoded first; then the clock runs from the text of each line to its answer,
+evidence included, and nothing is prepared or kept from one session to the next.
+
+>>> lines = [
+...     SymbolLine(2, "s", lo=0, hi=None, hint=None),
+...     FactLine(3, "s % 16 == 0", kind="given"),
+...     QuestionLine(4, "s % 8 == 0"),
+...     QuestionLine(5, "s > 0"),
+... ]
+>>> for answer in replay_session(lines).answers:
+...     print(answer.line, answer.verdict, answer.core)
+4 always (3,)
+5 depends None
+
+A session whose facts contradict each other answers its further questions with `gave_up`; a line that cannot be
+understood ends its session. Both are data in the result, never an exception: the next session goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, assert_never
+
+from shapes.recording import FactLine, FaultyLine, QuestionLine, SessionLine, SymbolLine
+from solver.errors import ParseError, ShapeError, Undefined
+from solver.expr import Expr, Interner
+from solver.fact import Fact
+from solver.facts import Conflict, Facts, range_prop
+from solver.ladder import decide
+from solver.prop import Prop
+from solver.text import parse
+from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+
+Outcome = Literal["always", "never", "depends", "gave_up"]
+
+
+class Answer(NamedTuple):
+    """The answer to the question of one line. `core` are the lines of the symbols and facts that it follows from."""
+
+    line: int
+    verdict: Outcome
+    rung: str
+    microseconds: float
+    core: tuple[int, ...] | None = None
+    true_at: dict[str, int] | None = None
+    false_at: dict[str, int] | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Facts that cannot hold together: found at `line`, between the lines of `core`."""
+
+    line: int
+    core: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"the facts contradict each other: {_lines(self.core)}"
+
+
+@dataclass(slots=True)
+class Replay:
+    """What became of one session. The three parts of the time add up to the time on the wall."""
+
+    answers: list[Answer] = field(default_factory=list)
+    symbols: int = 0
+    facts: int = 0
+    symbol_seconds: float = 0.0
+    fact_seconds: float = 0.0
+    question_seconds: float = 0.0
+    clash: Clash | None = None
+    faults: list[FaultyLine] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        return self.symbol_seconds + self.fact_seconds + self.question_seconds
+
+
+class _Found(NamedTuple):
+    """An answer but for its line and its time."""
+
+    verdict: Outcome
+    rung: str
+    core: tuple[int, ...] | None = None
+    true_at: dict[str, int] | None = None
+    false_at: dict[str, int] | None = None
+    reason: str | None = None
+
+
+class _Environment:
+    """The knowledge of one session while its lines are applied."""
+
+    __slots__ = ("clash", "ended", "facts", "interner", "names", "settled", "solvers")
+
+    def __init__(self, *, solvers: bool) -> None:
+        self.interner = Interner()
+        self.facts = Facts.empty(self.interner)
+        self.names: dict[str, Expr] = {}
+        # Facts only grow within a session, so always and never stand; by text, and by what the text says.
+        self.settled: dict[str | tuple[Prop, Prop], _Found] = {}
+        self.clash: Clash | None = None
+        self.ended: str | None = None  # why no further line is looked at
+        self.solvers = solvers
+
+    def declare(self, line: SymbolLine) -> None:
+        if line.name in self.names:
+            raise ParseError(f"`{line.name}` is declared twice", line.name, 0)
+        symbol = self.names[line.name] = self.interner.symbol(line.name)
+        prop, text = range_prop(symbol, line.lo, line.hi), _range_text(line)
+        fact = Fact(prop, self.interner.true, "range", text, None, line.number, self.facts.count)
+        self.accept(line.number, self.facts.declare(symbol, line.lo, line.hi, fact, hint=line.hint))
+
+    def assume(self, line: FactLine) -> None:
+        parsed = parse(line.text, self.names, self.interner, decimals="real")
+        fact = Fact(parsed.prop, parsed.domain, line.kind, line.text, None, line.number, self.facts.count)
+        self.accept(line.number, self.facts.assume(fact))
+
+    def accept(self, number: int, facts: Facts | Conflict) -> None:
+        if isinstance(facts, Conflict):
+            self.clash = Clash(number, _numbers(facts.core))
+            self.ended = str(self.clash)
+        else:
+            self.facts = facts
+
+    def ask(self, line: QuestionLine) -> _Found:
+        known = self.settled.get(line.text)
+        if known is not None:
+            return known
+        parsed = parse(line.text, self.names, self.interner, decimals="real")
+        key = (parsed.prop, parsed.domain)
+        found = self.settled.get(key)
+        if found is None:
+            found = _found(decide(self.facts, parsed.prop, domain=parsed.domain, solvers=self.solvers))
+        if found.core is not None:
+            self.settled[key] = self.settled[line.text] = found._replace(rung="inherited")
+        return found
+
+
+def _found(verdict: Verdict) -> _Found:
+    match verdict:
+        case Always(core=core):
+            return _Found("always", verdict.rung, _numbers(core))
+        case Never(core=core):
+            return _Found("never", verdict.rung, _numbers(core))
+        case Depends(true_at=true_at, false_at=false_at):
+            return _Found("depends", verdict.rung, None, true_at, false_at)
+        case GaveUp(reason=reason):
+            return _Found("gave_up", verdict.rung, reason=reason)
+        case _:
+            assert_never(verdict)
+
+
+def _numbers(core: Iterable[Fact]) -> tuple[int, ...]:
+    return tuple(sorted({fact.line for fact in core if fact.line is not None}))
+
+
+def _range_text(line: SymbolLine) -> str:
+    match line.lo, line.hi:
+        case None, None:
+            return f"{line.name} is any integer"
+        case lo, None:
+            return f"{line.name} >= {lo}"
+        case None, hi:
+            return f"{line.name} <= {hi}"
+        case lo, hi:
+            return f"{lo} <= {line.name} <= {hi}"
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    return f"line {numbers[0]}" if len(numbers) == 1 else "lines " + ", ".join(map(str, numbers))
+
+
+def replay_session(lines: Iterable[SessionLine], *, solvers: bool = True) -> Replay:
+    """Apply the lines of one session, in order, to a fresh environment; without `solvers`, no sympy and no z3."""
+    lines = tuple(lines)
+    replay = Replay()
+    found: list[tuple[int, _Found, float]] = []
+    clock = time.perf_counter
+    then = clock()
+    environment = _Environment(solvers=solvers)
+    for line in lines:
+        # Every moment from here to the next turn of the loop is charged to this line.
+        if type(line) is QuestionLine:
+            answer = _answer(environment, line, replay)
+            now = clock()
+            replay.question_seconds += now - then
+            found.append((line.number, answer, now - then))
+        elif type(line) is SymbolLine:
+            _apply(environment, line, replay)
+            replay.symbols += 1
+            now = clock()
+            replay.symbol_seconds += now - then
+        else:
+            _apply(environment, line, replay)
+            replay.facts += type(line) is FactLine
+            now = clock()
+            replay.fact_seconds += now - then
+        then = now
+    replay.clash = environment.clash
+    replay.answers = [
+        Answer(number, answer.verdict, answer.rung, 1e6 * seconds, *answer[2:]) for number, answer, seconds in found
+    ]
+    return replay
+
+
+def _apply(environment: _Environment, line: SymbolLine | FactLine | FaultyLine, replay: Replay) -> None:
+    """One line that is no question, unless the session is over: after a contradiction nothing more can be learned."""
+    if environment.ended is not None:
+        return
+    try:
+        match line:
+            case SymbolLine():
+                environment.declare(line)
+            case FactLine():
+                environment.assume(line)
+            case FaultyLine():
+                raise ShapeError(line.message)
+    except ShapeError as error:
+        fault = FaultyLine(line.number, str(error))
+    except Exception as error:  # a fault of ours must not take the other sessions with it
+        fault = FaultyLine(line.number, f"internal error: {error!r}")
+    else:
+        return
+    replay.faults.append(fault)
+    environment.ended = f"line {fault.number} was not understood: {fault.message.splitlines()[0]}"
+
+
+def _answer(environment: _Environment, line: QuestionLine, replay: Replay) -> _Found:
+    if environment.ended is not None:
+        return _Found("gave_up", "facts", reason=environment.ended)
+    try:
+        return environment.ask(line)
+    except Undefined as error:
+        return _Found("gave_up", "domain", reason=f"undefined: {error}")
+    except ShapeError as error:
+        message = str(error)
+    except Exception as error:  # one question must not take the others with it
+        message = f"internal error: {error!r}"
+    replay.faults.append(FaultyLine(line.number, message))
+    return _Found("gave_up", "text", reason=message.splitlines()[0])
