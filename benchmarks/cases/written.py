@@ -1,7 +1,8 @@
 """Reads the compact form in which the cases are written (`written/*.cases`).
 
 A block begins with `session`, `system`, `facts` or `simplify` and a name; it ends where the next begins. `for` after
-the name makes one block per instance, and `{...}` in its lines is evaluated with the instance's values. Lines:
+the name makes one block per instance, and `{...}` in its lines is evaluated with the instance's values and `join`.
+Lines:
 
     x, y in 0..7        symbols with inclusive bounds; `0..`, `..9` and `..` leave an end open
     given PROP          a fact, known from here on
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 HEADER = re.compile(r"^(session|system|facts|simplify)\s+(.*?)(?:\s+for\s+(.+?)\s+in\s+(.+))?$")
@@ -36,11 +37,20 @@ class Block:
     lines: list[str]
 
 
+def join(separator: str, part: str, numbers: Iterable[int]) -> str:
+    """`part` once for each number, which stands for `@` in it; `$` is the next number.
+
+    >>> join(" and ", "x@ < x$", range(2))
+    'x0 < x1 and x1 < x2'
+    """
+    return separator.join(part.replace("@", str(number)).replace("$", str(number + 1)) for number in numbers)
+
+
 def filled(line: str, values: dict[str, Any]) -> str:
     """The line with every `{...}` replaced by its value; negative values in brackets, so that they stay factors."""
 
     def value(match: re.Match[str]) -> str:
-        result = eval(match.group(1), {}, dict(values))
+        result = eval(match.group(1), {"join": join}, dict(values))
         return f"({result})" if isinstance(result, int) and result < 0 and match.start() else str(result)
 
     return re.sub(r"\{([^{}]*)\}", value, line)
