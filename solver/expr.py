@@ -119,6 +119,19 @@ class Expr:
         keys = self.interner.monomial_keys
         return max(terms, key=lambda term: keys[term[0]])
 
+    @property
+    def atom(self) -> Atom:
+        """The atom that this expression is; for symbols and single operations.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        if len(self.terms) == 1 and self.terms[0][1] == 1 and not self.constant:
+            atoms = self.interner.monomials[self.terms[0][0]]
+            if len(atoms) == 1:
+                return atoms[0]
+        raise ValueError(f"{self} is not a single atom")
+
     def content(self) -> int:
         """The gcd of the coefficients, without the constant; 0 for a constant."""
         return gcd(*[c for _, c in self.terms])
@@ -212,6 +225,7 @@ class Interner:
         self._products: dict[tuple[int, int], int] = {}
         self._exprs: dict[tuple[tuple[tuple[int, int], ...], int], Expr] = {}
         self._atoms: dict[tuple[object, ...], Atom] = {}
+        self._names: dict[Atom, Expr] = {}
         self._atom_serial = 0
         self._monomial_serial = 0
         self._symbol_serial = 0
@@ -260,6 +274,13 @@ class Interner:
             mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
             found = self._atoms[key] = self._new_atom(kind, name, args, depth, (depth, mark))
         return found.expr
+
+    def name_of(self, atom: Atom) -> Expr:
+        """A symbol that stands for a composite atom, the same one each time; its definition says so."""
+        found = self._names.get(atom)
+        if found is None:
+            found = self._names[atom] = self.symbol(f"_{len(self._names)}", definition=atom.expr)
+        return found
 
     def _new_atom(self, kind: str, name: str, args: tuple[Expr | Prop, ...], depth: int, key: tuple[int, int]) -> Atom:
         self._atom_serial += 1

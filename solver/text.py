@@ -504,6 +504,14 @@ class Reader:
         if token.isdigit():
             return self.interner.constant(_long_integer(token))
         if token == "(":
+            start, before = self.at, len(self.obligations)
+            if tokens[start] != "not":
+                value = self.comparison()
+                if tokens[self.at] == ")":
+                    self.at += 1
+                    return value
+                self.at = start
+                del self.obligations[before:]
             value = self.ternary()
             self.expect(")")
             return value

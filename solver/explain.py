@@ -1,0 +1,218 @@
+"""Why a bound holds: reasons for what interval arithmetic found.
+
+Bounds are computed first and explained only when one is used. The explanation prefers the oldest (weakest) recorded bound that still suffices,
+so that a core does not name facts that the answer does not need:
+
+    >>> from solver.expr import Interner
+    >>> from solver.explain import prove_nonnegative
+    >>> from solver.facts import Facts
+    >>> terms = Interner()
+    >>> b, s = terms.symbol("b"), terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(b, 2, None).declare_range(s, 3, None)
+    >>> proof = prove_nonnegative(known, b * s - 6)
+    >>> proof.conclusion is terms.ge(b * s, 6), proof.rule
+    (True, 'combine')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from solver.expr import Atom, Expr
+from solver.intervals import Interval
+from solver.knowledge import Knowledge, Range, interval_of_atom, intervals_of_product
+from solver.prop import Prop
+from solver.reasons import Reason, combine
+
+Bound = tuple[Expr, bool]
+"""An expression and a side: True for its lower bound."""
+
+
+def prove_nonnegative(known: Knowledge, e: Expr) -> Reason:
+    """`e >= 0`, for an expression whose lower bound is at least 0."""
+    interner = known.interner
+    if not e.terms:
+        return Reason("trivial", Prop.nonnegative(e))
+    slack = _term_low(known, e)
+    if slack is None or slack < 0:
+        r, k = known.form_range(e)
+        assert r is not None
+        lower = k > 0
+        needed = -(e.constant // k) if lower else e.constant // -k
+        reason = _oldest(r, lower, needed)
+        assert reason is not None
+        return combine([reason], [abs(k)], _slack(e, [(reason, abs(k))]))
+    premises: list[Reason] = []
+    multipliers: list[int] = []
+    for m, c in sorted(e.terms, key=lambda term: interner.monomial_keys[term[0]]):
+        r = known.range_of(m)
+        if c > 0:
+            assert r.lo is not None
+            reason = prove_bound(known, m, True, r.lo - slack // c)
+            reached = -reason.conclusion.expr.constant
+            slack -= c * (r.lo - reached)
+        else:
+            assert r.hi is not None
+            reason = prove_bound(known, m, False, r.hi + slack // -c)
+            reached = reason.conclusion.expr.constant
+            slack -= -c * (reached - r.hi)
+        premises.append(reason)
+        multipliers.append(abs(c))
+    return combine(premises, multipliers, slack)
+
+
+def _slack(e: Expr, parts: list[tuple[Reason, int]]) -> int:
+    """What is left of the constant when the premises are subtracted."""
+    return e.constant - sum(k * reason.conclusion.expr.constant for reason, k in parts)
+
+
+def _term_low(known: Knowledge, e: Expr) -> int | None:
+    """The lower bound term by term, without the recorded range of the whole form."""
+    total = e.constant
+    for m, c in e.terms:
+        r = known.range_of(m)
+        bound = r.lo if c > 0 else r.hi
+        if bound is None:
+            return None
+        total += c * bound
+    return total
+
+
+def _chain(r: Range | None) -> list[Range]:
+    """A range and the weaker ones before it, oldest first."""
+    found = []
+    while r is not None:
+        found.append(r)
+        r = r.older
+    found.reverse()
+    return found
+
+
+def _oldest(r: Range | None, lower: bool, needed: int) -> Reason | None:
+    """The reason of the oldest recorded bound that is at least as tight as needed."""
+    for candidate in _chain(r):
+        if lower:
+            if candidate.lo is not None and candidate.lo >= needed and candidate.lo_reason is not None:
+                return candidate.lo_reason
+        elif candidate.hi is not None and candidate.hi <= needed and candidate.hi_reason is not None:
+            return candidate.hi_reason
+    return None
+
+
+def prove_bound(known: Knowledge, m: int, lower: bool, needed: int) -> Reason:
+    """`m >= v` for some v >= needed (lower), or `m <= v` for some v <= needed."""
+    recorded = _oldest(known.ranges.get(m), lower, needed)
+    if recorded is not None:
+        return recorded
+    atoms = known.interner.monomials[m]
+    if len(atoms) == 1:
+        return _prove_atom(known, atoms[0], lower, needed)
+    return _prove_product(known, m, atoms, lower, needed)
+
+
+def prove_side(known: Knowledge, e: Expr, lower: bool, needed: int) -> Reason:
+    """`e >= needed` or `e <= needed` for any expression, as a normalized inequality."""
+    return prove_nonnegative(known, e - needed if lower else needed - e)
+
+
+def _prove_atom(known: Knowledge, atom: Atom, lower: bool, needed: int) -> Reason:
+    """The bound of a composite atom from bounds of its arguments."""
+    arguments = [arg for arg in atom.args if isinstance(arg, Expr) and arg.terms]
+
+    def value(interval: Callable[[Expr], Interval]) -> int | None:
+        return interval_of_atom(atom, interval)[0 if lower else 1]
+
+    bounds = _needed_bounds(known, arguments, value, lower, needed)
+    premises = [prove_side(known, e, low, at) for (e, low), at in bounds.items()]
+    reached = value(_reading(premises))
+    assert reached is not None
+    return Reason("operation", _bound_prop(atom.expr, lower, reached), tuple(premises), (atom, lower))
+
+
+def _prove_product(known: Knowledge, m: int, atoms: tuple[Atom, ...], lower: bool, needed: int) -> Reason:
+    """The bound of a product from bounds of its atoms."""
+    distinct = list(dict.fromkeys(atom.expr for atom in atoms))
+
+    def value(interval: Callable[[Expr], Interval]) -> int | None:
+        return intervals_of_product(atoms, lambda n: interval(known.interner.monomials[n][0].expr))[0 if lower else 1]
+
+    bounds = _needed_bounds(known, distinct, value, lower, needed)
+    premises = [prove_bound(known, e.terms[0][0], low, at) for (e, low), at in bounds.items()]
+    reached = value(_reading(premises))
+    assert reached is not None
+    whole = known.interner.expr(((m, 1),), 0)
+    return Reason("monomial", _bound_prop(whole, lower, reached), tuple(premises), (m, lower))
+
+
+def _bound_prop(e: Expr, lower: bool, value: int) -> Prop:
+    return Prop.nonnegative(e - value if lower else value - e)
+
+
+def _needed_bounds(
+    known: Knowledge, arguments: list[Expr], value: Callable[[Callable[[Expr], Interval]], int | None], lower: bool, needed: int
+) -> dict[Bound, int]:
+    """The bounds of the arguments that the result rests on, each as weak as it may be.
+
+    Starting from all of them, each is dropped, or else replaced by an older one, where the result still suffices.
+    """
+    chosen: dict[Bound, int] = {}
+    for e in arguments:
+        low, high = known.low(e), known.high(e)
+        if low is not None:
+            chosen[(e, True)] = low
+        if high is not None:
+            chosen[(e, False)] = high
+
+    def suffices(trial: dict[Bound, int]) -> bool:
+        reached = value(lambda e: (trial.get((e, True), None), trial.get((e, False), None)) if e.terms else (e.constant, e.constant))
+        return reached is not None and (reached >= needed if lower else reached <= needed)
+
+    for bound in [b for b in chosen if not b[1]] + [b for b in chosen if b[1]]:
+        trial = {key: at for key, at in chosen.items() if key != bound}
+        if suffices(trial):
+            chosen = trial
+            continue
+        for weaker in _weaker(known, *bound):
+            if suffices(chosen | {bound: weaker}):
+                chosen[bound] = weaker
+                break
+    return chosen
+
+
+def _weaker(known: Knowledge, e: Expr, lower: bool) -> Iterator[int]:
+    """Recorded bounds of an atom, oldest first; zero for anything known not to be negative."""
+    if len(e.terms) == 1 and e.terms[0][1] == 1 and not e.constant:
+        for r in _chain(known.ranges.get(e.terms[0][0])):
+            bound = r.lo if lower else r.hi
+            if bound is not None:
+                yield bound
+
+
+def _reading(premises: list[Reason]) -> Callable[[Expr], Interval]:
+    """Intervals of expressions as the premises state them."""
+    return interval_reader([premise.conclusion for premise in premises])
+
+
+def interval_reader(props: list[Prop]) -> Callable[[Expr], Interval]:
+    """The interval of an expression that inequalities about its form give."""
+    lows: dict[Expr, int] = {}
+    highs: dict[Expr, int] = {}
+    for p in props:
+        form, k = p.expr.form()
+        if p.kind != "ge" or abs(k) != 1:
+            continue
+        if k > 0:
+            lows[form] = max(-p.expr.constant, lows.get(form, -p.expr.constant))
+        else:
+            highs[form] = min(p.expr.constant, highs.get(form, p.expr.constant))
+
+    def interval(e: Expr) -> Interval:
+        if not e.terms:
+            return e.constant, e.constant
+        form, k = e.form()
+        low, high = lows.get(form), highs.get(form)
+        if k < 0:
+            low, high = high, low
+        return (None if low is None else k * low + e.constant), (None if high is None else k * high + e.constant)
+
+    return interval

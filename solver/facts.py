@@ -1,0 +1,202 @@
+"""Everything known, as a value.
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> first = Facts.empty(terms).declare_range(s, 2, None)
+    >>> second = first.assume_prop(terms.eq(s % 16, 0))
+    >>> second.low(s), first.low(s)
+    (16, 2)
+
+`assume` never changes a value: it gives a new one, or a `Conflict` as data. Keeping an old value is a checkpoint, going back to it a rollback. What was
+computed for a value (ranges of composite atoms, substitutions) is cached on it and goes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from solver.expr import Atom, Expr, Interner
+from solver.fact import Fact, Kind
+from solver.knowledge import Knowledge
+from solver.learn import Contradictory, Draft
+from solver.pool import Pool
+from solver.prop import Prop
+from solver.reasons import Reason, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Facts that contradict each other: the proof of false, and the facts at its leaves."""
+
+    proof: Reason
+    core: tuple[Fact, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "core", tuple(leaves(self.proof)))
+
+
+class Record:
+    """The facts in order, newest first: a linked list that values share."""
+
+    __slots__ = ("before", "fact")
+
+    def __init__(self, fact: Fact, before: Record | None) -> None:
+        self.fact = fact
+        self.before = before
+
+
+class Facts(Knowledge):
+    """An immutable set of facts with what follows from them at once."""
+
+    __slots__ = ("count", "last", "pool", "symbols")
+
+    count: int
+    last: Record | None
+    pool: Pool
+    symbols: SymbolList | None
+
+    @staticmethod
+    def empty(interner: Interner) -> Facts:
+        facts = Facts(interner)
+        facts.count = 0
+        facts.last = None
+        facts.pool = Pool.empty()
+        facts.symbols = None
+        return facts
+
+    def declare(self, symbol: Expr, lo: int | None, hi: int | None, fact: Fact, *, hint: int | None = None) -> Facts | Conflict:
+        """A symbol with its inclusive bounds; `fact.prop` says the same (true where there are none)."""
+        draft = Draft(self)
+        (atom,) = symbol.symbols
+        try:
+            if fact.prop.kind != "true":
+                draft.learn_fact(fact)
+        except Contradictory as contradiction:
+            return Conflict(contradiction.reason)
+        facts = self._from(draft, fact)
+        facts.symbols = SymbolList(atom, self.symbols)
+        facts.pool = self.pool.declare(atom, lo, hi, hint)
+        return facts
+
+    def assume(self, fact: Fact) -> Facts | Conflict:
+        """The facts with one more; a contradiction is data."""
+        draft = Draft(self)
+        try:
+            draft.learn_fact(fact)
+        except Contradictory as contradiction:
+            return Conflict(contradiction.reason)
+        facts = self._from(draft, fact)
+        facts.pool = self.pool.assume(facts, fact, draft.new_solved)
+        return facts
+
+    def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
+        """The facts under a hypothesis: it is not recorded, and no sample is mended for it. `leaf` names the rule of its reason."""
+        draft = Draft(self)
+        draft.queue.append((p, Reason(leaf, p)))
+        try:
+            draft.run()
+        except Contradictory as contradiction:
+            return Conflict(contradiction.reason)
+        facts = self._from(draft, None)
+        truth = self.pool.truths(p)
+        if not all(truth):
+            facts.pool = self.pool.copy()
+            facts.pool.alive = tuple([row for row in self.pool.alive if truth[row]])
+        return facts
+
+    def _from(self, draft: Draft, fact: Fact | None) -> Facts:
+        facts: Facts = Facts.__new__(Facts)
+        facts.interner = self.interner
+        facts.ranges, facts.forms, facts.excluded = draft.ranges, draft.forms, draft.excluded
+        facts.solved, facts.uses, facts.product_rules = draft.solved, draft.uses, draft.product_rules
+        facts.range_cache, facts.elementary_cache = draft.range_cache, draft.elementary_cache
+        facts.inert, facts.scratch = draft.inert, {}
+        facts.count = self.count + (fact is not None)
+        facts.last = Record(fact, self.last) if fact is not None else self.last
+        facts.symbols = self.symbols
+        facts.pool = self.pool
+        return facts
+
+    def next_fact(
+        self, prop: Prop, *, domain: Prop | None = None, kind: Kind = "given", text: str = "", origin: object = None, line: int | None = None
+    ) -> Fact:
+        """A fact that would come next."""
+        return Fact(prop, self.interner.true if domain is None else domain, kind, text or str(prop), origin, line, self.count)
+
+    def declare_range(self, symbol: Expr, lo: int | None, hi: int | None, *, hint: int | None = None) -> Facts:
+        """`declare` for callers that know the bounds to be consistent.
+
+        Raises:
+            ValueError: they are not.
+        """
+        facts = self.declare(symbol, lo, hi, self.next_fact(range_prop(symbol, lo, hi), kind="range", text=f"{lo} <= {symbol.atom.name} <= {hi}"), hint=hint)
+        if isinstance(facts, Conflict):
+            raise ValueError(f"no value of {symbol} is between {lo} and {hi}")
+        return facts
+
+    def assume_prop(self, prop: Prop, domain: Prop | None = None) -> Facts:
+        """`assume` for callers that know the proposition to be consistent with the facts.
+
+        Raises:
+            ValueError: it is not.
+        """
+        facts = self.assume(self.next_fact(prop, domain=domain))
+        if isinstance(facts, Conflict):
+            raise ValueError(f"{prop} contradicts {', '.join(fact.text for fact in facts.core)}")
+        return facts
+
+    # ------------------------------------------------------------------ reading
+
+    def records(self) -> Iterator[Fact]:
+        """The facts, newest first."""
+        record = self.last
+        while record is not None:
+            yield record.fact
+            record = record.before
+
+    def bounds(self, e: Expr) -> tuple[int | None, int | None]:
+        """What interval arithmetic says of an expression, equalities applied."""
+        e, _ = self.canonical(e)
+        return self.low(e), self.high(e)
+
+    def holds_at(self, values: Mapping[Atom, int]) -> bool:
+        """Whether an assignment of all symbols satisfies every fact and its domain."""
+        return all(fact.domain.evaluate(values) and fact.prop.evaluate(values) for fact in self.records())
+
+    def all_symbols(self) -> list[Atom]:
+        """The declared symbols, in order."""
+        found = []
+        symbols = self.symbols
+        while symbols is not None:
+            found.append(symbols.atom)
+            symbols = symbols.before
+        found.reverse()
+        return found
+
+    def witness(self) -> dict[Atom, int] | None:
+        """An assignment of all symbols that satisfies every fact, if one is known."""
+        return self.pool.witness(self)
+
+
+class SymbolList:
+    """The declared symbols, newest first."""
+
+    __slots__ = ("atom", "before")
+
+    def __init__(self, atom: Atom, before: SymbolList | None) -> None:
+        self.atom = atom
+        self.before = before
+
+
+def range_prop(symbol: Expr, lo: int | None, hi: int | None) -> Prop:
+    """`lo <= symbol <= hi`, without the missing sides."""
+    interner = symbol.interner
+    parts = []
+    if lo is not None:
+        parts.append(interner.ge(symbol, lo))
+    if hi is not None:
+        parts.append(interner.le(symbol, hi))
+    return interner.conjunction(parts)

@@ -1,0 +1,454 @@
+"""What is known, as the rungs read it: ranges of monomials and forms, excluded values, substitutions.
+
+The state of `solver.facts.Facts` (a value) and of `solver.learn.Draft` (one being made from another) and the questions that both answer:
+
+- `range_of(m)`: the bounds of a monomial, those that follow from its atoms included;
+- `low(e)`, `high(e)`: bounds of an expression by interval arithmetic;
+- `prove_bound(m, side, needed)`: the reason why, resting on the oldest facts that suffice;
+- `canonical(e)`: the expression with equalities applied and settled atoms replaced, and the steps that led there.
+
+A bound that follows from the structure of an atom is computed when asked for and explained only when someone looks:
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(s, 5, 9)
+    >>> known.low(s // 2 + 1), known.high(s * s)
+    (3, 81)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver import intervals
+from solver.expr import Atom, Expr, Interner
+from solver.functions import function
+from solver.intervals import Interval
+from solver.persistent import MASK, ShardedMap
+from solver.prop import Prop
+from solver.reasons import Reason
+
+ROUNDS: Final = 24
+"""Substitution stops after this many rounds."""
+
+
+class Range:
+    """Bounds of a monomial or form. A bound without a reason follows from the structure; `older` are the weaker bounds known before."""
+
+    __slots__ = ("hi", "hi_reason", "lo", "lo_reason", "older")
+
+    def __init__(
+        self, lo: int | None, hi: int | None, lo_reason: Reason | None = None, hi_reason: Reason | None = None, older: Range | None = None
+    ) -> None:
+        self.lo = lo
+        self.hi = hi
+        self.lo_reason = lo_reason
+        self.hi_reason = hi_reason
+        self.older = older
+
+
+UNBOUNDED: Final = Range(None, None)
+
+
+class Entry:
+    """A comparison that was learned, as it stood then, and why."""
+
+    __slots__ = ("prop", "reason")
+
+    def __init__(self, prop: Prop, reason: Reason) -> None:
+        self.prop = prop
+        self.reason = reason
+
+
+class Uses:
+    """The entries that mention an atom, newest first: a linked list, so that adding one does not copy the others."""
+
+    __slots__ = ("count", "entry", "rest")
+
+    def __init__(self, entry: Entry, rest: Uses | None) -> None:
+        self.entry = entry
+        self.rest = rest
+        self.count: int = 1 if rest is None else rest.count + 1
+
+
+class Rule:
+    """A substitution: an atom or a product of atoms and what it equals."""
+
+    __slots__ = ("image", "reason")
+
+    def __init__(self, image: Expr, reason: Reason) -> None:
+        self.image = image
+        self.reason = reason
+
+
+Round = tuple[tuple[int, Expr, Reason], ...]
+"""One round of substitution: monomials, their images, and the equalities."""
+
+
+def form_key(form: Expr) -> int:
+    return id(form) >> 4
+
+
+class Knowledge:
+    """The maps, and how to read them."""
+
+    __slots__ = (
+        "elementary_cache", "excluded", "forms", "inert", "interner", "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
+    )  # fmt: skip
+
+    def __init__(self, interner: Interner) -> None:
+        self.interner = interner
+        self.ranges: ShardedMap[Range] = ShardedMap()
+        self.forms: ShardedMap[Range] = ShardedMap()
+        self.excluded: ShardedMap[dict[int, Reason]] = ShardedMap()
+        self.solved: ShardedMap[Rule] = ShardedMap()
+        self.uses: ShardedMap[Uses] = ShardedMap()
+        self.product_rules: tuple[tuple[int, Rule], ...] = ()
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was computed from the maps."""
+        self.range_cache: dict[int, Range] = {}
+        self.elementary_cache: dict[int, Rule | None] = {}
+        self.inert: set[int] = set()
+        self.scratch: dict[object, object] = {}
+
+    # ------------------------------------------------------------------ ranges
+
+    def range_of(self, m: int) -> Range:
+        """The bounds of a monomial."""
+        found = self.range_cache.get(m)
+        if found is not None:
+            return found
+        explicit = self.ranges.shards[m & MASK].get(m)
+        atoms = self.interner.monomials[m]
+        if len(atoms) == 1 and atoms[0].kind == "symbol":
+            result = explicit or UNBOUNDED
+        else:
+            derived = self.atom_interval(atoms[0]) if len(atoms) == 1 else self.product_interval(atoms)
+            result = _merge(explicit, derived)
+        self.range_cache[m] = result
+        return result
+
+    def interval(self, m: int) -> Interval:
+        r = self.range_of(m)
+        return r.lo, r.hi
+
+    def product_interval(self, atoms: tuple[Atom, ...]) -> Interval:
+        """The product of the atoms' intervals, powers taken together."""
+        lo = 1
+        for atom in atoms:
+            r = self.range_of(atom.monomial)
+            if r.lo is None or r.lo < 0 or r.hi is not None:
+                return intervals_of_product(atoms, self.interval)
+            lo *= r.lo
+        return lo, None
+
+    def atom_interval(self, atom: Atom) -> Interval:
+        """What the operation says of its value, given the bounds of its arguments."""
+        return interval_of_atom(atom, self.expr_interval)
+
+    def expr_interval(self, e: Expr) -> Interval:
+        return self.low(e), self.high(e)
+
+    def low(self, e: Expr) -> int | None:
+        """A lower bound of an expression, or None."""
+        total = e.constant
+        cache = self.range_cache
+        bounded = True
+        for m, c in e.terms:
+            r = cache.get(m) or self.range_of(m)
+            bound = r.lo if c > 0 else r.hi
+            if bound is None:
+                bounded = False
+                break
+            total += c * bound
+        if self.forms.count and len(e.terms) > 1:
+            known = self.form_bound(e, lower=True)
+            if known is not None and (not bounded or known > total):
+                return known
+        return total if bounded else None
+
+    def high(self, e: Expr) -> int | None:
+        """An upper bound of an expression, or None."""
+        total = e.constant
+        cache = self.range_cache
+        bounded = True
+        for m, c in e.terms:
+            r = cache.get(m) or self.range_of(m)
+            bound = r.hi if c > 0 else r.lo
+            if bound is None:
+                bounded = False
+                break
+            total += c * bound
+        if self.forms.count and len(e.terms) > 1:
+            known = self.form_bound(e, lower=False)
+            if known is not None and (not bounded or known < total):
+                return known
+        return total if bounded else None
+
+    def form_range(self, e: Expr) -> tuple[Range | None, int]:
+        """The recorded range of the expression's form, and the factor between them."""
+        form, k = e.form()
+        key = form_key(form)
+        return self.forms.shards[key & MASK].get(key), k
+
+    def form_bound(self, e: Expr, *, lower: bool) -> int | None:
+        r, k = self.form_range(e)
+        if r is None:
+            return None
+        bound = r.lo if lower == (k > 0) else r.hi
+        return None if bound is None else k * bound + e.constant
+
+    # ------------------------------------------------------------------ excluded values
+
+    def excluded_values(self, e: Expr) -> tuple[dict[int, Reason] | None, int]:
+        """The recorded values that the expression's form does not take, and the factor between them."""
+        form, k = e.form()
+        return self.excluded.get(form_key(form)), k
+
+    # ------------------------------------------------------------------ substitution
+
+    def elementary(self, m: int) -> Rule | None:
+        """What a monomial is known to equal, by an equality or because its atom is settled."""
+        try:
+            return self.elementary_cache[m]
+        except KeyError:
+            pass
+        rule = self.solved.get(m)
+        if rule is None:
+            atoms = self.interner.monomials[m]
+            if len(atoms) == 1 and atoms[0].kind != "symbol":
+                from solver.settled import settled_rule
+
+                rule = settled_rule(self, atoms[0])
+        self.elementary_cache[m] = rule
+        return rule
+
+    def is_inert(self, e: Expr) -> bool:
+        """Whether no substitution applies to the expression."""
+        inert = self.inert
+        for m, _ in e.terms:
+            if m not in inert:
+                if not self._monomial_is_inert(m):
+                    return False
+                inert.add(m)
+        return True
+
+    def _monomial_is_inert(self, m: int) -> bool:
+        if self.product_rules and self.product_rule(m) is not None:
+            return False
+        for atom in self.interner.monomials[m]:
+            if self.elementary(atom.monomial) is not None:
+                return False
+            if atom.args:
+                for inner in atom.expr.atoms:
+                    if self.elementary(inner.monomial) is not None:
+                        return False
+                    if self.product_rules and any(not self._arguments_inert(inner) for _ in (0,)):
+                        return False
+        return True
+
+    def _arguments_inert(self, atom: Atom) -> bool:
+        for arg in atom.args:
+            for e in (arg,) if isinstance(arg, Expr) else tuple(p.expr for p in arg.comparisons()):
+                if any(len(self.interner.monomials[m]) > 1 and self.product_rule(m) is not None for m, _ in e.terms):
+                    return False
+        return True
+
+    def product_rule(self, m: int) -> tuple[int, Rule] | None:
+        """A rule for a product of atoms that divides the monomial."""
+        atoms = self.interner.monomials[m]
+        if len(atoms) < 2:
+            return None
+        for product, rule in self.product_rules:
+            if _divides(self.interner.monomials[product], atoms):
+                return product, rule
+        return None
+
+    def canonical(self, e: Expr) -> tuple[Expr, tuple[Round, ...]]:
+        """The expression with everything substituted, and the rounds that led there."""
+        if self.is_inert(e):
+            return e, ()
+        rounds: list[Round] = []
+        for _ in range(ROUNDS):
+            steps = self._round(e.atoms, [e])
+            if not steps:
+                break
+            new = apply_round(e, steps)
+            if new is e or len(new.terms) > 4 * len(e.terms) + 64:
+                break
+            e = new
+            rounds.append(steps)
+            if self.is_inert(e):
+                break
+        return e, tuple(rounds)
+
+    def canonical_prop(self, p: Prop) -> tuple[Prop, tuple[Round, ...]]:
+        """A comparison or a compound with everything substituted."""
+        comparisons = p.comparisons() if p.parts else [p]
+        if all(self.is_inert(q.expr) for q in comparisons):
+            return p, ()
+        rounds: list[Round] = []
+        for _ in range(ROUNDS):
+            steps = self._round(p.atoms, [q.expr for q in p.comparisons()])
+            if not steps:
+                break
+            new = apply_round_to_prop(p, steps)
+            if new is p or sum(len(q.terms) for q in new.comparisons()) > 4 * sum(len(q.terms) for q in p.comparisons()) + 64:
+                break
+            p = new
+            rounds.append(steps)
+        return p, tuple(rounds)
+
+    def _round(self, atoms: frozenset[Atom], exprs: list[Expr]) -> Round:
+        """The substitutions that apply now."""
+        steps: list[tuple[int, Expr, Reason]] = []
+        for atom in sorted(atoms, key=lambda atom: atom.serial):
+            rule = self.elementary(atom.monomial)
+            if rule is not None:
+                steps.append((atom.monomial, rule.image, rule.reason))
+        if not steps and self.product_rules:
+            found: dict[int, Rule] = {}
+            inner = [arg for atom in atoms for arg in atom.args]
+            exprs = exprs + [a for a in inner if isinstance(a, Expr)] + [q.expr for p in inner if isinstance(p, Prop) for q in p.comparisons()]
+            for e in exprs:
+                for m, _ in e.terms:
+                    rule_found = self.product_rule(m)
+                    if rule_found is not None:
+                        found[rule_found[0]] = rule_found[1]
+            first = [(product, rule) for product, rule in self.product_rules if product in found][:1]
+            steps = [(product, rule.image, rule.reason) for product, rule in first]
+        return tuple(steps)
+
+
+def _merge(explicit: Range | None, derived: Interval) -> Range:
+    """The tighter of each bound; a derived one has no reason yet."""
+    lo, hi = derived
+    if explicit is None:
+        return Range(lo, hi) if lo is not None or hi is not None else UNBOUNDED
+    lo_reason = hi_reason = None
+    if explicit.lo is not None and (lo is None or explicit.lo >= lo):
+        lo, lo_reason = explicit.lo, explicit.lo_reason
+    if explicit.hi is not None and (hi is None or explicit.hi <= hi):
+        hi, hi_reason = explicit.hi, explicit.hi_reason
+    return Range(lo, hi, lo_reason, hi_reason, explicit.older)
+
+
+def intervals_of_product(atoms: tuple[Atom, ...], interval: object) -> Interval:
+    """The interval of a product from those of its atoms, given as a function of monomials."""
+    from collections import Counter
+
+    total: Interval = (1, 1)
+    for atom, exponent in Counter(atoms).items():
+        total = intervals.product(total, intervals.power(interval(atom.monomial), exponent))  # type: ignore[operator]
+    return total
+
+
+def interval_of_atom(atom: Atom, interval: object) -> Interval:
+    """The interval of a composite atom's value from those of its arguments, given as a function of expressions."""
+    of = interval
+    match atom.kind, atom.args:
+        case "floordiv", (Expr() as n, Expr() as d):
+            if d.is_constant:
+                lo, hi = of(n)  # type: ignore[operator]
+                return (None if lo is None else lo // d.constant), (None if hi is None else hi // d.constant)
+            return intervals.quotient(of(n), of(d))  # type: ignore[operator]
+        case "relu", (Expr() as e,):
+            return intervals.relu(of(e))  # type: ignore[operator]
+        case "ite", (_, Expr() as e):
+            return intervals.hull((0, 0), of(e))  # type: ignore[operator]
+        case "bitand", (Expr() as a, Expr() as b):
+            return intervals.bitand(of(a), of(b))  # type: ignore[operator]
+        case "power", (Expr() as a, Expr() as b):
+            return intervals.raised(of(a), of(b))  # type: ignore[operator]
+        case "product", (Expr() as a, Expr() as b):
+            return intervals.product(of(a), of(b))  # type: ignore[operator]
+        case "function", args:
+            return function(atom.name).bounds(*[of(arg) for arg in args])  # type: ignore[operator]
+        case _:
+            return intervals.EVERYTHING
+
+
+def _divides(small: tuple[Atom, ...], large: tuple[Atom, ...]) -> bool:
+    if len(small) > len(large):
+        return False
+    position = 0
+    for atom in small:
+        while position < len(large) and large[position].serial < atom.serial:
+            position += 1
+        if position == len(large) or large[position] is not atom:
+            return False
+        position += 1
+    return True
+
+
+def apply_round(e: Expr, steps: Round) -> Expr:
+    """One round of substitution, arguments of atoms included: atoms, or one product of atoms."""
+    return _apply(e, e.schedule, steps, e)
+
+
+def apply_round_to_prop(p: Prop, steps: Round) -> Prop:
+    interner = p.interner
+    atoms = {interner.monomials[m][0]: image for m, image, _ in steps if len(interner.monomials[m]) == 1}
+    if atoms:
+        return p.substitute(atoms)
+    product, image, _ = steps[0]
+    return _replace_product_in_prop(p, product, image, _product_images(p.schedule, product, image, interner))
+
+
+def _apply(e: Expr, schedule: tuple[Atom, ...], steps: Round, _: Expr) -> Expr:
+    interner = e.interner
+    atoms = {interner.monomials[m][0]: image for m, image, _ in steps if len(interner.monomials[m]) == 1}
+    if atoms:
+        return interner.substitute(e, atoms)
+    product, image, _reason = steps[0]
+    images = _product_images(schedule, product, image, interner)
+    return replace_product(interner.replace(e, images), product, image)
+
+
+def _product_images(schedule: tuple[Atom, ...], product: int, image: Expr, interner: Interner) -> dict[Atom, Expr]:
+    """What atoms become when a product inside their arguments is replaced."""
+    images: dict[Atom, Expr] = {}
+    for atom in schedule:
+        args = tuple(
+            [
+                replace_product(interner.replace(arg, images), product, image)
+                if isinstance(arg, Expr)
+                else _replace_product_in_prop(arg, product, image, images)
+                for arg in atom.args
+            ]
+        )
+        if any(new is not old for new, old in zip(args, atom.args, strict=True)):
+            images[atom] = interner.rebuild(atom.kind, atom.name, args)
+    return images
+
+
+def _replace_product_in_prop(p: Prop, product: int, image: Expr, images: dict[Atom, Expr]) -> Prop:
+    if p.parts:
+        return Prop.join(p.interner, p.kind, [_replace_product_in_prop(part, product, image, images) for part in p.parts])
+    if not p.terms:
+        return p
+    return p.of(replace_product(p.interner.replace(p.expr, images), product, image))
+
+
+def replace_product(e: Expr, product: int, image: Expr) -> Expr:
+    """Every monomial that the product divides, with one occurrence of the product replaced."""
+    interner = e.interner
+    atoms = interner.monomials[product]
+    kept: dict[int, int] = {}
+    parts: list[Expr] = []
+    for m, c in e.terms:
+        if _divides(atoms, interner.monomials[m]):
+            rest = list(interner.monomials[m])
+            for atom in atoms:
+                rest.remove(atom)
+            factor = interner.expr(((interner.monomial(tuple(rest)), c),), 0) if rest else interner.constant(c)
+            parts.append(interner.multiply(factor, image))
+        else:
+            kept[m] = c
+    if not parts:
+        return e
+    return interner.sum([interner.expr(tuple(kept.items()), e.constant), *parts])

@@ -1,0 +1,319 @@
+"""Does a proposition follow from the facts? The rungs in order, and what they cost.
+
+`decide` brings the question into canonical form, then asks cheap rungs first. Bounds settle most questions; the samples of the facts show which are open and in
+which direction the others are worth proving; the rest is climbed rung by rung until one proves it or the budget is used up.
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> from solver.ladder import decide
+    >>> terms = Interner()
+    >>> b, s = terms.symbol("b"), terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(b, 0, None).declare_range(s, 0, None)
+    >>> known = known.assume_prop(terms.divides(16, s))
+    >>> decide(known, terms.divides(64, b * s))
+    Depends(true_at={'b': 0, 's': 0}, false_at={'b': 1, 's': 16})
+    >>> decide(known.assume_prop(terms.divides(4, b)), terms.divides(64, b * s)).rung
+    'substitution'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from solver.errors import Undefined
+from solver.expr import Atom
+from solver.fact import Fact
+from solver.facts import Conflict, Facts
+from solver.learn import factored, rewritten, without_factors
+from solver.prop import Prop
+from solver.reasons import Reason, absurd, apart, equal, every, some
+from solver.rungs import bounds, linear, products, refute, shift, split
+from solver.search import find
+from solver.settled import prove_by_intervals
+from solver.verdict import Always, Depends, GaveUp, Never, Verdict, Witness
+
+Effort = Literal["fast", "full"]
+
+FORKS: Final = {"fast": 12, "full": 48}
+"""How many times one question may suppose something."""
+
+
+@dataclass(slots=True)
+class Climb:
+    """One question being decided: its budget, and what was tried."""
+
+    facts: Facts
+    effort: Effort
+    solvers: bool
+    rungs: frozenset[str]
+    forks: int
+    tried: dict[str, None]
+    rung: str = ""
+
+    def allows(self, rung: str) -> bool:
+        if rung not in self.rungs:
+            return False
+        self.tried[rung] = None
+        return True
+
+    # ------------------------------------------------------------------ proving
+
+    def prove(self, facts: Facts, goal: Prop, depth: int = 0) -> Reason | None:
+        """A proof of the goal by any rung, or None."""
+        canonical, rounds = facts.canonical_prop(goal)
+        proof = self.prove_canonical(facts, canonical, depth)
+        if proof is None or canonical is goal:
+            return proof
+        return rewritten(goal, proof if canonical.kind != "true" else None, rounds)
+
+    def prove_canonical(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+        match goal.kind:
+            case "true":
+                return Reason("trivial", goal)
+            case "false":
+                return refute.contradiction(self, facts, depth) if depth else None
+            case "and":
+                reasons = []
+                for p in goal.parts:
+                    reason = self.prove(facts, p, depth)
+                    if reason is None:
+                        return None
+                    reasons.append(reason)
+                return every(goal, reasons)
+            case "or":
+                return self.prove_disjunction(facts, goal, depth)
+            case _:
+                return self.prove_comparison(facts, goal, depth)
+
+    def prove_disjunction(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+        for p in goal.parts:
+            settled = prove_by_intervals(facts, facts.canonical_prop(p)[0])
+            if settled is not None:
+                proof = self.prove(facts, p, depth)
+                if proof is not None:
+                    return some(goal, proof)
+        return refute.prove(self, facts, goal, depth) if self.allows("refute") else None
+
+    def prove_comparison(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+        if "bounds" in self.rungs:
+            settled = bounds.settle(facts, goal)
+            if settled is not None:
+                self.rung = self.rung or "bounds"
+                return settled[1] if settled[0] else None
+        smaller = without_factors(facts, goal) if self.allows("factor") else None
+        if smaller is not None:
+            proof = self.prove(facts, smaller.goal, depth)
+            return None if proof is None else factored(smaller, goal, proof)
+        if goal.kind == "eq":
+            above = self.prove(facts, Prop.nonnegative(goal.expr), depth)
+            if above is None:
+                return None
+            below = self.prove(facts, Prop.nonnegative(-goal.expr), depth)
+            return None if below is None else equal(above, below)
+        if goal.kind == "ne":
+            proof = self.prove_apart(facts, goal)
+            if proof is not None:
+                return proof
+        elif self.allows("shift"):
+            proof = shift.prove_nonnegative(facts, goal.expr)
+            if proof is not None:
+                self.rung = "shift"
+                return proof
+        for name, rung in CLIMBED:
+            if self.allows(name):
+                proof = rung(self, facts, goal, depth)
+                if proof is not None:
+                    self.rung = name
+                    return proof
+        return None
+
+    def prove_apart(self, facts: Facts, goal: Prop) -> Reason | None:
+        """`e != 0` because e is positive, or negative: the side that the samples show."""
+        if not self.allows("shift"):
+            return None
+        values = facts.pool.values(goal.expr)
+        signs = {(values[row] > 0) - (values[row] < 0) for row in facts.pool.alive}
+        for sign in (1, -1):
+            if signs <= {sign}:
+                proof = shift.prove_nonnegative(facts, goal.expr * sign - 1)
+                if proof is not None:
+                    self.rung = "shift"
+                    return apart(proof, goal)
+        return None
+
+    def suppose(self, facts: Facts, p: Prop) -> Facts | Conflict | None:
+        """The facts with a hypothesis; None when the budget is used up."""
+        if self.forks <= 0:
+            return None
+        self.forks -= 1
+        return facts.suppose(p)
+
+
+def _linear(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+    del climb, depth
+    return linear.prove(facts, goal)
+
+
+Rung = Callable[[Climb, Facts, Prop, int], Reason | None]
+
+CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
+    ("linear", _linear),
+    ("refute", refute.prove),
+    ("products", products.prove),
+    ("split", split.prove),
+)
+RUNGS: Final = frozenset(("bounds", "factor", "shift", "linear", "refute", "products", "split", "search", "sympy", "z3"))
+
+
+def decide(
+    facts: Facts,
+    prop: Prop,
+    *,
+    domain: Prop | None = None,
+    effort: Effort = "full",
+    solvers: bool = True,
+    rungs: frozenset[str] = RUNGS,
+) -> Verdict:
+    """Whether the proposition follows from the facts, inside its domain.
+
+    Args:
+        domain: where the question makes sense; assignments outside are left out of consideration.
+        effort: "fast" leaves out sympy, z3 and the longer searches.
+        solvers: whether sympy and z3 may be asked.
+        rungs: the rungs that may be used; for measurements.
+
+    Raises:
+        Undefined: the facts refute the domain.
+    """
+    if domain is None:
+        domain = facts.interner.true
+    if domain.kind != "true":
+        canonical, _ = facts.canonical_prop(domain)
+        if canonical.kind != "true" and prove_by_intervals(facts, canonical) is None:
+            inside = facts.suppose(domain, leaf="domain")
+            if isinstance(inside, Conflict):
+                raise Undefined(f"`{prop}` makes no sense here: the facts refute `{domain}`")
+            facts = inside
+    if prop.kind == "true":
+        return Always(prop, domain, "syntactic", Reason("trivial", prop))
+    if prop.kind == "false":
+        return Never(prop, domain, "syntactic", Reason("trivial", prop.negation))
+    climb = Climb(facts, effort, solvers and effort == "full", rungs, FORKS[effort], {})
+    return _decide(climb, facts, prop, domain)
+
+
+def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
+    canonical, rounds = facts.canonical_prop(prop)
+
+    def settle(truth: bool, proof: Reason | None, rung: str) -> Verdict:
+        if rounds:
+            proof = rewritten(prop if truth else prop.negation, proof, rounds)
+        assert proof is not None
+        return (Always if truth else Never)(prop, domain, rung, proof)
+
+    if canonical.kind in ("true", "false"):
+        return settle(canonical.kind == "true", None, "substitution")
+    if canonical.parts:
+        for truth, p in ((True, canonical), (False, canonical.negation)):
+            proof = prove_by_intervals(facts, p)
+            if proof is not None:
+                return settle(truth, proof, "bounds")
+    elif "bounds" in climb.rungs:
+        settled = bounds.settle(facts, canonical)
+        if settled is not None:
+            return settle(*settled, "bounds")
+    pool = facts.pool
+    yes, no = pool.classify(canonical, domain)
+    if yes is not None and no is not None:
+        return Depends(prop, domain, "samples", facts, yes, no)
+    if yes is None and no is None and not pool.alive:
+        raise NoSample(facts)
+    directions = (True, False) if yes is None and no is None else (yes is not None,)
+    early = True
+    for truth in directions:
+        goal = canonical if truth else canonical.negation
+        climb.rung = ""
+        proof = _cheap(climb, facts, goal)
+        if proof is not None:
+            return settle(truth, proof, climb.rung)
+    if climb.allows("search") and len(directions) == 1:
+        truth = directions[0]
+        found = find(facts, canonical.negation if truth else canonical, domain, rows=2, effort=1)
+        if found is not None:
+            return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
+    del early
+    for truth in directions:
+        goal = canonical if truth else canonical.negation
+        climb.rung = ""
+        proof = climb.prove_canonical(facts, goal, 0)
+        if proof is not None:
+            return settle(truth, proof, climb.rung or "parts")
+    return _last_rungs(climb, facts, prop, canonical, domain, directions, yes, no, settle)
+
+
+def _cheap(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:
+    """Shift alone: cheaper than looking for a witness."""
+    if goal.kind == "ge" and climb.allows("shift"):
+        climb.rung = "shift"
+        return shift.prove_nonnegative(facts, goal.expr)
+    if goal.kind == "ne":
+        return climb.prove_apart(facts, goal)
+    return None
+
+
+def _open(climb: Climb, facts: Facts, prop: Prop, domain: Prop, truth: bool, row: int | None, found: dict[Atom, int]) -> Verdict:
+    assert row is not None
+    first: Witness = row
+    return Depends(prop, domain, "search", facts, first if truth else found, found if truth else first)
+
+
+def _last_rungs(
+    climb: Climb,
+    facts: Facts,
+    prop: Prop,
+    canonical: Prop,
+    domain: Prop,
+    directions: tuple[bool, ...],
+    yes: int | None,
+    no: int | None,
+    settle: Callable[[bool, Reason | None, str], Verdict],
+) -> Verdict:
+    """The longer search for a second witness, then the solvers."""
+    if climb.allows("search") and len(directions) == 1 and climb.effort == "full":
+        truth = directions[0]
+        found = find(facts, canonical.negation if truth else canonical, domain, rows=8, effort=4)
+        if found is not None:
+            return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
+    if climb.solvers:
+        from solver.rungs import solvers
+
+        for truth in directions:
+            goal = canonical if truth else canonical.negation
+            outcome = solvers.prove(climb, facts, goal)
+            if isinstance(outcome, Reason):
+                return settle(truth, outcome, climb.rung)
+            if isinstance(outcome, dict):
+                full = solvers.complete(facts, outcome, domain, prop if not truth else prop.negation)
+                if full is not None:
+                    row = yes if truth else no
+                    if row is not None:
+                        return _open(climb, facts, prop, domain, truth, row, full)
+    return GaveUp(prop, domain, "no rung settled it within its budget", tuple(climb.tried))
+
+
+class NoSample(Exception):
+    """No assignment that satisfies the facts is known: they may contradict each other."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__("no sample")
+        self.facts = facts
+
+
+def question_fact(domain: Prop) -> Fact:
+    """The domain of a question as a hypothesis of its own."""
+    return Fact(domain, domain, "hypothesis", f"domain: {domain}", None, None, -1)
+
+
+__all__ = ["Climb", "RUNGS", "absurd", "decide"]

@@ -1,0 +1,284 @@
+"""Sample assignments that satisfy the facts, kept by column.
+
+A question that is true in one sample and false in another is open, and the two samples are its witnesses; one that every sample answers alike is worth
+proving in that direction only; and facts with a sample are consistent.
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(s, 2, None, hint=48).assume_prop(terms.eq(s % 16, 0))
+    >>> known.pool.classify(terms.ge(s, 40)) != (None, None)
+    True
+
+A pool depends on the facts alone: what is asked leaves no trace in it. A new fact drops the rows that it refutes; when few are left, some are mended
+by `solver.search`. Columns are shared with older values until a row changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from solver.expr import Atom, Expr, evaluate_atom
+from solver.fact import Fact
+from solver.persistent import ShardedMap
+from solver.prop import Prop
+
+if TYPE_CHECKING:
+    from solver.facts import Facts
+    from solver.knowledge import Rule
+
+SPREADS: Final = (None, 0, 1, 2, 4, 8, 16, 64, 256, 4096, 1 << 20, 1 << 64, -8, -64)
+"""How far above its lower bound a symbol lies in each row: its hint, fixed offsets, ranges to pick from, and (negative) one value for all symbols."""
+ROWS: Final = len(SPREADS)
+ENOUGH: Final = 5
+MENDED: Final = 2
+
+
+class Touching:
+    """The facts that mention a symbol, newest first."""
+
+    __slots__ = ("count", "fact", "rest")
+
+    def __init__(self, fact: Fact, rest: Touching | None) -> None:
+        self.fact = fact
+        self.rest = rest
+        self.count: int = 1 if rest is None else rest.count + 1
+
+
+class Pool:
+    """Rows of values; `alive` are the rows that satisfy every fact."""
+
+    __slots__ = ("alive", "cache", "columns", "dependents", "limits", "touching")
+
+    columns: ShardedMap[tuple[int, ...]]
+    limits: ShardedMap[tuple[int | None, int | None]]
+    touching: ShardedMap[Touching]
+    dependents: ShardedMap[tuple[Atom, ...]]
+    alive: tuple[int, ...]
+    cache: dict[Atom | int, list[int]]
+
+    @staticmethod
+    def empty() -> Pool:
+        pool = Pool()
+        pool.columns = ShardedMap()
+        pool.limits = ShardedMap()
+        pool.touching = ShardedMap()
+        pool.dependents = ShardedMap()
+        pool.alive = tuple(range(ROWS))
+        pool.cache = {}
+        return pool
+
+    def copy(self) -> Pool:
+        pool = Pool()
+        pool.columns = self.columns
+        pool.limits = self.limits
+        pool.touching = self.touching
+        pool.dependents = self.dependents
+        pool.alive = self.alive
+        pool.cache = self.cache
+        return pool
+
+    def declare(self, atom: Atom, lo: int | None, hi: int | None, hint: int | None) -> Pool:
+        pool = self.copy()
+        pool.columns = self.columns.draft()
+        pool.columns.set(atom.serial, tuple([start_value(atom, row, lo, hi, hint) for row in range(ROWS)]))
+        pool.limits = self.limits.draft()
+        pool.limits.set(atom.serial, (lo, hi))
+        return pool
+
+    def assume(self, facts: Facts, fact: Fact, solved: list[tuple[Atom, Rule]]) -> Pool:
+        """The pool with the rows that satisfy one more fact."""
+        from solver.search import Search
+
+        pool = self.copy()
+        symbols = sorted(fact.prop.symbols | fact.domain.symbols, key=lambda atom: atom.serial)
+        pool.touching = self.touching.draft()
+        for atom in symbols:
+            pool.touching.set(atom.serial, Touching(fact, pool.touching.get(atom.serial)))
+        if solved:
+            pool.dependents = self.dependents.draft()
+            for atom, rule in solved:
+                for symbol in declared_symbols(rule.image):
+                    if symbol is not atom:
+                        known = pool.dependents.get(symbol.serial) or ()
+                        pool.dependents.set(symbol.serial, (*known, atom))
+        truth = pool.truths(fact.prop)
+        if fact.domain.kind != "true":
+            truth = [a and b for a, b in zip(truth, pool.truths(fact.domain), strict=True)]
+        pool.alive = tuple([row for row in self.alive if truth[row]])
+        if len(pool.alive) >= ENOUGH:
+            return pool
+        wanted = MENDED if pool.alive else 2 * MENDED
+        candidates = [row for row in self.alive if not truth[row]] or ([] if pool.alive else list(range(ROWS)))
+        columns = None
+        mended = []
+        for row in candidates:
+            if not wanted:
+                break
+            search = Search(facts, pool, row, effort=2 if pool.alive or mended else 5)
+            values = search.reach([fact.domain, fact.prop] if self.alive else None)
+            if values is None:
+                continue
+            columns = columns or self.columns.draft()
+            for atom, value in values.items():
+                column = list(columns.get(atom.serial) or ())
+                column[row] = value
+                columns.set(atom.serial, tuple(column))
+            mended.append(row)
+            wanted -= 1
+        if columns is not None:
+            pool.columns = columns
+            pool.cache = {}
+            pool.alive = tuple(sorted((*pool.alive, *mended)))
+        return pool
+
+    # ------------------------------------------------------------------ columns
+
+    def atom_column(self, atom: Atom) -> list[int]:
+        found = self.cache.get(atom)
+        if found is not None:
+            return found
+        if atom.kind == "symbol":
+            column = self.columns.get(atom.serial)
+            if column is not None:
+                found = list(column)
+            elif atom.definition is not None:
+                found = self.values(atom.definition)
+            else:
+                found = [0] * ROWS
+        else:
+            for inner in atom.expr.schedule:
+                if inner not in self.cache:
+                    self.cache[inner] = self.operation_column(inner)
+            return self.cache[atom]
+        self.cache[atom] = found
+        return found
+
+    def operation_column(self, atom: Atom) -> list[int]:
+        match atom.kind, atom.args:
+            case "floordiv", (Expr() as n, Expr() as d):
+                if d.is_constant:
+                    k = d.constant
+                    return [x // k for x in self.values(n)]
+                return [x // y if y else 0 for x, y in zip(self.values(n), self.values(d), strict=True)]
+            case "relu", (Expr() as e,):
+                return [max(x, 0) for x in self.values(e)]
+            case "ite", (Prop() as p, Expr() as e):
+                return [x if truth else 0 for x, truth in zip(self.values(e), self.truths(p), strict=True)]
+            case _:
+                monomials = atom.expr.interner.monomials
+                direct = {a for arg in atom.args if isinstance(arg, Expr) for m, _ in arg.terms for a in monomials[m]}
+                columns = {a: self.atom_column(a) for a in direct}
+                return [_tolerant(atom, {a: column[row] for a, column in columns.items()}) for row in range(ROWS)]
+
+    def values(self, e: Expr) -> list[int]:
+        """The value of an expression in each row."""
+        total = [e.constant] * ROWS
+        monomials = e.interner.monomials
+        cache = self.cache
+        for m, c in e.terms:
+            column = cache.get(m)
+            if column is None:
+                atoms = monomials[m]
+                column = self.atom_column(atoms[0])
+                for atom in atoms[1:]:
+                    column = [x * y for x, y in zip(column, self.atom_column(atom), strict=True)]
+                cache[m] = column
+            if c == 1:
+                total = [x + y for x, y in zip(total, column, strict=True)]
+            else:
+                total = [x + c * y for x, y in zip(total, column, strict=True)]
+        return total
+
+    def truths(self, p: Prop) -> list[bool]:
+        """Whether the proposition holds, row by row."""
+        match p.kind:
+            case "ge":
+                return [x >= 0 for x in self.values(p.expr)]
+            case "eq":
+                return [x == 0 for x in self.values(p.expr)]
+            case "ne":
+                return [x != 0 for x in self.values(p.expr)]
+            case "and":
+                return [all(column) for column in zip(*[self.truths(part) for part in p.parts], strict=True)]
+            case "or":
+                return [any(column) for column in zip(*[self.truths(part) for part in p.parts], strict=True)]
+            case _:
+                return [p.kind == "true"] * ROWS
+
+    def classify(self, p: Prop, domain: Prop | None = None) -> tuple[int | None, int | None]:
+        """A living row where the proposition is true, and one where it is false."""
+        truth = self.truths(p)
+        inside = None if domain is None or domain.kind == "true" else self.truths(domain)
+        yes = no = None
+        for row in self.alive:
+            if inside is not None and not inside[row]:
+                continue
+            if truth[row]:
+                if yes is None:
+                    yes = row
+                    if no is not None:
+                        break
+            elif no is None:
+                no = row
+                if yes is not None:
+                    break
+        return yes, no
+
+    # ------------------------------------------------------------------ assignments
+
+    def witness(self, facts: Facts) -> dict[Atom, int] | None:
+        return self.row_values(facts, self.alive[0]) if self.alive else None
+
+    def row_values(self, facts: Facts, row: int) -> dict[Atom, int]:
+        """The values of all declared symbols in a row."""
+        return {atom: (self.columns.get(atom.serial) or (0,) * ROWS)[row] for atom in facts.all_symbols()}
+
+
+def declared_symbols(e: Expr) -> list[Atom]:
+    """The symbols that an expression depends on, names of composite atoms looked through."""
+    found: dict[Atom, None] = {}
+    stack = [e]
+    while stack:
+        for atom in sorted(stack.pop().symbols, key=_serial):
+            if atom.definition is None:
+                found[atom] = None
+            else:
+                stack.append(atom.definition)
+    return list(found)
+
+
+_serial: Callable[[Atom], int] = lambda atom: atom.serial  # noqa: E731
+
+
+def _tolerant(atom: Atom, values: dict[Atom, int]) -> int:
+    """A value, or 0 where it is too large to compute: the row is checked before it is used as a witness."""
+    try:
+        return evaluate_atom(atom, values)
+    except OverflowError:
+        return 0
+
+
+def start_value(atom: Atom, row: int, lo: int | None, hi: int | None, hint: int | None) -> int:
+    """The value of a new symbol in a row: deterministic, spread over magnitudes."""
+    spread = SPREADS[row]
+    mixed = (atom.key[1] * 0x9E3779B97F4A7C15 + row * 0xC2B2AE3D27D4EB4F) & 0xFFFFFFFFFFFFFFFF
+    mixed ^= mixed >> 29
+    low = lo if lo is not None else (hi - 9 if hi is not None else 0)
+    if spread is None:
+        value = hint if hint is not None else low + 2 if lo is not None else low
+    elif spread < 0:
+        value = -spread
+    elif spread <= 2:
+        value = low + spread
+    else:
+        value = low + mixed % spread
+    if lo is None and hi is None and spread is not None and row % 3 == 1:
+        value = -value - 1
+    if hi is not None and value > hi:
+        value = hi - (mixed % min(spread or 1, hi - low + 1) if spread and spread > 2 and hi > low else 0)
+    if lo is not None and value < lo:
+        value = lo
+    return value

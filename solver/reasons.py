@@ -1,0 +1,153 @@
+"""Proof steps. A reason says by which rule a proposition follows from which others; the leaves are facts.
+
+    >>> from solver.expr import Interner
+    >>> from solver.reasons import Reason, combine, hypothesis
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> step = combine([hypothesis(terms.ge(s, 3))], [2], 1)       # 2*(s - 3) + 1 >= 0, rounded: s >= 3
+    >>> print(step.conclusion)
+    s >= 3
+
+The graph of reasons behind a verdict is its certificate. `solver.check` recomputes every conclusion from the premises and the payload and compares
+it exactly; the rules are listed there. A core is the facts at the leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from solver.prop import Prop
+
+if TYPE_CHECKING:
+    from solver.expr import Expr
+    from solver.fact import Fact
+
+
+class Reason:
+    """One step: `conclusion` follows by `rule` from the premises; `data` is what the rule needs to recompute it."""
+
+    __slots__ = ("conclusion", "data", "fact", "premises", "rule")
+
+    def __init__(
+        self, rule: str, conclusion: Prop, premises: tuple[Reason, ...] = (), data: object = None, fact: Fact | None = None
+    ) -> None:
+        self.rule = rule
+        self.conclusion = conclusion
+        self.premises = premises
+        self.data = data
+        self.fact = fact
+
+    def __repr__(self) -> str:
+        return f"<{self.rule}: {self.conclusion}>"
+
+
+def hypothesis(p: Prop) -> Reason:
+    """A proposition taken for granted until a later step discharges it."""
+    return Reason("hypothesis", p)
+
+
+def combine(premises: Sequence[Reason], multipliers: Sequence[int], slack: int = 0) -> Reason:
+    """The inequality that is the sum of multiples of premises, plus a nonnegative slack, rounded over the integers."""
+    interner = premises[0].conclusion.interner if premises else None
+    assert interner is not None
+    coefficients: dict[int, int] = {}
+    constant = slack
+    for premise, k in zip(premises, multipliers, strict=True):
+        e = premise.conclusion.expr
+        constant += k * e.constant
+        for m, c in e.terms:
+            coefficients[m] = coefficients.get(m, 0) + k * c
+    total = interner.collect(coefficients, constant)
+    return Reason("combine", Prop.nonnegative(total), tuple(premises), (tuple(multipliers), slack))
+
+
+def combine_equalities(premises: Sequence[Reason], multipliers: Sequence[int]) -> Reason:
+    """The equality that is the sum of multiples of equalities."""
+    interner = premises[0].conclusion.interner
+    total = interner.sum([interner.scale(p.conclusion.expr, k) for p, k in zip(premises, multipliers, strict=True)])
+    return Reason("equate", Prop.zero(total), tuple(premises), tuple(multipliers))
+
+
+def equal(above: Reason, below: Reason) -> Reason:
+    """`p == 0` from `p >= 0` and `-p >= 0`."""
+    return Reason("equal", Prop.zero(above.conclusion.expr), (above, below))
+
+
+def sided(equality: Reason, sign: int) -> Reason:
+    """`p >= 0` (sign 1) or `-p >= 0` (sign -1) from `p == 0`."""
+    return combine([equality], [sign])
+
+
+def apart(premise: Reason, goal: Prop) -> Reason:
+    """`p != 0` from `p >= k` or `p <= -k` with k >= 1."""
+    return Reason("apart", goal, (premise,))
+
+
+def part(premise: Reason, index: int) -> Reason:
+    """One conjunct."""
+    return Reason("part", premise.conclusion.parts[index], (premise,), index)
+
+
+def every(goal: Prop, premises: Sequence[Reason]) -> Reason:
+    """A conjunction from all its parts."""
+    return Reason("every", goal, tuple(premises))
+
+
+def some(goal: Prop, premise: Reason) -> Reason:
+    """A disjunction from one of its parts."""
+    return Reason("some", goal, (premise,))
+
+
+def strengthen(inequality: Reason, disequality: Reason) -> Reason:
+    """`p - 1 >= 0` from `p >= 0` and `p != 0`."""
+    return Reason("strengthen", Prop.nonnegative(inequality.conclusion.expr - 1), (inequality, disequality))
+
+
+def times(left: Reason, right: Reason) -> Reason:
+    """`p*q >= 0` from `p >= 0` and `q >= 0`."""
+    product = left.conclusion.expr * right.conclusion.expr
+    return Reason("times", Prop.nonnegative(product), (left, right))
+
+
+def multiply_equality(equality: Reason, factor: Expr) -> Reason:
+    """`p*q == 0` from `p == 0`."""
+    return Reason("multiply", Prop.zero(equality.conclusion.expr * factor), (equality,), factor)
+
+
+def axiom(conclusion: Prop, data: object, premises: Sequence[Reason] = ()) -> Reason:
+    """What holds of an atom by its definition."""
+    return Reason("axiom", conclusion, tuple(premises), data)
+
+
+def absurd(contradiction: Reason, goal: Prop) -> Reason:
+    """Anything follows from false."""
+    return goal is contradiction.conclusion and contradiction or Reason("absurd", goal, (contradiction,))
+
+
+def refute(contradiction: Reason, goal: Prop) -> Reason:
+    """`goal`, because its negation, taken as a hypothesis, leads to false."""
+    return Reason("refute", goal, (contradiction,), goal.negation)
+
+
+def cases(goal: Prop, split: Reason | Prop, branches: Sequence[Reason]) -> Reason:
+    """`goal`, proven under each part of a disjunction, or under a proposition and its negation."""
+    if isinstance(split, Prop):
+        return Reason("cases", goal, tuple(branches), split)
+    return Reason("cases", goal, (split, *branches), None)
+
+
+def leaves(*roots: Reason) -> list[Fact]:
+    """The facts at the leaves, in the order in which they were recorded."""
+    seen: set[int] = set()
+    found: dict[int, Fact] = {}
+    stack = list(roots)
+    while stack:
+        reason = stack.pop()
+        if id(reason) in seen:
+            continue
+        seen.add(id(reason))
+        if reason.fact is not None:
+            found[reason.fact.serial] = reason.fact
+        stack.extend(reason.premises)
+    return [found[serial] for serial in sorted(found)]

@@ -1,0 +1,193 @@
+"""Linear reasoning over the integers, on the facts near the question.
+
+The negated goal, the facts that share atoms with it, the ranges of its monomials and the laws of its floor divisions and relus are rows over the
+monomials; `solver.integer` finds a contradiction (a proof), or a point (no proof here, and perhaps a witness).
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> from solver.rungs import linear
+    >>> terms = Interner()
+    >>> x, y, z = (terms.symbol(name) for name in "xyz")
+    >>> known = Facts.empty(terms)
+    >>> for symbol in (x, y, z):
+    ...     known = known.declare_range(symbol, 0, None)
+    >>> known = known.assume_prop(terms.le(x, y)).assume_prop(terms.le(2 * y, z))
+    >>> linear.prove(known, terms.le(x + y, z)).rule
+    'refute'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from solver.explain import prove_bound
+from solver.expr import Expr
+from solver.integer import Branch, Budget, Combine, Infeasible, Point, Refutation, Row, solve
+from solver.knowledge import Knowledge
+from solver.learn import laws_of
+from solver.prop import Prop
+from solver.reasons import Reason, cases, combine, combine_equalities, hypothesis, refute
+
+ROWS: Final = 48
+MONOMIALS: Final = 40
+PER_ATOM: Final = 16
+BUDGET: Final = Budget(work=60_000, cuts=24, branches=24)
+
+
+class Rows:
+    """The constraints near a question; a reason for each is made when a proof needs it."""
+
+    __slots__ = ("index", "known", "monomials", "reasons", "rows", "seen")
+
+    def __init__(self, known: Knowledge) -> None:
+        self.known = known
+        self.rows: list[Row] = []
+        self.reasons: list[Callable[[], Reason]] = []
+        self.index: dict[int, int] = {}
+        self.monomials: list[int] = []
+        self.seen: set[Prop] = set()
+
+    def add(self, p: Prop, reason: Callable[[], Reason]) -> bool:
+        """A comparison (ge or eq) as a row."""
+        if p in self.seen or p.kind not in ("ge", "eq") or not p.terms:
+            return False
+        self.seen.add(p)
+        pairs = []
+        for m, c in p.terms:
+            position = self.index.get(m)
+            if position is None:
+                position = self.index[m] = len(self.monomials)
+                self.monomials.append(m)
+            pairs.append((position, c))
+        self.rows.append(Row(tuple(sorted(pairs)), p.expr.constant, p.kind == "eq"))
+        self.reasons.append(reason)
+        return True
+
+    def grow(self) -> None:
+        """Ranges, laws and facts of the monomials so far, and of those that come in with them."""
+        known = self.known
+        done = 0
+        atoms_done: set[int] = set()
+        while done < len(self.monomials) and len(self.rows) < ROWS and len(self.monomials) < MONOMIALS:
+            m = self.monomials[done]
+            done += 1
+            self.add_range(m)
+            atoms = known.interner.monomials[m]
+            for atom in dict.fromkeys(atoms):
+                if atom.serial in atoms_done:
+                    continue
+                atoms_done.add(atom.serial)
+                if atom.args and len(atoms) == 1:
+                    for law in laws_of(known, atom):
+                        self.add(law.conclusion, _given(law))
+                self.add_facts(atom.serial)
+
+    def add_range(self, m: int) -> None:
+        known = self.known
+        r = known.range_of(m)
+        whole = known.interner.expr(((m, 1),), 0)
+        if r.lo is not None:
+            self.add(Prop.nonnegative(whole - r.lo), _range(known, m, True, r.lo))
+        if r.hi is not None:
+            self.add(Prop.nonnegative(r.hi - whole), _range(known, m, False, r.hi))
+
+    def add_facts(self, serial: int) -> None:
+        uses = self.known.uses.get(serial)
+        taken = 0
+        while uses is not None and taken < PER_ATOM and len(self.rows) < ROWS:
+            p = uses.entry.prop
+            if p.kind in ("ge", "eq") and len(p.terms) > 1 and self.known.is_inert(p.expr):
+                taken += self.add(p, _given(uses.entry.reason))
+            uses = uses.rest
+
+    def contradiction(self, budget: Budget) -> Reason | Point | None:
+        """The reason of false, a point that satisfies the rows, or None."""
+        answer = solve(self.rows, budget=budget)
+        match answer:
+            case Infeasible(certificate=certificate):
+                reasons = [(make, 1) for make in self.reasons]
+                return _replay(self, certificate, list(reasons))
+            case Point():
+                return answer
+            case _:
+                return None
+
+
+def _given(reason: Reason) -> Callable[[], Reason]:
+    return lambda: reason
+
+
+def _range(known: Knowledge, m: int, lower: bool, value: int) -> Callable[[], Reason]:
+    return lambda: prove_bound(known, m, lower, value)
+
+
+def _replay(rows: Rows, certificate: Refutation, made: list[tuple[Callable[[], Reason], int]]) -> Reason:
+    """The solver's certificate as reasons; each row is a reason times a factor."""
+    last: Reason | None = None
+    cache: dict[int, Reason] = {}
+
+    def reason_of(i: int) -> Reason:
+        if i not in cache:
+            cache[i] = made[i][0]()
+        return cache[i]
+
+    for step in certificate.steps:
+        last, factor = _step(rows, step, reason_of, made)
+        cache[len(made)] = last
+        made.append((_given(last), factor))
+    if certificate.branch is None:
+        assert last is not None and last.conclusion.kind == "false"
+        return last
+    return _branch(rows, certificate.branch, made)
+
+
+def _step(rows: Rows, step: Combine, reason_of: Callable[[int], Reason], made: Sequence[tuple[Callable[[], Reason], int]]) -> tuple[Reason, int]:
+    premises = [reason_of(i) for i, _ in step.multipliers]
+    multipliers = [k * made[i][1] for i, k in step.multipliers]
+    if any(premise.conclusion.kind != "eq" for premise in premises):
+        return combine(premises, multipliers), 1
+    whole = rows.known.interner.sum([rows.known.interner.scale(p.conclusion.expr, k) for p, k in zip(premises, multipliers, strict=True)])
+    reason = combine_equalities(premises, multipliers)
+    same = not whole.terms or whole.terms[0][1] * reason.conclusion.expr.terms[0][1] > 0 if reason.conclusion.terms else True
+    return reason, 1 if same else -1
+
+
+def _branch(rows: Rows, branch: Branch, made: list[tuple[Callable[[], Reason], int]]) -> Reason:
+    interner = rows.known.interner
+    form = interner.sum([interner.expr(((rows.monomials[i], c),), 0) for i, c in branch.form])
+    size = max(1, form.content())
+    left = Prop.nonnegative(branch.value - form)
+    below = _replay(rows, branch.left, [*made, (_given(hypothesis(left)), size)])
+    above = _replay(rows, branch.right, [*made, (_given(hypothesis(left.negation)), size)])
+    return cases(interner.false, left, [below, above])
+
+
+def rows_against(known: Knowledge, goal: Prop) -> Rows:
+    """The rows of the negated goal and of what is near it."""
+    rows = Rows(known)
+    negated = goal.negation
+    rows.add(negated, _given(hypothesis(negated)))
+    rows.grow()
+    return rows
+
+
+def prove(known: Knowledge, goal: Prop, budget: Budget = BUDGET) -> Reason | None:
+    """The goal (a comparison whose negation is one row), by contradiction."""
+    if goal.kind not in ("ge", "ne"):
+        return None
+    outcome = rows_against(known, goal).contradiction(budget)
+    return refute(outcome, goal) if isinstance(outcome, Reason) else None
+
+
+def inconsistent(known: Knowledge, start: Sequence[Expr], budget: Budget = BUDGET) -> Reason | None:
+    """A contradiction among the facts near some expressions."""
+    rows = Rows(known)
+    for e in start:
+        for m, _ in e.terms:
+            if m not in rows.index:
+                rows.index[m] = len(rows.monomials)
+                rows.monomials.append(m)
+    rows.grow()
+    outcome = rows.contradiction(budget)
+    return outcome if isinstance(outcome, Reason) else None

@@ -1,0 +1,253 @@
+"""Looking for an assignment that satisfies the facts and a goal, from a sample close by.
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> from solver.search import find
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).assume_prop(terms.le(x, y))
+    >>> values = find(known, terms.eq(x, 2**63 - 1), terms.true)
+    >>> values[x.atom], values[y.atom] >= 2**63 - 1
+    (9223372036854775807, True)
+
+One symbol is moved at a time: to its bounds, to small values, and to the root of what is violated (two evaluations give a slope). A move that breaks
+another fact is followed by a move of another symbol of that fact, a few levels deep. Symbols that equalities eliminate are recomputed. Every assignment
+found is evaluated against every fact it touches: the search may miss, it cannot be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from solver.expr import Atom, Expr
+from solver.fact import Fact
+from solver.pool import Pool, declared_symbols
+from solver.prop import Prop
+
+if TYPE_CHECKING:
+    from solver.facts import Facts
+
+DEPTH: Final = 4
+TOUCHED: Final = 96
+SYMBOLS: Final = 6
+PLACES: Final = 8
+
+
+class Search:
+    """One search from one row."""
+
+    __slots__ = ("base", "facts", "left", "pool", "row")
+
+    def __init__(self, facts: Facts, pool: Pool, row: int, *, effort: int = 2) -> None:
+        self.facts = facts
+        self.pool = pool
+        self.row = row
+        self.left = 40 * effort
+        self.base: dict[Atom, int] = {}
+
+    def value(self, atom: Atom, moved: dict[Atom, int]) -> int:
+        found = moved.get(atom)
+        if found is None:
+            found = self.base.get(atom)
+            if found is None:
+                found = self.base[atom] = self.pool.atom_column(atom)[self.row] if atom.definition is None else self._defined(atom, moved)
+        return found
+
+    def _defined(self, atom: Atom, moved: dict[Atom, int]) -> int:
+        assert atom.definition is not None
+        return self.evaluate(atom.definition, moved)
+
+    def assignment(self, symbols: frozenset[Atom], moved: dict[Atom, int]) -> dict[Atom, int]:
+        values = {}
+        for atom in symbols:
+            if atom.definition is None:
+                values[atom] = self.value(atom, moved)
+            else:
+                values[atom] = self._defined(atom, moved)
+        return values
+
+    def evaluate(self, e: Expr, moved: dict[Atom, int]) -> int:
+        return e.evaluate(self.assignment(e.symbols, moved))
+
+    def holds(self, p: Prop, moved: dict[Atom, int]) -> bool:
+        try:
+            return p.evaluate(self.assignment(p.symbols, moved))
+        except OverflowError:
+            return False
+
+    def reach(self, goals: Sequence[Prop] | None) -> dict[Atom, int] | None:
+        """The moved symbols of an assignment that satisfies the facts and the goals; None means all facts are to be satisfied."""
+        if goals is None:
+            broken = [p for fact in self.facts.records() for p in (fact.domain, fact.prop) if not self.holds(p, {})]
+            if len(broken) > TOUCHED:
+                return None
+            return self.mend({}, broken, DEPTH + len(broken), ())
+        pending = [p for p in goals if p.kind != "true" and not self.holds(p, {})]
+        return self.mend({}, pending, DEPTH, tuple(goals))
+
+    def mend(self, moved: dict[Atom, int], broken: list[Prop], depth: int, goals: tuple[Prop, ...]) -> dict[Atom, int] | None:
+        """Satisfy what is broken by moving symbols that were not moved yet."""
+        if not broken:
+            return moved
+        if not depth:
+            return None
+        target = broken[0]
+        for atom in self.movable(target, moved):
+            for place in self.places(target, atom, moved):
+                if self.left <= 0:
+                    return None
+                self.left -= 1
+                trial = self.recompute(atom, {**moved, atom: place})
+                if trial is None or not self.holds(target, trial):
+                    continue
+                rest = self.broken_by(trial, moved, broken, goals)
+                if rest is None or len(rest) > 3 + len(broken):
+                    continue
+                found = self.mend(trial, rest, depth - 1, goals)
+                if found is not None:
+                    return found
+        return None
+
+    def movable(self, target: Prop, moved: dict[Atom, int]) -> list[Atom]:
+        """The symbols to try, eliminated ones replaced by those that they are computed from."""
+        symbols: dict[Atom, None] = {}
+        for atom in sorted(target.symbols, key=lambda atom: atom.key):
+            rule = self.facts.solved.get(atom.monomial)
+            if rule is not None:
+                for inner in declared_symbols(rule.image):
+                    symbols[inner] = None
+                    deeper = self.facts.solved.get(inner.monomial)
+                    if deeper is not None and inner is not atom:
+                        symbols.update(dict.fromkeys(declared_symbols(deeper.image)))
+            else:
+                symbols[atom] = None
+        free = [atom for atom in symbols if atom not in moved and atom.definition is None]
+        touching = self.pool.touching
+
+        def crowd(atom: Atom) -> int:
+            facts = touching.get(atom.serial)
+            return 0 if facts is None else facts.count
+
+        return sorted(free, key=lambda atom: (crowd(atom), atom.key))[:SYMBOLS]
+
+    def places(self, target: Prop, atom: Atom, moved: dict[Atom, int]) -> list[int]:
+        """Values worth trying for a symbol, the promising ones first."""
+        current = self.value(atom, moved)
+        lo, hi = self.pool.limits.get(atom.serial) or (None, None)
+        found: list[int] = []
+        for p in target.comparisons()[:4]:
+            if atom in p.symbols or self.facts.solved.count:
+                found += self.roots(p, atom, current, moved)
+        if lo is not None:
+            found += [lo, lo + 1]
+        if hi is not None:
+            found += [hi, hi - 1]
+        found += [current + 1, current - 1, 0, 1, 2, 3]
+        for inner in target.atoms:
+            if inner.kind == "floordiv" and isinstance(inner.args[1], Expr) and inner.args[1].is_constant:
+                k = inner.args[1].constant
+                found += [current - current % k, current - current % k + k]
+        kept = dict.fromkeys(v for v in found if v != current and (lo is None or v >= lo) and (hi is None or v <= hi))
+        return list(kept)[: PLACES + 4]
+
+    def roots(self, p: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
+        """Where the comparison would change, by the slope at the current value; then once more from there."""
+        found: list[int] = []
+        at = current
+        for _ in range(3):
+            here = self.along(p.expr, atom, at, moved)
+            step = self.along(p.expr, atom, at + 1, moved)
+            if here is None or step is None:
+                break
+            slope = step - here
+            if slope == 0:
+                wide = max(16, abs(at))
+                step = self.along(p.expr, atom, at + wide, moved)
+                if step is None or step == here:
+                    break
+                found.append(at - here * wide // (step - here))
+                found.append(at - here * wide // (step - here) + 1)
+                at = found[-1]
+                continue
+            root = at - here // slope
+            if p.kind == "ge" and slope > 0:
+                root = at + -(here // slope)
+            found += [root, root + 1, root - 1]
+            if root == at:
+                break
+            at = root
+        if p.kind == "ne":
+            found = [current + 1, current + 2, *found]
+        return found
+
+    def along(self, e: Expr, atom: Atom, at: int, moved: dict[Atom, int]) -> int | None:
+        """The value of an expression with one symbol moved, eliminated symbols recomputed."""
+        trial = self.recompute(atom, {**moved, atom: at}, checked=False)
+        if trial is None:
+            return None
+        try:
+            return self.evaluate(e, trial)
+        except OverflowError:
+            return None
+
+    def recompute(self, atom: Atom, moved: dict[Atom, int], *, checked: bool = True) -> dict[Atom, int] | None:
+        """The eliminated symbols that depend on a moved one, computed again."""
+        if not self.facts.solved.count:
+            return moved
+        own = self.facts.solved.get(atom.monomial)
+        try:
+            if own is not None and checked:
+                moved[atom] = self.evaluate(own.image, moved)
+            pending, seen = [atom], {atom}
+            while pending:
+                for dependent in self.pool.dependents.get(pending.pop(0).serial) or ():
+                    if dependent in seen or dependent.kind != "symbol" or dependent.definition is not None:
+                        continue
+                    if len(seen) > TOUCHED:
+                        return None
+                    seen.add(dependent)
+                    rule = self.facts.solved.get(dependent.monomial)
+                    if rule is not None:
+                        moved[dependent] = self.evaluate(rule.image, moved)
+                        pending.append(dependent)
+        except OverflowError:
+            return None
+        return moved
+
+    def broken_by(
+        self, trial: dict[Atom, int], before: dict[Atom, int], broken: list[Prop], goals: tuple[Prop, ...]
+    ) -> list[Prop] | None:
+        """What does not hold after the move; None if that is too much to check."""
+        rest = [p for p in dict.fromkeys((*broken, *goals)) if p.kind != "true" and not self.holds(p, trial)]
+        checked: set[int] = set()
+        for atom in trial:
+            if before.get(atom) == trial[atom]:
+                continue
+            lo, hi = self.pool.limits.get(atom.serial) or (None, None)
+            if lo is not None and trial[atom] < lo or hi is not None and trial[atom] > hi:
+                return None
+            touching = self.pool.touching.get(atom.serial)
+            if touching is not None and touching.count > TOUCHED:
+                return None
+            while touching is not None:
+                fact: Fact = touching.fact
+                if fact.serial not in checked:
+                    checked.add(fact.serial)
+                    rest += [p for p in (fact.domain, fact.prop) if not self.holds(p, trial) and p not in rest]
+                    if len(rest) > 6 + len(broken):
+                        return None
+                touching = touching.rest
+        return rest
+
+
+def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2) -> dict[Atom, int] | None:
+    """An assignment of all symbols that satisfies the facts, the domain and the goal; None if none was found."""
+    pool = facts.pool
+    for row in pool.alive[:rows]:
+        moved = Search(facts, pool, row, effort=effort).reach([domain, goal])
+        if moved is not None:
+            values = pool.row_values(facts, row)
+            values.update((atom, value) for atom, value in moved.items() if atom.definition is None)
+            return values
+    return None

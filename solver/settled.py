@@ -1,0 +1,109 @@
+"""Atoms that the facts settle: a division with one possible quotient, a relu of known sign, a conditional whose condition is decided.
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(s, 8, 15)
+    >>> known.canonical(s // 8)[0] is terms.one
+    True
+"""
+
+from __future__ import annotations
+
+from solver.explain import prove_bound, prove_side
+from solver.expr import Atom, Expr
+from solver.knowledge import Knowledge, Rule
+from solver.prop import Prop
+from solver.reasons import Reason, apart, equal, every, some
+
+
+def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
+    """What the atom equals under the facts, if interval arithmetic shows it."""
+    zero = known.interner.zero
+    match atom.kind, atom.args:
+        case "relu", (Expr() as e,):
+            low = known.low(e)
+            if low is not None and low >= 0:
+                premise = prove_side(known, e, True, 0)
+                return Rule(e, Reason("axiom", Prop.zero(atom.expr - e), (premise,), (atom, "positive")))
+            high = known.high(e)
+            if high is not None and high <= 0:
+                premise = prove_side(known, e, False, 0)
+                return Rule(zero, Reason("axiom", Prop.zero(atom.expr), (premise,), (atom, "negative")))
+            return None
+        case "ite", (Prop() as p, Expr() as e):
+            decided = prove_by_intervals(known, p)
+            if decided is not None:
+                return Rule(e, Reason("axiom", Prop.zero(atom.expr - e), (decided,), (atom, "positive")))
+            decided = prove_by_intervals(known, p.negation)
+            if decided is not None:
+                return Rule(zero, Reason("axiom", Prop.zero(atom.expr), (decided,), (atom, "negative")))
+            return None
+        case _:
+            r = known.range_of(atom.monomial)
+            if r.lo is None or r.lo != r.hi:
+                return None
+            value = r.lo
+            above = prove_bound(known, atom.monomial, True, value)
+            below = prove_bound(known, atom.monomial, False, value)
+            return Rule(known.interner.constant(value), equal(above, below))
+
+
+def prove_by_intervals(known: Knowledge, p: Prop) -> Reason | None:
+    """The proposition, if bounds and excluded values show it."""
+    match p.kind:
+        case "true":
+            return Reason("trivial", p)
+        case "ge":
+            low = known.low(p.expr)
+            return prove_side(known, p.expr, True, 0) if low is not None and low >= 0 else None
+        case "eq":
+            low, high = known.low(p.expr), known.high(p.expr)
+            if low == 0 == high:
+                return equal(prove_side(known, p.expr, True, 0), prove_side(known, p.expr, False, 0))
+            return None
+        case "ne":
+            return prove_nonzero(known, p)
+        case "and":
+            reasons = []
+            for part in p.parts:
+                reason = prove_by_intervals(known, part)
+                if reason is None:
+                    return None
+                reasons.append(reason)
+            return every(p, reasons)
+        case "or":
+            for part in p.parts:
+                reason = prove_by_intervals(known, part)
+                if reason is not None:
+                    return some(p, reason)
+            return None
+        case _:
+            return None
+
+
+def prove_nonzero(known: Knowledge, p: Prop) -> Reason | None:
+    """`e != 0`, if e is bounded away from zero, zero is excluded, or its factors are nonzero."""
+    e = p.expr
+    low = known.low(e)
+    if low is not None and low > 0:
+        return apart(prove_side(known, e, True, 1), p)
+    high = known.high(e)
+    if high is not None and high < 0:
+        return apart(prove_side(known, e, False, -1), p)
+    if known.excluded.count:
+        values, k = known.excluded_values(e)
+        if values is not None and e.constant % k == 0:
+            reason = values.get(-e.constant // k)
+            if reason is not None:
+                return reason
+    if len(e.terms) == 1 and not e.constant and len(known.interner.monomials[e.terms[0][0]]) > 1:
+        factors = []
+        for atom in dict.fromkeys(known.interner.monomials[e.terms[0][0]]):
+            factor = prove_nonzero(known, Prop.zero(atom.expr).negation)
+            if factor is None:
+                return None
+            factors.append(factor)
+        return Reason("product-nonzero", p, tuple(factors))
+    return None

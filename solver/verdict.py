@@ -1,0 +1,159 @@
+"""The four answers to "does this follow?", each with its evidence.
+
+- `Always(core)` and `Never(core)`: a proof; the core is the facts at its leaves.
+- `Depends(true_at, false_at)`: two assignments that satisfy the facts.
+- `GaveUp(reason, tried)`: honestly nothing.
+
+`check()` verifies the evidence again without search: a proof by `solver.check`, witnesses by evaluation.
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> from solver.ladder import decide
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(s, 2, None)
+    >>> verdict = decide(known, terms.ge(s * s, 4))
+    >>> verdict, verdict.core, verdict.check()
+    (Always(2 <= s <= None), (<range 2 <= s <= None>,), True)
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NoReturn
+
+from solver.expr import Atom
+from solver.fact import Fact
+from solver.facts import Facts
+from solver.prop import Prop
+from solver.reasons import Reason, leaves
+
+
+class Answer:
+    """What the verdicts have in common."""
+
+    __slots__ = ("domain", "prop", "rung")
+
+    prop: Prop
+    domain: Prop
+    rung: str
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"a verdict is not a truth value; match on Always, Never, Depends and GaveUp (asked: `{self.prop}`)")
+
+    def check(self) -> bool:
+        """Verify the evidence again, without search."""
+        raise NotImplementedError
+
+
+class Settled(Answer):
+    """A proof of the proposition or of its negation."""
+
+    __slots__ = ("_core", "proof")
+    __match_args__ = ("core",)
+
+    def __init__(self, prop: Prop, domain: Prop, rung: str, proof: Reason) -> None:
+        self.prop = prop
+        self.domain = domain
+        self.rung = rung
+        self.proof = proof
+        self._core: tuple[Fact, ...] | None = None
+
+    @property
+    def core(self) -> tuple[Fact, ...]:
+        """The facts that the proof rests on, in the order in which they were recorded."""
+        if self._core is None:
+            self._core = tuple([fact for fact in leaves(self.proof) if fact.kind != "hypothesis" or fact.serial >= 0])
+        return self._core
+
+    def check(self) -> bool:
+        from solver.check import verify
+
+        goal = self.prop if isinstance(self, Always) else self.prop.negation
+        return verify(self.proof, goal, self.domain)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(fact.text for fact in self.core)})"
+
+
+class Always(Settled):
+    """True for every assignment that satisfies the facts, inside the domain of the question."""
+
+    __slots__ = ()
+
+
+class Never(Settled):
+    """False for every assignment that satisfies the facts, inside the domain of the question."""
+
+    __slots__ = ()
+
+
+class Depends(Answer):
+    """True for some sizes and false for others."""
+
+    __slots__ = ("_false", "_true", "facts")
+    __match_args__: ClassVar[tuple[str, ...]] = ("true_at", "false_at")
+
+    def __init__(self, prop: Prop, domain: Prop, rung: str, facts: Facts, true: Witness, false: Witness) -> None:
+        self.prop = prop
+        self.domain = domain
+        self.rung = rung
+        self.facts = facts
+        self._true = true
+        self._false = false
+
+    @property
+    def true_values(self) -> dict[Atom, int]:
+        """Sizes that satisfy the facts and the proposition."""
+        if isinstance(self._true, int):
+            self._true = self.facts.pool.row_values(self.facts, self._true)
+        return self._true
+
+    @property
+    def false_values(self) -> dict[Atom, int]:
+        """Sizes that satisfy the facts and not the proposition."""
+        if isinstance(self._false, int):
+            self._false = self.facts.pool.row_values(self.facts, self._false)
+        return self._false
+
+    @property
+    def true_at(self) -> dict[str, int]:
+        return {atom.name: value for atom, value in self.true_values.items()}
+
+    @property
+    def false_at(self) -> dict[str, int]:
+        return {atom.name: value for atom, value in self.false_values.items()}
+
+    def check(self) -> bool:
+        for values, truth in ((self.true_values, True), (self.false_values, False)):
+            if not self.facts.holds_at(values) or not self.domain.evaluate(values) or self.prop.evaluate(values) is not truth:
+                return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"Depends(true_at={self.true_at}, false_at={self.false_at})"
+
+
+class GaveUp(Answer):
+    """Not decided within the budget; `tried` are the rungs that were."""
+
+    __slots__ = ("reason", "tried")
+    __match_args__ = ("reason", "tried")
+
+    def __init__(self, prop: Prop, domain: Prop, reason: str, tried: tuple[str, ...]) -> None:
+        self.prop = prop
+        self.domain = domain
+        self.rung = tried[-1] if tried else ""
+        self.reason = reason
+        self.tried = tried
+
+    def check(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"GaveUp({self.reason!r}, {self.tried})"
+
+
+Witness = int | dict[Atom, int]
+"""A row of the pool, or an assignment."""
+
+Verdict = Always | Never | Depends | GaveUp
