@@ -17,6 +17,7 @@ deterministic: the same rows in the same order give the same answer.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import gcd
 
 from solver.integer.certificate import (
@@ -36,7 +37,7 @@ from solver.integer.derivation import Contradiction, certificate, scaled, steps
 from solver.integer.equalities import System
 from solver.integer.meter import Exhausted, Meter
 from solver.integer.search import explore
-from solver.integer.simplex import Dictionary
+from solver.integer.simplex import Dictionary, Ray
 
 __all__ = [
     "solve", "minimize", "Row", "Budget",
@@ -47,19 +48,33 @@ __all__ = [
 
 def solve(rows: Sequence[Row], *, budget: Budget) -> Point | Infeasible | Unknown:
     """Integers that satisfy all rows, or a proof that none do."""
-    system = System.of_question(rows, Meter(budget))
+    meter = Meter(budget)
+    system = System.of_question(rows, meter)
     try:
         outcome = explore(system)
-    except Exhausted as limit:
-        return Unknown(f"budget of {limit}")
+    except Exhausted as exhausted:
+        return Unknown(f"budget of {exhausted}")
     if isinstance(outcome, list):
-        return Point(tuple(outcome))
+        spent = budget.work - meter.work
+        return Point(tuple(_nearer(rows, outcome, replace(budget, work=min(meter.work, 10 * spent)))))
     return Infeasible(certificate(len(rows), system.journal, outcome))
 
 
-def minimize(
-    rows: Sequence[Row], objective: Pairs, *, budget: Budget
-) -> Bound | Unbounded | Infeasible | Unknown:
+def _nearer(rows: Sequence[Row], values: list[int], budget: Budget) -> list[int]:
+    """A point of the size of the numbers in the rows, where a far one was found along a ray, if that is easy."""
+    size = 16 + 2 * max([abs(row[1]) + max([abs(c) for _, c in row[0]], default=0) for row in rows], default=0)
+    if max(map(abs, values), default=0) <= size:
+        return values
+    box = [Row(((variable, sign),), size, False) for variable in range(len(values)) for sign in (1, -1)]
+    system = System.of_question([*rows, *box], Meter(budget))
+    try:
+        nearer = explore(system)
+    except Exhausted:
+        return values
+    return nearer if isinstance(nearer, list) else values
+
+
+def minimize(rows: Sequence[Row], objective: Pairs, *, budget: Budget) -> Bound | Unbounded | Infeasible | Unknown:
     """A lower bound of a form: the minimum of the rational relaxation (after equalities are solved), rounded up."""
     system = System.of_question(rows, Meter(budget), goal=objective)
     try:
@@ -71,16 +86,14 @@ def minimize(
         dictionary = Dictionary([row.vector for row in system.inequalities], system.width, system.meter, vector)
         multipliers = dictionary.restore()
         if multipliers is not None:
-            sum_of_rows = tuple([p for number, m in multipliers for p in scaled(system.inequalities[number].parts, m)])
-            return Infeasible(certificate(len(rows), system.journal, Contradiction(sum_of_rows)))
+            return Infeasible(certificate(len(rows), system.journal, Contradiction(system.sum(multipliers))))
         assert dictionary.goal is not None
-        if dictionary.unbounded_goal or dictionary.maximise(dictionary.goal) is not None:
-            return Unbounded()
-    except Exhausted as limit:
-        return Unknown(f"budget of {limit}")
-    denominator, constant = dictionary.goal[:2]
-    columns = zip(dictionary.columns, dictionary.goal[2:])
-    used = [p for number, t in columns for p in scaled(system.inequalities[number].parts, -t) if t]
+        limit = Ray(0) if dictionary.unbounded_goal else dictionary.maximise(dictionary.goal)
+    except Exhausted as exhausted:
+        return Unknown(f"budget of {exhausted}")
+    if isinstance(limit, Ray):
+        return Unbounded()
     content = gcd(*[c for _, c in objective]) or 1
-    value = -(constant // (denominator * content)) * content
-    return Bound(value, steps(len(rows), system.journal, (*scaled(parts, denominator), *used)))
+    value = -(limit.numerator // (limit.denominator * content)) * content
+    derivation = scaled(parts, limit.denominator) + system.sum(limit.multipliers)
+    return Bound(value, steps(len(rows), system.journal, derivation))

@@ -75,6 +75,10 @@ class System:
         other.inequalities = list(self.inequalities)
         return other
 
+    def sum(self, multipliers: Sequence[tuple[int, int]]) -> Parts:
+        """Multiples of inequalities, as parts."""
+        return tuple([part for number, m in multipliers for part in scaled(self.inequalities[number].parts, m)])
+
     def tidy(self) -> Contradiction | None:
         """Eliminate equalities, given or implied by opposite rows, until none is left; bring rows to lowest terms."""
         while self.equalities:
@@ -116,7 +120,7 @@ class System:
             self._rewrite(shear)
         pivot = next(i for i in range(self.width, 0, -1) if vector[i] == 1 or vector[i] == -1)
         unit = vector[pivot]
-        long = (positive, negative)
+        sides = (positive, negative)
         self.meter.spend((len(self.inequalities) + len(self.equalities)) * len(vector))
 
         def substituted(row: Inequality) -> Inequality:
@@ -126,7 +130,7 @@ class System:
                 return Inequality(old[:pivot] + old[pivot + 1 :], parts)
             new = [a + factor * b for a, b in zip(old, vector)]
             del new[pivot]
-            return Inequality(new, parts + scaled(long[factor < 0], abs(factor)))
+            return Inequality(new, parts + scaled(sides[factor < 0], abs(factor)))
 
         self.inequalities = [substituted(row) for row in self.inequalities]
         self.equalities = [substituted(row) for row in self.equalities]

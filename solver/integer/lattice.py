@@ -20,6 +20,9 @@ from typing import Protocol
 
 from solver.integer.meter import Meter
 
+SMALL = 8
+"""A point with no larger coordinate is small enough."""
+
 Vector = list[int]
 """A form in the current coordinates: its constant, then a coefficient for each coordinate."""
 
@@ -150,12 +153,13 @@ class Settling:
         self.rows = rows
 
     def point(self, values: list[int]) -> list[int]:
+        if max(map(abs, values), default=0) <= SMALL:
+            return values
         values = list(values)
-        slacks = [row[0] + sum(c * v for c, v in zip(row[1:], values)) for row in self.rows]
-        for position in sorted(range(len(values)), key=lambda p: -abs(values[p])):
+        slacks = [row[0] + sum(map(int.__mul__, row[1:], values)) for row in self.rows]
+        # the largest first, twice, as one coordinate can make room for another
+        for position in 2 * sorted(range(len(values)), key=lambda p: -abs(values[p])):
             value = values[position]
-            if value == 0:
-                continue
             step = abs(value)
             direction = -1 if value > 0 else 1
             for row, slack in zip(self.rows, slacks):

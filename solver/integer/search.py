@@ -1,16 +1,17 @@
 """The decision: a point or a proof, for one system of inequalities.
 
-The order, cheapest first, each stage on the system that the stages before have tightened:
+The order, cheapest first; what 5 and 6 find out about the system starts the order again:
 
 1. The rational relaxation. If it is empty, the simplex row that shows it is the proof.
 2. The vertex that it ends in, and the vertex rounded.
-3. A few cutting planes: rounded combinations of rows that the vertex violates.
-4. Survey: how far each row can grow. A row below 1 is an equality. A row that grows without limit can be dropped: along
+3. A vertex so far inside that rounding it must give a point: wide bodies end here, with small points.
+4. A few cutting planes: rounded combinations of rows that the vertex violates.
+5. Survey: how far each row can grow. A row below 1 is an equality. A row that grows without limit can be dropped: along
    a ray that moves no other row down, any integer point of the rest reaches it. What is left is bounded (up to
    coordinates that no longer occur), so the search ends also where plain branch and bound runs away.
-5. A reduced basis, the rows weighted by their growth, makes the body round. Its middle, rounded, is tried as a point;
+6. A reduced basis, the rows weighted by their growth, makes the body round. Its middle, rounded, is tried as a point;
    the width along each new coordinate is at times below 1, which is a proof or an equality.
-6. Branch in the middle of the thinnest coordinate, and start again on both sides.
+7. Branch in the middle of the thinnest coordinate, and explore both sides.
 
     >>> from solver.integer.certificate import Budget, Row
     >>> from solver.integer.meter import Meter
@@ -24,19 +25,26 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from solver.integer.derivation import Contradiction, Parts, Proof, Split, premises, scaled
+from solver.integer.derivation import Contradiction, Parts, Proof, Split, premises
 from solver.integer.equalities import Inequality, System
 from solver.integer.lattice import Drift, Settling, Vector, form_of, point_of, reduced
-from solver.integer.simplex import Dictionary
+from solver.integer.meter import Exhausted
+from solver.integer.simplex import Dictionary, Maximum, Ray
 
-CUT_ROUNDS = 6
+CUT_ROUNDS = 3
+"""Cuts to try at a vertex. More make the numbers long and pay less than a better basis."""
+DEPTH = 100
+"""Branches inside one another: far from Python's limit on nested calls."""
+
 FINE = 24
 """Binary places of the coordinates of the middle of a body."""
 
 
-def explore(system: System, *, settle: bool = True) -> Proof | list[int]:
+def explore(system: System, *, depth: int = 0) -> Proof | list[int]:
     """A proof of a contradiction, or the variables of the question at a point."""
-    cuts = CUT_ROUNDS
+    if depth > DEPTH:
+        raise Exhausted("depth")
+    settle = depth == 0
     while True:
         contradiction = system.tidy()
         if contradiction is not None:
@@ -48,9 +56,8 @@ def explore(system: System, *, settle: bool = True) -> Proof | list[int]:
             return point_of(system.change, [0] * system.width)
         dictionary = Dictionary([vector for vector, _ in system.inequalities], system.width, system.meter)
         outcome = _vertex(system, dictionary)
-        if outcome is None and cuts:
-            outcome = _cut(system, dictionary, cuts)
-            cuts = 0
+        if outcome is None:
+            outcome = _inner(system) or _cut(system, dictionary.copy())
         if outcome is not None:
             return outcome
         middle = _survey(system, dictionary)
@@ -68,19 +75,14 @@ def explore(system: System, *, settle: bool = True) -> Proof | list[int]:
             return widths
         if widths is None:
             continue
-        return _branch(system, *widths)
-
-
-def _sum(system: System, multipliers: list[tuple[int, int]]) -> Parts:
-    """Multiples of rows of the system, as parts."""
-    return tuple([part for number, m in multipliers for part in scaled(system.inequalities[number].parts, m)])
+        return _branch(system, *widths, depth)
 
 
 def _vertex(system: System, dictionary: Dictionary) -> Proof | list[int] | None:
     """The rational relaxation's contradiction, or a point at its vertex or beside it."""
     multipliers = dictionary.restore()
     if multipliers is not None:
-        return Contradiction(_sum(system, multipliers))
+        return Contradiction(system.sum(multipliers))
     numerators, denominators = dictionary.vertex()
     # the nearest integers, which are the vertex itself if that is integral
     rounded = [(2 * n + d) // (2 * d) for n, d in zip(numerators, denominators)]
@@ -94,12 +96,28 @@ def _satisfies(system: System, values: list[int]) -> bool:
     return all(sum(map(int.__mul__, vector, point)) >= 0 for vector, _ in system.inequalities)
 
 
-def _cut(system: System, dictionary: Dictionary, rounds: int) -> Proof | list[int] | None:
-    """Add rounded combinations of the rows that meet in the vertex, while it is fractional."""
-    for _ in range(rounds):
+def _inner(system: System) -> list[int] | None:
+    """A vertex so far inside that its nearest integers satisfy the rows too, if there is one."""
+    vectors = []
+    for vector, _ in system.inequalities:
+        reach = sum(map(abs, vector[1:]))
+        # rounding moves the row by at most half its reach; a bound of one coordinate is kept by rounding
+        vectors.append([vector[0] - reach // 2, *vector[1:]] if reach > 1 else vector)
+    dictionary = Dictionary(vectors, system.width, system.meter)
+    if dictionary.restore() is not None:
+        return None
+    numerators, denominators = dictionary.vertex()
+    return point_of(system.change, [(2 * n + d) // (2 * d) for n, d in zip(numerators, denominators)])
+
+
+def _cut(system: System, dictionary: Dictionary) -> Proof | list[int] | None:
+    """Add rounded combinations of the rows that meet in the vertex, while it is fractional. The rows are taken back if
+    they do not decide."""
+    count = len(system.inequalities)
+    for _ in range(CUT_ROUNDS):
         cut = _deepest_cut(dictionary)
         if cut is None or system.meter.cuts == 0:
-            return None
+            break
         system.meter.cuts -= 1
         used = [(number, m) for number, m in zip(dictionary.columns, cut) if m]
         vector = [0] * (system.width + 1)
@@ -107,12 +125,13 @@ def _cut(system: System, dictionary: Dictionary, rounds: int) -> Proof | list[in
             vector = [a + m * b for a, b in zip(vector, system.inequalities[number].vector)]
         content = gcd(*vector[1:])
         row = [content, -(vector[0] % content), *cut]
-        parts = ((system.journal.derive(_sum(system, used)), 1),)
+        parts = ((system.journal.derive(system.sum(used)), 1),)
         system.inequalities.append(Inequality([c // content for c in vector], parts))
         dictionary.insert(len(system.inequalities) - 1, row)
         outcome = _vertex(system, dictionary)
         if outcome is not None:
             return outcome
+    del system.inequalities[count:]
     return None
 
 
@@ -157,27 +176,30 @@ def _survey(system: System, dictionary: Dictionary) -> _Middle | None:
     total = [0] * system.width
     vertices = 0
     flat: list[Inequality] = []
+    opposite = _opposite(system)
+    reaches_one: set[int] = set()
     for number in range(count):
         if number in dropped:
             continue
-        place = dictionary.maximise(dictionary.slack(number))
-        goal = dictionary.goal
-        dictionary.goal = None
-        if place is not None:
+        if number in opposite and number in reaches_one:
+            heights[number] = opposite[number]
+            continue
+        limit = dictionary.maximise(dictionary.slack(number))
+        if isinstance(limit, Ray):
+            place = limit.place
             dropped.add(dictionary.columns[place - 2])
             dropped.update(owner for owner, row in zip(dictionary.basis, dictionary.rows) if row[place] > 0)
             direction = [a + b for a, b in zip(direction, dictionary.ray(place))]
             continue
-        assert goal is not None
-        heights[number] = goal[1] // goal[0]
+        heights[number] = limit.floor
         if heights[number] == 0:
             vector = [-c for c in system.inequalities[number].vector]
-            multipliers = [(column, -t) for column, t in zip(dictionary.columns, goal[2:]) if t]
-            flat.append(Inequality(vector, ((system.journal.derive(_sum(system, multipliers)), 1),)))
+            flat.append(Inequality(vector, ((system.journal.derive(system.sum(limit.multipliers)), 1),)))
         else:
             numerators, denominators = dictionary.vertex()
             total = [t + (n << FINE) // d for t, n, d in zip(total, numerators, denominators)]
             vertices += 1
+            reaches_one.update(owner for owner, row in zip(dictionary.basis, dictionary.rows) if row[1] >= row[0])
     if not dropped and not flat:
         return _Middle(total, vertices, heights)
     if dropped:
@@ -186,6 +208,18 @@ def _survey(system: System, dictionary: Dictionary) -> _Middle | None:
         system.inequalities = [row for number, row in enumerate(system.inequalities) if number not in dropped]
     system.inequalities += flat
     return None
+
+
+def _opposite(system: System) -> dict[int, int]:
+    """The rows -f + c >= 0 and f + b >= 0 that stand in pairs, with b + c, a bound on how far they grow."""
+    seen: dict[tuple[int, ...], int] = {}
+    found: dict[int, int] = {}
+    for number, (vector, _) in enumerate(system.inequalities):
+        other = seen.get(tuple([-c for c in vector[1:]]))
+        if other is not None:
+            found[number] = found[other] = vector[0] + system.inequalities[other].vector[0]
+        seen[tuple(vector[1:])] = number
+    return found
 
 
 def _round_off(system: System, middle: _Middle, *, loose: bool) -> list[int] | None:
@@ -238,15 +272,12 @@ def _widths(system: System, dictionary: Dictionary) -> Contradiction | tuple[int
 
 def _limit(system: System, dictionary: Dictionary, vector: Vector) -> tuple[int, Parts]:
     """The largest value of a bounded form, rounded down, and the parts of the row `value - form >= 0`."""
-    place = dictionary.maximise(dictionary.over_columns(vector))
-    goal = dictionary.goal
-    dictionary.goal = None
-    assert place is None and goal is not None, "every row is bounded, and so is every coordinate that occurs"
-    multipliers = [(column, -t) for column, t in zip(dictionary.columns, goal[2:]) if t]
-    return goal[1] // goal[0], ((system.journal.derive(_sum(system, multipliers)), 1),)
+    limit = dictionary.maximise(dictionary.over_columns(vector))
+    assert isinstance(limit, Maximum), "every row is bounded, and so is every coordinate that occurs"
+    return limit.floor, ((system.journal.derive(system.sum(limit.multipliers)), 1),)
 
 
-def _branch(system: System, position: int, value: int) -> Proof | list[int]:
+def _branch(system: System, position: int, value: int, depth: int) -> Proof | list[int]:
     """Both sides of coordinate <= value, coordinate >= value + 1."""
     system.meter.branch()
     left, right = system.copy(), system.copy()
@@ -258,10 +289,10 @@ def _branch(system: System, position: int, value: int) -> Proof | list[int]:
     vector = [0] * (system.width + 1)
     vector[0], vector[position + 1] = -value - 1, 1
     right.inequalities.append(Inequality(vector, ((assumption + 1, 1),)))
-    first = explore(left, settle=False)
+    first = explore(left, depth=depth + 1)
     if isinstance(first, list) or assumption not in premises(system.journal, first):
         return first
-    second = explore(right, settle=False)
+    second = explore(right, depth=depth + 1)
     if isinstance(second, list) or assumption + 1 not in premises(system.journal, second):
         return second
     unit = [0] * system.width

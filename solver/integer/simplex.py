@@ -15,14 +15,34 @@ The rows 3, 4 and 1 add up to -1 >= 0.
 
 from __future__ import annotations
 
+import itertools
+from copy import copy
 from math import gcd, lcm
+from typing import NamedTuple
 
-from solver.integer.certificate import Pairs
 from solver.integer.lattice import Vector
 from solver.integer.meter import Meter
 
 PATIENCE = 30
 """Pivots by a greedy rule before Bland's rule, which cannot cycle, takes over."""
+
+
+class Maximum(NamedTuple):
+    """`numerator - denominator * goal` is the sum of these multiples of slacks, all >= 0."""
+
+    numerator: int
+    denominator: int
+    multipliers: list[tuple[int, int]]
+
+    @property
+    def floor(self) -> int:
+        return self.numerator // self.denominator
+
+
+class Ray(NamedTuple):
+    """The goal grows without limit with the slack of the column at `place`, and no slack shrinks."""
+
+    place: int
 
 
 class Dictionary:
@@ -120,11 +140,13 @@ class Dictionary:
             new[place] = -row[0]
             p = -p
         new[0] = 0
-        self.meter.spend(len(rows) * len(row), p.bit_length())
+        touched = 1
         for i, other in enumerate(rows):
             f = other[place]
             if f and i != r:
+                touched += 1
                 rows[i] = _exchanged(other, new, p, f, place)
+        self.meter.spend(touched * len(row), p.bit_length())
         if self.goal is not None and self.goal[place]:
             self.goal = _exchanged(self.goal, new, p, self.goal[place], place)
         new[0] = p
@@ -170,12 +192,11 @@ class Dictionary:
             self.pivot(wrong, place)
             count += 1
 
-    def maximise(self, goal: list[int]) -> int | None:
-        """Pivot from a vertex until `goal` can grow no more, and leave it there; or the place of a ray it grows on."""
+    def maximise(self, goal: list[int]) -> Maximum | Ray:
+        """Pivot from a vertex until the row `goal` can grow no more."""
         self.goal = goal
-        count = 0
         rows, basis, columns = self.rows, self.basis, self.columns
-        while True:
+        for count in itertools.count():
             goal = self.goal
             place = 0
             if count < PATIENCE:
@@ -188,7 +209,7 @@ class Dictionary:
                     if goal[i] > 0 and (place == 0 or columns[i - 2] < columns[place - 2]):
                         place = i
             if place == 0:
-                return None
+                break
             leaving = -1
             up, down = 0, 1  # the smallest ratio so far
             for i, row in enumerate(rows):
@@ -198,14 +219,11 @@ class Dictionary:
                     if leaving < 0 or difference < 0 or (difference == 0 and basis[i] < basis[leaving]):
                         leaving, up, down = i, row[1], -t
             if leaving < 0:
-                return place
+                self.goal = None
+                return Ray(place)
             self.pivot(leaving, place)
-            count += 1
-
-    def goal_multipliers(self) -> Pairs:
-        """At a maximum, d*goal + sum of these multiples of slacks == the constant of the goal."""
-        assert self.goal is not None
-        return tuple([(c, -t) for c, t in zip(self.columns, self.goal[2:]) if t])
+        self.goal = None
+        return Maximum(goal[1], goal[0], [(column, -t) for column, t in zip(columns, goal[2:]) if t])
 
     def slack(self, number: int) -> list[int]:
         """A slack as a row over the columns."""
@@ -236,14 +254,16 @@ class Dictionary:
         content = gcd(*result)
         return [v // content for v in result] if content > 1 else result
 
+    def copy(self) -> Dictionary:
+        """Another to pivot; rows are replaced and never changed in place."""
+        other = copy(self)
+        other.rows, other.basis, other.columns = list(self.rows), list(self.basis), list(self.columns)
+        return other
+
     def insert(self, number: int, row: list[int]) -> None:
         """Add an inequality: its slack, given over the columns."""
         self.rows.append(row)
         self.basis.append(number)
-
-    def is_integral(self) -> bool:
-        """Whether every slack is an integer at the vertex: necessary for integer coordinates."""
-        return all(row[1] % row[0] == 0 for row in self.rows)
 
     def vertex(self) -> tuple[list[int], list[int]]:
         """Numerators and denominators of the coordinates."""
