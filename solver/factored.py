@@ -1,0 +1,426 @@
+"""A sum of products of named pieces, written with few operators.
+
+    >>> from solver.factored import Pieces, Text
+    >>> pieces = Pieces()
+    >>> b, s = pieces.add(Text("b")), pieces.add(Text("s"))
+    >>> print(pieces.write({(b, s): 2, (b,): 2}).text)
+    2*b*(s + 1)
+    >>> print(pieces.write({(b, s): 1, (b,): 2, (s,): 3, (): 6}).text)
+    (b + 3)*(s + 2)
+
+A *piece* is anything with a text that is not itself a sum of products here: a name, `s % 4`, `max(a, b)`. A sum is a dictionary from sorted tuples
+of piece numbers to coefficients. The candidates are: every term on its own; common factors taken out, then the factor that saves most, again and
+again; and exact factors. The one with the fewest operators is taken. The order of terms and factors depends on texts alone.
+"""
+
+from __future__ import annotations
+
+import re
+from math import gcd
+from typing import Final
+
+from solver import factors
+from solver.expr import EXPANSION_CAP
+from solver.factors import Key, Sum
+
+# How tightly the outermost operator of a text binds, as in Python.
+CHOICE, OR, AND, COMPARISON, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, DIVISION, PRODUCT, POWER, WHOLE = range(13)
+
+FACTORING: Final = 30
+"""Sums of more terms are not factored, only grouped."""
+EXPONENT: Final = 64
+"""The largest exponent the parser reads."""
+
+SortKey = tuple[int, tuple[str | int, ...]]
+
+
+class Text:
+    """A text, how tightly it binds, how many operators it has, and how many terms the parser may make of it.
+
+    It is `wide` when it multiplies sums whose expansion may pass the cap, so that the parser might leave the product unexpanded.
+    """
+
+    __slots__ = ("arguments", "cost", "level", "terms", "text", "wide")
+
+    def __init__(
+        self,
+        text: str,
+        level: int = WHOLE,
+        cost: int = 0,
+        terms: int = 1,
+        arguments: tuple[str, ...] = (),
+        wide: bool = False,
+    ) -> None:
+        self.text = text
+        self.level = level
+        self.cost = cost
+        self.terms = terms
+        self.arguments = arguments
+        self.wide = wide
+
+    def within(self, level: int) -> str:
+        """The text where only operators that bind at least so tightly may stand without parentheses."""
+        return self.text if self.level >= level else f"({self.text})"
+
+    @property
+    def rank(self) -> tuple[int, int, int, str]:
+        """What makes one text better than another of the same meaning: texts too wide to read back exactly are worst."""
+        return (1 if self.wide else 0, self.cost, len(self.text), self.text)
+
+    def __repr__(self) -> str:
+        return f"<{self.text}>"
+
+
+class Comparison:
+    """`left operator right`."""
+
+    __slots__ = ("cost", "left", "operator", "right")
+
+    def __init__(self, left: Text, operator: str, right: Text) -> None:
+        self.left, self.operator, self.right = left, operator, right
+        self.cost = left.cost + right.cost + 1
+
+    @property
+    def text(self) -> str:
+        return f"{self.left.within(BIT_OR)} {self.operator} {self.right.within(BIT_OR)}"
+
+    @property
+    def rank(self) -> tuple[int, int, int, int, int, str]:
+        """As for texts; among equals few minus signs, `>=` before `>`."""
+        text = self.text
+        wide = self.left.wide or self.right.wide
+        strict = self.operator in "<>"
+        return (1 if wide else 0, self.cost, text.count("-"), 1 if strict else 0, len(text), text)
+
+    def swapped(self) -> Comparison:
+        return Comparison(self.right, SWAPPED[self.operator], self.left)
+
+
+SWAPPED: Final = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
+
+
+class Pieces:
+    """The pieces of one text being made, and the writing of sums over them."""
+
+    def __init__(self) -> None:
+        self.texts: list[Text] = []
+        self.keys: list[SortKey] = []
+        self.exponents: dict[int, Text] = {}
+        self._written: dict[frozenset[tuple[Key, int]], Text] = {}
+
+    def add(self, text: Text, *, exponent: Text | None = None) -> int:
+        """A new piece; `exponent` is given for powers of two, which can be written as shifts."""
+        self.texts.append(text)
+        name = text.level == WHOLE and text.cost == 0
+        self.keys.append((0, natural(text.text)) if name else (1, (text.text,)))
+        if exponent is not None:
+            self.exponents[len(self.texts) - 1] = exponent
+        return len(self.texts) - 1
+
+    # ------------------------------------------------------------------ sums
+
+    def write(self, poly: Sum) -> Text:
+        """The text of a sum."""
+        if len(poly) < 2:
+            for key, c in poly.items():
+                return self.signed_sum([(c < 0, self.product(abs(c), key))])
+            return Text("0")
+        mark = frozenset(poly.items())
+        found = self._written.get(mark)
+        if found is None:
+            found = self._written[mark] = self._best(poly)
+        return found
+
+    def _best(self, poly: Sum) -> Text:
+        common = common_factors(poly)
+        content = gcd(*poly.values())
+        if content == 1 and not common:
+            return self._primitive(poly)
+        if all(c < 0 for c in poly.values()):
+            content = -content
+        without = self.grouped(poly) if not common else None
+        best = without
+        for k in {content, 1 if content > 0 else -1} if common else {content}:
+            inner = {factors.divide_key(key, common): c // k for key, c in poly.items()}
+            text = self._primitive(inner)
+            factored = self.signed_sum([(k < 0, self.product(abs(k), common, [text]))])
+            if best is None or factored.rank < best.rank:
+                best = factored
+        assert best is not None
+        if common and best.cost >= len(poly) - 1:
+            flat = self.flat(poly)
+            if flat.rank < best.rank:
+                best = flat
+        return best
+
+    def _primitive(self, poly: Sum) -> Text:
+        best = self.grouped(poly)
+        if 2 < len(poly) <= FACTORING:
+            found = factors.parts(poly)
+            if len(found) > 1 or found[0][1] > 1:
+                text = self.product(1, (), [self.raised(self.write(factor), power) for factor, power in found])
+                if text.rank < best.rank:
+                    best = text
+        return best
+
+    def raised(self, base: Text, power: int) -> Text:
+        if power == 1:
+            return base
+        size = base.terms**power
+        return Text(f"{base.within(WHOLE)}**{power}", POWER, base.cost + 1, size, wide=base.wide or size > EXPANSION_CAP)
+
+    def flat(self, poly: Sum) -> Text:
+        """Every term on its own."""
+        return self._ordered([(self.term_order(key), c < 0, self.product(abs(c), key)) for key, c in poly.items()])
+
+    def grouped(self, poly: Sum) -> Text:
+        """The factor that saves most operators taken out of the terms that have it, then the next, until none saves any."""
+        rest = dict(poly)
+        parts: list[tuple[tuple[int, list[SortKey]], bool, Text]] = []
+        holders: dict[int, dict[Key, None]] = {}
+        for key, c in rest.items():
+            for factor in holding(key, c):
+                holders.setdefault(factor, {})[key] = None
+        shared = {factor: keys for factor, keys in holders.items() if len(keys) > 1}
+        while shared:
+            best, most = None, 0
+            for factor, keys in shared.items():
+                gain = self._gain(factor, keys, rest)
+                if gain > most or (gain == most and best is not None and self._before(factor, best)):
+                    best, most = factor, gain
+            if best is None:
+                break
+            taken = list(shared[best])
+            inner: Sum = {}
+            for key in taken:
+                c = rest.pop(key)
+                for factor in holding(key, c):
+                    keys = shared.get(factor)
+                    if keys is not None:
+                        del keys[key]
+                        if len(keys) < 2:
+                            del shared[factor]
+                if best < 0:
+                    inner[key] = c // -best
+                else:
+                    inner[factors.divide_key(key, (best,))] = c
+            negative = all(c < 0 for c in inner.values())
+            if negative:
+                inner = {key: -c for key, c in inner.items()}
+            text = self.product(-best, (), [self.write(inner)]) if best < 0 else self.product(1, (best,), [self.write(inner)])
+            parts.append((min([self.term_order(key) for key in taken]), negative, text))
+        parts.extend([(self.term_order(key), c < 0, self.product(abs(c), key)) for key, c in rest.items()])
+        return self._ordered(parts)
+
+    def _gain(self, factor: int, keys: dict[Key, None], rest: Sum) -> int:
+        """How many operators go when a factor (a piece; a coefficient, if negative) is taken out of these terms."""
+        if factor < 0:
+            return len(keys) - 1
+        own = self.texts[factor].cost
+        gain = -own - 1
+        for key in keys:
+            gain += own + 1 if len(key) > 1 or abs(rest[key]) > 1 else own
+        return gain
+
+    def _before(self, factor: int, other: int) -> bool:
+        """The order of factors that save the same: pieces by text, then coefficients."""
+        if factor < 0 or other < 0:
+            return factor > other
+        return self.keys[factor] < self.keys[other]
+
+    def term_order(self, key: Key) -> tuple[int, list[SortKey]]:
+        """Terms of many factors first, then by text."""
+        return (-len(key), sorted([self.keys[piece] for piece in key]))
+
+    def _ordered(self, parts: list[tuple[tuple[int, list[SortKey]], bool, Text]]) -> Text:
+        parts.sort(key=_order)
+        return self.signed_sum([(negative, text) for _, negative, text in parts])
+
+    def signed_sum(self, parts: list[tuple[bool, Text]]) -> Text:
+        """The parts added and subtracted, a positive one first if there is one."""
+        if len(parts) == 1 and not parts[0][0]:
+            return parts[0][1]
+        first = next((i for i, (negative, _) in enumerate(parts) if not negative), None)
+        if first:
+            parts.insert(0, parts.pop(first))
+        cost = len(parts) - 1 + sum([text.cost for _, text in parts])
+        pieces = [text.within(DIVISION) for _, text in parts]
+        if first is None:
+            cost += 1
+            pieces[0] = "-" + parts[0][1].within(PRODUCT)
+        words = [pieces[0]]
+        for (negative, _), piece in zip(parts[1:], pieces[1:], strict=True):
+            words.append(" - " if negative else " + ")
+            words.append(piece)
+        wide = any([text.wide for _, text in parts])
+        return Text("".join(words), SUM, cost, sum([text.terms for _, text in parts]), wide=wide)
+
+    # ------------------------------------------------------------------ products
+
+    def product(self, c: int, key: Key, others: list[Text] | None = None) -> Text:
+        """`c` > 0 times the pieces, times other texts."""
+        if not others:
+            if not key:
+                return number(c)
+            if c == 1 and len(key) == 1:
+                return self.texts[key[0]]
+        words: list[str] = []
+        cost, terms, sums = -1, 1, 0
+        wide = False
+        level = PRODUCT
+        shift: Text | None = None
+        if c != 1:
+            constant = number(c)
+            words.append(constant.within(POWER))
+            cost += 1 + constant.cost
+        for piece in sorted(set(key), key=self.keys.__getitem__):
+            text = self.texts[piece]
+            power = key.count(piece)
+            if power == 1 and shift is None and piece in self.exponents and (others or c != 1 or len(key) > 1):
+                shift = self.exponents[piece]
+                continue
+            cost += text.cost * ((power - 1) // EXPONENT + 1)
+            terms *= text.terms**power
+            sums += power if text.terms > 1 else 0
+            if power == 1:
+                words.append(text.within(POWER))
+                level = min(PRODUCT, max(text.level, POWER))
+                cost += 1
+            while power > 1:
+                step = min(power, EXPONENT)
+                words.append(text.within(WHOLE) + f"**{step}" if step > 1 else text.within(POWER))
+                power -= step
+                cost += 2 if step > 1 else 1
+                if power == 1:
+                    words.append(text.within(POWER))
+                    cost += 1
+                    power = 0
+        for text in sorted(others, key=_spelling) if others else ():
+            words.append(text.within(PRODUCT))
+            terms *= text.terms
+            sums += 1 if text.terms > 1 else 0
+            wide = wide or text.wide
+            cost += text.cost + 1
+        if len(words) == 1:
+            level = POWER if key else WHOLE
+        wide = wide or (sums > 1 and terms > EXPANSION_CAP)
+        result = Text("*".join(words), level, cost, terms, wide=wide)
+        if shift is not None:
+            result = Text(f"{result.text} << {shift.within(SUM)}", SHIFT, cost + 1 + shift.cost, terms, wide=wide)
+        return result
+
+    # ------------------------------------------------------------------ comparisons
+
+    def compare(self, kind: str, poly: Sum) -> Comparison:
+        """The sum compared with zero ("ge", "eq" or "ne"), its terms moved between the sides so that few operators remain."""
+        best: Comparison | None = None
+        for strict in (False, True) if kind == "ge" else (False,):
+            shifted = dict(poly)
+            if strict:
+                shifted[()] = shifted.get((), 0) + 1
+                if not shifted[()]:
+                    del shifted[()]
+            operator = {"ge": ">" if strict else ">=", "eq": "==", "ne": "!="}[kind]
+            for left, right in splits(shifted):
+                made = self._oriented(left, operator, right)
+                if best is None or made.rank < best.rank:
+                    best = made
+        assert best is not None
+        return best
+
+    def _oriented(self, left: Sum, operator: str, right: Sum) -> Comparison:
+        """Constants on the right; else the side with more operators on the left, or the one with the first term."""
+        made = Comparison(self.write(left), operator, self.write(right))
+        if any(left) and any(right):
+            swap = (-made.right.cost, self._first(right)) < (-made.left.cost, self._first(left))
+        else:
+            swap = any(right)
+        return made.swapped() if swap else made
+
+    def _first(self, side: Sum) -> tuple[int, list[SortKey]]:
+        return min([self.term_order(key) for key in side if key])
+
+
+def splits(poly: Sum) -> list[tuple[Sum, Sum]]:
+    """Ways to write `poly == 0` as `left == right`."""
+    positive = {key: c for key, c in poly.items() if c > 0}
+    negative = {key: -c for key, c in poly.items() if c < 0}
+    found = [(positive, negative)]
+    symbolic = [c for key, c in poly.items() if key]
+    constant = poly.get((), 0)
+    mixed = min(symbolic, default=1) < 0 < max(symbolic, default=-1)
+    if mixed or constant:
+        rest = {key: c for key, c in poly.items() if key}
+        if mixed:
+            found.append((rest, {(): -constant} if constant else {}))
+            found.append(({(): constant} if constant else {}, {key: -c for key, c in rest.items()}))
+        elif symbolic and (symbolic[0] > 0) == (constant > 0):
+            found.append((rest, {(): -constant}) if constant > 0 else ({(): constant}, {key: -c for key, c in rest.items()}))
+        if any(len(key) > 1 for key in poly):
+            found.append((poly, {}))
+            found.append(({}, {key: -c for key, c in poly.items()}))
+    return found
+
+
+def common_factors(poly: Sum) -> Key:
+    """The pieces, with repetition, that divide every term."""
+    common: list[int] | None = None
+    for key in poly:
+        if common is None:
+            common = list(key)
+        else:
+            left = list(key)
+            kept = []
+            for piece in common:
+                if piece in left:
+                    left.remove(piece)
+                    kept.append(piece)
+            common = kept
+        if not common:
+            return ()
+    return tuple(common or ())
+
+
+def holding(key: Key, c: int) -> list[int]:
+    """The factors of a term: its pieces, and its coefficient as a negative number."""
+    if not key:
+        return []
+    found = list(dict.fromkeys(key))
+    if abs(c) > 1:
+        found.append(-abs(c))
+    return found
+
+
+def natural(text: str) -> tuple[str | int, ...]:
+    """A key by which `s2` comes before `s10`."""
+    return tuple([int(part) if i % 2 else part for i, part in enumerate(re.split(r"([0-9]{1,18})", text))])
+
+
+LITERAL_BITS: Final = 512
+
+
+def number(value: int) -> Text:
+    """A literal; powers of two of hundreds of digits are written as such."""
+    if value < 0:
+        positive = number(-value)
+        return Text("-" + positive.within(POWER), SUM, positive.cost + 1)
+    if value.bit_length() > LITERAL_BITS and value & (value - 1) == 0 and value.bit_length() < 1 << 18:
+        return Text(f"2**{value.bit_length() - 1}", POWER, 1)
+    return Text(digits(value))
+
+
+def digits(value: int) -> str:
+    """The decimal digits of an integer >= 0 of any size: Python refuses some thousands of digits unless told otherwise."""
+    if value.bit_length() < 8000:
+        return str(value)
+    places = int(value.bit_length() * 0.30103) // 2
+    high, low = divmod(value, 10**places)
+    return digits(high) + digits(low).rjust(places, "0")
+
+
+def _order(part: tuple[tuple[int, list[SortKey]], bool, Text]) -> tuple[int, list[SortKey]]:
+    return part[0]
+
+
+def _spelling(text: Text) -> str:
+    return text.text

@@ -1,0 +1,226 @@
+"""Exact factors of small polynomials, for printing: no search beyond division, roots of whole powers and integer roots.
+
+    >>> from solver.factors import split
+    >>> x, y = 0, 1
+    >>> split({(x, y): 1, (x,): 2, (y,): 3, (): 6})          # x*y + 2*x + 3*y + 6
+    ({(1,): 1, (): 2}, {(0,): 1, (): 3}, 1)
+    >>> split({(x, x): 1, (x,): 2, (): 1})
+    ({(0,): 1, (): 1}, {(0,): 1, (): 1}, 2)
+
+A sum is a dictionary from sorted tuples of variable numbers to coefficients. A polynomial that is linear in some variable, `x*q + r`, is a product exactly
+when q and r have a factor in common, which is looked for among the factors of q.
+"""
+
+from __future__ import annotations
+
+from math import gcd, isqrt
+from typing import Final
+
+Key = tuple[int, ...]
+Sum = dict[Key, int]
+
+DEGREE: Final = 8
+ROOTS: Final = 64
+"""Integer roots up to this size are tried."""
+
+
+def parts(poly: Sum) -> list[tuple[Sum, int]]:
+    """The factors that `split` finds, and those of the factors: `poly` is the product of the `factor**power`."""
+    found: list[tuple[Sum, int]] = []
+    waiting = [(poly, 1)]
+    while waiting:
+        part, power = waiting.pop()
+        divided = split(part)
+        if divided is None:
+            found.append((part, power))
+        elif divided[2] > 1:
+            waiting.append((divided[0], power * divided[2]))
+        else:
+            waiting.extend([(divided[0], power), (divided[1], power)])
+    merged: list[tuple[Sum, int]] = []
+    for part, power in found:
+        for i, (other, times) in enumerate(merged):
+            if other == part:
+                merged[i] = (part, times + power)
+                break
+        else:
+            merged.append((part, power))
+    return merged
+
+
+def split(poly: Sum, depth: int = 3) -> tuple[Sum, Sum, int] | None:
+    """`(f, g, 1)` with `poly == f*g`, or `(f, f, k)` with `poly == f**k`; no factor is a constant or a single term."""
+    if len(poly) < 3 or max([len(key) for key in poly]) > DEGREE:
+        return None
+    for power in (2, 3):
+        root = whole_root(poly, power)
+        if root is not None:
+            return root, root, power
+    variables = sorted({piece for key in poly for piece in key})
+    for variable in variables:
+        q, r, linear = _linear(poly, variable)
+        if linear and r:
+            factor = _common(q, r, depth)
+            if factor is not None:
+                other = divide(poly, factor)
+                if other is not None:
+                    return factor, other, 1
+    if len(variables) == 1:
+        return _integer_root(poly, variables[0])
+    return None
+
+
+def _linear(poly: Sum, variable: int) -> tuple[Sum, Sum, bool]:
+    """`(q, r, True)` with `poly == variable*q + r`, unless the variable occurs to a higher power."""
+    q: Sum = {}
+    r: Sum = {}
+    for key, c in poly.items():
+        times = key.count(variable)
+        if times > 1:
+            return q, r, False
+        if times:
+            q[divide_key(key, (variable,))] = c
+        else:
+            r[key] = c
+    return q, r, True
+
+
+def _common(q: Sum, r: Sum, depth: int) -> Sum | None:
+    """A factor of several terms that q and r share."""
+    q, r = primitive(q), primitive(r)
+    small, large = (q, r) if len(q) <= len(r) else (r, q)
+    for first, second in ((small, large), (large, small)):
+        if len(first) > 1 and divide(second, first) is not None:
+            return first
+    if depth and len(small) > 2:
+        found = split(small, depth - 1)
+        if found is not None:
+            for factor in found[:2]:
+                shared = _common(factor, large, depth - 1)
+                if shared is not None:
+                    return shared
+    return None
+
+
+def primitive(poly: Sum) -> Sum:
+    """Without its content and its common variables."""
+    content = gcd(*poly.values())
+    common: Key | None = None
+    for key in poly:
+        common = key if common is None else shared_key(common, key)
+    return {divide_key(key, common or ()): c // content for key, c in poly.items()}
+
+
+def shared_key(a: Key, b: Key) -> Key:
+    left = list(b)
+    kept = []
+    for piece in a:
+        if piece in left:
+            left.remove(piece)
+            kept.append(piece)
+    return tuple(kept)
+
+
+def divide_key(key: Key, divisor: Key) -> Key:
+    """The key without the divisor's variables, each of which it has."""
+    if not divisor:
+        return key
+    rest = list(key)
+    for piece in divisor:
+        rest.remove(piece)
+    return tuple(rest)
+
+
+def order(key: Key) -> tuple[int, tuple[int, ...]]:
+    """A monomial order: by degree, then lexicographic, smaller numbers weighing more."""
+    return (len(key), tuple([-piece for piece in key]))
+
+
+def divide(poly: Sum, divisor: Sum) -> Sum | None:
+    """The exact quotient, or None."""
+    lead = max(divisor, key=order)
+    coefficient = divisor[lead]
+    rest = dict(poly)
+    quotient: Sum = {}
+    while rest:
+        top = max(rest, key=order)
+        c = rest[top]
+        if c % coefficient or shared_key(lead, top) != lead:
+            return None
+        step, factor = divide_key(top, lead), c // coefficient
+        quotient[step] = factor
+        for key, k in divisor.items():
+            product = tuple(sorted(step + key))
+            left = rest.get(product, 0) - factor * k
+            if left:
+                rest[product] = left
+            else:
+                rest.pop(product, None)
+        if len(quotient) > len(poly):
+            return None
+    return quotient
+
+
+def multiply(a: Sum, b: Sum) -> Sum:
+    product: Sum = {}
+    for key, c in a.items():
+        for other, d in b.items():
+            both = tuple(sorted(key + other))
+            product[both] = product.get(both, 0) + c * d
+    return {key: c for key, c in product.items() if c}
+
+
+def whole_root(poly: Sum, power: int) -> Sum | None:
+    """The polynomial whose square or cube this is, term by term from the largest."""
+    lead = max(poly, key=order)
+    if len(lead) % power:
+        return None
+    first = _root_key(lead, power)
+    c = poly[lead]
+    start = round(abs(c) ** (1 / power)) if abs(c) < 1 << 40 else 0
+    if first is None or c <= 0 or start**power != c:
+        return None
+    if power == 2:
+        last = poly.get((), 0)
+        if last < 0 or isqrt(last) ** 2 != last:
+            return None
+    root: Sum = {first: start}
+    below = {(): 1}
+    for _ in range(power - 1):
+        below = multiply(below, {first: start})
+    (base, scale), = [(key, power * k) for key, k in below.items()]
+    for _ in range(len(poly)):
+        value = root
+        for _ in range(power - 1):
+            value = multiply(value, root)
+        rest = {key: poly.get(key, 0) - value.get(key, 0) for key in {**poly, **value}}
+        rest = {key: k for key, k in rest.items() if k}
+        if not rest:
+            return root
+        top = max(rest, key=order)
+        if rest[top] % scale or shared_key(base, top) != base or order(top) >= order(lead):
+            return None
+        step = divide_key(top, base)
+        if step in root:
+            return None
+        root[step] = rest[top] // scale
+    return None
+
+
+def _root_key(key: Key, power: int) -> Key | None:
+    chosen = key[::power]
+    return chosen if tuple(sorted(chosen * power)) == key else None
+
+
+def _integer_root(poly: Sum, variable: int) -> tuple[Sum, Sum, int] | None:
+    """A factor `x - r` of a polynomial in one variable."""
+    constant = poly.get((), 0)
+    for size in range(1, ROOTS + 1):
+        if constant % size == 0:
+            for r in (-size, size):
+                factor = {(variable,): 1, (): -r}
+                if sum([c * r ** len(key) for key, c in poly.items()]) == 0:
+                    quotient = divide(poly, factor)
+                    if quotient is not None and len(quotient) > 1:
+                        return factor, quotient, 1
+    return None
