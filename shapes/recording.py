@@ -21,6 +21,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, cast
 
@@ -67,10 +68,14 @@ class RecordedSession:
 
 def open_recording(path: Path) -> BinaryIO:
     """The bytes of a recording, unpacked if they are compressed, whatever the file is called."""
-    file = path.open("rb")
-    if file.peek(2)[:2] == b"\x1f\x8b":
-        return cast(BinaryIO, gzip.open(file, "rb"))
-    return file
+    return unpacked(path.open("rb"))
+
+
+def unpacked(stream: BufferedReader) -> BinaryIO:
+    """The stream itself, or what it unpacks to."""
+    if stream.peek(2)[:2] == b"\x1f\x8b":
+        return cast(BinaryIO, gzip.open(stream, "rb"))
+    return stream
 
 
 def read_sessions(lines: Iterable[bytes], *, labels: bool = False) -> Iterator[RecordedSession]:

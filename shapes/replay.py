@@ -207,7 +207,7 @@ def replay_session(lines: Iterable[SessionLine], *, solvers: bool = True) -> Rep
     return replay
 
 
-def _apply(environment: _Environment, line: SymbolLine | FactLine | FaultyLine, replay: Replay) -> None:
+def _apply(environment: _Environment, line: SessionLine, replay: Replay) -> None:
     """One line that is no question, unless the session is over: after a contradiction nothing more can be learned."""
     if environment.ended is not None:
         return
@@ -219,6 +219,10 @@ def _apply(environment: _Environment, line: SymbolLine | FactLine | FaultyLine, 
                 environment.assume(line)
             case FaultyLine():
                 raise ShapeError(line.message)
+            case QuestionLine():
+                raise TypeError("a question changes nothing")
+            case _:
+                assert_never(line)
     except ShapeError as error:
         fault = FaultyLine(line.number, str(error))
     except Exception as error:  # a fault of ours must not take the other sessions with it

@@ -1,0 +1,146 @@
+"""One question from a command line: facts and a proposition in, a verdict and an exit status out.
+
+>>> answer_question("i*k < n", ["k >= 1", "i < n // k"], ["i:0:", "n:0:4096"])
+always    because  i >= 0   k >= 1   i < n // k
+0
+>>> answer_question("b*s < 2**31", [], [], as_json=True)
+Traceback (most recent call last):
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from shapes.env import ShapeEnv
+from shapes.errors import Contradiction, Undefined
+from shapes.prompt import display
+from shapes.prompt.evidence import reasons_page
+from shapes.prompt.grammar import Symbol, check_name, read_integer
+from shapes.prompt.page import line, show, span
+from solver.errors import ParseError, ShapeError
+from solver.fact import Fact
+from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+
+STATUS: Final = {"always": 0, "never": 1, "depends": 2, "gave up": 3}
+USAGE: Final = 64
+
+_NAME: Final = re.compile(r"(?<![\w.])([^\W\d]\w*)(\s*\()?")
+_WORDS: Final = frozenset({"and", "or", "not", "if", "else", "True", "False"})
+
+
+def names_in(text: str) -> list[str]:
+    """The symbols that a text mentions, in order; a word before a parenthesis is a function.
+
+    >>> names_in("min(b, s) % 2 == 0 and not t > 1e3")
+    ['b', 's', 't']
+    """
+    found = [match[1] for match in _NAME.finditer(text) if not match[2] or match[1] in _WORDS]
+    return [name for name in dict.fromkeys(found) if name not in _WORDS]
+
+
+def read_symbol(text: str) -> Symbol:
+    """`NAME:LO:HI`; a bound that is left empty is unbounded, one that is left out is 0 and unbounded.
+
+    >>> read_symbol("i:-1:")
+    Symbol(name='i', kind='backed', lo=-1, hi=None, hint=None)
+    """
+    name, *bounds = text.split(":")
+    fault = check_name(name)
+    if fault is not None:
+        raise ParseError(fault, text, 0)
+    if len(bounds) > 2:
+        raise ParseError("expected NAME:LO:HI", text, len(name) + 2 + len(bounds[0]) + len(bounds[1]))
+    values: list[int | None] = []
+    column = len(name) + 1
+    for bound in bounds:
+        value = read_integer(bound.strip()) if bound.strip() else None
+        if value is None and bound.strip():
+            raise ParseError(f"`{bound}` is not an integer", text, column)
+        values.append(value)
+        column += len(bound) + 1
+    return Symbol(name, "backed", *(values or [0]))
+
+
+def answer_question(
+    question: str,
+    given: Sequence[str],
+    symbols: Sequence[str],
+    *,
+    as_json: bool = False,
+    why: bool = False,
+    solvers: bool = True,
+) -> int:
+    """Print the answer; the result is the exit status."""
+    env = ShapeEnv(origin=lambda: None, solvers=solvers)
+    text = ""
+    try:
+        for text in symbols:
+            symbol = read_symbol(text)
+            env.symbol(symbol.name, symbol.lo, symbol.hi)
+        for text in [*given, question]:
+            for name in names_in(text):
+                if name not in env.names:
+                    env.symbol(name)
+        for text in given:
+            env.assume(text)
+        env.check_consistent()
+        text = question
+        verdict = env.ask(question)
+    except (Contradiction, Undefined) as error:
+        return _no_answer(error, as_json=as_json)
+    except ShapeError as error:
+        page = display.error_page(error)
+        if not isinstance(error, ParseError):
+            page = [*page, line(f"  {text}")]
+        show(page, sys.stderr)
+        return USAGE
+    name = display.verdict_name(verdict)
+    if as_json:
+        print(json.dumps(json_of(verdict)))
+    else:
+        show(display.verdict_page(verdict, label=_unnumbered, first=names_in(question)), sys.stdout)
+        if why:
+            show(reasons_page(env, verdict, question, label=_unnumbered), sys.stdout)
+    return STATUS[name]
+
+
+def _unnumbered(_: Fact) -> str:
+    return ""
+
+
+def _no_answer(error: Contradiction | Undefined, *, as_json: bool) -> int:
+    """Facts that cannot hold together, or a question that makes no sense under them."""
+    core = error.core if isinstance(error, Contradiction) else ()
+    if as_json:
+        answer = {"verdict": "gave_up", "rung": "facts", "core": [fact.text for fact in core]}
+        print(json.dumps({**answer, "true_at": None, "false_at": None, "reason": str(error).splitlines()[0]}))
+    elif isinstance(error, Contradiction):
+        show(display.conflict_page(error.message, core, label=_unnumbered), sys.stdout)
+    else:
+        show([line(span("gave up ", "gave up"), f"  {error}")], sys.stdout)
+    return STATUS["gave up"]
+
+
+def json_of(verdict: Verdict) -> dict[str, object]:
+    """A verdict as data; the core is the text of its facts."""
+    answer: dict[str, object] = {
+        "verdict": display.verdict_name(verdict).replace(" ", "_"),
+        "rung": verdict.rung,
+        "core": None,
+        "true_at": None,
+        "false_at": None,
+        "reason": None,
+        "checked": verdict.check(),
+    }
+    match verdict:
+        case Always(core=core) | Never(core=core):
+            answer["core"] = [fact.text for fact in core]
+        case Depends(true_at=true_at, false_at=false_at):
+            answer |= {"true_at": true_at, "false_at": false_at}
+        case GaveUp(reason=reason):
+            answer["reason"] = reason
+    return answer

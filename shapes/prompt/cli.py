@@ -1,0 +1,98 @@
+"""The `shapes` command: a prompt, one question from a shell, or a replay of recorded sessions.
+
+    $ shapes
+    $ shapes ask --given "s % 16 == 0" --given "b % 4 == 0" "(b*s) % 64 == 0"
+    $ shapes replay benchmarks/corpus/*.jsonl.gz
+
+Only the prompt needs `prompt_toolkit` and `rich`; questions and replays run with what `import shapes` needs.
+
+>>> main(["ask", "--given", "s % 16 == 0", "s % 8 == 0"])
+always    because  s % 16 == 0
+0
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+USAGE_ERROR: Final = 64
+"""What a command line that cannot be understood exits with (EX_USAGE of sysexits.h)."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong and exits with EX_USAGE: 2 is an answer here."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(USAGE_ERROR, f"{self.prog}: {message}\n")
+
+
+def arguments() -> Parser:
+    parser = Parser(
+        prog="shapes",
+        description="Ask what follows from what about integer sizes. Without a command: a prompt.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="{ask,replay}", parser_class=Parser)
+    ask = commands.add_parser(
+        "ask",
+        help="one question; exits 0 always, 1 never, 2 depends, 3 gave up, 64 usage",
+        description="One question. Exits with 0 for always, 1 never, 2 depends, 3 gave up, 64 usage. "
+        "Names that no --symbol declares are integers >= 0. A question that begins with a minus goes after --.",
+    )
+    ask.add_argument("question", help="a proposition, such as '(b*s) %% 64 == 0'")
+    ask.add_argument("--given", action="append", default=[], metavar="PROPOSITION", help="a fact; may be repeated")
+    ask.add_argument(
+        "--symbol", action="append", default=[], metavar="NAME:LO:HI", help="bounds, inclusive; empty is unbounded"
+    )
+    ask.add_argument("--json", action="store_true", help="the answer as one JSON object")
+    ask.add_argument("--why", action="store_true", help="the steps of the proof, or what both witnesses give")
+    ask.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
+    replay = commands.add_parser(
+        "replay",
+        help="answer the questions of recorded sessions",
+        description="Answer the questions of recorded sessions, plain or .gz; - reads standard input. The recorded "
+        "truth is not read unless --judge asks for it. Exits with 65 if a line was malformed, 66 if a file could not "
+        "be read, 1 if --judge found a wrong answer.",
+    )
+    replay.add_argument("files", nargs="+", metavar="FILE")
+    replay.add_argument("--json", action="store_true", help="one JSON object for each question, then a summary")
+    replay.add_argument("--judge", action="store_true", help="compare with the recorded truth")
+    replay.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the result is the exit status."""
+    options = arguments().parse_args(argv)
+    try:
+        match options.command:
+            case "ask":
+                from shapes.prompt.asking import answer_question
+
+                return answer_question(
+                    options.question,
+                    options.given,
+                    options.symbol,
+                    as_json=options.json,
+                    why=options.why,
+                    solvers=not options.no_solver,
+                )
+            case "replay":
+                from shapes.prompt.replaying import replay_files
+
+                return replay_files(
+                    options.files, as_json=options.json, judge=options.judge, solvers=not options.no_solver
+                )
+            case _:
+                from shapes.prompt.terminal import converse
+
+                return converse()
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,291 @@
+"""Replay of files for a person or a program: progress while it runs, then a table; or one JSON object per question.
+
+    $ shapes replay --json session.jsonl.gz
+    {"file": "session.jsonl.gz", "line": 4, "verdict": "always", "rung": "bounds", "us": 21.5, "core": [2, 3], ...}
+    {"summary": {...}}
+
+One session is in memory at a time; of the answers only counts and times are kept.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from io import BufferedReader
+from pathlib import Path
+from typing import Final
+
+from shapes.prompt.page import Line, Page, Span, columns, line, show, span, wants_colour
+from shapes.recording import RecordedSession, read_sessions, unpacked
+from shapes.replay import Answer, Replay, replay_session
+
+MALFORMED: Final = 65
+UNREADABLE: Final = 66
+WRONG: Final = 1
+
+Advance = Callable[[int], None]
+"""Told how many more bytes of the files have been read."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What all sessions together came to."""
+
+    files: int = 0
+    sessions: int = 0
+    symbols: int = 0
+    facts: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    rungs: dict[str, array[float]] = field(default_factory=dict)
+    symbol_seconds: float = 0.0
+    fact_seconds: float = 0.0
+    question_seconds: float = 0.0
+    judged: Counter[str] = field(default_factory=Counter)
+    wrong: list[dict[str, object]] = field(default_factory=list)
+    contradictions: list[dict[str, object]] = field(default_factory=list)
+    faults: list[dict[str, object]] = field(default_factory=list)
+    unreadable: list[dict[str, object]] = field(default_factory=list)
+
+    @property
+    def questions(self) -> int:
+        return self.verdicts.total()
+
+    @property
+    def seconds(self) -> float:
+        return self.symbol_seconds + self.fact_seconds + self.question_seconds
+
+    def microseconds(self) -> list[float]:
+        return sorted(time for times in self.rungs.values() for time in times)
+
+    def add(self, file: str, session: RecordedSession, replay: Replay) -> None:
+        self.sessions += 1
+        self.symbols += replay.symbols
+        self.facts += replay.facts
+        self.symbol_seconds += replay.symbol_seconds
+        self.fact_seconds += replay.fact_seconds
+        self.question_seconds += replay.question_seconds
+        for answer in replay.answers:
+            self.verdicts[answer.verdict] += 1
+            self.rungs.setdefault(answer.rung, array("d")).append(answer.microseconds)
+        if replay.clash is not None:
+            place = {"file": file, "session": session.name, "line": replay.clash.line, "core": replay.clash.core}
+            self.contradictions.append(place)
+        for fault in replay.faults:
+            self.faults.append({"file": file, "line": fault.number, "message": fault.message})
+
+    def judge(self, file: str, labels: dict[int, str], answers: Sequence[Answer]) -> None:
+        """Compare with the recorded truth; `unknown` is not judged."""
+        for answer in answers:
+            truth = labels.get(answer.line, "unknown")
+            if truth == "unknown":
+                self.judged["not judged"] += 1
+            elif answer.verdict == "gave_up":
+                self.judged["left open"] += 1
+            elif answer.verdict == truth:
+                self.judged["right"] += 1
+            else:
+                self.judged["wrong"] += 1
+                self.wrong.append({"file": file, "line": answer.line, "verdict": answer.verdict, "truth": truth})
+
+
+def replay_files(
+    names: Sequence[str], *, as_json: bool = False, judge: bool = False, solvers: bool = True
+) -> int:
+    """Replay the files, print what was asked for; the result is the exit status."""
+    if solvers:
+        _load_solvers()
+    gc.collect()
+    gc.freeze()  # what importing made is not looked at again by every collection
+    tally = Tally()
+    total = sum(path.stat().st_size for path in map(Path, names) if path.is_file())
+    with _progress(total) as advance:
+        for name in names:
+            try:
+                with _opened(name) as raw:
+                    tally.files += 1
+                    for session in _sessions(raw, advance, labels=judge):
+                        replay = replay_session(session.lines, solvers=solvers)
+                        tally.add(name, session, replay)
+                        if judge:
+                            tally.judge(name, session.labels, replay.answers)
+                        if as_json:
+                            _print_answers(name, replay.answers)
+            except OSError as error:
+                if isinstance(error, BrokenPipeError):
+                    raise
+                tally.unreadable.append({"file": name, "message": error.strerror or str(error)})
+    _report(tally, judge=judge, as_json=as_json)
+    if tally.wrong:
+        return WRONG
+    return MALFORMED if tally.faults else UNREADABLE if tally.unreadable else 0
+
+
+def _load_solvers() -> None:
+    """Importing takes its time once; it is nobody's question."""
+    import sympy  # noqa: F401
+    import z3  # noqa: F401
+
+
+def _opened(name: str) -> AbstractContextManager[BufferedReader]:
+    if name == "-":
+        assert isinstance(sys.stdin.buffer, BufferedReader)
+        return nullcontext(sys.stdin.buffer)
+    return Path(name).open("rb")
+
+
+def _sessions(raw: BufferedReader, advance: Advance, *, labels: bool) -> Iterator[RecordedSession]:
+    """The sessions of a file, telling how far it has been read."""
+    seen = 0
+    for session in read_sessions(unpacked(raw), labels=labels):
+        yield session
+        if raw.seekable():
+            position = raw.tell()
+            advance(position - seen)
+            seen = position
+
+
+def _print_answers(file: str, answers: Sequence[Answer]) -> None:
+    rows = []
+    for answer in answers:
+        row = {"file": file, "line": answer.line, "verdict": answer.verdict, "rung": answer.rung}
+        row |= {"us": round(answer.microseconds, 3), "core": answer.core}
+        row |= {"true_at": answer.true_at, "false_at": answer.false_at, "reason": answer.reason}
+        rows.append(json.dumps(row) + "\n")
+    sys.stdout.write("".join(rows))
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Advance]:
+    """A bar on the error stream for a person who waits."""
+    if wants_colour(sys.stderr):
+        try:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+        except ImportError:
+            pass
+        else:
+            shown = (TextColumn("replaying"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+            with Progress(*shown, console=Console(stderr=True), transient=True) as bar:
+                task = bar.add_task("replaying", total=total)
+                yield lambda size: bar.advance(task, size)
+                return
+    yield lambda size: None
+
+
+# -------------------------------------------------------------------- the report
+
+
+def _report(tally: Tally, *, judge: bool, as_json: bool) -> None:
+    problems: list[Line] = []
+    for clash in tally.contradictions:
+        core = clash["core"]
+        assert isinstance(core, tuple)
+        text = f"{clash['file']}:{clash['line']}: contradiction between lines {', '.join(map(str, core))}"
+        problems.append(line(span(text, "error"), f" ({clash['session']})"))
+    for fault in tally.faults:
+        first, *rest = str(fault["message"]).splitlines()
+        problems.append(line(span(f"{fault['file']}:{fault['line']}: ", "error"), first))
+        problems += [line(text) for text in rest]
+    for fault in tally.unreadable:
+        problems.append(line(span(f"{fault['file']}: ", "error"), str(fault["message"])))
+    if problems:
+        show(problems, sys.stderr)
+    if as_json:
+        print(json.dumps({"summary": summary(tally, judge=judge)}))
+    else:
+        show(summary_page(tally, judge=judge), sys.stdout)
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """The value that this share of the values does not exceed.
+
+    >>> percentile([1.0, 2.0, 3.0, 4.0], 0.5)
+    2.0
+    """
+    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)] if ordered else 0.0
+
+
+def summary(tally: Tally, *, judge: bool) -> dict[str, object]:
+    """The totals as data."""
+    times = tally.microseconds()
+    found: dict[str, object] = {
+        "files": tally.files,
+        "sessions": tally.sessions,
+        "symbols": tally.symbols,
+        "assumes": tally.facts,
+        "asks": tally.questions,
+        **{verdict: tally.verdicts[verdict] for verdict in ("always", "never", "depends", "gave_up")},
+        "rungs": {rung: {"answers": len(us), "us": round(sum(us), 3)} for rung, us in _by_answers(tally)},
+        "seconds": {
+            "symbols": tally.symbol_seconds,
+            "assumes": tally.fact_seconds,
+            "asks": tally.question_seconds,
+            "wall": tally.seconds,
+        },
+        "us": {
+            "median": round(percentile(times, 0.5), 3),
+            "p99": round(percentile(times, 0.99), 3),
+            "max": round(times[-1], 3) if times else 0.0,
+        },
+        "contradictions": tally.contradictions,
+        "malformed": tally.faults,
+        "unreadable": tally.unreadable,
+    }
+    if judge:
+        found["judged"] = {key: tally.judged[key] for key in ("right", "wrong", "left open", "not judged")}
+        found["wrong"] = tally.wrong
+    return found
+
+
+def _by_answers(tally: Tally) -> list[tuple[str, array[float]]]:
+    return sorted(tally.rungs.items(), key=lambda item: (-len(item[1]), item[0]))
+
+
+def summary_page(tally: Tally, *, judge: bool) -> Page:
+    """The totals for a person."""
+    asked = max(1, tally.questions)
+    times = tally.microseconds()
+    sources = f"in {tally.sessions:,} sessions of {tally.files:,} files"
+    sources += f"; {tally.symbols:,} symbols, {tally.facts:,} facts"
+    verdicts: list[list[Span]] = [[span("questions", "heading"), span(f"{tally.questions:,}", "value"), span(sources)]]
+    for name in ("always", "never", "depends", "gave up"):
+        count = tally.verdicts[name.replace(" ", "_")]
+        verdicts.append([span(f"  {name}"), span(f"{count:,}", "value"), span(f"{100 * count / asked:.2f} %", "muted")])
+    if judge:
+        verdicts.append([span("against the recorded truth", "heading")])
+        for name in ("right", "wrong", "left open", "not judged"):
+            verdicts.append([span(f"  {name}"), span(f"{tally.judged[name]:,}", "value")])
+    page = [*columns(_right_aligned(verdicts, {1}), "  "), line()]
+    rungs = [[span(title, "heading") for title in ("rung", "answers", "share", "mean us", "total ms")]]
+    for rung, us in _by_answers(tally):
+        share = f"{100 * len(us) / asked:.2f} %"
+        figures = [f"{len(us):,}", share, f"{sum(us) / len(us):,.1f}", f"{sum(us) / 1000:,.1f}"]
+        rungs.append([span(rung), *map(span, figures)])
+    page += [*columns(_right_aligned(rungs, {1, 2, 3, 4}), "  "), line()]
+    middle, high, longest = percentile(times, 0.5), percentile(times, 0.99), times[-1] if times else 0.0
+    spread = f"median {middle:,.1f} us, 99 % within {high:,.0f} us, longest {longest / 1000:,.1f} ms"
+    meaning = "from the text of each line to its answer, evidence included"
+    seconds = [
+        [span("seconds", "heading"), span(f"{tally.seconds:.3f}", "value"), span(meaning, "muted")],
+        [span("  symbols"), span(f"{tally.symbol_seconds:.3f}")],
+        [span("  facts"), span(f"{tally.fact_seconds:.3f}")],
+        [span("  questions"), span(f"{tally.question_seconds:.3f}"), span(spread, "muted")],
+    ]
+    page += columns(_right_aligned(seconds, {1}), "  ")
+    if tally.contradictions:
+        page.append(line(span(f"contradictory sessions: {len(tally.contradictions)}", "error")))
+    if tally.faults:
+        page.append(line(span(f"malformed lines: {len(tally.faults)}", "error")))
+    return page
+
+
+def _right_aligned(rows: list[list[Span]], which: set[int]) -> list[list[Span]]:
+    """The cells of some columns padded on the left, as figures are."""
+    widths = {i: max((len(row[i].text) for row in rows if i < len(row)), default=0) for i in which}
+    return [[Span(c.text.rjust(widths[i]), c.style) if i in which else c for i, c in enumerate(row)] for row in rows]

@@ -1,0 +1,237 @@
+"""The state behind a prompt: it takes lines and gives pages, and needs no terminal.
+
+>>> from shapes.prompt.page import text_of_page
+>>> session = Session()
+>>> for line in ["sizes b s", "assume s % 16 == 0", "(b*s) % 64 == 0 ?", "assume b % 4 == 0", "(b*s) % 64 == 0 ?"]:
+...     print("> " + line)
+...     if page := session.run(line).page:
+...         print(text_of_page(page))
+> sizes b s
+> assume s % 16 == 0
+> (b*s) % 64 == 0 ?
+depends   true at b=4, s=16   false at b=1, s=16
+> assume b % 4 == 0
+> (b*s) % 64 == 0 ?
+always    because  s % 16 == 0 [2]   b % 4 == 0 [4]
+
+Lines are numbered as they are entered (not the empty ones and mistakes), and an answer names facts by these numbers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar, assert_never
+
+from shapes.env import ShapeEnv
+from shapes.errors import Contradiction, sizes_text
+from shapes.origin import Origin
+from shapes.prompt import display, grammar
+from shapes.prompt.evidence import reasons_page
+from shapes.prompt.grammar import USAGE, Argument
+from shapes.prompt.page import Page, Span, columns, line, span
+from shapes.questions import Checkpoint
+from solver.errors import ParseError, ShapeError
+from solver.fact import Fact
+from solver.verdict import Verdict
+
+Value = TypeVar("Value")
+
+PLACE = "line"
+"""The file name of origins that are lines of this session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What to show after a line. `ok` is false for a mistake, `ended` true when the person wants to leave."""
+
+    page: Page = ()
+    ok: bool = True
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What `undo` returns to, and what it takes back."""
+
+    number: int
+    text: str
+    env: ShapeEnv
+    mark: Checkpoint
+
+
+class Session:
+    """An environment with numbered lines, the last answer, and a way back."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.env = ShapeEnv(origin=lambda: None)
+        self._past: list[_Before] = []
+        self._last: tuple[str, Verdict] | None = None
+
+    def label(self, fact: Fact) -> str:
+        """The number of the line that made a fact; a fact of a loaded program keeps its place there."""
+        if fact.line is None and isinstance(fact.origin, Origin) and fact.origin.file == PLACE:
+            return str(fact.origin.line)
+        return display.place_of(fact)
+
+    @property
+    def names(self) -> list[str]:
+        """The declared symbols, in order."""
+        return list(self.env.names)
+
+    def run(self, text: str) -> Reply:
+        """Carry out one line. Whatever is wrong with it becomes a page, and changes nothing."""
+        text = text.rstrip("\r\n")
+        try:
+            command = grammar.parse_command(text)
+            if isinstance(command, grammar.Nothing):
+                return Reply()
+            self.number += 1
+            mark = self.env.checkpoint()
+            before = self.env
+            try:
+                return self._carry_out(command, text)
+            except BaseException:
+                self.number -= 1
+                self.env = before
+                self.env.rollback(mark)
+                raise
+        except Contradiction as error:
+            page = display.conflict_page(error.message, error.core, label=self.label)
+        except (ShapeError, OSError, UnicodeError) as error:
+            page = display.error_page(error)
+        return Reply(page, ok=False)
+
+    def _carry_out(self, command: grammar.Command, text: str) -> Reply:
+        match command:
+            case grammar.Declare() | grammar.Assume() | grammar.Guard() | grammar.Load():
+                past = _Before(self.number, text.strip(), self.env, self.env.checkpoint())
+                with self.env.at(Origin(PLACE, self.number)):
+                    page = self._change(command, text)
+                self._past.append(past)
+                return Reply(page)
+            case grammar.Undo():
+                return self._undo()
+            case grammar.Ask(prop):
+                return Reply(self._ask(prop, text))
+            case grammar.Why():
+                return Reply(self._why())
+            case grammar.Bounds(argument):
+                low, high = self._reading(text, argument, self.env.bounds)
+                return Reply(display.bounds_page(argument.text, low, high))
+            case grammar.Simplify(argument):
+                return Reply([line(span(str(self._reading(text, argument, self.env.simplify)), "fact"))])
+            case grammar.Guards():
+                return Reply(self._guards())
+            case grammar.Facts():
+                facts = [fact for fact in reversed(list(self.env.facts.records())) if fact.text]
+                return Reply(display.facts_page(facts, label=self.label))
+            case grammar.Save(path):
+                self.env.save(os.path.expanduser(path))
+                return Reply([line(span(f"saved to {path}", "muted"))])
+            case grammar.Help(topic):
+                return Reply(help_page(topic))
+            case grammar.Quit():
+                return Reply(ended=True)
+            case grammar.Nothing():
+                return Reply()
+            case _:
+                assert_never(command)
+
+    # ------------------------------------------------------------------ changing
+
+    def _change(self, command: grammar.Declare | grammar.Assume | grammar.Guard | grammar.Load, text: str) -> Page:
+        match command:
+            case grammar.Declare(symbols):
+                for symbol in symbols:
+                    self._declare(symbol)
+                return ()
+            case grammar.Assume(argument):
+                self._reading(text, argument, self.env.assume)
+                return ()
+            case grammar.Guard(argument):
+                known = self.env.facts.count
+                taken = self._reading(text, argument, self.env.guard)
+                return [line(span(str(taken).lower(), "value"), "   ", *self._committed(known))]
+            case grammar.Load(path):
+                self.env = ShapeEnv.load(os.path.expanduser(path))
+                facts = list(self.env.facts.records())
+                self.number = max([self.number, *[fact.line for fact in facts if fact.line is not None]])
+                self._last = None
+                return [line(span(f"{len(self.names)} symbols and {len(facts) - len(self.names)} facts", "muted"))]
+            case _:
+                assert_never(command)
+
+    def _declare(self, symbol: grammar.Symbol) -> None:
+        match symbol.kind:
+            case "backed":
+                self.env.symbol(symbol.name, symbol.lo, symbol.hi, symbol.hint)
+            case "unbacked":
+                self.env.unbacked(symbol.name, symbol.lo, symbol.hi)
+            case _:
+                assert_never(symbol.kind)
+
+    def _committed(self, known: int) -> list[Span]:
+        new = [fact for fact in self.env.facts.records() if fact.serial >= known]
+        if not new:
+            return [span("follows already; no guard needed", "muted")]
+        return [span("recorded: ", "muted"), *[span(fact.text, "fact") for fact in reversed(new)]]
+
+    def _undo(self) -> Reply:
+        if not self._past:
+            raise ShapeError("nothing to undo")
+        past = self._past.pop()
+        self.env = past.env
+        self.env.rollback(past.mark)
+        self._last = None
+        return Reply([line(span(f"took back [{past.number}] {past.text}", "muted"))])
+
+    # ------------------------------------------------------------------ asking
+
+    def _reading(self, text: str, argument: Argument, read: Callable[[str], Value]) -> Value:
+        """What `read` makes of an argument; a mistake in it points into the whole line."""
+        try:
+            return read(argument.text)
+        except ParseError as error:
+            if error.text != argument.text:
+                raise
+            raise ParseError(error.message, text, argument.column + error.column) from None
+
+    def _ask(self, argument: Argument, text: str) -> Page:
+        verdict = self._reading(text, argument, self.env.ask)
+        self._last = (argument.text, verdict)
+        return display.verdict_page(verdict, label=self.label, first=self._mentioned(argument.text))
+
+    def _mentioned(self, question: str) -> list[str]:
+        prop, _ = self.env.parse(question)
+        return [atom.name for atom in prop.symbols]
+
+    def _why(self) -> Page:
+        if self._last is None:
+            raise ShapeError("nothing was asked yet; `help ask` shows how")
+        question, verdict = self._last
+        return reasons_page(self.env, verdict, question, label=self.label)
+
+    def _guards(self) -> Page:
+        guards = self.env.guards()
+        if not guards:
+            return [line(span("no guards", "muted"))]
+        rows = []
+        for guard in guards:
+            where = guard.origin.line if guard.origin is not None and guard.origin.file == PLACE else guard.origin
+            sizes = guard.rejects
+            alone = f"only this rejects {sizes_text(sizes)}" if sizes is not None else ""
+            number = span(f"[{where}]" if where else "", "line")
+            rows.append([number, span(str(guard.prop), "fact"), span(alone, "muted")])
+        return columns(rows)
+
+
+def help_page(topic: str | None) -> Page:
+    """All commands, or one with what it does."""
+    if topic is not None:
+        return [line(span(USAGE[topic].form, "heading"), f"   {USAGE[topic].meaning}")]
+    rows = [[span("  " + usage.form, "heading"), span(usage.meaning)] for usage in USAGE.values()]
+    language = "+ - * // % **  min max abs ceildiv  == != < <= > >=  and or not  a if p else b"
+    return [*columns(rows), line(span(f"  in a proposition: {language}", "muted"))]
