@@ -17,8 +17,7 @@ several sources, which must agree.
     except (TypeError, LookupError, AttributeError):
         return False
 
-Arguments that do not have the expected structure are not accepted: the generated code says False, and `explain` says
-what was missing.
+Arguments without one of the inputs are not accepted: generated code says False, and `explain` says what was missing.
 """
 
 from __future__ import annotations
@@ -56,6 +55,8 @@ class Arguments:
     locals: tuple[str, ...]
     positions: dict[str, tuple[int, ...]]
     """By symbol, the positions of its sources."""
+    by_name: bool
+    """Whether the sources name the arguments; otherwise they count them."""
 
     @staticmethod
     def of(sources: Sources, names: Sequence[str] | None = None) -> Arguments:
@@ -75,19 +76,20 @@ class Arguments:
                 resolved = (_parameter(symbol, path, parameters), *path[1:])
                 found.append(paths.setdefault(resolved, len(paths)))
             positions[symbol] = tuple(dict.fromkeys(found))
-        return Arguments(parameters, tuple(paths), _locals(paths, parameters), positions)
+        by_name = any(isinstance(path[0], str) for several in by_symbol.values() for path in several)
+        return Arguments(parameters, tuple(paths), local_names(paths, parameters), positions, by_name)
 
     def text(self, position: int) -> str:
         """How a person writes this input: `x[0]`."""
         return _access(*self.paths[position])
 
-    def unpacking(self, positions: Iterable[int]) -> list[str]:
-        """Statements that put nested inputs into locals."""
+    def unpacking(self, positions: Iterable[int], otherwise: str = "return False") -> list[str]:
+        """Statements that put nested inputs into locals, and do `otherwise` where one of them is not there."""
         nested = [position for position in positions if len(self.paths[position]) > 1]
         if not nested:
             return []
         lines = [f"    {self.locals[position]} = {self.text(position)}" for position in nested]
-        return ["try:", *lines, "except (TypeError, LookupError, AttributeError):", "    return False"]
+        return ["try:", *lines, "except (TypeError, LookupError, AttributeError):", f"    {otherwise}"]
 
     def read(self, position: int, values: Mapping[str, object]) -> object:
         """The input at a position, from values by parameter name.
@@ -141,7 +143,7 @@ def _parameter(symbol: str, path: Path, parameters: Sequence[str]) -> str:
     raise ShapeError(f"sources[{symbol!r}]={path!r}: the arguments are {', '.join(parameters) or 'none'}")
 
 
-def _locals(paths: Iterable[Path], parameters: Sequence[str]) -> tuple[str, ...]:
+def local_names(paths: Iterable[Path], parameters: Sequence[str]) -> tuple[str, ...]:
     """A local name for each input: that of its parameter, or of its path."""
     taken = set(parameters)
     for parameter in parameters:

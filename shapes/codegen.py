@@ -38,7 +38,7 @@ from shapes.lowering import Lowering, Operation, Operations
 from shapes.native import Unavailable, build
 from shapes.native_form import NotNative, native_source
 from shapes.ordering import ordered
-from shapes.python_form import python_function, python_source, reachable
+from shapes.python_form import python_function, python_source
 from solver.errors import ShapeError
 from solver.expr import Atom, Expr
 from solver.prop import Prop
@@ -125,36 +125,29 @@ class Plan:
     def explain(self, values: Mapping[str, object]) -> Explanation:
         """Test the requirements one by one by evaluation, independently of the generated text. `values` are by
         parameter name."""
-        tested = {node.number for node in reachable(self.conditions) if node.code == "leaf"}
         inputs: dict[int, int] = {}
         for position in range(len(self.arguments.paths)):
             try:
                 inputs[position] = cast(int, self.arguments.read(position, values))
             except (TypeError, LookupError, AttributeError):
-                if position in tested:
-                    text = f"the arguments have no {self.arguments.text(position)}"
-                    return Explanation(False, None, {}, text)
+                return Explanation(False, None, {}, f"the arguments have no {self.arguments.text(position)}")
         known: dict[Atom, int] = {}
         names: dict[Atom, str] = {}
         for name, positions in self.arguments.positions.items():
             (atom,) = self.symbols[name].symbols
             names[atom] = name
-            found = [(position, inputs[position]) for position in positions if position in inputs]
-            for position, value in found:
-                if value != found[0][1]:
-                    first, other = self.arguments.text(found[0][0]), self.arguments.text(position)
-                    text = f"{first} and {other} are both {name}, but {integer(found[0][1])} != {integer(value)}"
-                    return Explanation(False, None, {name: found[0][1]}, text)
-            if found:
-                known[atom] = found[0][1]
+            value = known[atom] = inputs[positions[0]]
+            for position in positions[1:]:
+                if inputs[position] != value:
+                    first, other = self.arguments.text(positions[0]), self.arguments.text(position)
+                    text = f"{first} and {other} are both {name}, but {integer(value)} != {integer(inputs[position])}"
+                    return Explanation(False, None, {name: value}, text)
         for requirement in self.requirements:
-            if not known.keys() >= {atom for atom in _symbols(requirement) if atom.definition is None}:
-                continue  # it follows from the others, and its sizes were not given
             failed = _failure(requirement, _with_definitions(requirement, known))
             if failed is not None:
                 values_used = {names[atom]: known[atom] for atom in _symbols(requirement) if atom in names}
                 return Explanation(False, requirement, values_used, _message(requirement, values_used, failed))
-        return Explanation(True, None, {name: known[atom] for atom, name in names.items() if atom in known}, "accepted")
+        return Explanation(True, None, {name: known[atom] for atom, name in names.items()}, "accepted")
 
 
 def compile_check(

@@ -250,7 +250,7 @@ class Lowering:
         return -k, self.operations.make("mod", (self._expression(n), self._expression(d)))
 
     def _choice(self, terms: Terms, atom: Atom) -> tuple[int, Operation] | None:
-        """`relu(x - y) + y` becomes `max(x, y)`, `x - relu(x - y)` `min(x, y)`, `2*relu(x) - x` `abs(x)`; multiples too."""
+        """`relu(x - y) + y` becomes `max(x, y)`, `x - relu(x - y)` `min(x, y)`, `2*relu(x) - x` `abs(x)`."""
         (inner,) = atom.args
         assert isinstance(inner, Expr)
         c = terms.coefficients.get(atom.monomial, 0)

@@ -43,7 +43,8 @@ def native_source(conditions: list[Operation], arguments: Arguments) -> str:
     if len(nodes) > LARGEST:
         raise NotNative(f"{len(nodes)} operations are more than are worth compiling")
     leaves = [node for node in nodes if node.code == "leaf"]
-    reads = [line for node in leaves for line in _read(node, arguments)]
+    targets = {node.number: _value(node) for node in leaves}
+    reads = [_read(position, targets.get(position, ""), arguments) for position in range(len(arguments.paths))]
     body: list[str] = []
     done: set[Operation] = set(leaves)
     for condition in conditions:
@@ -60,14 +61,15 @@ def native_source(conditions: list[Operation], arguments: Arguments) -> str:
     return TEMPLATE.replace("@COUNT@", str(len(arguments.names))).replace("@BODY@", lines)
 
 
-def _read(node: Operation, arguments: Arguments) -> list[str]:
-    head, *steps = arguments.paths[node.number]
+def _read(position: int, target: str, arguments: Arguments) -> str:
+    """C that reads an input into a variable; without one, that sees whether it is there."""
+    head, *steps = arguments.paths[position]
     place = f"args[{arguments.names.index(str(head))}]"
     for step in steps:
         if not isinstance(step, int):
-            raise NotNative(f"the source {arguments.text(node.number)} is not read by position")
+            raise NotNative(f"the source {arguments.text(position)} is not read by position")
         place = f"element({place}, {step})"
-    return [f"if (!integer({place}, &{_value(node)})) goto python;"]
+    return f"if (!integer({place}, &{target})) goto python;" if target else f"if (!{place}) goto python;"
 
 
 def _value(node: Operation) -> str:

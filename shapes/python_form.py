@@ -52,11 +52,11 @@ def python_source(
     """A function of these arguments that says whether all conditions hold, testing them in the given order."""
     printer = PythonPrinter(operations, arguments)
     printer.count(conditions)
-    lines = printer.tests(conditions, "return False", "return True")
+    lines = [*printer.tests(conditions, "return False"), "return True"]
     if printer.uses_power:
         # a power beyond a million bits is refused, and with it the sizes
         lines = ["try:", *indented(lines), "except OverflowError:", "    return False"]
-    body = [*arguments.unpacking(printer.leaves(conditions)), *lines]
+    body = [*arguments.unpacking(range(len(arguments.paths))), *lines]
     return "\n".join([f"def {name}({', '.join(arguments.names)}):", *indented(body)]) + "\n"
 
 
@@ -105,14 +105,22 @@ class PythonPrinter:
                 self._wanted.add(node)
                 depth[node] = 0
 
-    def leaves(self, conditions: Iterable[Operation]) -> list[int]:
-        """The positions of the inputs that the conditions read."""
-        return sorted(node.number for node in reachable(conditions) if node.code == "leaf")
+    def scope(self) -> tuple[dict[Operation, str], Established]:
+        """What is known at this point of the text, to come back to after a branch."""
+        return dict(self._names), self.established.copy()
+
+    def restore(self, scope: tuple[dict[Operation, str], Established]) -> None:
+        self._names, self.established = dict(scope[0]), scope[1].copy()
+
+    @property
+    def names(self) -> list[str]:
+        """The local names in use."""
+        return list(self._names.values())
 
     # ------------------------------------------------------------------ statements
 
-    def tests(self, conditions: Sequence[Operation], otherwise: str, finally_: str) -> list[str]:
-        """Statements that do `otherwise` when a condition fails, and `finally_` when none does."""
+    def tests(self, conditions: Sequence[Operation], otherwise: str) -> list[str]:
+        """Statements that do `otherwise` when a condition fails."""
         lines: list[str] = []
         chain: list[str] = []
 
@@ -129,10 +137,8 @@ class PythonPrinter:
             lines += naming
             chain.append(self.text(condition, COMPARISON))
             self.established.add(condition)
-        if len(chain) == 1 and (otherwise, finally_) == ("return False", "return True"):
-            return [*lines, f"return {chain[0]}"]
         flush()
-        return [*lines, finally_]
+        return lines
 
     def naming(self, condition: Operation) -> list[str]:
         """Statements that compute what a condition needs and what has a name of its own."""
