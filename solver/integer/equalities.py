@@ -172,6 +172,7 @@ class System:
     def _merge(self) -> Contradiction | None:
         """Divide rows by their content, rounding; keep the strongest of rows with the same coefficients."""
         best: dict[tuple[int, ...], Inequality] = {}
+        self.meter.spend(len(self.inequalities) * (self.width + 20))
         for row in self.inequalities:
             vector, parts = row
             content = gcd(*vector[1:])

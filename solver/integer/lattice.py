@@ -195,12 +195,11 @@ def reduced(gram: list[list[int]], meter: Meter) -> tuple[list[list[int]], list[
     dual = [[int(i == j) for j in range(size)] for i in range(size)]
     minor = [1] + [0] * size  # minor[i]: Gram determinant of the first i vectors
     mu = [[0] * size for _ in range(size)]  # mu[i][j]: minor[j + 1] times the Gram-Schmidt coefficient
-    bits = max((max(row) for row in gram), default=0).bit_length()
 
     def subtract(k: int, j: int) -> None:
         q = (2 * mu[k][j] + minor[j + 1]) // (2 * minor[j + 1])
         if q:
-            meter.spend(3 * size, bits)
+            meter.spend(4 * size, minor[j + 1].bit_length())
             basis[k] = [a - q * b for a, b in zip(basis[k], basis[j])]
             dual[j] = [a + q * b for a, b in zip(dual[j], dual[k])]
             mu[k][j] -= q * minor[j + 1]
@@ -211,7 +210,7 @@ def reduced(gram: list[list[int]], meter: Meter) -> tuple[list[list[int]], list[
     while k < size:
         if k == known:
             known += 1
-            meter.spend(size * size, bits)
+            meter.spend((k + 1) * (k + 8), minor[k].bit_length())
             for j in range(k + 1):
                 u = sum(map(int.__mul__, basis[j], gram[k]))
                 for i in range(j):
@@ -226,7 +225,7 @@ def reduced(gram: list[list[int]], meter: Meter) -> tuple[list[list[int]], list[
         subtract(k, k - 1)
         small = mu[k][k - 1]
         if 4 * minor[k + 1] * minor[k - 1] < 3 * minor[k] * minor[k] - 4 * small * small:
-            meter.spend(4 * size, bits)
+            meter.spend(8 * size, minor[k].bit_length())
             basis[k], basis[k - 1] = basis[k - 1], basis[k]
             dual[k], dual[k - 1] = dual[k - 1], dual[k]
             for j in range(k - 1):

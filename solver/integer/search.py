@@ -92,6 +92,7 @@ def _vertex(system: System, dictionary: Dictionary) -> Proof | list[int] | None:
 
 
 def _satisfies(system: System, values: list[int]) -> bool:
+    system.meter.spend(len(system.inequalities) * (system.width + 6))
     point = [1, *values]
     return all(sum(map(int.__mul__, vector, point)) >= 0 for vector, _ in system.inequalities)
 
@@ -225,6 +226,7 @@ def _opposite(system: System) -> dict[int, int]:
 def _round_off(system: System, middle: _Middle, *, loose: bool) -> list[int] | None:
     """Change to a basis in which the body is round, without coordinates that occur in no row; try its middle."""
     size = system.width
+    system.meter.spend(len(system.inequalities) * size * size)
     scale = 16 * max(middle.heights)
     weighted = [
         [c * (scale // height) for c in row.vector[1:]] for row, height in zip(system.inequalities, middle.heights)

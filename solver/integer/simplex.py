@@ -16,7 +16,6 @@ The rows 3, 4 and 1 add up to -1 >= 0.
 from __future__ import annotations
 
 import itertools
-from copy import copy
 from math import gcd, lcm
 from typing import NamedTuple
 
@@ -57,7 +56,7 @@ class Dictionary:
     def __init__(self, vectors: list[Vector], width: int, meter: Meter, goal: Vector | None = None) -> None:
         self.meter = meter
         self.goal: list[int] | None = None
-        meter.spend(len(vectors) * (width + 2))
+        meter.spend(len(vectors) * (width + 10))
         chosen = [-1] * width  # the row that bounds a coordinate from below, or else from above, becomes its column
         for number, vector in enumerate(vectors):
             if width - vector.count(0) + (vector[0] == 0) == 1:
@@ -146,7 +145,7 @@ class Dictionary:
             if f and i != r:
                 touched += 1
                 rows[i] = _exchanged(other, new, p, f, place)
-        self.meter.spend(touched * len(row), p.bit_length())
+        self.meter.spend(10 + touched * (6 + len(row)), p.bit_length())
         if self.goal is not None and self.goal[place]:
             self.goal = _exchanged(self.goal, new, p, self.goal[place], place)
         new[0] = p
@@ -256,7 +255,10 @@ class Dictionary:
 
     def copy(self) -> Dictionary:
         """Another to pivot; rows are replaced and never changed in place."""
-        other = copy(self)
+        other = Dictionary.__new__(Dictionary)
+        other.meter, other.goal = self.meter, self.goal
+        other.initial, other.definitions = self.initial, self.definitions
+        other.loose, other.unbounded_goal = self.loose, self.unbounded_goal
         other.rows, other.basis, other.columns = list(self.rows), list(self.basis), list(self.columns)
         return other
 
@@ -267,6 +269,7 @@ class Dictionary:
 
     def vertex(self) -> tuple[list[int], list[int]]:
         """Numerators and denominators of the coordinates."""
+        self.meter.spend(len(self.rows) + len(self.definitions) * (6 + len(self.columns)))
         values = dict(zip(self.basis, self.rows))
         common = 1
         for number in self.initial:
