@@ -23,17 +23,26 @@ import ast
 import math
 import operator
 import re
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, cast
 
-from solver.float_ranges import MAX, OVERFLOW, Range, apply_range, converted, exact, quotient
+from solver.float_ranges import ANY, MAX, OVERFLOW, Range, apply_range, converted, exact, quotient
 from solver.functions import Function, Interval, Threshold
 
 ROUNDINGS: Final = ("floor", "ceil", "trunc", "round")
-CALLS: Final = ("float", "truediv", "sqrt", "abs", "round")
+CALLS: Final = ("float", "truediv", "double", "sqrt", "abs", "round")
+
+
+def double(pattern: int) -> float:
+    """The double with these 64 bits: how a float that is known only at run time is an integer to the engine."""
+    return cast(float, struct.unpack("<d", pattern.to_bytes(8, "little"))[0])
+
+
 NAMESPACE: Final[dict[str, object]] = {
+    "double": double,
     "floor": math.floor,
     "ceil": math.ceil,
     "trunc": math.trunc,
@@ -57,7 +66,7 @@ _PLACE: Final = re.compile(r"\{(\d+)\}")
 
 
 class Node(NamedTuple):
-    """A step: a `constant`, an `integer` argument, `float` or `truediv` of integers, or an operation on floats."""
+    """A step: `constant`, an `integer` argument, `float`, `truediv`, `double` of integers, or an operation."""
 
     operation: str
     operands: tuple[Node, ...] = ()
@@ -268,6 +277,8 @@ def _range(node: Node, arguments: Sequence[Interval]) -> Range:
             return converted(arguments[node.place], outward=True)
         case "float":
             return converted(_interval(node.operands[0], arguments))
+        case "double":
+            return ANY
         case "truediv":
             n, d = node.operands
             return quotient(_interval(n, arguments), _interval(d, arguments))

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 from solver.errors import NotExpressible
 from solver.expr import Expr, Interner
-from solver.float_programs import Program, program, round_by
+from solver.float_programs import Program, double, program, round_by
 from solver.float_ranges import MAX, OVERFLOW
 from solver.functions import Threshold
 
@@ -92,6 +92,15 @@ def convert(e: Expr) -> Float:
     if e.is_constant:
         return constant(interner, float(e.constant))
     return Float(interner, "float({0})", _VALUE, (e,), _convertible(e))
+
+
+def from_pattern(bits: Expr) -> Float:
+    """The double whose 64 bits, read as an integer, are `bits`: a float of which nothing else is known."""
+    interner = bits.interner
+    if bits.is_constant:
+        return constant(interner, double(bits.constant))
+    domain = interner.conjunction([interner.ge(bits, 0), interner.lt(bits, 2**64)])
+    return Float(interner, "double({0})", _VALUE, (bits,), domain)
 
 
 def quotient(n: Expr, d: Expr) -> Float:
