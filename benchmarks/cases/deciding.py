@@ -120,11 +120,11 @@ class Case:
         except z3.Z3Exception:
             return False
 
-    def impossible_by_cvc5(self, extra: list[str], seconds: int = 2 * SECONDS) -> bool:
+    def answer_of_cvc5(self, extra: list[str], seconds: int = 2 * SECONDS) -> str:
         try:
             import cvc5
         except ImportError:
-            return False
+            return "not installed"
         _, terms = self.translated(extra, real=False)
         printer = z3.Solver()
         printer.add(*terms)
@@ -136,7 +136,7 @@ class Case:
         symbols, answer = parser.getSymbolManager(), ""
         while not (command := parser.nextCommand()).isNull():
             answer = str(command.invoke(solver, symbols)).strip() or answer
-        return answer == "unsat"
+        return answer
 
     def impossible(self, extra: list[str]) -> tuple[str, Assignment | None]:
         """("", None) where nothing settles it, (reason, None) where no assignment exists, ("sat", assignment)."""
@@ -145,7 +145,7 @@ class Case:
             return ("z3 unsat" if answer == "unsat" else "sat"), values
         if self.impossible_over_reals(extra):
             return "z3 unsat over the reals", None
-        if self.impossible_by_cvc5(extra):
+        if self.answer_of_cvc5(extra) == "unsat":
             return "cvc5 unsat", None
         return "", None
 
