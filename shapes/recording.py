@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, cast
 
 FORMAT = 1
+PRODUCER = "symshape"
 
 
 class SymbolLine(NamedTuple):
@@ -59,9 +60,15 @@ SessionLine = SymbolLine | FactLine | QuestionLine | FaultyLine
 
 @dataclass(slots=True)
 class RecordedSession:
-    """One session. `labels` are the recorded truths by line number, where they were asked for."""
+    """One session.
+
+    Attributes:
+        decimals: how to read decimals: as real numbers, as the format says, unless this engine recorded them.
+        labels: the recorded truths by line number, where they were asked for.
+    """
 
     name: str
+    decimals: Literal["ieee", "real"] = "real"
     lines: list[SessionLine] = field(default_factory=list)
     labels: dict[int, str] = field(default_factory=dict)
 
@@ -89,6 +96,8 @@ def read_sessions(lines: Iterable[bytes], *, labels: bool = False) -> Iterator[R
                 yield session
             name, version = record.get("name"), record.get("format", FORMAT)
             session = RecordedSession(name if isinstance(name, str) else f"line {number}")
+            if str(record.get("producer")).startswith(PRODUCER):
+                session.decimals = "ieee"
             if version != FORMAT:
                 session.lines.append(FaultyLine(number, f"format {version!r}, but this reads {FORMAT}"))
             continue

@@ -26,13 +26,14 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, assert_never
 
 from shapes.recording import FactLine, FaultyLine, QuestionLine, SessionLine, SymbolLine
+from solver.consistency import consistency
 from solver.errors import ParseError, ShapeError, Undefined
 from solver.expr import Expr, Interner
 from solver.fact import Fact
 from solver.facts import Conflict, Facts, range_prop
 from solver.ladder import decide
 from solver.prop import Prop
-from solver.text import parse
+from solver.text import Decimals, parse
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 
 Outcome = Literal["always", "never", "depends", "gave_up"]
@@ -94,17 +95,18 @@ class _Found(NamedTuple):
 class _Environment:
     """The knowledge of one session while its lines are applied."""
 
-    __slots__ = ("clash", "ended", "facts", "interner", "names", "settled", "solvers")
+    __slots__ = ("clash", "decimals", "ended", "facts", "interner", "looked_at", "names", "settled", "solvers")
 
-    def __init__(self, *, solvers: bool) -> None:
+    def __init__(self, *, solvers: bool, decimals: Decimals) -> None:
         self.interner = Interner()
-        self.facts = Facts.empty(self.interner)
+        self.facts = self.looked_at = Facts.empty(self.interner)
         self.names: dict[str, Expr] = {}
         # Facts only grow within a session, so always and never stand; by text, and by what the text says.
         self.settled: dict[str | tuple[Prop, Prop], _Found] = {}
         self.clash: Clash | None = None
         self.ended: str | None = None  # why no further line is looked at
         self.solvers = solvers
+        self.decimals: Decimals = decimals
 
     def declare(self, line: SymbolLine) -> None:
         if line.name in self.names:
@@ -115,7 +117,7 @@ class _Environment:
         self.accept(line.number, self.facts.declare(symbol, line.lo, line.hi, fact, hint=line.hint))
 
     def assume(self, line: FactLine) -> None:
-        parsed = parse(line.text, self.names, self.interner, decimals="real")
+        parsed = parse(line.text, self.names, self.interner, decimals=self.decimals)
         fact = Fact(parsed.prop, parsed.domain, line.kind, line.text, None, line.number, self.facts.count)
         self.accept(line.number, self.facts.assume(fact))
 
@@ -126,11 +128,24 @@ class _Environment:
         else:
             self.facts = facts
 
+    def find_contradiction(self, number: int) -> None:
+        """Facts with a known assignment are consistent; others must be looked at before anything follows from them."""
+        match consistency(self.facts, solvers=self.solvers):
+            case Conflict(core=core):
+                self.clash = Clash(number, _numbers(core))
+                self.ended = str(self.clash)
+            case _:
+                self.looked_at = self.facts
+
     def ask(self, line: QuestionLine) -> _Found:
+        if self.facts is not self.looked_at:
+            self.find_contradiction(line.number)
+            if self.ended is not None:
+                return _Found("gave_up", "facts", reason=self.ended)
         known = self.settled.get(line.text)
         if known is not None:
             return known
-        parsed = parse(line.text, self.names, self.interner, decimals="real")
+        parsed = parse(line.text, self.names, self.interner, decimals=self.decimals)
         key = (parsed.prop, parsed.domain)
         found = self.settled.get(key)
         if found is None:
@@ -174,14 +189,16 @@ def _lines(numbers: Sequence[int]) -> str:
     return f"line {numbers[0]}" if len(numbers) == 1 else "lines " + ", ".join(map(str, numbers))
 
 
-def replay_session(lines: Iterable[SessionLine], *, solvers: bool = True) -> Replay:
+def replay_session(
+    lines: Iterable[SessionLine], *, solvers: bool = True, decimals: Decimals = "real"
+) -> Replay:
     """Apply the lines of one session, in order, to a fresh environment; without `solvers`, no sympy and no z3."""
     lines = tuple(lines)
     replay = Replay()
     found: list[tuple[int, _Found, float]] = []
     clock = time.perf_counter
     then = clock()
-    environment = _Environment(solvers=solvers)
+    environment = _Environment(solvers=solvers, decimals=decimals)
     for line in lines:
         # Every moment from here to the next turn of the loop is charged to this line.
         if type(line) is QuestionLine:

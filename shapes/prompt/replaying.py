@@ -110,7 +110,7 @@ def replay_files(
                 with _opened(name) as raw:
                     tally.files += 1
                     for session in _sessions(raw, advance, labels=judge):
-                        replay = replay_session(session.lines, solvers=solvers)
+                        replay = replay_session(session.lines, solvers=solvers, decimals=session.decimals)
                         tally.add(name, session, replay)
                         if judge:
                             tally.judge(name, session.labels, replay.answers)

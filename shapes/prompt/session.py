@@ -224,7 +224,7 @@ class Session:
             sizes = guard.rejects
             alone = f"only this rejects {sizes_text(sizes)}" if sizes is not None else ""
             number = span(f"[{where}]" if where else "", "line")
-            rows.append([number, span(str(guard.prop), "fact"), span(alone, "muted")])
+            rows.append([number, span(guard.text, "fact"), span(alone, "muted")])
         return columns(rows)
 
 

@@ -1,0 +1,188 @@
+"""The prompt without a terminal: what a person types, and what comes back."""
+
+from pathlib import Path
+
+import pytest
+
+from shapes.prompt.page import html_of_page, text_of_page
+from shapes.prompt.session import Session
+
+
+def talk(*lines: str, session: Session | None = None) -> list[str]:
+    session = session or Session()
+    return [text_of_page(session.run(line).page) for line in lines]
+
+
+def last(*lines: str) -> str:
+    return talk(*lines)[-1]
+
+
+def test_the_first_conversation() -> None:
+    """If it fails, what the documentation shows first is not what happens."""
+    replies = talk(
+        "sizes b s",
+        "assume s % 16 == 0",
+        "(b*s) % 64 == 0 ?",
+        "assume b % 4 == 0",
+        "(b*s) % 64 == 0 ?",
+    )
+    assert replies[:2] == ["", ""]
+    assert replies[2].startswith("depends   true at ")
+    assert replies[3:] == ["", "always    because  s % 16 == 0 [2]   b % 4 == 0 [4]"]
+
+
+def test_never_names_its_facts() -> None:
+    assert last("sizes s", "assume s >= 4", "s == 3 ?") == "never     because  s >= 4 [2]"
+
+
+def test_bounds_are_facts_with_a_line() -> None:
+    """If it fails, an answer that rests on a declared bound does not say so."""
+    assert last("symbol h lo=1 hi=64", "h*h <= 4096 ?").startswith("always    because  1 <= h <= 64 [1]")
+
+
+def test_what_needs_no_fact_says_so() -> None:
+    assert last("symbol n lo=none", "n*n >= 0 ?") == "always    whatever the sizes"
+
+
+def test_mistakes_are_not_counted_and_change_nothing() -> None:
+    """If it fails, a typing error shifts every later line number or leaves half a change behind."""
+    session = Session()
+    replies = talk("sizes s", "assume s >", "sizes t s", "t > 0 ?", "assume s > 3", "s > 2 ?", session=session)
+    assert replies[-1] == "always    because  s > 3 [2]"
+    assert session.names == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        ("assume s % 16 = 0", 14),
+        ("(s*t) % 64 == 0 ?", 3),
+        ("ask s > 3 +", 11),
+        ("bounds s + ", 10),
+        ("simplify (s", 11),
+        ("guard q > 1", 6),
+    ],
+)
+def test_an_error_points_at_the_column_of_the_line(line: str, column: int) -> None:
+    """If it fails, the mark stands under the wrong character, because the command's name was not counted."""
+    _, reply = talk("sizes s", line)
+    _, shown, mark = reply.splitlines()[:3]
+    assert shown.strip() == line.strip()
+    assert mark.index("^") - shown.index(line[0]) == column
+
+
+def test_a_name_close_to_another_is_suggested() -> None:
+    assert "seq" in last("sizes seq", "sq > 0 ?")
+
+
+def test_contradiction_shows_its_lines() -> None:
+    """If it fails, facts that cannot hold together are accepted, or nobody learns which they are."""
+    session = Session()
+    reply = talk("sizes s", "assume s > 5", "assume s < 3", "s > 0 ?", session=session)
+    assert reply[2].startswith("contradiction")
+    assert "s > 5 [2]" in reply[2]
+    assert reply[3].startswith("always")
+
+
+def test_a_contradiction_that_is_hard_to_see_is_told_at_the_next_question() -> None:
+    """If it fails, everything follows."""
+    replies = talk("sizes s", "assume s*s == 3", "assume s < 10", "s == 12345 ?")
+    assert any("contradict" in reply for reply in replies)
+    assert not replies[-1].startswith(("always", "never"))
+
+
+def test_undo_takes_back_the_last_change() -> None:
+    replies = talk("sizes s", "assume s > 5", "s > 3 ?", "undo", "s > 3 ?", "undo", "undo")
+    assert replies[2].startswith("always")
+    assert replies[3] == "took back [2] assume s > 5"
+    assert replies[4].startswith("depends")
+    assert replies[5] == "took back [1] sizes s"
+    assert "nothing to undo" in replies[6]
+
+
+def test_guard_follows_the_hints_and_says_what_it_recorded() -> None:
+    replies = talk("sizes s=128", "guard s > 64", "guard s > 3", "guards", "s > 64 ?")
+    assert replies[1] == "true   recorded: s > 64"
+    assert replies[2] == "true   follows already; no guard needed"
+    assert replies[3].startswith("[2]   s > 64")
+    assert "rejects s=64" in replies[3]
+    assert replies[4] == "always    because  s > 64 [2]"
+
+
+def test_a_guard_without_a_hint_says_what_would_settle_it() -> None:
+    reply = last("unbacked u lo=0", "guard u >= 8")
+    assert reply.startswith("error")
+    assert "u=8" in reply and "fix" in reply
+
+
+def test_bounds_and_simplify() -> None:
+    asked = ["bounds 2*b + 1", "bounds s", "bounds s - b", "bounds 7", "simplify (4*s + 3) // 4"]
+    replies = talk("symbol b lo=1 hi=8", "sizes s", *asked)
+    assert replies[2:] == ["3 <= 2*b + 1 <= 17", "0 <= s", "-8 <= s - b", "7 == 7", "s"]
+
+
+def test_facts_lists_everything_with_lines() -> None:
+    shown = last("sizes b", "assume b > 3", "facts")
+    assert shown.splitlines() == ["[1]   declared   b >= 0", "[2]   assumed    b > 3"]
+
+
+def test_why_shows_the_steps_and_checks_them() -> None:
+    """If it fails, the reasons of an answer cannot be seen, or were not verified again."""
+    reply = last("sizes b s", "assume s % 16 == 0", "assume b % 4 == 0", "(b*s) % 64 == 0 ?", "why")
+    assert reply.startswith("always    (b*s) % 64 == 0")
+    assert "s % 16 == 0" in reply and "assumed [2]" in reply and "assumed [3]" in reply
+    assert reply.endswith("correct")
+
+
+def test_why_shows_both_sides_at_the_witnesses() -> None:
+    session = Session()
+    reply = talk("sizes b s", "assume s % 16 == 0", "(b*s) % 64 == 0 ?", "why", session=session)[-1]
+    assert "(b*s) % 64 = 0" in reply
+    assert reply.count("(b*s) % 64 = ") == 2
+    assert reply.endswith("correct")
+
+
+def test_why_before_any_question() -> None:
+    assert "nothing was asked yet" in last("sizes b", "why")
+
+
+@pytest.mark.parametrize("name", ["session.jsonl", "session.jsonl.gz"])
+def test_save_and_load(tmp_path: Path, name: str) -> None:
+    """If it fails, a session that was saved means something else when it is loaded."""
+    file = tmp_path / name
+    talk("sizes b s", "assume s % 16 == 0", "assume b % 4 == 0", f"save {file}")
+    session = Session()
+    replies = talk(f"load {file}", "(b*s) % 64 == 0 ?", "undo", session=session)
+    assert replies[1].startswith("always    because  s % 16 == 0 [")
+    assert session.names == []
+
+
+def test_loading_what_is_not_there() -> None:
+    session = Session()
+    reply = talk("sizes s", "load /nowhere/at/all.jsonl", session=session)[-1]
+    assert reply.startswith("error") and "No such file" in reply
+    assert session.names == ["s"]
+
+
+def test_help_knows_every_command() -> None:
+    shown = last("help")
+    for word in ("sizes", "assume", "ask", "why", "guards", "undo", "save", "load", "quit"):
+        assert word in shown
+    assert "record a fact" in last("help assume")
+
+
+def test_leaving() -> None:
+    assert Session().run("quit").ended
+    assert Session().run("exit").ended
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    """If it fails, text from a file can steer the terminal of the person who reads it."""
+    assert "\x1b" not in last("sizes s", "s > \x1b[2J ?")
+
+
+def test_a_page_as_html_is_escaped() -> None:
+    session = Session()
+    talk("sizes s", "assume s < 4", session=session)
+    page = html_of_page(session.run("s <= 3 ?").page)
+    assert "s &lt; 4" in page and "<script" not in page

@@ -1,0 +1,136 @@
+"""The prompt in a real terminal (a pseudo-terminal here), and what helps a person who types."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shapes.prompt.terminal import completions, highlighted
+
+pexpect = pytest.importorskip("pexpect")
+pytest.importorskip("prompt_toolkit")
+
+ROOT = Path(__file__).parents[3]
+
+
+class Terminal:
+    """A person at a prompt."""
+
+    def __init__(self, state: Path, **environment: str) -> None:
+        env = {**os.environ, "TERM": "xterm", "XDG_STATE_HOME": str(state), "PROMPT_TOOLKIT_NO_CPR": "1", **environment}
+        env.pop("NO_COLOR", None) if "NO_COLOR" not in environment else None
+        arguments = ["-m", "shapes"]
+        self.child = pexpect.spawn(sys.executable, arguments, cwd=str(ROOT), env=env, encoding="utf-8", timeout=60)
+        self.child.setwinsize(40, 160)
+        self.child.expect("> ")
+
+    def say(self, text: str, expect: str) -> str:
+        self.child.send(text + "\r")
+        self.child.expect(expect)
+        return str(self.child.before) + str(self.child.after)
+
+    def leave(self) -> int:
+        self.child.sendeof()
+        self.child.expect(pexpect.EOF)
+        self.child.close()
+        return int(self.child.exitstatus)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    opened = Terminal(tmp_path)
+    yield opened
+    opened.child.close(force=True)
+
+
+def test_a_conversation(terminal: Terminal) -> None:
+    """If it fails, a person who starts `shapes` gets no answer."""
+    terminal.say("sizes b s", "> ")
+    terminal.say("assume s % 16 == 0", "> ")
+    assert "true at" in terminal.say("(b*s) % 64 == 0 ?", r"false at.*\n")
+    terminal.say("assume b % 4 == 0", "> ")
+    assert "\x1b[" in terminal.say("(b*s) % 64 == 0 ?", r"because.*\[4\]")
+    terminal.say("assume b %", r"\^")
+    assert terminal.leave() == 0
+
+
+def test_completion_and_history(terminal: Terminal, tmp_path: Path) -> None:
+    """If it fails, Tab completes nothing, or the next prompt does not remember what was typed."""
+    terminal.say("sizes batch", "> ")
+    terminal.say("ass\tbat\t > 3", "> ")
+    terminal.say("batch > 2 ?", "always")
+    assert terminal.leave() == 0
+    remembered = (tmp_path / "symshape" / "history").read_text()
+    assert "assume batch > 3" in re.sub(r" +", " ", remembered)
+    again = Terminal(tmp_path)
+    again.child.send("\x1b[A\r")
+    again.child.expect("error")
+    again.child.close(force=True)
+
+
+def test_no_colours_for_those_who_say_so(tmp_path: Path) -> None:
+    """If it fails, NO_COLOR is not obeyed."""
+    terminal = Terminal(tmp_path, NO_COLOR="1")
+    terminal.say("sizes s", "> ")
+    shown = terminal.say("s >= 0 ?", r"because.*\[1\]")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", shown)
+    terminal.child.close(force=True)
+
+
+def test_interrupting_a_line_does_not_leave(terminal: Terminal) -> None:
+    terminal.child.send("sizes x")
+    terminal.child.sendintr()
+    terminal.child.expect("> ")
+    terminal.say("sizes y", "> ")
+    terminal.say("facts", "y >= 0")
+    assert terminal.leave() == 0
+
+
+def test_without_the_libraries_it_says_what_to_install(tmp_path: Path) -> None:
+    """If it fails, a core installation ends in a traceback instead of advice."""
+    program = (
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        "gone = ('rich', 'prompt_toolkit')\n"
+        "importlib.util.find_spec = lambda name, *rest: None if name in gone else find(name, *rest)\n"
+        "from shapes.prompt.cli import main\n"
+        "sys.exit(main([]))"
+    )
+    child = pexpect.spawn(sys.executable, ["-c", program], cwd=str(ROOT), encoding="utf-8", timeout=60)
+    child.expect(r"pip install 'symshape\[prompt\]'")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 69
+
+
+def test_completion_of_paths(tmp_path: Path) -> None:
+    (tmp_path / "session.jsonl").touch()
+    (tmp_path / "sessions").mkdir()
+    assert completions(f"load {tmp_path}/ses", []) == [("session.jsonl", -3), ("sessions/", -3)]
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ("", ["sizes", "s"]),
+        ("g", ["guard", "guards"]),
+        ("(s", ["s", "seq"]),
+        ("symbol h l", ["lo="]),
+        ("unbacked u h", ["hi="]),
+        ("bounds mi", ["min("]),
+        ("sizes s", []),
+    ],
+)
+def test_completion(before: str, words: list[str]) -> None:
+    """If it fails, Tab offers words that do not fit, or hides those that do."""
+    found = [word for word, _ in completions(before, ["s", "seq"])]
+    assert found == words or not before and set(words) < set(found)
+
+
+def test_highlighting_keeps_the_text() -> None:
+    """If it fails, what is shown is not what was typed."""
+    for text in ("assume s % 16 == 0", "", "  guards ", "assume assume", "é + 3s*s", "a__b(3)"):
+        assert "".join(piece[1] for piece in highlighted(text, ["s", "b"])) == text

@@ -1,0 +1,38 @@
+"""Notebooks: executed as they are, and the same as the text they are paired with."""
+
+from pathlib import Path
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient")
+jupytext = pytest.importorskip("jupytext")
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_notebook_is_its_text(path: Path) -> None:
+    """If it fails, the notebook and the text that is reviewed say different things (`make notebooks` pairs them)."""
+    cells = [(cell.cell_type, cell.source) for cell in jupytext.read(path).cells]
+    assert cells == [(cell.cell_type, cell.source) for cell in jupytext.read(path.with_suffix(".py")).cells]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_notebook_runs(path: Path) -> None:
+    """If it fails, a notebook that is shown to newcomers ends in an error, or shows a verdict without its evidence."""
+    notebook = jupytext.read(path)
+    shown = [dict(output.get("data", {})) for cell in notebook.cells for output in cell.get("outputs", [])]
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}).execute()
+    now = [dict(output.get("data", {})) for cell in notebook.cells for output in cell.get("outputs", [])]
+    pages = [data["text/html"] for data in now if "text/html" in data]
+    assert pages
+    assert pages == [data["text/html"] for data in shown if "text/html" in data]
+
+
+def test_the_first_notebook_walks_from_a_question_to_its_core_and_counterexample() -> None:
+    """If it fails, the walk that the notebook promises is not there any more."""
+    notebook = jupytext.read(ROOT / "notebooks" / "ask.ipynb")
+    text = "\n".join(str(output) for cell in notebook.cells for output in cell.get("outputs", []))
+    for word in ("depends", "true at", "false at", "always", "because", "s % 16 == 0", "b % 4 == 0", "never"):
+        assert word in text
