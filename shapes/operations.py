@@ -4,10 +4,8 @@
     >>> b, s = ShapeEnv().sizes("b s")
     >>> b * s is b * s
     True
-    >>> (b * s) % 64 == 0 is ((b * s) % 64 == 0)
-    False
-    >>> p = (b * s) % 64 == 0
-    >>> p is ((b * s) % 64 == 0)
+    >>> question = (b * s) % 64 == 0
+    >>> question is ((b * s) % 64 == 0)
     True
 
 A program that runs again asks the same questions again, so `b * s` is a look-up by the keys of its operands, which are
@@ -38,8 +36,8 @@ ENTRIES_KEPT: Final = 1 << 15
 Key = tuple[int, int, int]
 """Operand, operation, operand: keys of symbolic numbers, or the integer where the operation is with an integer."""
 
-_serial: Final = count()
-_operation: Final = count()
+next_key: Final = count().__next__
+next_operation: Final = count().__next__
 _tables: Final[WeakValueDictionary[int, Operations]] = WeakValueDictionary()
 
 
@@ -51,6 +49,10 @@ class Environment(Protocol):
 
     def guard(self, question: SymBool, /) -> bool:
         """The truth of a proposition that the program branches on."""
+        ...
+
+    def bounds(self, size: Expr, /) -> tuple[int | None, int | None]:
+        """The least and the greatest value, as far as intervals tell."""
         ...
 
     def guarding_hint(self, size: Expr, /) -> int:
@@ -89,6 +91,7 @@ class Operations:
         self.integers: dict[Expr | tuple[Expr, Prop], SymInt] = {}
         self.booleans: dict[Prop | tuple[Prop, Prop], SymBool] = {}
         self.memo: dict[Key, SymInt | SymBool] = {}
+        """What was computed, for `shapes.operators`, which empties it at `ENTRIES_KEPT`."""
 
     def integer(self, expr: Expr, domain: Prop) -> SymInt:
         """The number with this expression, the same object while it is remembered."""
@@ -114,11 +117,6 @@ class Operations:
 
         return SymFloat(self.env, value, domain)
 
-    def remember(self, key: Key, result: SymInt | SymBool) -> None:
-        if len(self.memo) >= ENTRIES_KEPT:
-            self.memo.clear()
-        self.memo[key] = result
-
     def both(self, first: Prop, second: Prop, *others: Prop) -> Prop:
         """The domain of an operation whose operands have these."""
         true = self.true
@@ -140,14 +138,6 @@ def operations_of(env: Environment) -> Operations:
     if found is None or found.env is not env:
         found = _tables[id(env)] = Operations(env)
     return found
-
-
-def next_key() -> int:
-    return next(_serial)
-
-
-def next_operation() -> int:
-    return next(_operation)
 
 
 def line() -> str:

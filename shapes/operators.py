@@ -15,7 +15,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast, overload
 
-from shapes.operations import next_operation, refuse
+from shapes.operations import ENTRIES_KEPT, next_operation, refuse
 from shapes.symbool import SymBool
 from solver import floats
 from solver.expr import Expr, Interner
@@ -71,12 +71,14 @@ def combination(
             key = (self.key, with_symbolic, other.key)
         else:
             return _with_other(self, other, combine, on_floats, reflected)
-        try:
-            return self.memo[key]
-        except KeyError:
-            result = combine(self, other)
-            self.operations.remember(key, result)
-            return result
+        memo = self.memo
+        found = memo.get(key)
+        if found is None:
+            found = combine(self, other)
+            if len(memo) >= ENTRIES_KEPT:
+                memo.clear()
+            memo[key] = found
+        return found
 
     def combine(self: SymInt, other: int | SymInt) -> SymInt:
         operations = self.operations
@@ -153,12 +155,14 @@ def comparison(sign: str, compare: Callable[[Interner, Expr, Expr | int], Prop])
             key = (self.key, with_symbolic, other.key)
         else:
             return with_other(self, other)
-        try:
-            return self.memo[key]
-        except KeyError:
-            result = compared(self, other)
-            self.operations.remember(key, result)
-            return result
+        memo = self.memo
+        found = memo.get(key)
+        if found is None:
+            found = compared(self, other)
+            if len(memo) >= ENTRIES_KEPT:
+                memo.clear()
+            memo[key] = found
+        return found
 
     def compared(self: SymInt, other: int | SymInt) -> SymBool:
         operations = self.operations

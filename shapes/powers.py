@@ -4,7 +4,7 @@
     >>> env = ShapeEnv(origin=lambda: None)
     >>> s, n = env.sizes("s n")
     >>> s**2, 2**n, pow(s, 2, 5)
-    (s*s, 2**n, s*s % 5)
+    (s**2, 2**n, s**2 % 5)
     >>> s**-1, s**0.5
     (float(s)**-1.0, float(s)**0.5)
     >>> k = env.symbol("k", lo=None, hint=3)

@@ -4,13 +4,13 @@
     >>> env = ShapeEnv(origin=lambda: None)
     >>> b, s = env.sizes("b s", hints=(4, 128))
     >>> (b * s + 7) // 8, -s % 16, divmod(s, 16), s / 2, round(s * 0.5)
-    ((b*s + 7)//8, -s % 16, (s//16, s % 16), truediv(s, 2), round(0.5*float(s)))
+    (ceildiv(b*s, 8), (-s) % 16, (s//16, s % 16), truediv(s, 2), round(0.5*float(s)))
     >>> s > 64                                  # a proposition, not yet a branch
     s >= 65
-    >>> [0] * (b + 1)                           # Python needs the number: a guard, and a line in the log
-    [0, 0, 0, 0, 0]
+    >>> [0] * b                                 # Python needs the number: a guard, and a line in the log
+    [0, 0, 0, 0]
     >>> env.specializations()[0].value
-    5
+    4
 
 Operators, `divmod`, `round`, `abs`, `math.floor` and comparisons stay symbolic. `docs/python-forces.md` lists every
 place where Python forces a value, and what happens there. An operation seen before is one look-up (see
