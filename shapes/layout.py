@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shapes.symbolic import Int, Truth, sym_and, sym_ite, sym_max, sym_or, sym_sum
+from shapes.choices import Int, Truth, sym_and, sym_ite, sym_max, sym_or, sym_sum
 from shapes.symbool import SymBool
 
 CHANNELS_LAST: Final = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}

@@ -12,7 +12,7 @@
     ['b >= 3']
 
 `&`, `|`, `^`, `==` and arithmetic stay symbolic (`p + q` counts). `if`, `and`, `or`, `not` and `int(p)` need to know:
-they guard. `sym_and`, `sym_or`, `sym_not` and `sym_ite` (see `shapes.symbolic`) take their place.
+they guard. `sym_and`, `sym_or`, `sym_not` and `sym_ite` (see `shapes.choices`) take their place.
 """
 
 from __future__ import annotations
