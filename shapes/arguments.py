@@ -81,7 +81,7 @@ class Arguments:
 
     def text(self, position: int) -> str:
         """How a person writes this input: `x[0]`."""
-        return _access(*self.paths[position])
+        return access(*self.paths[position])
 
     def unpacking(self, positions: Iterable[int], otherwise: str = "return False") -> list[str]:
         """Statements that put nested inputs into locals, and do `otherwise` where one of them is not there."""
@@ -166,7 +166,8 @@ def usable(name: str) -> bool:
     return name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and not RESERVED.match(name)
 
 
-def _access(head: Step, *steps: Step) -> str:
+def access(head: Step, *steps: Step) -> str:
+    """A path as a person writes it, and as Python reads it."""
     return str(head) + "".join([str(step) if _is_attribute(step) else f"[{step!r}]" for step in steps])
 
 

@@ -27,7 +27,7 @@ that Python's own parser can read them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, cast
 
 from shapes.arguments import Accepts, Arguments
@@ -62,12 +62,16 @@ def python_source(
 
 def python_function(source: str, conditions: Iterable[Operation], *, name: str = "check") -> Accepts:
     """The function of a printed source."""
-    scope: dict[str, object] = {"bounded_power": bounded_power}
-    scope.update(
-        {local: registered_function(known).evaluate for known, local in _functions(reachable(conditions)).items()}
-    )
+    scope = python_scope(functions_of(reachable(conditions)))
     exec(compile(source, f"<{name}>", "exec"), scope)
     return cast(Accepts, scope[name])
+
+
+def python_scope(functions: Mapping[str, str]) -> dict[str, object]:
+    """What generated code refers to by name; `functions` as `functions_of` gives them."""
+    scope: dict[str, object] = {"bounded_power": bounded_power}
+    scope.update({local: registered_function(name).evaluate for name, local in functions.items()})
+    return scope
 
 
 class PythonPrinter:
@@ -88,7 +92,7 @@ class PythonPrinter:
         """Choose what gets a name: what is used more than once, and what would be nested too deep."""
         uses: dict[Operation, int] = {}
         nodes = reachable(conditions)
-        self.functions = _functions(nodes)
+        self.functions = functions_of(nodes)
         for node in nodes:
             self.uses_power = self.uses_power or node.code == "power"
             for operand in node.operands:
@@ -261,7 +265,7 @@ class PythonPrinter:
         return (" and " if node.code == "all" else " or ").join(pieces)
 
 
-def _functions(nodes: Iterable[Operation]) -> dict[str, str]:
+def functions_of(nodes: Iterable[Operation]) -> dict[str, str]:
     """By the name of each opaque function, what generated code calls it."""
     names = dict.fromkeys([node.name for node in nodes if node.code == "call"])
     return {name: f"function_{number}" for number, name in enumerate(names)}

@@ -1,0 +1,237 @@
+"""Choosing among guarded variants: which one accepts these sizes, without asking them one by one.
+
+    >>> from shapes import ShapeEnv
+    >>> from shapes.dispatch import Dispatch
+    >>> def variant(fact):
+    ...     env = ShapeEnv()
+    ...     env.symbol("n", lo=0)
+    ...     env.assume(fact)
+    ...     return env
+    >>> dispatch = Dispatch(["x"])
+    >>> for fact in ["n <= 15", "n >= 16 and n % 16 == 0", "n >= 16"]:
+    ...     dispatch.add(variant(fact), fact, sources={"n": ("x", 0)})
+    >>> dispatch.lookup((7,)), dispatch.lookup((32,)), dispatch.lookup((33,))
+    ('n <= 15', 'n >= 16 and n % 16 == 0', 'n >= 16')
+    >>> dispatch.lookup((-1,)) is None
+    True
+
+The first variant, in the order in which they were added, whose requirements hold is the answer. The lookup is one
+generated function with a decision tree over the requirements of all (see `shapes.decision_tree`), made when it is
+needed first after an `add`. Requirements that are not about sizes are opaque: an input, by its path, equals a value, as
+in `tests={("x", ".dtype"): "float32", ("x", ".ndim"): 3}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
+
+from shapes.arguments import Arguments, Path, Source, Sources, access, local_names
+from shapes.codegen import Check, Explanation
+from shapes.decision_tree import Variant, grow
+from shapes.lowering import COMPARISONS, Operation, Operations
+from shapes.python_form import python_scope, reachable
+from shapes.tree_form import tree_source
+from solver.errors import ShapeError
+
+if TYPE_CHECKING:
+    from shapes.coverage import Overlap, Ranges
+    from shapes.env import ShapeEnv
+    from solver.verdict import Verdict
+
+Value = TypeVar("Value")
+Found = TypeVar("Found", covariant=True)
+
+COMMUTATIVE: Final = frozenset(("mul", "max", "min", "bitand"))
+
+
+class Lookup(Protocol[Found]):
+    """The generated function."""
+
+    def __call__(self, *arguments: object, **named: object) -> Found | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[Found]):
+    """One variant as it was added."""
+
+    check: Check
+    value: Found
+    tests: dict[Path, Hashable]
+    variant: Variant
+    order: tuple[int, ...]
+    """Where each argument of the check is among those of the dispatch."""
+    positions: tuple[int, ...]
+    """Where each input of the check is among those of the dispatch."""
+
+
+class Dispatch(Generic[Value]):
+    """Guarded variants over the same arguments.
+
+    `lookup(*arguments)` is the value of the first variant that accepts them, or None. It is an attribute that is
+    replaced when variants are added: read it from the dispatch each time.
+    """
+
+    __slots__ = ("_paths", "arguments", "entries", "lookup", "operations", "source")
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self.arguments = tuple(arguments)
+        self.entries: list[Entry[Value]] = []
+        self.operations = Operations()
+        self.source = ""
+        """The text of the lookup, once it has been made."""
+        self._paths: dict[Path, int] = {}
+        self.lookup: Lookup[Value] = self._first_lookup
+
+    def add(
+        self,
+        accepts: Check | ShapeEnv,
+        value: Value,
+        *,
+        sources: Sources | None = None,
+        tests: Mapping[Source, Hashable] | None = None,
+    ) -> None:
+        """Add a variant: a compiled check, or an environment with the sources of its symbols.
+
+        Arguments that the check names are those of the dispatch with that name; those that it counts are in order.
+
+        Raises:
+            ShapeError: the arguments do not fit together, or a test is about an input that is a size.
+        """
+        if isinstance(accepts, Check):
+            check = accepts
+        else:
+            check = accepts.compile_guards(sources or {}, arguments=self.arguments if _named(sources or {}) else None)
+        plan = check.plan
+        order = self._order(plan.arguments)
+        positions = [self._position(self._renamed(path, plan.arguments, order)) for path in plan.arguments.paths]
+        opaque = self._opaque(tests or {})
+        for path, wanted in opaque.items():
+            if self._paths.get(path) in positions:
+                raise ShapeError(f"tests[{path!r}]={wanted!r}: this input is a size, which a guard may test")
+        expected = {self.operations.leaf(self._position(path)): wanted for path, wanted in opaque.items()}
+        conditions = copied(plan.conditions, self.operations, positions)
+        inputs = frozenset([*positions, *[leaf.number for leaf in expected]])
+        variant = Variant(len(self.entries), tuple(conditions), expected, inputs)
+        self.entries.append(Entry(check, value, opaque, variant, order, tuple(positions)))
+        self.lookup = self._first_lookup
+
+    def _opaque(self, tests: Mapping[Source, Hashable]) -> dict[Path, Hashable]:
+        """Opaque tests by path, checked."""
+        found: dict[Path, Hashable] = {}
+        for source, wanted in tests.items():
+            head, *steps = source if isinstance(source, tuple) else (source,)
+            if isinstance(head, int) and 0 <= head < len(self.arguments):
+                head = self.arguments[head]
+            if head not in self.arguments:
+                raise ShapeError(f"tests[{source!r}]: the arguments are {', '.join(self.arguments)}")
+            try:
+                hash(wanted)
+            except TypeError:
+                raise ShapeError(f"tests[{source!r}]={wanted!r}: a value that can be hashed is needed") from None
+            if wanted != wanted:
+                raise ShapeError(f"tests[{source!r}]={wanted!r} is not equal to itself")
+            found[(head, *steps)] = wanted
+        return found
+
+    def _order(self, arguments: Arguments) -> tuple[int, ...]:
+        """Where each argument of a check is among those of the dispatch."""
+        if not arguments.by_name:
+            if len(arguments.names) <= len(self.arguments):
+                return tuple(range(len(arguments.names)))
+        elif all(name in self.arguments for name in arguments.names):
+            return tuple([self.arguments.index(name) for name in arguments.names])
+        shown = ", ".join(self.arguments)
+        raise ShapeError(f"a check of {', '.join(arguments.names)} does not fit a dispatch over {shown}")
+
+    def _renamed(self, path: Path, arguments: Arguments, order: Sequence[int]) -> Path:
+        return (self.arguments[order[arguments.names.index(str(path[0]))]], *path[1:])
+
+    def _position(self, path: Path) -> int:
+        return self._paths.setdefault(path, len(self._paths))
+
+    def _first_lookup(self, *arguments: object, **named: object) -> Value | None:
+        """Make the lookup, and use it."""
+        paths = tuple(self._paths)
+        layout = Arguments(self.arguments, paths, local_names(paths, self.arguments), {}, True)
+        tree = grow(self.operations, [entry.variant for entry in self.entries])
+        made = tree_source(self.operations, tree, layout)
+        scope = python_scope(made.functions)
+        scope.update(made.constants)
+        scope["default"] = None
+        scope.update({f"value_{number}": entry.value for number, entry in enumerate(self.entries)})
+        exec(compile(made.text, "<lookup>", "exec"), scope)
+        self.source = made.text
+        self.lookup = cast(Lookup[Value], scope["lookup"])
+        return self.lookup(*arguments, **named)
+
+    def explain(self, *arguments: object) -> list[tuple[Value, Explanation]]:
+        """For each variant, why it does or does not accept the arguments."""
+        values: Mapping[str, object] = dict(zip(self.arguments, arguments))
+        found = []
+        for entry in self.entries:
+            refused = self._refused(entry, values)
+            if refused is None:
+                names = entry.check.plan.arguments.names
+                own = {name: arguments[place] for name, place in zip(names, entry.order)}
+                found.append((entry.value, entry.check.plan.explain(own)))
+            else:
+                found.append((entry.value, Explanation(False, None, {}, refused)))
+        return found
+
+    def coverage(self, ranges: Ranges | None = None, *, tests: Mapping[Source, Hashable] | None = None) -> Verdict:
+        """Whether some variant accepts all sizes in the ranges (by input, as text; 0 and up where none is given).
+
+        Always, or sizes that no variant accepts (`false_at`), or GaveUp. Considered are the variants whose opaque tests
+        are among `tests`.
+        """
+        from shapes.coverage import coverage
+
+        given = self._opaque(tests or {})
+        considered = [entry for entry in self.entries if entry.tests.items() <= given.items()]
+        return coverage(considered, self._texts(), ranges or {})
+
+    def overlaps(self, ranges: Ranges | None = None) -> list[Overlap]:
+        """The pairs of variants not shown to be disjoint, with sizes that both accept; the first of a pair wins."""
+        from shapes.coverage import overlaps
+
+        return overlaps(self.entries, self._texts(), ranges or {})
+
+    def _texts(self) -> list[str]:
+        """How a person writes each input."""
+        return [access(*path) for path in self._paths]
+
+    def _refused(self, entry: Entry[Value], values: Mapping[str, object]) -> str | None:
+        """The opaque test that the arguments fail, in words."""
+        layout = Arguments(self.arguments, tuple(entry.tests), (), {}, True)
+        for position, wanted in enumerate(entry.tests.values()):
+            try:
+                actual = layout.read(position, values)
+            except (TypeError, LookupError, AttributeError):
+                return f"the arguments have no {layout.text(position)}"
+            if actual != wanted:
+                return f"{layout.text(position)} is {actual!r}, not {wanted!r}"
+        return None
+
+
+def _named(sources: Sources) -> bool:
+    first = [source[0] if isinstance(source, list) else source for source in sources.values()]
+    return any(isinstance(source[0] if isinstance(source, tuple) else source, str) for source in first)
+
+
+def copied(conditions: Sequence[Operation], into: Operations, positions: Sequence[int]) -> list[Operation]:
+    """Conditions as operations of another set, their inputs at other positions; what commutes is put in one order."""
+    made: dict[Operation, Operation] = {}
+    for node in reachable(conditions):
+        operands = tuple([made[operand] for operand in node.operands])
+        if node.code == "leaf":
+            made[node] = into.leaf(positions[node.number])
+        elif node.code == "sum":
+            made[node] = into.sum(list(zip(node.coefficients, operands)), node.number)
+        elif node.code in COMMUTATIVE or (node.code in COMPARISONS and node.code in ("eq", "ne")):
+            ordered = sorted(operands, key=lambda operand: (operand.code == "constant", operand.index))
+            made[node] = into.make(node.code, tuple(ordered))
+        else:
+            made[node] = into.make(node.code, operands, number=node.number, name=node.name)
+    return [made[condition] for condition in conditions]
