@@ -28,12 +28,21 @@ def relu(terms: Interner, e: Expr) -> Expr:
     """`max(e, 0)`."""
     if not e.terms:
         return e if e.constant > 0 else terms.zero
+    if _never_negative(terms, e):
+        return e
     k = gcd(e.content(), e.constant)
     if k > 1:
         e = divide_content(e, k)
     if e.lead()[1] < 0:
         return terms.scale(terms.add(terms.atom("relu", (-e,)), e), k)
     return terms.scale(terms.atom("relu", (e,)), k)
+
+
+def _never_negative(terms: Interner, e: Expr) -> bool:
+    """Whether the expression is a sum of relus: `max(max(x, 0), 0)`."""
+    if e.constant < 0:
+        return False
+    return all(c > 0 and all(atom.kind == "relu" for atom in terms.monomials[m]) for m, c in e.terms)
 
 
 def ite(terms: Interner, p: Prop, a: Expr, b: Expr) -> Expr:

@@ -12,8 +12,8 @@
     >>> (6 * s * t + 4 * s) // (2 * s) is 3 * t + 2
     True
 
-For a constant divisor d > 0 and numerator n = d*q + r with the coefficients of r nearest to zero, `n // d = q + r // d`; the gcd of r's
-coefficients and d is cancelled (the constant floored), the leading coefficient made positive by `-r // d = -((r + d - 1) // d)`, and nested
+For a constant divisor d > 0 and numerator n = d*q + r with the coefficients of r smaller than d (of the sign they had: `3*s // 5` stays monotone),
+`n // d = q + r // d`; the gcd of r's coefficients and d is cancelled (the constant floored), the leading coefficient made positive by `-r // d = -((r + d - 1) // d)`, and nested
 divisions folded by `(x//a + c) // b = (x + a*c) // (a*b)`. For a symbolic divisor common monomials and content are cancelled and polynomial
 multiples of the divisor taken out. All of it holds for every sign; a zero divisor is outside the domain.
 """
@@ -49,13 +49,13 @@ def by_constant(terms: Interner, n: Expr, d: int) -> Expr:
     whole: dict[int, int] = {}
     rest: dict[int, int] = {}
     for m, c in n.terms:
-        q, r = divmod(c, d)
-        if 2 * r > d:
-            q, r = q + 1, r - d
-        if q:
-            whole[m] = q
-        if r:
-            rest[m] = r
+        if -d < c < d:
+            rest[m] = c
+            continue
+        q = c // d if c > 0 else -(-c // d)
+        whole[m] = q
+        if c != q * d:
+            rest[m] = c - q * d
     if not rest:
         return terms.collect(whole, quotient)
     common = gcd(d, *rest.values())
@@ -69,15 +69,7 @@ def by_constant(terms: Interner, n: Expr, d: int) -> Expr:
     remainder = terms.collect(rest, constant)
     if _opposite(remainder, d):
         sign = -1
-        flipped = {}
-        for m, c in rest.items():
-            # a coefficient of exactly d/2 stays d/2 under the flip: -(d/2)*x = (d/2)*x - d*x
-            if 2 * c == d:
-                flipped[m] = c
-                whole[m] = whole.get(m, 0) + 1
-            else:
-                flipped[m] = -c
-        remainder = terms.collect(flipped, d - 1 - constant)
+        remainder = terms.collect({m: -c for m, c in rest.items()}, d - 1 - constant)
     inner = _nested(terms, remainder)
     if inner is not None:
         numerator, divisor = inner
@@ -219,7 +211,7 @@ def divide(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
 
 
 def _divide_single(terms: Interner, n: Expr, atoms: Counter[Atom], coefficient: int, d: Expr) -> tuple[Expr, Expr]:
-    """Division by one term: each monomial that it divides gives its multiples, nearest to zero left over."""
+    """Division by one term: each monomial that it divides gives its multiples."""
     whole: dict[int, int] = {}
     constant = 0
     monomials = terms.monomials
@@ -227,9 +219,7 @@ def _divide_single(terms: Interner, n: Expr, atoms: Counter[Atom], coefficient: 
     for m, c in n.terms:
         if atoms - Counter(monomials[m]):
             continue
-        q, r = divmod(c, size)
-        if 2 * r > size:
-            q += 1
+        q = c // size if c > 0 else -(-c // size)
         if q:
             rest = divide_monomial(terms, m, atoms)
             if coefficient < 0:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 
 from solver.expr import Atom, Expr
 from solver.intervals import Interval
+from solver.intervals import product as product_of
 from solver.knowledge import Knowledge, Range, interval_of_atom, intervals_of_product
 from solver.prop import Prop
 from solver.reasons import Reason, combine
@@ -136,12 +137,36 @@ def _prove_product(known: Knowledge, m: int, atoms: tuple[Atom, ...], lower: boo
     def value(interval: Callable[[Expr], Interval]) -> int | None:
         return intervals_of_product(atoms, lambda n: interval(known.interner.monomials[n][0].expr))[0 if lower else 1]
 
+    plain = value(known.expr_interval)
+    if plain is None or (plain < needed if lower else plain > needed):
+        return _prove_grouped(known, m, lower, needed)
     bounds = _needed_bounds(known, distinct, value, lower, needed)
     premises = [prove_bound(known, e.terms[0][0], low, at) for (e, low), at in bounds.items()]
     reached = value(_reading(premises))
     assert reached is not None
     whole = known.interner.expr(((m, 1),), 0)
     return Reason("monomial", _bound_prop(whole, lower, reached), tuple(premises), (m, lower))
+
+
+def _prove_grouped(known: Knowledge, m: int, lower: bool, needed: int) -> Reason:
+    """The bound of a product as a product of two, one of them with recorded bounds."""
+    interner = known.interner
+    for product, other, interval in known.groupings(m):
+        bound = interval[0 if lower else 1]
+        if bound is None or (bound < needed if lower else bound > needed):
+            continue
+        halves = [interner.expr(((product, 1),), 0), interner.expr(((other, 1),), 0)]
+
+        def value(of: Callable[[Expr], Interval], halves: list[Expr] = halves) -> int | None:
+            return product_of(of(halves[0]), of(halves[1]))[0 if lower else 1]
+
+        bounds = _needed_bounds(known, halves, value, lower, needed)
+        premises = [prove_bound(known, e.terms[0][0], low, at) for (e, low), at in bounds.items()]
+        reached = value(_reading(premises))
+        assert reached is not None
+        goal = _bound_prop(interner.expr(((m, 1),), 0), lower, reached)
+        return Reason("grouped", goal, tuple(premises), (product, other, lower))
+    raise AssertionError("a bound without a reason")
 
 
 def _bound_prop(e: Expr, lower: bool, value: int) -> Prop:

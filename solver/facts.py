@@ -112,6 +112,7 @@ class Facts(Knowledge):
         facts.interner = self.interner
         facts.ranges, facts.forms, facts.excluded = draft.ranges, draft.forms, draft.excluded
         facts.solved, facts.uses, facts.product_rules = draft.solved, draft.uses, draft.product_rules
+        facts.bounded_products = draft.bounded_products
         facts.range_cache, facts.elementary_cache = draft.range_cache, draft.elementary_cache
         facts.inert, facts.scratch = draft.inert, {}
         facts.count = self.count + (fact is not None)

@@ -95,7 +95,7 @@ class Knowledge:
     """The maps, and how to read them."""
 
     __slots__ = (
-        "elementary_cache", "excluded", "forms", "inert", "interner", "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
+        "bounded_products", "elementary_cache", "excluded", "forms", "inert", "interner", "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
     )  # fmt: skip
 
     def __init__(self, interner: Interner) -> None:
@@ -106,6 +106,7 @@ class Knowledge:
         self.solved: ShardedMap[Rule] = ShardedMap()
         self.uses: ShardedMap[Uses] = ShardedMap()
         self.product_rules: tuple[tuple[int, Rule], ...] = ()
+        self.bounded_products: tuple[int, ...] = ()
         self.forget()
 
     def forget(self) -> None:
@@ -128,6 +129,9 @@ class Knowledge:
             result = explicit or UNBOUNDED
         else:
             derived = self.atom_interval(atoms[0]) if len(atoms) == 1 else self.product_interval(atoms)
+            if len(atoms) > 2 and self.bounded_products:
+                for _, _, interval in self.groupings(m):
+                    derived = intervals.meet(derived, interval)
             result = _merge(explicit, derived)
         self.range_cache[m] = result
         return result
@@ -145,6 +149,20 @@ class Knowledge:
                 return intervals_of_product(atoms, self.interval)
             lo *= r.lo
         return lo, None
+
+    def groupings(self, m: int) -> list[tuple[int, int, Interval]]:
+        """A monomial as a product with recorded bounds times the rest, and the interval that this gives."""
+        atoms = self.interner.monomials[m]
+        found = []
+        for product in self.bounded_products:
+            parts = self.interner.monomials[product]
+            if len(parts) < len(atoms) and _divides(parts, atoms):
+                rest = list(atoms)
+                for atom in parts:
+                    rest.remove(atom)
+                other = self.interner.monomial(tuple(rest))
+                found.append((product, other, intervals.product(self.interval(product), self.interval(other))))
+        return found
 
     def atom_interval(self, atom: Atom) -> Interval:
         """What the operation says of its value, given the bounds of its arguments."""

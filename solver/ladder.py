@@ -29,7 +29,7 @@ from solver.facts import Conflict, Facts
 from solver.learn import factored, rewritten, without_factors
 from solver.prop import Prop
 from solver.reasons import Reason, absurd, apart, equal, every, some
-from solver.rungs import bounds, linear, products, refute, shift, split
+from solver.rungs import bounds, factor, isolate, linear, products, refute, shift, split
 from solver.search import find
 from solver.settled import prove_by_intervals
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict, Witness
@@ -88,9 +88,10 @@ class Climb:
                 return self.prove_comparison(facts, goal, depth)
 
     def prove_disjunction(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+        alive = facts.pool.alive
         for p in goal.parts:
-            settled = prove_by_intervals(facts, facts.canonical_prop(p)[0])
-            if settled is not None:
+            truths = facts.pool.truths(p) if alive else []
+            if all(truths[row] for row in alive):
                 proof = self.prove(facts, p, depth)
                 if proof is not None:
                     return some(goal, proof)
@@ -102,10 +103,11 @@ class Climb:
             if settled is not None:
                 self.rung = self.rung or "bounds"
                 return settled[1] if settled[0] else None
-        smaller = without_factors(facts, goal) if self.allows("factor") else None
-        if smaller is not None:
-            proof = self.prove(facts, smaller.goal, depth)
-            return None if proof is None else factored(smaller, goal, proof)
+        if self.allows("factor"):
+            smaller = without_factors(facts, goal)
+            if smaller is not None:
+                proof = self.prove(facts, smaller.goal, depth)
+                return None if proof is None else factored(smaller, goal, proof)
         if goal.kind == "eq":
             above = self.prove(facts, Prop.nonnegative(goal.expr), depth)
             if above is None:
@@ -160,11 +162,13 @@ Rung = Callable[[Climb, Facts, Prop, int], Reason | None]
 
 CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
     ("linear", _linear),
+    ("factor", factor.prove),
+    ("isolate", isolate.prove),
     ("refute", refute.prove),
     ("products", products.prove),
     ("split", split.prove),
 )
-RUNGS: Final = frozenset(("bounds", "factor", "shift", "linear", "refute", "products", "split", "search", "sympy", "z3"))
+RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "refute", "products", "split", "search", "sympy", "z3"))
 
 
 def decide(

@@ -31,11 +31,13 @@ from solver.expr import Atom, Expr
 from solver.fact import Fact
 from solver.knowledge import Entry, Knowledge, Range, Round, Rule, Uses, apply_round_to_prop, form_key
 from solver.prop import Prop
-from solver.reasons import Reason, apart, combine, equal, part, strengthen
+from solver.reasons import Reason, combine, equal, part, strengthen
 from solver.settled import prove_by_intervals, prove_nonzero
 
 STEPS: Final = 160
 """Statements learned from one fact; what is left then is not derived (it may still be proven when asked)."""
+GROUPS: Final = 32
+"""Products with bounds of their own that are looked for inside larger products."""
 NEIGHBOURS: Final = 24
 """Forms looked at when the bounds of one atom move."""
 
@@ -61,6 +63,7 @@ class Draft(Knowledge):
         self.solved = base.solved.draft()
         self.uses = base.uses.draft()
         self.product_rules = base.product_rules
+        self.bounded_products = base.bounded_products
         self.forget()
         self.queue: deque[tuple[Prop, Reason]] = deque()
         self.moved: deque[Atom] = deque()
@@ -82,6 +85,8 @@ class Draft(Knowledge):
         """Work the queue until nothing new follows, or the steps are used up."""
         while True:
             if self.queue:
+                if self.steps > 2 * STEPS:
+                    return
                 prop, reason = self.queue.popleft()
                 self.learn(prop, reason)
             elif self.moved and self.steps < STEPS:
@@ -105,10 +110,13 @@ class Draft(Knowledge):
             case "or":
                 self.learn_disjunction(prop, reason)
             case "ge":
+                self.learn_nonzero_factors(prop, reason)
                 self.learn_inequality(prop, reason)
             case "eq":
+                self.learn_nonzero_factors(prop, reason)
                 self.learn_equality(prop, reason)
             case "ne":
+                self.learn_nonzero_factors(prop, reason)
                 self.learn_disequality(prop, reason)
 
     def restated(self, prop: Prop, reason: Reason) -> tuple[Prop, Reason]:
@@ -117,6 +125,18 @@ class Draft(Knowledge):
         if new is prop:
             return prop, reason
         return new, rewritten(new, reason, rounds)
+
+    def learn_nonzero_factors(self, prop: Prop, reason: Reason) -> None:
+        """An atom in every monomial is not zero if the statement is false without it: `r + r*t >= 1` says `r != 0`."""
+        e = prop.expr
+        if len(e.terms) == 1 and len(self.interner.monomials[e.terms[0][0]]) == 1:
+            return
+        if (e.constant >= 0) if prop.kind == "ge" else (e.constant == 0) != (prop.kind == "ne"):
+            return
+        for atom in sorted(common_atoms(self.interner, e), key=lambda atom: atom.key):
+            goal = Prop.zero(atom.expr).negation
+            if prove_nonzero(self, goal) is None:
+                self.queue.append((goal, Reason("factor-nonzero", goal, (reason,), atom)))
 
     # ------------------------------------------------------------------ inequalities
 
@@ -169,6 +189,8 @@ class Draft(Knowledge):
         for atom in dict.fromkeys(atoms):
             self.moved.append(atom)
         if len(atoms) > 1:
+            if m not in self.bounded_products and len(self.bounded_products) < GROUPS:
+                self.bounded_products = (*self.bounded_products, m)
             self.bound_factors(m, atoms)
         elif atoms[0].args:
             self.bound_arguments(atoms[0], lower, value, reason)
@@ -191,19 +213,14 @@ class Draft(Knowledge):
             self.queue.append((stronger.conclusion, stronger))
 
     def bound_factors(self, m: int, atoms: tuple[Atom, ...]) -> None:
-        """`x*y >= 1` with neither negative: each is at least 1. `x*y <= c` with both positive: each at most `c` over the other."""
+        """`x*y <= c` with both positive: each is at most c over the least value of the other."""
         r = self.range_of(m)
         lows = [self.range_of(atom.monomial).lo for atom in atoms]
         if any(low is None or low < 0 for low in lows):
             return
         for atom in dict.fromkeys(atoms):
             single = atom.expr
-            low = self.range_of(atom.monomial).lo
-            if r.lo is not None and r.lo >= 1 and low == 0:
-                premises = (prove_bound(self, m, True, 1), *[prove_bound(self, a.monomial, True, 0) for a in dict.fromkeys(atoms)])
-                goal = Prop.nonnegative(single - 1)
-                self.queue.append((goal, Reason("factor-positive", goal, premises, (m, atom))))
-            elif r.hi is not None and all(low is not None and low >= 1 for low in lows):
+            if r.hi is not None and all(low is not None and low >= 1 for low in lows):
                 rest = list(atoms)
                 power = rest.count(atom)
                 others = 1
@@ -406,11 +423,6 @@ class Draft(Knowledge):
             del form
             constant = side.conclusion.expr.constant
             self.set_bound(m, k > 0, -constant if k > 0 else constant, side)
-        if e.constant:
-            for atom in dict.fromkeys(self.interner.monomials[m]):
-                goal = Prop.zero(atom.expr).negation
-                nonzero = apart(combine([reason], [1 if e.constant < 0 else -1]), Prop.zero(self.interner.expr(((m, 1),), 0)).negation)
-                self.queue.append((goal, Reason("factor-nonzero", goal, (nonzero,), atom)))
 
     def atom_to_solve(self, e: Expr) -> Atom | None:
         """The atom to eliminate: coefficient 1 or -1 and in no other monomial.
@@ -430,7 +442,7 @@ class Draft(Knowledge):
             if atom in others:
                 continue
             inside = any(other.args and atom in other.expr.atoms for other in others)
-            if inside and atom.args:
+            if inside and (atom.args or atom.definition is not None):
                 continue
             uses = self.uses.get(atom.serial)
             used = 0 if uses is None else uses.count.bit_length()
@@ -518,6 +530,10 @@ class Draft(Knowledge):
         e = prop.expr
         if prove_nonzero(self, prop) is not None:
             return
+        smaller = without_factors(self, prop)
+        if smaller is not None:
+            self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
+            return
         low, high = self.low(e), self.high(e)
         if low == 0 == high:
             zero = equal(prove_side(self, e, True, 0), prove_side(self, e, False, 0))
@@ -531,13 +547,6 @@ class Draft(Knowledge):
         self.note(prop, reason)
         if low == 0 or high == 0:
             self.check_excluded_end(prop, reason)
-        if e.constant:
-            return
-        common = common_atoms(self.interner, e)
-        for atom in common:
-            if len(e.terms) > 1 or len(self.interner.monomials[e.terms[0][0]]) > 1:
-                goal = Prop.zero(atom.expr).negation
-                self.queue.append((goal, Reason("factor-nonzero", goal, (reason,), atom)))
 
     def learn_disjunction(self, prop: Prop, reason: Reason) -> None:
         """Parts that the bounds refute are dropped; a last part is a fact."""

@@ -100,7 +100,7 @@ class Pool:
         if solved:
             pool.dependents = self.dependents.draft()
             for atom, rule in solved:
-                for symbol in declared_symbols(rule.image):
+                for symbol in {**dict.fromkeys(declared_symbols(rule.image)), **dict.fromkeys(sorted(rule.image.symbols, key=_serial))}:
                     if symbol is not atom:
                         known = pool.dependents.get(symbol.serial) or ()
                         pool.dependents.set(symbol.serial, (*known, atom))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 DEPTH: Final = 4
 TOUCHED: Final = 96
 SYMBOLS: Final = 6
-PLACES: Final = 8
+PLACES: Final = 14
 
 
 class Search:
@@ -55,8 +55,10 @@ class Search:
         return found
 
     def _defined(self, atom: Atom, moved: dict[Atom, int]) -> int:
+        """The value of a name: by the equality that eliminates it, or else by its definition."""
         assert atom.definition is not None
-        return self.evaluate(atom.definition, moved)
+        rule = self.facts.solved.get(atom.monomial)
+        return self.evaluate(atom.definition if rule is None else rule.image, moved)
 
     def assignment(self, symbols: frozenset[Atom], moved: dict[Atom, int]) -> dict[Atom, int]:
         values = {}
@@ -92,7 +94,7 @@ class Search:
             return moved
         if not depth:
             return None
-        target = broken[0]
+        target = min(broken, key=lambda p: len(p.atoms))
         for atom in self.movable(target, moved):
             for place in self.places(target, atom, moved):
                 if self.left <= 0:
@@ -113,15 +115,16 @@ class Search:
         """The symbols to try, eliminated ones replaced by those that they are computed from."""
         symbols: dict[Atom, None] = {}
         for atom in sorted(target.symbols, key=lambda atom: atom.key):
-            rule = self.facts.solved.get(atom.monomial)
-            if rule is not None:
+            for source in (atom,) if atom.definition is None else declared_symbols(atom.definition):
+                rule = self.facts.solved.get(source.monomial)
+                if rule is None:
+                    symbols[source] = None
+                    continue
                 for inner in declared_symbols(rule.image):
                     symbols[inner] = None
                     deeper = self.facts.solved.get(inner.monomial)
-                    if deeper is not None and inner is not atom:
+                    if deeper is not None and inner is not source:
                         symbols.update(dict.fromkeys(declared_symbols(deeper.image)))
-            else:
-                symbols[atom] = None
         free = [atom for atom in symbols if atom not in moved and atom.definition is None]
         touching = self.pool.touching
 
@@ -143,13 +146,26 @@ class Search:
             found += [lo, lo + 1]
         if hi is not None:
             found += [hi, hi - 1]
-        found += [current + 1, current - 1, 0, 1, 2, 3]
+        strides = self.strides(target, atom)
+        found += [current + 1, current - 1] if not strides else []
+        for step in strides:
+            found += [current - current % step, current - current % step + step, current + step]
+        found += [0, 1, 2, 3, 2 * current, current + 1, current - 1]
+        kept = dict.fromkeys(v for v in found if v != current and (lo is None or v >= lo) and (hi is None or v <= hi))
+        return list(kept)[:PLACES]
+
+    def strides(self, target: Prop, atom: Atom) -> list[int]:
+        """Divisors that the symbol meets: in the target, and in the equality that eliminates it."""
+        found = {}
         for inner in target.atoms:
             if inner.kind == "floordiv" and isinstance(inner.args[1], Expr) and inner.args[1].is_constant:
-                k = inner.args[1].constant
-                found += [current - current % k, current - current % k + k]
-        kept = dict.fromkeys(v for v in found if v != current and (lo is None or v >= lo) and (hi is None or v <= hi))
-        return list(kept)[: PLACES + 4]
+                found[inner.args[1].constant] = None
+        rule = self.facts.solved.get(atom.monomial)
+        if rule is not None:
+            for _, c in rule.image.terms[:2]:
+                if abs(c) > 1:
+                    found[abs(c)] = None
+        return list(found)[:3]
 
     def roots(self, p: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
         """Where the comparison would change, by the slope at the current value; then once more from there."""
@@ -202,11 +218,14 @@ class Search:
             pending, seen = [atom], {atom}
             while pending:
                 for dependent in self.pool.dependents.get(pending.pop(0).serial) or ():
-                    if dependent in seen or dependent.kind != "symbol" or dependent.definition is not None:
+                    if dependent in seen or dependent.kind != "symbol":
                         continue
                     if len(seen) > TOUCHED:
                         return None
                     seen.add(dependent)
+                    if dependent.definition is not None:
+                        pending.append(dependent)
+                        continue
                     rule = self.facts.solved.get(dependent.monomial)
                     if rule is not None:
                         moved[dependent] = self.evaluate(rule.image, moved)

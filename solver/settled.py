@@ -31,7 +31,7 @@ def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
             if high is not None and high <= 0:
                 premise = prove_side(known, e, False, 0)
                 return Rule(zero, Reason("axiom", Prop.zero(atom.expr), (premise,), (atom, "negative")))
-            return None
+            return _settled_by_shift(known, atom, e) if e.degree > 1 else None
         case "ite", (Prop() as p, Expr() as e):
             decided = prove_by_intervals(known, p)
             if decided is not None:
@@ -48,6 +48,19 @@ def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
             above = prove_bound(known, atom.monomial, True, value)
             below = prove_bound(known, atom.monomial, False, value)
             return Rule(known.interner.constant(value), equal(above, below))
+
+
+def _settled_by_shift(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
+    """A relu of a polynomial whose sign shows when its atoms are shifted to their bounds."""
+    from solver.rungs import shift
+
+    positive = shift.prove_nonnegative(known, e)
+    if positive is not None:
+        return Rule(e, Reason("axiom", Prop.zero(atom.expr - e), (positive,), (atom, "positive")))
+    negative = shift.prove_nonnegative(known, -e)
+    if negative is not None:
+        return Rule(known.interner.zero, Reason("axiom", Prop.zero(atom.expr), (negative,), (atom, "negative")))
+    return None
 
 
 def prove_by_intervals(known: Knowledge, p: Prop) -> Reason | None:

@@ -78,7 +78,7 @@ class Rows:
                 if atom.serial in atoms_done:
                     continue
                 atoms_done.add(atom.serial)
-                if atom.args and len(atoms) == 1:
+                if atom.args:
                     for law in laws_of(known, atom):
                         self.add(law.conclusion, _given(law))
                 self.add_facts(atom.serial)

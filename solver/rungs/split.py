@@ -22,6 +22,7 @@ from solver.expr import Atom, Expr
 from solver.facts import Conflict, Facts
 from solver.prop import Prop
 from solver.reasons import Reason, absurd, cases
+from solver.rungs import linear
 
 if TYPE_CHECKING:
     from solver.ladder import Climb
@@ -51,8 +52,6 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
 def contradiction(climb: Climb, facts: Facts, near: Sequence[Expr], depth: int) -> Reason | None:
     """False, case by case."""
     false = facts.interner.false
-    from solver.rungs import linear
-
     def branch(supposed: Facts, level: int) -> Reason | None:
         start = [supposed.canonical(e)[0] for e in near]
         found = linear.inconsistent(supposed, start)
@@ -102,10 +101,15 @@ def _under(climb: Climb, facts: Facts, goal: Prop, p: Prop, depth: int) -> Reaso
         return None
     if isinstance(supposed, Conflict):
         return absurd(supposed.proof, goal)
-    if supposed.pool.alive and all(not truth for row, truth in enumerate(supposed.pool.truths(goal)) if row in supposed.pool.alive):
-        return None
-    if any(not truth for row, truth in enumerate(supposed.pool.truths(goal)) if row in supposed.pool.alive):
-        return None
+    alive = supposed.pool.alive
+    if alive:
+        truths = supposed.pool.truths(goal)
+        if not all(truths[row] for row in alive):
+            return None
+    else:
+        found = linear.inconsistent(supposed, [supposed.canonical(q.expr)[0] for q in p.comparisons()])
+        if found is not None:
+            return absurd(found, goal)
     return climb.prove(supposed, goal, depth + 1)
 
 
