@@ -17,7 +17,7 @@ they guard. `sym_and`, `sym_or`, `sym_not` and `sym_ite` (see `shapes.choices`) 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, NoReturn, TypeGuard, overload
 
 from shapes.operations import Environment, Operations, line, next_key, operations_of
 from solver.prop import Prop
@@ -67,34 +67,48 @@ class SymBool:
 
     # ------------------------------------------------------------------ as a truth value
 
-    def __and__(self, other: bool | SymBool) -> SymBool:
+    @overload
+    def __and__(self, other: bool | SymBool) -> SymBool: ...  # type: ignore[overload-overlap]
+    @overload
+    def __and__(self, other: int | SymInt) -> SymInt: ...
+    def __and__(self, other: object) -> object:
         that = self._boolean(other, "&")
         if that is None:
-            return NotImplemented
+            return self.integer.__and__(other)  # type: ignore[call-overload]
         return self._joined(that, self.operations.interner.conjunction((self.prop, that.prop)))
 
-    def __or__(self, other: bool | SymBool) -> SymBool:
+    @overload
+    def __or__(self, other: bool | SymBool) -> SymBool: ...  # type: ignore[overload-overlap]
+    @overload
+    def __or__(self, other: int | SymInt) -> SymInt: ...
+    def __or__(self, other: object) -> object:
         that = self._boolean(other, "|")
         if that is None:
-            return NotImplemented
+            return self.integer.__or__(other)  # type: ignore[call-overload]
         return self._joined(that, self.operations.interner.disjunction((self.prop, that.prop)))
 
-    def __xor__(self, other: bool | SymBool) -> SymBool:
+    @overload
+    def __xor__(self, other: bool | SymBool) -> SymBool: ...  # type: ignore[overload-overlap]
+    @overload
+    def __xor__(self, other: int | SymInt) -> SymInt: ...
+    def __xor__(self, other: object) -> object:
         that = self._boolean(other, "^")
-        return NotImplemented if that is None else self._joined(that, _different(self.prop, that.prop))
+        if that is None:
+            return self.integer.__xor__(other)  # type: ignore[call-overload]
+        return self._joined(that, _different(self.prop, that.prop))
 
     __rand__ = __and__
     __ror__ = __or__
     __rxor__ = __xor__
 
     def __eq__(self, other: object) -> SymBool:  # type: ignore[override]
-        that = self._boolean(other, "==")
+        that = self._boolean(bool(other) if type(other) is int and other in (0, 1) else other, "==")
         if that is None:
             return self.integer.__eq__(other) if isinstance(other, int | float) or _is_size(other) else NotImplemented
         return self._joined(that, _different(self.prop, that.prop).negation)
 
     def __ne__(self, other: object) -> SymBool:  # type: ignore[override]
-        that = self._boolean(other, "!=")
+        that = self._boolean(bool(other) if type(other) is int and other in (0, 1) else other, "!=")
         if that is None:
             return self.integer.__ne__(other) if isinstance(other, int | float) or _is_size(other) else NotImplemented
         return self._joined(that, _different(self.prop, that.prop))

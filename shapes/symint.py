@@ -43,6 +43,7 @@ class SymInt:
     def __init__(self, env: Environment, expr: Expr, domain: Prop, operations: Operations | None = None) -> None:
         if operations is None:
             operations = operations_of(env)
+            operations.integers.setdefault(expr if domain is operations.true else (expr, domain), self)
         self.env = env
         self.expr = expr
         self.domain = domain
