@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator
 from solver.expr import Atom, Expr
 from solver.intervals import Interval
 from solver.intervals import product as product_of
-from solver.knowledge import Knowledge, Range, interval_of_atom, intervals_of_product
+from solver.knowledge import Knowledge, Range
+from solver.operations import interval_of_atom, interval_reader, intervals_of_product
 from solver.prop import Prop
 from solver.reasons import Reason, combine
 
@@ -216,28 +217,3 @@ def _weaker(known: Knowledge, e: Expr, lower: bool) -> Iterator[int]:
 def _reading(premises: list[Reason]) -> Callable[[Expr], Interval]:
     """Intervals of expressions as the premises state them."""
     return interval_reader([premise.conclusion for premise in premises])
-
-
-def interval_reader(props: list[Prop]) -> Callable[[Expr], Interval]:
-    """The interval of an expression that inequalities about its form give."""
-    lows: dict[Expr, int] = {}
-    highs: dict[Expr, int] = {}
-    for p in props:
-        form, k = p.expr.form()
-        if p.kind != "ge" or abs(k) != 1:
-            continue
-        if k > 0:
-            lows[form] = max(-p.expr.constant, lows.get(form, -p.expr.constant))
-        else:
-            highs[form] = min(p.expr.constant, highs.get(form, p.expr.constant))
-
-    def interval(e: Expr) -> Interval:
-        if not e.terms:
-            return e.constant, e.constant
-        form, k = e.form()
-        low, high = lows.get(form), highs.get(form)
-        if k < 0:
-            low, high = high, low
-        return (None if low is None else k * low + e.constant), (None if high is None else k * high + e.constant)
-
-    return interval

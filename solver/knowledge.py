@@ -24,11 +24,12 @@ from typing import Final
 
 from solver import intervals
 from solver.expr import Atom, Expr, Interner
-from solver.functions import function
 from solver.intervals import Interval
+from solver.operations import interval_of_atom, intervals_of_product
 from solver.persistent import MASK, ShardedMap
 from solver.prop import Prop
 from solver.reasons import Reason
+from solver.rewriting import Round, apply_round, apply_round_to_prop, divides
 
 ROUNDS: Final = 24
 """Substitution stops after this many rounds."""
@@ -81,10 +82,6 @@ class Rule:
     def __init__(self, image: Expr, reason: Reason) -> None:
         self.image = image
         self.reason = reason
-
-
-Round = tuple[tuple[int, Expr, Reason], ...]
-"""One round of substitution: monomials, their images, and the equalities."""
 
 
 def form_key(form: Expr) -> int:
@@ -156,7 +153,7 @@ class Knowledge:
         found = []
         for product in self.bounded_products:
             parts = self.interner.monomials[product]
-            if len(parts) < len(atoms) and _divides(parts, atoms):
+            if len(parts) < len(atoms) and divides(parts, atoms):
                 rest = list(atoms)
                 for atom in parts:
                     rest.remove(atom)
@@ -282,7 +279,7 @@ class Knowledge:
         if len(atoms) < 2:
             return None
         for product, rule in self.product_rules:
-            if _divides(self.interner.monomials[product], atoms):
+            if divides(self.interner.monomials[product], atoms):
                 return product, rule
         return None
 
@@ -353,120 +350,3 @@ def _merge(explicit: Range | None, derived: Interval) -> Range:
     if explicit.hi is not None and (hi is None or explicit.hi <= hi):
         hi, hi_reason = explicit.hi, explicit.hi_reason
     return Range(lo, hi, lo_reason, hi_reason, explicit.older)
-
-
-def intervals_of_product(atoms: tuple[Atom, ...], interval: object) -> Interval:
-    """The interval of a product from those of its atoms, given as a function of monomials."""
-    from collections import Counter
-
-    total: Interval = (1, 1)
-    for atom, exponent in Counter(atoms).items():
-        total = intervals.product(total, intervals.power(interval(atom.monomial), exponent))  # type: ignore[operator]
-    return total
-
-
-def interval_of_atom(atom: Atom, interval: object) -> Interval:
-    """The interval of a composite atom's value from those of its arguments, given as a function of expressions."""
-    of = interval
-    match atom.kind, atom.args:
-        case "floordiv", (Expr() as n, Expr() as d):
-            if d.is_constant:
-                lo, hi = of(n)  # type: ignore[operator]
-                return (None if lo is None else lo // d.constant), (None if hi is None else hi // d.constant)
-            return intervals.quotient(of(n), of(d))  # type: ignore[operator]
-        case "relu", (Expr() as e,):
-            return intervals.relu(of(e))  # type: ignore[operator]
-        case "ite", (_, Expr() as e):
-            return intervals.hull((0, 0), of(e))  # type: ignore[operator]
-        case "bitand", (Expr() as a, Expr() as b):
-            return intervals.bitand(of(a), of(b))  # type: ignore[operator]
-        case "power", (Expr() as a, Expr() as b):
-            return intervals.raised(of(a), of(b))  # type: ignore[operator]
-        case "product", (Expr() as a, Expr() as b):
-            return intervals.product(of(a), of(b))  # type: ignore[operator]
-        case "function", args:
-            return function(atom.name).bounds(*[of(arg) for arg in args])  # type: ignore[operator]
-        case _:
-            return intervals.EVERYTHING
-
-
-def _divides(small: tuple[Atom, ...], large: tuple[Atom, ...]) -> bool:
-    if len(small) > len(large):
-        return False
-    position = 0
-    for atom in small:
-        while position < len(large) and large[position].serial < atom.serial:
-            position += 1
-        if position == len(large) or large[position] is not atom:
-            return False
-        position += 1
-    return True
-
-
-def apply_round(e: Expr, steps: Round) -> Expr:
-    """One round of substitution, arguments of atoms included: atoms, or one product of atoms."""
-    return _apply(e, e.schedule, steps, e)
-
-
-def apply_round_to_prop(p: Prop, steps: Round) -> Prop:
-    interner = p.interner
-    atoms = {interner.monomials[m][0]: image for m, image, _ in steps if len(interner.monomials[m]) == 1}
-    if atoms:
-        return p.substitute(atoms)
-    product, image, _ = steps[0]
-    return _replace_product_in_prop(p, product, image, _product_images(p.schedule, product, image, interner))
-
-
-def _apply(e: Expr, schedule: tuple[Atom, ...], steps: Round, _: Expr) -> Expr:
-    interner = e.interner
-    atoms = {interner.monomials[m][0]: image for m, image, _ in steps if len(interner.monomials[m]) == 1}
-    if atoms:
-        return interner.substitute(e, atoms)
-    product, image, _reason = steps[0]
-    images = _product_images(schedule, product, image, interner)
-    return replace_product(interner.replace(e, images), product, image)
-
-
-def _product_images(schedule: tuple[Atom, ...], product: int, image: Expr, interner: Interner) -> dict[Atom, Expr]:
-    """What atoms become when a product inside their arguments is replaced."""
-    images: dict[Atom, Expr] = {}
-    for atom in schedule:
-        args = tuple(
-            [
-                replace_product(interner.replace(arg, images), product, image)
-                if isinstance(arg, Expr)
-                else _replace_product_in_prop(arg, product, image, images)
-                for arg in atom.args
-            ]
-        )
-        if any(new is not old for new, old in zip(args, atom.args, strict=True)):
-            images[atom] = interner.rebuild(atom.kind, atom.name, args)
-    return images
-
-
-def _replace_product_in_prop(p: Prop, product: int, image: Expr, images: dict[Atom, Expr]) -> Prop:
-    if p.parts:
-        return Prop.join(p.interner, p.kind, [_replace_product_in_prop(part, product, image, images) for part in p.parts])
-    if not p.terms:
-        return p
-    return p.of(replace_product(p.interner.replace(p.expr, images), product, image))
-
-
-def replace_product(e: Expr, product: int, image: Expr) -> Expr:
-    """Every monomial that the product divides, with one occurrence of the product replaced."""
-    interner = e.interner
-    atoms = interner.monomials[product]
-    kept: dict[int, int] = {}
-    parts: list[Expr] = []
-    for m, c in e.terms:
-        if _divides(atoms, interner.monomials[m]):
-            rest = list(interner.monomials[m])
-            for atom in atoms:
-                rest.remove(atom)
-            factor = interner.expr(((interner.monomial(tuple(rest)), c),), 0) if rest else interner.constant(c)
-            parts.append(interner.multiply(factor, image))
-        else:
-            kept[m] = c
-    if not parts:
-        return e
-    return interner.sum([interner.expr(tuple(kept.items()), e.constant), *parts])

@@ -29,9 +29,10 @@ from solver.division import common_atoms, divide_atoms
 from solver.explain import prove_bound, prove_nonnegative, prove_side
 from solver.expr import Atom, Expr
 from solver.fact import Fact
-from solver.knowledge import Entry, Knowledge, Range, Round, Rule, Uses, apply_round_to_prop, form_key
+from solver.knowledge import Entry, Knowledge, Range, Rule, Uses, form_key
 from solver.prop import Prop
 from solver.reasons import Reason, combine, equal, part, strengthen
+from solver.rewriting import Round, apply_round_to_prop
 from solver.settled import prove_by_intervals, prove_nonzero
 
 STEPS: Final = 160
