@@ -180,12 +180,11 @@ class SymBool:
     def __rtruediv__(self, other: int) -> SymFloat:
         return other / self.integer
 
-    def __pow__(self, other: int) -> SymInt | SymFloat:
-        return self.integer**other
+    def __pow__(self, other: int, modulus: int | None = None, /) -> SymInt | SymFloat:
+        return self.integer.__pow__(other) if modulus is None else self.integer.__pow__(other, modulus)
 
-    def __rpow__(self, other: int) -> SymInt | SymFloat:
-        result: SymInt | SymFloat = other**self.integer
-        return result
+    def __rpow__(self, other: int, modulus: int | None = None, /) -> SymInt | SymFloat:
+        return self.integer.__rpow__(other, modulus)
 
     def __lshift__(self, other: int | SymInt) -> SymInt:
         return self.integer << other
