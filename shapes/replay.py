@@ -26,7 +26,6 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, assert_never
 
 from shapes.recording import FactLine, FaultyLine, QuestionLine, SessionLine, SymbolLine
-from solver.consistency import consistency
 from solver.errors import ParseError, ShapeError, Undefined
 from solver.expr import Expr, Interner
 from solver.fact import Fact
@@ -130,12 +129,14 @@ class _Environment:
 
     def find_contradiction(self, number: int) -> None:
         """Facts with a known assignment are consistent; others must be looked at before anything follows from them."""
-        match consistency(self.facts, solvers=self.solvers):
-            case Conflict(core=core):
-                self.clash = Clash(number, _numbers(core))
+        if not self.facts.pool.alive:
+            from solver.consistency import consistency
+
+            outcome = consistency(self.facts, solvers=self.solvers)
+            if isinstance(outcome, Conflict):
+                self.clash = Clash(number, _numbers(outcome.core))
                 self.ended = str(self.clash)
-            case _:
-                self.looked_at = self.facts
+        self.looked_at = self.facts
 
     def ask(self, line: QuestionLine) -> _Found:
         if self.facts is not self.looked_at:

@@ -172,7 +172,7 @@ def parse_command(line: str) -> Command:
     if word is None:
         return Ask(_argument(line, start, len(text), "ask"))
     name = "quit" if word[1] == "exit" else word[1]
-    if name in USAGE and not _continues_expression(text[word.end() :]):
+    if name in USAGE and (USAGE[name].takes == "path" or not _continues_expression(text[word.end() :])):
         return _READERS[name](line, name, word.end(), len(text))
     if _looks_like_command(name, text[word.end() :]):
         close = difflib.get_close_matches(name, USAGE, n=1)

@@ -59,6 +59,7 @@ LINES: list[tuple[str, Command]] = [
     ("undo", Undo()),
     ("save 'my session.jsonl'", Save("my session.jsonl")),
     ("load a.jsonl.gz", Load("a.jsonl.gz")),
+    ("load /a b/c", Load("/a b/c")),
     ("help", Help(None)),
     ("help guard", Help("guard")),
     ("exit", Quit()),
