@@ -230,7 +230,7 @@ def copied(conditions: Sequence[Operation], into: Operations, positions: Sequenc
         elif node.code == "sum":
             made[node] = into.sum(list(zip(node.coefficients, operands)), node.number)
         elif node.code in COMMUTATIVE or (node.code in COMPARISONS and node.code in ("eq", "ne")):
-            ordered = sorted(operands, key=lambda operand: (operand.code == "constant", operand.index))
+            ordered = sorted(operands, key=lambda operand: (operand.code == "constant", operand.code == "leaf", operand.index))
             made[node] = into.make(node.code, tuple(ordered))
         else:
             made[node] = into.make(node.code, operands, number=node.number, name=node.name)

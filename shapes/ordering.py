@@ -78,14 +78,14 @@ class Established:
             for part in condition.operands:
                 self.refuse(part)
 
-    def holds(self, condition: Operation) -> bool:
+    def holds(self, condition: Operation, look: int = LOOK) -> bool:
         """Whether the condition follows, as far as bounds tell."""
         if condition in self._held or condition.code == "true":
             return True
-        if condition.code == "all":
-            return all(self.holds(part) for part in condition.operands)
-        if condition.code == "any":
-            return any(self.holds(part) for part in condition.operands)
+        if look and condition.code == "all":
+            return all(self.holds(part, look - 1) for part in condition.operands)
+        if look and condition.code == "any":
+            return any(self.holds(part, look - 1) for part in condition.operands)
         if condition.code not in COMPARISONS:
             return False
         a, b = condition.operands

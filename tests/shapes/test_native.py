@@ -105,7 +105,7 @@ def test_powers() -> None:
 
 @needs_compiler
 def test_what_is_not_a_small_integer_goes_to_python() -> None:
-    """A failure: an argument that native code cannot read is misread or crashes, or the wrong number of them is accepted."""
+    """A failure: an argument that native code cannot read is misread or crashes, or too few are accepted."""
     check = python_check(["a >= 1", "b >= 1", "c % 2 == 0"]).native()
     assert check.form == "native"
     assert check(True, 2**200, 4) and not check(False, 2**200, 4)
@@ -238,7 +238,7 @@ def test_a_compiler_that_fails(
 
 
 def test_a_compiler_that_does_not_come_back(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure: a compiler that hangs, or that leaves children behind, hangs the program; or is waited for again and again."""
+    """A failure: a compiler that hangs, or its children, hang the program; or it is waited for again and again."""
     monkeypatch.setenv("CC", compiler_script(tmp_path, "sleep 60 & sleep 60"))
     started = time.monotonic()
     first = build("int x;", seconds=0.3)
