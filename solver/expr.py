@@ -226,6 +226,10 @@ class Interner:
         self._exprs: dict[tuple[tuple[tuple[int, int], ...], int], Expr] = {}
         self._atoms: dict[tuple[object, ...], Atom] = {}
         self._names: dict[Atom, Expr] = {}
+        self._quotients: dict[tuple[Expr, Expr], Expr] = {}
+        self._remainders: dict[tuple[Expr, Expr], Expr] = {}
+        self._relus: dict[Expr, Expr] = {}
+        self._wide_products: dict[tuple[Expr, Expr], Expr] = {}
         self._atom_serial = 0
         self._monomial_serial = 0
         self._symbol_serial = 0
@@ -322,6 +326,8 @@ class Interner:
     def subtract(self, a: Expr, b: Expr) -> Expr:
         if not b.terms:
             return a - b.constant
+        if not a.terms:
+            return self.expr(tuple([(m, -c) for m, c in b.terms]), a.constant - b.constant)
         coefficients = dict(a.terms)
         for m, c in b.terms:
             coefficients[m] = coefficients.get(m, 0) - c
@@ -348,6 +354,15 @@ class Interner:
             return self.scale(b, a.constant)
         if not b.terms:
             return self.scale(a, b.constant)
+        if len(a.terms) == 1 or len(b.terms) == 1:
+            return self._expand(a, b)
+        key = (a, b)
+        found = self._wide_products.get(key)
+        if found is None:
+            found = self._wide_products[key] = self._expand(a, b)
+        return found
+
+    def _expand(self, a: Expr, b: Expr) -> Expr:
         if len(a.terms) * len(b.terms) > EXPANSION_CAP and len(a.terms) > 1 < len(b.terms):
             first, second = sorted((a, b), key=lambda e: e.fingerprint)
             return self.atom("product", (first, second))
@@ -391,28 +406,38 @@ class Interner:
         return self.constant(value) if isinstance(value, int) else value
 
     def floordiv(self, n: Expr | int, d: Expr | int) -> Expr:
-        return division.floordiv(self, self.lift(n), self.lift(d))
+        key = (self.lift(n), self.lift(d))
+        found = self._quotients.get(key)
+        if found is None:
+            found = self._quotients[key] = division.floordiv(self, *key)
+        return found
 
     def mod(self, a: Expr | int, b: Expr | int) -> Expr:
-        a, b = self.lift(a), self.lift(b)
-        return self.subtract(a, self.multiply(b, division.floordiv(self, a, b)))
+        a, b = key = (self.lift(a), self.lift(b))
+        found = self._remainders.get(key)
+        if found is None:
+            found = self._remainders[key] = self.subtract(a, self.multiply(b, self.floordiv(a, b)))
+        return found
 
     def ceildiv(self, a: Expr | int, b: Expr | int) -> Expr:
-        return -division.floordiv(self, -self.lift(a), self.lift(b))
+        return -self.floordiv(-self.lift(a), b)
 
     def relu(self, e: Expr) -> Expr:
-        return choice.relu(self, e)
+        found = self._relus.get(e)
+        if found is None:
+            found = self._relus[e] = choice.relu(self, e)
+        return found
 
     def maximum(self, a: Expr | int, b: Expr | int) -> Expr:
         a, b = self.lift(a), self.lift(b)
-        return b + choice.relu(self, a - b)
+        return b + self.relu(a - b)
 
     def minimum(self, a: Expr | int, b: Expr | int) -> Expr:
         a, b = self.lift(a), self.lift(b)
-        return a - choice.relu(self, a - b)
+        return a - self.relu(a - b)
 
     def absolute(self, e: Expr) -> Expr:
-        return 2 * choice.relu(self, e) - e
+        return 2 * self.relu(e) - e
 
     def ite(self, p: Prop, a: Expr | int, b: Expr | int) -> Expr:
         return choice.ite(self, p, self.lift(a), self.lift(b))
@@ -448,9 +473,9 @@ class Interner:
         """The operation of an atom applied to other arguments, through the normal form."""
         match kind, args:
             case "floordiv", (Expr() as n, Expr() as d):
-                return division.floordiv(self, n, d)
+                return self.floordiv(n, d)
             case "relu", (Expr() as e,):
-                return choice.relu(self, e)
+                return self.relu(e)
             case "ite", (p, Expr() as e) if not isinstance(p, Expr):
                 return choice.ite(self, p, e, self.zero)
             case "bitand", (Expr() as a, Expr() as b):

@@ -62,7 +62,6 @@ Side = tuple[Expr, tuple[Prop, ...]]
 """One side of a comparison and what it needs to make sense."""
 
 COMPARISON: Final = re.compile(r" (<=|>=|==|!=|<|>) ")
-LOGIC: Final = re.compile(r"\b(?:and|or|not|if|True|False)\b")
 
 
 def parse(
@@ -79,13 +78,13 @@ def parse(
     """
     if sides is not None:
         parts = COMPARISON.split(text)
-        if len(parts) == 3 and LOGIC.search(text) is None:
+        if len(parts) == 3:
             left, op, right = parts
             try:
                 a = sides.get(left) or _side(left, names, interner, decimals, sides)
                 b = sides.get(right) or _side(right, names, interner, decimals, sides)
             except ParseError:
-                pass  # it will be told with the column in the whole text
+                pass  # `a == b and c`, or an error, told with its column in the whole text below
             else:
                 if a is not None and b is not None:
                     prop = comparison(op, a[0], b[0])
