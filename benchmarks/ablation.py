@@ -43,7 +43,7 @@ def decided(session: RecordedSession, rungs: frozenset[str], tally: Tally) -> No
     interner = Interner()
     facts: Facts | Conflict = Facts.empty(interner)
     names: dict[str, Expr] = {}
-    settled: set[object] = set()
+    settled: dict[object, str] = {}
     for line in session.lines:
         if isinstance(facts, Conflict):
             return
@@ -60,8 +60,10 @@ def decided(session: RecordedSession, rungs: frozenset[str], tally: Tally) -> No
             case QuestionLine(number, text):
                 truth = session.labels[number]
                 parsed = parse(text, names, interner, decimals="real")
-                if (parsed.prop, parsed.domain) in settled:
-                    tally.decided += truth != "unknown"
+                question = (parsed.prop, parsed.domain)
+                if question in settled:
+                    tally.decided += settled[question] == truth
+                    tally.wrong += truth not in (settled[question], "unknown")
                     tally.by["inherited"] += 1
                     continue
                 begin = time.perf_counter()
@@ -78,8 +80,8 @@ def decided(session: RecordedSession, rungs: frozenset[str], tally: Tally) -> No
                 match verdict:
                     case Always() | Never():
                         _ = verdict.core
-                        settled.add((parsed.prop, parsed.domain))
                         found = "always" if isinstance(verdict, Always) else "never"
+                        settled[question] = found
                     case Depends(_, _):
                         found = "depends"
                     case _:
@@ -131,7 +133,7 @@ def run(options: argparse.Namespace) -> str:
         before = upto
     header = ["rung", "answers", "mean µs", "decides beyond those before", "lost without it", "time without it"]
     asked = whole.decided + whole.open + whole.wrong
-    note = f"With all of them {whole.decided:,} of {asked:,} in {whole.seconds:.2f} s. Wrong in any of the runs: {wrong}."
+    note = f"With all of them {whole.decided:,} of {asked:,} in {whole.seconds:.2f} s; wrong in any run: {wrong}."
     others = [[name, times, whole.micros[name] / times] for name, times in whole.by.items() if name not in order]
     rest = report.table(["answered elsewhere", "answers", "mean µs"], others)
     return "\n\n".join([report.table(header, rows), note, rest])

@@ -24,6 +24,7 @@ from benchmarks.recorded import Session, corpus_files, sessions
 
 OURS, ALONE = "symshape", "symshape --no-solver"
 LONGEST = 60.0  # seconds for one session; the recorded ones that a peer finishes at all take less
+TROUBLES = ("not expressible", "error", "left out", "ended")
 
 
 @dataclass
@@ -192,6 +193,10 @@ def summary(scores: Scores, missing: Mapping[str, str]) -> str:
             if name in wholes and left:
                 settled = 100 * len(left - wholes[name].open) / len(left)
                 lines.append(f"Of the {len(left):,} that torch leaves open, {name} decides {settled:.1f} %.")
+    for name, whole in wholes.items():
+        troubles = [f"{times:,} {note}" for note, times in whole.count.items() if note.endswith(TROUBLES)]
+        if troubles:
+            lines.append(f"{name}: {', '.join(troubles)}.")
     lines += [f"{name} is not here: {reason}" for name, reason in missing.items()]
     return "\n\n".join(lines)
 
@@ -232,7 +237,8 @@ def run(options: argparse.Namespace) -> str:
         wrong = together(files).wrong
         if wrong and (options.wrong or name in (OURS, ALONE)):
             parts.append(f"Wrong answers of {name}:\n\n" + "\n".join(f"- `{line}`" for line in wrong))
-    parts.append("Versions: " + report.versions(*(d for name in scores for d in PEERS[name].distributions)) + ".")
+    distributions = dict.fromkeys(name for engine in scores for name in PEERS[engine].distributions)
+    parts.append(f"Versions: {report.versions(*distributions)}.")
     return "\n\n".join(parts)
 
 

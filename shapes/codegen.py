@@ -48,7 +48,7 @@ from solver.prop import Prop
 class Requirement:
     """One thing that a check tests, and where it comes from."""
 
-    kind: Literal["source", "range", "given", "guard", "assert", "hypothesis"]
+    kind: Literal["range", "given", "guard", "assert", "hypothesis"]
     text: str
     prop: Prop
     domain: Prop
@@ -64,7 +64,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Outcome:
     """What a check says about some arguments, and why.
 
     Attributes:
@@ -102,7 +102,7 @@ class Check(Protocol):
 
     def __call__(self, *arguments: object, **named: object) -> bool: ...
 
-    def explain(self, *arguments: object, **named: object) -> Explanation:
+    def explain(self, *arguments: object, **named: object) -> Outcome:
         """Which requirement the arguments fail first, with the values and the line."""
         ...
 
@@ -122,7 +122,7 @@ class Plan:
     conditions: tuple[Operation, ...]
     """In the order in which they are tested."""
 
-    def explain(self, values: Mapping[str, object]) -> Explanation:
+    def explain(self, values: Mapping[str, object]) -> Outcome:
         """Test the requirements one by one by evaluation, independently of the generated text. `values` are by
         parameter name."""
         inputs: dict[int, int] = {}
@@ -130,7 +130,7 @@ class Plan:
             try:
                 inputs[position] = cast(int, self.arguments.read(position, values))
             except (TypeError, LookupError, AttributeError):
-                return Explanation(False, None, {}, f"the arguments have no {self.arguments.text(position)}")
+                return Outcome(False, None, {}, f"the arguments have no {self.arguments.text(position)}")
         known: dict[Atom, int] = {}
         names: dict[Atom, str] = {}
         for name, positions in self.arguments.positions.items():
@@ -141,13 +141,13 @@ class Plan:
                 if inputs[position] != value:
                     first, other = self.arguments.text(positions[0]), self.arguments.text(position)
                     text = f"{first} and {other} are both {name}, but {integer(value)} != {integer(inputs[position])}"
-                    return Explanation(False, None, {name: value}, text)
+                    return Outcome(False, None, {name: value}, text)
         for requirement in self.requirements:
             failed = _failure(requirement, _with_definitions(requirement, known))
             if failed is not None:
                 values_used = {names[atom]: known[atom] for atom in _symbols(requirement) if atom in names}
-                return Explanation(False, requirement, values_used, _message(requirement, values_used, failed))
-        return Explanation(True, None, {name: known[atom] for atom, name in names.items()}, "accepted")
+                return Outcome(False, requirement, values_used, _message(requirement, values_used, failed))
+        return Outcome(True, None, {name: known[atom] for atom, name in names.items()}, "accepted")
 
 
 def compile_check(
@@ -215,7 +215,7 @@ def _dressed(function: Accepts, plan: Plan, source: str, form: Literal["python",
     signature = inspect.signature(python)
     check = cast(Check, function)
 
-    def explain(*arguments: object, **named: object) -> Explanation:
+    def explain(*arguments: object, **named: object) -> Outcome:
         return plan.explain(signature.bind(*arguments, **named).arguments)
 
     def native() -> Check:

@@ -25,10 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
 from shapes.arguments import Arguments, Path, Source, Sources, access, local_names
-from shapes.codegen import Check, Explanation
+from shapes.codegen import Check, Outcome
 from shapes.decision_tree import Variant, grow
 from shapes.lowering import COMPARISONS, Operation, Operations
 from shapes.python_form import python_scope, reachable
@@ -73,7 +74,7 @@ class Dispatch(Generic[Value]):
     replaced when variants are added: read it from the dispatch each time.
     """
 
-    __slots__ = ("_paths", "arguments", "entries", "lookup", "operations", "source")
+    __slots__ = ("_lock", "_paths", "_sizes", "_tested", "arguments", "entries", "lookup", "operations", "source")
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.arguments = tuple(arguments)
@@ -82,6 +83,9 @@ class Dispatch(Generic[Value]):
         self.source = ""
         """The text of the lookup, once it has been made."""
         self._paths: dict[Path, int] = {}
+        self._sizes: set[Path] = set()
+        self._tested: set[Path] = set()
+        self._lock = Lock()
         self.lookup: Lookup[Value] = self._first_lookup
 
     def add(
@@ -105,17 +109,22 @@ class Dispatch(Generic[Value]):
             check = accepts.compile_guards(sources or {}, arguments=self.arguments if _named(sources or {}) else None)
         plan = check.plan
         order = self._order(plan.arguments)
-        positions = [self._position(self._renamed(path, plan.arguments, order)) for path in plan.arguments.paths]
         opaque = self._opaque(tests or {})
-        for path, wanted in opaque.items():
-            if self._paths.get(path) in positions:
-                raise ShapeError(f"tests[{path!r}]={wanted!r}: this input is a size, which a guard may test")
-        expected = {self.operations.leaf(self._position(path)): wanted for path, wanted in opaque.items()}
-        conditions = copied(plan.conditions, self.operations, positions)
-        inputs = frozenset([*positions, *[leaf.number for leaf in expected]])
-        variant = Variant(len(self.entries), tuple(conditions), expected, inputs)
-        self.entries.append(Entry(check, value, opaque, variant, order, tuple(positions)))
-        self.lookup = self._first_lookup
+        sizes = [self._renamed(path, plan.arguments, order) for path in plan.arguments.paths]
+        with self._lock:
+            for path in {*self._sizes, *sizes} & {*self._tested, *opaque}:
+                raise ShapeError(
+                    f"{access(*path)} is a size, which guards are about: it cannot be tested by value as well"
+                )
+            self._sizes.update(sizes)
+            self._tested.update(opaque)
+            positions = [self._position(path) for path in sizes]
+            expected = {self.operations.leaf(self._position(path)): wanted for path, wanted in opaque.items()}
+            conditions = copied(plan.conditions, self.operations, positions)
+            inputs = frozenset([*positions, *[leaf.number for leaf in expected]])
+            variant = Variant(len(self.entries), tuple(conditions), expected, inputs)
+            self.entries.append(Entry(check, value, opaque, variant, order, tuple(positions)))
+            self.lookup = self._first_lookup
 
     def _opaque(self, tests: Mapping[Source, Hashable]) -> dict[Path, Hashable]:
         """Opaque tests by path, checked."""
@@ -153,20 +162,21 @@ class Dispatch(Generic[Value]):
 
     def _first_lookup(self, *arguments: object, **named: object) -> Value | None:
         """Make the lookup, and use it."""
-        paths = tuple(self._paths)
-        layout = Arguments(self.arguments, paths, local_names(paths, self.arguments), {}, True)
-        tree = grow(self.operations, [entry.variant for entry in self.entries])
-        made = tree_source(self.operations, tree, layout)
-        scope = python_scope(made.functions)
-        scope.update(made.constants)
-        scope["default"] = None
-        scope.update({f"value_{number}": entry.value for number, entry in enumerate(self.entries)})
-        exec(compile(made.text, "<lookup>", "exec"), scope)
-        self.source = made.text
-        self.lookup = cast(Lookup[Value], scope["lookup"])
-        return self.lookup(*arguments, **named)
+        with self._lock:
+            paths = tuple(self._paths)
+            layout = Arguments(self.arguments, paths, local_names(paths, self.arguments), {}, True)
+            tree = grow(self.operations, [entry.variant for entry in self.entries])
+            made = tree_source(self.operations, tree, layout)
+            scope = python_scope(made.functions)
+            scope.update(made.constants)
+            scope["default"] = None
+            scope.update({f"value_{number}": entry.value for number, entry in enumerate(self.entries)})
+            exec(compile(made.text, "<lookup>", "exec"), scope)
+            self.source = made.text
+            lookup = self.lookup = cast(Lookup[Value], scope["lookup"])
+        return lookup(*arguments, **named)
 
-    def explain(self, *arguments: object) -> list[tuple[Value, Explanation]]:
+    def explain(self, *arguments: object) -> list[tuple[Value, Outcome]]:
         """For each variant, why it does or does not accept the arguments."""
         values: Mapping[str, object] = dict(zip(self.arguments, arguments))
         found = []
@@ -177,7 +187,7 @@ class Dispatch(Generic[Value]):
                 own = {name: arguments[place] for name, place in zip(names, entry.order)}
                 found.append((entry.value, entry.check.plan.explain(own)))
             else:
-                found.append((entry.value, Explanation(False, None, {}, refused)))
+                found.append((entry.value, Outcome(False, None, {}, refused)))
         return found
 
     def coverage(self, ranges: Ranges | None = None, *, tests: Mapping[Source, Hashable] | None = None) -> Verdict:
@@ -230,8 +240,12 @@ def copied(conditions: Sequence[Operation], into: Operations, positions: Sequenc
         elif node.code == "sum":
             made[node] = into.sum(list(zip(node.coefficients, operands)), node.number)
         elif node.code in COMMUTATIVE or (node.code in COMPARISONS and node.code in ("eq", "ne")):
-            ordered = sorted(operands, key=lambda operand: (operand.code == "constant", operand.code == "leaf", operand.index))
-            made[node] = into.make(node.code, tuple(ordered))
+            made[node] = into.make(node.code, tuple(sorted(operands, key=_place)))
         else:
             made[node] = into.make(node.code, operands, number=node.number, name=node.name)
     return [made[condition] for condition in conditions]
+
+
+def _place(operand: Operation) -> tuple[bool, bool, int]:
+    """Constants come last, before them inputs."""
+    return operand.code == "constant", operand.code == "leaf", operand.index

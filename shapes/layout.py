@@ -112,7 +112,7 @@ def _at_least_one(size: Int) -> Int:
 def _is_positive(size: Int) -> bool:
     if isinstance(size, int):
         return size > 0
-    lo, _ = size.env.bounds(size.expr)
+    lo, _ = size.env.facts.bounds(size.expr)
     return lo is not None and lo > 0
 
 

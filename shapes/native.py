@@ -111,6 +111,8 @@ def _folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base and os.path.isabs(base) else Path(os.path.expanduser("~")) / ".cache"
     folder = Path(named) if named else root / "symshape"
+    if not folder.is_absolute():
+        raise FileNotFoundError(f"{folder} is not an absolute path: there is no home folder")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = folder.stat()
     if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shapes.symbool import SymBool
     from shapes.symfloat import SymFloat
     from shapes.symint import SymInt
+    from solver.facts import Facts
     from solver.floats import Float
 
 ENTRIES_KEPT: Final = 1 << 15
@@ -51,12 +52,11 @@ class Environment(Protocol):
         """The truth of a proposition that the program branches on."""
         ...
 
-    def bounds(self, size: Expr, /) -> tuple[int | None, int | None]:
-        """The least and the greatest value, as far as intervals tell."""
-        ...
+    @property
+    def facts(self) -> Facts: ...
 
-    def guarding_hint(self, size: Expr, /) -> int:
-        """The value this time, for a caller that commits to it."""
+    def hint(self, size: Expr, /) -> int | None:
+        """The value this time, if it is known."""
         ...
 
     def specialize(self, size: SymInt, /, why: str) -> int:

@@ -183,7 +183,13 @@ class SymFloat:
         return value
 
     def _at_hints(self) -> float:
-        return self.value.program.evaluate(*[self.env.guarding_hint(argument) for argument in self.value.arguments])
+        arguments = []
+        for argument in self.value.arguments:
+            hint = self.env.hint(argument)
+            if hint is None:  # the value, or an error that says why there is none
+                hint = self.env.specialize(SymInt(self.env, argument, self.operations.true), "float()")
+            arguments.append(hint)
+        return self.value.program.evaluate(*arguments)
 
     def __int__(self) -> int:
         return int(self.__trunc__())

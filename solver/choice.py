@@ -34,7 +34,7 @@ def relu(terms: Interner, e: Expr) -> Expr:
     if k > 1:
         e = divide_content(e, k)
     if e.lead()[1] < 0:
-        return terms.scale(terms.add(terms.atom("relu", (-e,)), e), k)
+        return terms.scale(terms.add(relu(terms, -e), e), k)
     return terms.scale(terms.atom("relu", (e,)), k)
 
 

@@ -22,13 +22,15 @@ from typing import Final
 
 from solver import recover
 from solver.errors import NotExpressible
-from solver.expr import Atom, Expr
+from solver.expr import Atom, Expr, Interner
 from solver.factored import AND, BIT_AND, BIT_OR, BIT_XOR, CHOICE, COMPARISON, DIVISION, OR, POWER, PRODUCT, SHIFT, SUM, WHOLE
 from solver.factored import Comparison, Pieces, Text
-from solver.factors import Key, Sum, multiply
+from solver.factors import Sum
 from solver.functions import function
 from solver.prop import Prop
 
+TRIALS: Final = 8
+"""So many candidates are written out for one text before the choice is by estimate alone."""
 LONGEST: Final = 20_000_000
 """No text has more characters."""
 
@@ -51,19 +53,28 @@ def text_of(value: Expr | Prop) -> str:
 
 
 def _write(value: Expr | Prop) -> str:
-    printer = Printer()
+    printer = Printer(value.interner)
     return printer.expression(value).text if isinstance(value, Expr) else printer.proposition(value).text
 
 
 class Printer:
-    """What has been written so far for one text."""
+    """What has been written so far for one text.
 
-    def __init__(self) -> None:
-        self.pieces = Pieces()
-        self.weights: dict[Atom, int] = {}
+    Atoms are written when they are needed: nested, a plain text may be exponentially longer than one with `max` recovered. `weights` count how many
+    operators that plain text would have, without writing it.
+    """
+
+    def __init__(self, interner: Interner) -> None:
+        self.interner = interner
+        self.pieces = Pieces(self._written)
+        self.atoms: dict[int, Atom] = {}
+        self.weights: dict[int, int] = {}
+        self.trials = TRIALS
+        self._values: dict[int, Expr] = {}
+        self._of_atom: dict[Atom, int] = {}
+        self._of_operation: dict[tuple[str, tuple[Expr | Prop, ...]], int] = {}
         self._expressions: dict[Expr, Text] = {}
         self._propositions: dict[Prop, Text] = {}
-        self._atoms: dict[Atom, int] = {}
         self._characters = 0
 
     # ------------------------------------------------------------------ expressions
@@ -71,93 +82,108 @@ class Printer:
     def expression(self, e: Expr) -> Text:
         found = self._expressions.get(e)
         if found is None:
-            found = self.pieces.write(self.poly(e, relation=False))
-            if any(len(m) > 1 or m[0].kind != "symbol" for m in self.direct(e)):
-                plain = self.pieces.write(self.plain(e))
-                if plain.rank < found.rank:
-                    found = plain
-                if found.wide:
-                    found = self.pieces.flat(self.plain(e))
-            self._keep(found)
-            self._expressions[e] = found
+            plain = self.plain(e)
+            poly = recover.recover(self, plain, relation=False) if self._composite(plain) else plain
+            found = self.pieces.write(poly)
+            if poly is not plain and recover.estimate(self.weights, plain, False) < 4 * found.cost + 8:
+                found = min(found, self.pieces.write(plain), key=_rank)
+            if found.wide:
+                found = self.pieces.flat(plain)
+            self._expressions[e] = self._kept(found)
         return found
 
-    def direct(self, e: Expr) -> list[tuple[Atom, ...]]:
-        monomials = e.interner.monomials
-        return [monomials[m] for m, _ in e.terms]
+    def _composite(self, poly: Sum) -> bool:
+        return any([self.atoms[piece].kind != "symbol" for key in poly for piece in key])
 
-    def _keep(self, text: Text) -> None:
+    def _kept(self, text: Text) -> Text:
         self._characters += len(text.text)
         if len(text.text) > LONGEST or self._characters > 50 * LONGEST:
             raise NotExpressible(f"the text of this expression would have more than {LONGEST} characters")
+        return text
 
     def plain(self, e: Expr) -> Sum:
         """The terms as they are, each atom a piece."""
+        monomials = e.interner.monomials
         poly: Sum = {}
-        for (_, c), atoms in zip(e.terms, self.direct(e), strict=True):
-            poly[tuple(sorted([self.piece(atom) for atom in atoms]))] = c
+        for m, c in e.terms:
+            poly[tuple(sorted([self.piece(atom) for atom in monomials[m]]))] = c
         if e.constant:
             poly[()] = e.constant
         return poly
 
-    def poly(self, e: Expr, *, relation: bool) -> Sum:
-        """The terms with `%`, `min`, `max`, `abs` and the like recovered, as a sum over pieces."""
-        rest, recovered = recover.recover(self, e, relation)
-        total = self.plain(rest)
-        for factor, piece in recovered:
-            inner = self.poly(factor, relation=False) if factor.terms else {(): factor.constant}
-            for key, c in multiply(inner, {(piece,): 1}).items():
-                both = total.get(key, 0) + c
-                if both:
-                    total[key] = both
-                else:
-                    del total[key]
-        return total
+    def value(self, poly: Sum) -> Expr:
+        """The expression that a sum over pieces stands for."""
+        interner = self.interner
+        parts = []
+        for key, c in poly.items():
+            part = interner.constant(c)
+            for piece in key:
+                part = part * self._values[piece]
+            parts.append(part)
+        return interner.sum(parts)
 
-    # ------------------------------------------------------------------ atoms
+    # ------------------------------------------------------------------ pieces
 
     def piece(self, atom: Atom) -> int:
         """The number of the piece that is this atom alone."""
-        found = self._atoms.get(atom)
+        found = self._of_atom.get(atom)
         if found is None:
-            exponent = None
-            match atom.kind, atom.args:
-                case "symbol", _:
-                    text = Text(atom.name)
-                case "power", (Expr() as base, Expr() as power):
-                    e = self.expression(power)
-                    b = self.expression(base)
-                    text = Text(f"{b.within(WHOLE)}**{e.within(WHOLE)}", POWER, b.cost + e.cost + 1)
-                    if base.constant == 2 and not base.terms:
-                        exponent = e
-                case "product", (Expr() as a, Expr() as b):
-                    x, y = self.expression(a), self.expression(b)
-                    # in parentheses, so that nothing beside it is multiplied into one of its two factors first
-                    text = Text(f"{x.within(POWER)}*{y.within(POWER)}", SHIFT, x.cost + y.cost + 1)
-                case _:
-                    text = self._operation(atom)
-            self._keep(text)
-            found = self._atoms[atom] = self.pieces.add(text, exponent=exponent)
+            for inner in atom.expr.schedule:
+                if inner not in self._of_atom and inner is not atom:
+                    self._add(inner)
+            found = self._add(atom)
         return found
 
-    def _operation(self, atom: Atom) -> Text:
+    def _add(self, atom: Atom) -> int:
+        made = self.pieces.add()
+        self._of_atom[atom] = made
+        self.atoms[made] = atom
+        self._values[made] = atom.expr
+        self.weights[made] = recover.weight(self, atom)
+        return made
+
+    def recovered(self, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
+        """The number of the piece that is an operation of the source language."""
+        found = self._of_operation.get((operation, arguments))
+        if found is None:
+            text = self._kept(recover.text_of(self, operation, arguments))
+            found = self._of_operation[operation, arguments] = self.pieces.add(text)
+            self._values[found] = recover.value_of(operation, arguments)
+            self.weights[found] = text.cost
+        return found
+
+    def _written(self, piece: int) -> Text:
+        """The text of an atom alone."""
+        atom = self.atoms[piece]
         match atom.kind, atom.args:
+            case "symbol", _:
+                return Text(atom.name)
+            case "power", (Expr() as base, Expr() as power):
+                e, b = self.expression(power), self.expression(base)
+                if base.constant == 2 and not base.terms:
+                    self.pieces.exponents[piece] = e
+                return self._kept(Text(f"{b.within(WHOLE)}**{e.within(WHOLE)}", POWER, b.cost + e.cost + 1))
+            case "product", (Expr() as a, Expr() as b):
+                x, y = self.expression(a), self.expression(b)
+                # it binds loosely, so that it gets parentheses, and nothing beside it is multiplied into one of the factors first
+                return self._kept(Text(f"{x.within(POWER)}*{y.within(POWER)}", SHIFT, x.cost + y.cost + 1))
             case "floordiv", (Expr() as n, Expr() as d):
-                return self.quotient(n, d)
+                return self._kept(self.quotient(n, d))
             case "relu", (Expr() as e,):
-                return self.extreme("max", e, e.interner.zero)
+                return self._kept(self.extreme("max", e, e.interner.zero))
             case "ite", (Prop() as p, Expr() as e):
-                return self.choice(p, e, e.interner.zero)
+                return self._kept(self.choice(p, e, e.interner.zero))
             case "bitand", (Expr() as a, Expr() as b):
-                return self.bits("&", a, b)
+                return self._kept(self.bits("&", a, b))
             case _:
-                return self._call(atom)
+                return self._kept(self._call(atom))
 
     def _call(self, atom: Atom) -> Text:
         arguments = [self.expression(arg) for arg in atom.args if isinstance(arg, Expr)]
         known = function(atom.name)
         texts = [argument.text if known.template is None else argument.within(WHOLE) for argument in arguments]
-        return Text(known.text(texts), WHOLE if known.template is None else CHOICE, 1 + sum([argument.cost for argument in arguments]))
+        cost = max(1, len(arguments) - 1) + sum([argument.cost for argument in arguments])
+        return Text(known.text(texts), WHOLE if known.template is None else CHOICE, cost)
 
     # ------------------------------------------------------------------ operations
 
@@ -168,10 +194,8 @@ class Printer:
             left, right = self.expression(n), self.expression(exponent)
             return Text(f"{left.within(SUM)} >> {right.within(SUM)}", SHIFT, left.cost + right.cost + 1)
         best = self.division("//", n, d)
-        upper = recover.ceiling_numerator(n, d)
-        if upper is not None:
-            left, right = self.expression(upper), self.expression(d)
-            other = Text(f"ceildiv({left.text}, {right.text})", WHOLE, left.cost + right.cost + 1)
+        for upper in recover.ceiling_numerators(n, d):
+            other = self.ceiling(upper, d)
             if other.cost < best.cost or (other.cost == best.cost and len(n.terms) == 1):
                 best = other
         return best
@@ -196,7 +220,7 @@ class Printer:
         if not a.terms or (b.terms and not inner and _first_in_call(y) < _first_in_call(x)):
             others.reverse()
         arguments = (*(inner[0].arguments if inner else ()), *[argument.text for argument in others])
-        cost = x.cost + y.cost + (0 if inner else 1)
+        cost = x.cost + y.cost + 1
         return Text(f"{name}({', '.join(arguments)})", WHOLE, cost, 1 + len(a.terms) + len(b.terms), arguments)
 
     def magnitude(self, e: Expr) -> Text:
@@ -237,7 +261,7 @@ class Printer:
                 continue
             stack.pop()
             text = self._joined(node) if node.parts else self._simple(node)
-            self._keep(text)
+            self._kept(text)
             self._propositions[node] = text
         return self._propositions[p]
 
@@ -248,13 +272,15 @@ class Printer:
         return Text(made.text, COMPARISON, made.cost)
 
     def comparison(self, p: Prop) -> Comparison:
-        best = self.pieces.compare(p.kind, self.poly(p.expr, relation=True))
-        if any(len(m) > 1 or m[0].kind != "symbol" for m in self.direct(p.expr)):
-            plain = self.pieces.compare(p.kind, self.plain(p.expr))
-            if plain.rank < best.rank:
-                best = plain
+        plain = self.plain(p.expr)
+        poly = recover.recover(self, plain, relation=True) if self._composite(plain) else plain
+        best = self.pieces.compare(p.kind, poly)
+        if poly is not plain and recover.estimate(self.weights, plain, True) < 4 * best.cost + 8:
+            other = self.pieces.compare(p.kind, plain)
+            if other.rank < best.rank:
+                best = other
         if best.left.wide or best.right.wide:
-            best = Comparison(self.pieces.flat(self.plain(p.expr)), {"ge": ">=", "eq": "==", "ne": "!="}[p.kind], Text("0"))
+            best = Comparison(self.pieces.flat(plain), {"ge": ">=", "eq": "==", "ne": "!="}[p.kind], Text("0"))
         return best
 
     def _joined(self, p: Prop) -> Text:
@@ -299,3 +325,7 @@ def _link(first: Comparison, second: Comparison, fixed: bool) -> tuple[Compariso
 def _first_in_call(text: Text) -> tuple[bool, int, str]:
     """Names and sums before numbers, short before long."""
     return (text.text.isdigit() or text.text[0] == "-", len(text.text), text.text)
+
+
+def _rank(text: Text) -> tuple[int, int, int, str]:
+    return text.rank

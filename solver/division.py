@@ -67,7 +67,7 @@ def by_constant(terms: Interner, n: Expr, d: int) -> Expr:
             return terms.add(terms.collect(whole, quotient + constant), terms.collect(rest, 0))
     sign = 1
     remainder = terms.collect(rest, constant)
-    if _opposite(remainder, d):
+    if remainder.lead()[1] < 0:
         sign = -1
         remainder = terms.collect({m: -c for m, c in rest.items()}, d - 1 - constant)
     inner = _nested(terms, remainder)
@@ -77,20 +77,6 @@ def by_constant(terms: Interner, n: Expr, d: int) -> Expr:
     else:
         value = terms.atom("floordiv", (remainder, terms.constant(d)))
     return terms.add(terms.collect(whole, quotient), terms.scale(value, sign))
-
-
-def _opposite(e: Expr, d: int) -> bool:
-    """Whether `-((d - 1 - e) // d)` is the canonical spelling of `e // d`.
-
-    The sign of a coefficient d/2 means nothing, it comes back as d/2: the others decide, and if there are none (so d is 2), a constant of 0 is
-    canonical: (x + 1) // 2 is x - x // 2.
-    """
-    half, odd = divmod(d, 2)
-    if odd or not any([c == half for _, c in e.terms]):
-        return e.lead()[1] < 0
-    if d == 2:
-        return e.constant == 1
-    return e.interner.expr(tuple([term for term in e.terms if term[1] != half]), 0).lead()[1] < 0
 
 
 def _nested(terms: Interner, e: Expr) -> tuple[Expr, int] | None:

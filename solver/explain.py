@@ -133,6 +133,10 @@ def _prove_atom(known: Knowledge, atom: Atom, lower: bool, needed: int) -> Reaso
 
 def _prove_product(known: Knowledge, m: int, atoms: tuple[Atom, ...], lower: bool, needed: int) -> Reason:
     """The bound of a product from bounds of its atoms."""
+    if lower:
+        simple = _prove_product_of_lows(known, m, atoms, needed)
+        if simple is not None:
+            return simple
     distinct = list(dict.fromkeys(atom.expr for atom in atoms))
 
     def value(interval: Callable[[Expr], Interval]) -> int | None:
@@ -147,6 +151,41 @@ def _prove_product(known: Knowledge, m: int, atoms: tuple[Atom, ...], lower: boo
     assert reached is not None
     whole = known.interner.expr(((m, 1),), 0)
     return Reason("monomial", _bound_prop(whole, lower, reached), tuple(premises), (m, lower))
+
+
+def _prove_product_of_lows(known: Knowledge, m: int, atoms: tuple[Atom, ...], needed: int) -> Reason | None:
+    """The common case: no atom is negative, and the least product is that of the least values."""
+    lows: dict[Atom, int] = {}
+    reached = 1
+    for atom in atoms:
+        low = known.range_of(atom.monomial).lo
+        if low is None or low < 0:
+            return None
+        lows[atom] = low
+        reached *= low
+    if reached < needed:
+        return None
+    premises = []
+    for atom, low in lows.items():
+        others, power = 1, 0
+        for other in atoms:
+            if other is atom:
+                power += 1
+            else:
+                others *= lows[other]
+        weakest = low
+        for r in _chain(known.ranges.get(atom.monomial)):
+            if r.lo is not None and 0 <= r.lo < low and others * r.lo**power >= needed:
+                weakest = r.lo
+                break
+        reason = prove_bound(known, atom.monomial, True, weakest)
+        lows[atom] = -reason.conclusion.expr.constant
+        premises.append(reason)
+    reached = 1
+    for atom in atoms:
+        reached *= lows[atom]
+    whole = known.interner.expr(((m, 1),), -reached)
+    return Reason("monomial", Prop.make(known.interner, "ge", whole), tuple(premises), (m, True))
 
 
 def _prove_grouped(known: Knowledge, m: int, lower: bool, needed: int) -> Reason:

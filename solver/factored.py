@@ -16,6 +16,7 @@ again; and exact factors. The one with the fewest operators is taken. The order 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from math import gcd
 from typing import Final
 
@@ -100,22 +101,45 @@ SWAPPED: Final = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": 
 
 
 class Pieces:
-    """The pieces of one text being made, and the writing of sums over them."""
+    """The pieces of one text being made, and the writing of sums over them.
 
-    def __init__(self) -> None:
-        self.texts: list[Text] = []
-        self.keys: list[SortKey] = []
+    `exponents` are those of pieces that are powers of two, which can be written as shifts.
+    """
+
+    def __init__(self, write: Callable[[int], Text] | None = None) -> None:
+        self.count = 0
         self.exponents: dict[int, Text] = {}
+        self._later = write
+        self._texts: dict[int, Text] = {}
+        self._keys: dict[int, SortKey] = {}
         self._written: dict[frozenset[tuple[Key, int]], Text] = {}
 
-    def add(self, text: Text, *, exponent: Text | None = None) -> int:
-        """A new piece; `exponent` is given for powers of two, which can be written as shifts."""
-        self.texts.append(text)
+    def add(self, text: Text | None = None) -> int:
+        """A new piece. Without a text it is written when it is first needed."""
+        piece = self.count
+        self.count += 1
+        if text is not None:
+            self._set(piece, text)
+        return piece
+
+    def _set(self, piece: int, text: Text) -> None:
+        self._texts[piece] = text
         name = text.level == WHOLE and text.cost == 0
-        self.keys.append((0, natural(text.text)) if name else (1, (text.text,)))
-        if exponent is not None:
-            self.exponents[len(self.texts) - 1] = exponent
-        return len(self.texts) - 1
+        self._keys[piece] = (0, natural(text.text)) if name else (1, (text.text,))
+
+    def text(self, piece: int) -> Text:
+        found = self._texts.get(piece)
+        if found is None:
+            assert self._later is not None
+            found = self._later(piece)
+            self._set(piece, found)
+        return found
+
+    def key(self, piece: int) -> SortKey:
+        """The place of a piece among others: by text, names first."""
+        if piece not in self._keys:
+            self.text(piece)
+        return self._keys[piece]
 
     # ------------------------------------------------------------------ sums
 
@@ -158,7 +182,9 @@ class Pieces:
         if 2 < len(poly) <= FACTORING:
             found = factors.parts(poly)
             if len(found) > 1 or found[0][1] > 1:
-                text = self.product(1, (), [self.raised(self.write(factor), power) for factor, power in found])
+                negative, found = factors.positive(found)
+                texts = [self.raised(self.write(factor), power) for factor, power in found]
+                text = self.signed_sum([(negative, self.product(1, (), texts))])
                 if text.rank < best.rank:
                     best = text
         return best
@@ -183,7 +209,8 @@ class Pieces:
                 holders.setdefault(factor, {})[key] = None
         shared = {factor: keys for factor, keys in holders.items() if len(keys) > 1}
         while shared:
-            best, most = None, 0
+            best: int | None = None
+            most = 0
             for factor, keys in shared.items():
                 gain = self._gain(factor, keys, rest)
                 if gain > most or (gain == most and best is not None and self._before(factor, best)):
@@ -195,10 +222,10 @@ class Pieces:
             for key in taken:
                 c = rest.pop(key)
                 for factor in holding(key, c):
-                    keys = shared.get(factor)
-                    if keys is not None:
-                        del keys[key]
-                        if len(keys) < 2:
+                    others = shared.get(factor)
+                    if others is not None:
+                        del others[key]
+                        if len(others) < 2:
                             del shared[factor]
                 if best < 0:
                     inner[key] = c // -best
@@ -207,7 +234,11 @@ class Pieces:
             negative = all(c < 0 for c in inner.values())
             if negative:
                 inner = {key: -c for key, c in inner.items()}
-            text = self.product(-best, (), [self.write(inner)]) if best < 0 else self.product(1, (best,), [self.write(inner)])
+            taken_out = common_factors(inner)
+            if taken_out:
+                inner = {factors.divide_key(key, taken_out): c for key, c in inner.items()}
+            taken_out = taken_out if best < 0 else (best, *taken_out)
+            text = self.product(-best if best < 0 else 1, taken_out, [self.write(inner)])
             parts.append((min([self.term_order(key) for key in taken]), negative, text))
         parts.extend([(self.term_order(key), c < 0, self.product(abs(c), key)) for key, c in rest.items()])
         return self._ordered(parts)
@@ -216,7 +247,7 @@ class Pieces:
         """How many operators go when a factor (a piece; a coefficient, if negative) is taken out of these terms."""
         if factor < 0:
             return len(keys) - 1
-        own = self.texts[factor].cost
+        own = self.text(factor).cost
         gain = -own - 1
         for key in keys:
             gain += own + 1 if len(key) > 1 or abs(rest[key]) > 1 else own
@@ -226,11 +257,11 @@ class Pieces:
         """The order of factors that save the same: pieces by text, then coefficients."""
         if factor < 0 or other < 0:
             return factor > other
-        return self.keys[factor] < self.keys[other]
+        return self.key(factor) < self.key(other)
 
     def term_order(self, key: Key) -> tuple[int, list[SortKey]]:
         """Terms of many factors first, then by text."""
-        return (-len(key), sorted([self.keys[piece] for piece in key]))
+        return (-len(key), sorted([self.key(piece) for piece in key]))
 
     def _ordered(self, parts: list[tuple[tuple[int, list[SortKey]], bool, Text]]) -> Text:
         parts.sort(key=_order)
@@ -263,7 +294,7 @@ class Pieces:
             if not key:
                 return number(c)
             if c == 1 and len(key) == 1:
-                return self.texts[key[0]]
+                return self.text(key[0])
         words: list[str] = []
         cost, terms, sums = -1, 1, 0
         wide = False
@@ -273,8 +304,11 @@ class Pieces:
             constant = number(c)
             words.append(constant.within(POWER))
             cost += 1 + constant.cost
-        for piece in sorted(set(key), key=self.keys.__getitem__):
-            text = self.texts[piece]
+        pieces = set(key)
+        for piece in pieces:
+            self.text(piece)
+        for piece in sorted(pieces, key=self._keys.__getitem__):
+            text = self.text(piece)
             power = key.count(piece)
             if power == 1 and shift is None and piece in self.exponents and (others or c != 1 or len(key) > 1):
                 shift = self.exponents[piece]
@@ -296,7 +330,11 @@ class Pieces:
                     cost += 1
                     power = 0
         for text in sorted(others, key=_spelling) if others else ():
-            words.append(text.within(PRODUCT))
+            word = text.within(PRODUCT)
+            if c == 1 and word[0].isdigit() and text.level == PRODUCT:
+                constant_word, _, word = word.partition("*")
+                words.insert(0, constant_word)
+            words.append(word)
             terms *= text.terms
             sums += 1 if text.terms > 1 else 0
             wide = wide or text.wide
@@ -343,23 +381,25 @@ class Pieces:
 
 def splits(poly: Sum) -> list[tuple[Sum, Sum]]:
     """Ways to write `poly == 0` as `left == right`."""
-    positive = {key: c for key, c in poly.items() if c > 0}
-    negative = {key: -c for key, c in poly.items() if c < 0}
+    positive, negative = factors.halves(poly)
     found = [(positive, negative)]
     symbolic = [c for key, c in poly.items() if key]
     constant = poly.get((), 0)
     mixed = min(symbolic, default=1) < 0 < max(symbolic, default=-1)
     if mixed or constant:
         rest = {key: c for key, c in poly.items() if key}
-        if mixed:
-            found.append((rest, {(): -constant} if constant else {}))
-            found.append(({(): constant} if constant else {}, {key: -c for key, c in rest.items()}))
-        elif symbolic and (symbolic[0] > 0) == (constant > 0):
-            found.append((rest, {(): -constant}) if constant > 0 else ({(): constant}, {key: -c for key, c in rest.items()}))
+        forward = 2 * sum([c > 0 for c in symbolic]) + (max(rest, key=factors.order, default=()) in positive) > len(symbolic)
+        sign = 1 if forward else -1
+        if mixed or (constant > 0) == forward:
+            moved: Sum = {(): -sign * constant} if constant else {}
+            found.append(_sided({key: sign * c for key, c in rest.items()}, moved, forward))
         if any(len(key) > 1 for key in poly):
-            found.append((poly, {}))
-            found.append(({}, {key: -c for key, c in poly.items()}))
+            found.append(_sided({key: sign * c for key, c in poly.items()}, {}, forward))
     return found
+
+
+def _sided(left: Sum, right: Sum, forward: bool) -> tuple[Sum, Sum]:
+    return (left, right) if forward else (right, left)
 
 
 def common_factors(poly: Sum) -> Key:

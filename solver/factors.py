@@ -13,7 +13,7 @@ when q and r have a factor in common, which is looked for among the factors of q
 
 from __future__ import annotations
 
-from math import gcd, isqrt
+from math import gcd, isqrt, prod
 from typing import Final
 
 Key = tuple[int, ...]
@@ -22,6 +22,8 @@ Sum = dict[Key, int]
 DEGREE: Final = 8
 ROOTS: Final = 64
 """Integer roots up to this size are tried."""
+UNLIKELY: Final = 64
+"""Two values without a common factor seldom have a divisor so large in common."""
 
 
 def parts(poly: Sum) -> list[tuple[Sum, int]]:
@@ -48,16 +50,43 @@ def parts(poly: Sum) -> list[tuple[Sum, int]]:
     return merged
 
 
+def positive(product: list[tuple[Sum, int]]) -> tuple[bool, list[tuple[Sum, int]]]:
+    """The factors with signs changed so that none has only negative terms, and whether that changes the sign of the product."""
+    negative = False
+    found = []
+    for factor, power in product:
+        if max(factor.values()) < 0:
+            factor = scaled(factor, -1)
+            negative ^= power % 2 == 1
+        found.append((factor, power))
+    if negative:
+        for i, (factor, power) in enumerate(found):
+            if power % 2 and min(factor.values()) < 0:
+                found[i] = (scaled(factor, -1), power)
+                return False, found
+    return negative, found
+
+
 def split(poly: Sum, depth: int = 3) -> tuple[Sum, Sum, int] | None:
     """`(f, g, 1)` with `poly == f*g`, or `(f, f, k)` with `poly == f**k`; no factor is a constant or a single term."""
     if len(poly) < 3 or max([len(key) for key in poly]) > DEGREE:
         return None
-    for power in (2, 3):
-        root = whole_root(poly, power)
+    values = {key: c * prod([sample(piece) for piece in key]) for key, c in poly.items()}
+    whole = sum(values.values())
+    if whole > 0 and isqrt(whole) ** 2 == whole:
+        root = whole_root(poly, 2)
         if root is not None:
-            return root, root, power
+            return root, root, 2
+    if len(poly) > 3:
+        root = whole_root(poly, 3)
+        if root is not None:
+            return root, root, 3
     variables = sorted({piece for key in poly for piece in key})
     for variable in variables:
+        at = sample(variable)
+        inside = sum([value for key, value in values.items() if variable in key])
+        if gcd(inside // at, whole - inside) < UNLIKELY:
+            continue
         q, r, linear = _linear(poly, variable)
         if linear and r:
             factor = _common(q, r, depth)
@@ -68,6 +97,15 @@ def split(poly: Sum, depth: int = 3) -> tuple[Sum, Sum, int] | None:
     if len(variables) == 1:
         return _integer_root(poly, variables[0])
     return None
+
+
+def sample(variable: int) -> int:
+    """A large number for each variable, no two close together.
+
+    The values of two polynomials with a common factor have the value of that factor in common, which is large; a common divisor of two other values seldom
+    is. So most searches for a factor end before they begin.
+    """
+    return 100_003 + 7_919 * variable * variable + 31 * variable
 
 
 def _linear(poly: Sum, variable: int) -> tuple[Sum, Sum, bool]:
@@ -170,6 +208,57 @@ def multiply(a: Sum, b: Sum) -> Sum:
     return {key: c for key, c in product.items() if c}
 
 
+def divide_with_rest(poly: Sum, divisor: Sum) -> tuple[Sum, Sum]:
+    """`(q, r)` with `poly == q*divisor + r`, where no term of r is a multiple of the divisor's leading term."""
+    lead = max(divisor, key=order)
+    coefficient = divisor[lead]
+    waiting = dict(poly)
+    quotient: Sum = {}
+    rest: Sum = {}
+    steps = 0
+    while waiting:
+        top = max(waiting, key=order)
+        c = waiting[top]
+        steps += 1
+        if c % coefficient or shared_key(lead, top) != lead or steps > 2 * len(poly) + 4:
+            rest[top] = waiting.pop(top)
+            continue
+        step, factor = divide_key(top, lead), c // coefficient
+        quotient[step] = factor
+        waiting = add(waiting, multiply({step: -factor}, divisor))
+    return quotient, rest
+
+
+def add(a: Sum, b: Sum) -> Sum:
+    total = dict(a)
+    for key, c in b.items():
+        both = total.get(key, 0) + c
+        if both:
+            total[key] = both
+        else:
+            del total[key]
+    return total
+
+
+def scaled(poly: Sum, k: int) -> Sum:
+    return {key: c * k for key, c in poly.items()}
+
+
+def powers(poly: Sum, variable: int) -> dict[int, Sum]:
+    """The coefficients of the powers of a variable that occur."""
+    groups: dict[int, Sum] = {}
+    for key, c in poly.items():
+        times = key.count(variable)
+        rest = tuple([piece for piece in key if piece != variable]) if times else key
+        groups.setdefault(times, {})[rest] = c
+    return groups
+
+
+def halves(poly: Sum) -> tuple[Sum, Sum]:
+    """`(p, n)` with `poly == p - n` and no negative coefficient in either."""
+    return {key: c for key, c in poly.items() if c > 0}, {key: -c for key, c in poly.items() if c < 0}
+
+
 def whole_root(poly: Sum, power: int) -> Sum | None:
     """The polynomial whose square or cube this is, term by term from the largest."""
     lead = max(poly, key=order)
@@ -185,7 +274,7 @@ def whole_root(poly: Sum, power: int) -> Sum | None:
         if last < 0 or isqrt(last) ** 2 != last:
             return None
     root: Sum = {first: start}
-    below = {(): 1}
+    below: Sum = {(): 1}
     for _ in range(power - 1):
         below = multiply(below, {first: start})
     (base, scale), = [(key, power * k) for key, k in below.items()]

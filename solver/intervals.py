@@ -126,3 +126,19 @@ def raised(base: Interval, exponent: Interval) -> Interval:
     lo = bl**el if bl.bit_length() * el <= POWER_BITS else None
     hi = bh**eh if bh is not None and eh is not None and bh.bit_length() * eh <= POWER_BITS else None
     return (1 if lo is None else lo), hi
+
+
+def root(value: int, exponent: int) -> int:
+    """The largest `r >= 0` with `r**exponent <= value`, for value >= 0; -1 below."""
+    if value < 0:
+        return -1
+    if exponent == 1:
+        return value
+    low, high = 0, 1 << (value.bit_length() // exponent + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if middle**exponent <= value:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -29,6 +29,7 @@ from solver.division import common_atoms, divide_atoms
 from solver.explain import prove_bound, prove_nonnegative, prove_side
 from solver.expr import Atom, Expr
 from solver.fact import Fact
+from solver.intervals import root
 from solver.knowledge import Entry, Knowledge, Range, Rule, Uses, form_key
 from solver.prop import Prop
 from solver.reasons import Reason, combine, equal, part, strengthen
@@ -221,7 +222,7 @@ class Draft(Knowledge):
             return
         for atom in dict.fromkeys(atoms):
             single = atom.expr
-            if r.hi is not None and all(low is not None and low >= 1 for low in lows):
+            if r.hi is not None and r.hi >= 0 and all(low is not None and low >= 1 for low in lows):
                 rest = list(atoms)
                 power = rest.count(atom)
                 others = 1
@@ -230,10 +231,10 @@ class Draft(Knowledge):
                         other_low = self.range_of(other.monomial).lo
                         assert other_low is not None
                         others *= other_low
-                bound = integer_root(r.hi // others, power)
+                bound = root(r.hi // others, power)
                 high = self.range_of(atom.monomial).hi
                 if high is None or bound < high:
-                    premises = (prove_bound(self, m, False, r.hi), *[self._at_least(a) for a in dict.fromkeys(atoms)])
+                    premises = (prove_bound(self, m, False, r.hi), *[self._at_least(a) for a in dict.fromkeys(atoms) if a is not atom])
                     goal = Prop.nonnegative(bound - single)
                     self.queue.append((goal, Reason("factor-bounded", goal, premises, (m, atom))))
 
@@ -715,19 +716,3 @@ def factored(smaller: Smaller, goal: Prop, premise: Reason) -> Reason:
     """From the comparison (or its negation) to the divided one (or its negation), or back: goal and premise say which."""
     kind = "ge" if smaller.prop.kind == "ge" else "eq"
     return Reason("factored", goal, (premise, *smaller.reasons), (smaller.factor, smaller.rest, kind))
-
-
-def integer_root(value: int, power: int) -> int:
-    """The largest r >= 0 with `r**power <= value`, for value >= 0; -1 below."""
-    if value < 0:
-        return -1
-    if power == 1:
-        return value
-    low, high = 0, 1 << (value.bit_length() // power + 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if middle**power <= value:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -15,6 +15,7 @@ it exactly; the rules are listed there. A core is the facts at the leaves.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 from typing import TYPE_CHECKING
 
 from solver.prop import Prop
@@ -48,9 +49,11 @@ def hypothesis(p: Prop) -> Reason:
 
 
 def combine(premises: Sequence[Reason], multipliers: Sequence[int], slack: int = 0) -> Reason:
-    """The inequality that is the sum of multiples of premises, plus a nonnegative slack, rounded over the integers."""
-    interner = premises[0].conclusion.interner if premises else None
-    assert interner is not None
+    """The inequality that is the sum of multiples of premises, plus a nonnegative slack, rounded over the integers.
+
+    The payload is canonical: multipliers in lowest terms, and of the slack only what rounding leaves to be seen.
+    """
+    interner = premises[0].conclusion.interner
     coefficients: dict[int, int] = {}
     constant = slack
     for premise, k in zip(premises, multipliers, strict=True):
@@ -59,14 +62,24 @@ def combine(premises: Sequence[Reason], multipliers: Sequence[int], slack: int =
         for m, c in e.terms:
             coefficients[m] = coefficients.get(m, 0) + k * c
     total = interner.collect(coefficients, constant)
-    return Reason("combine", Prop.nonnegative(total), tuple(premises), (tuple(multipliers), slack))
+    conclusion = Prop.nonnegative(total)
+    if conclusion.expr is total:
+        return Reason("combine", conclusion, tuple(premises), (tuple(multipliers), slack))
+    used = [(premise, k) for premise, k in zip(premises, multipliers, strict=True) if k]
+    common = gcd(*multipliers)
+    content = total.content() // common
+    slack = (conclusion.expr.constant - (constant - slack) // common // content) * content if content else 0
+    return Reason("combine", conclusion, tuple([p for p, _ in used]), (tuple([k // common for _, k in used]), slack))
 
 
 def combine_equalities(premises: Sequence[Reason], multipliers: Sequence[int]) -> Reason:
     """The equality that is the sum of multiples of equalities."""
     interner = premises[0].conclusion.interner
-    total = interner.sum([interner.scale(p.conclusion.expr, k) for p, k in zip(premises, multipliers, strict=True)])
-    return Reason("equate", Prop.zero(total), tuple(premises), tuple(multipliers))
+    used = [(premise, k) for premise, k in zip(premises, multipliers, strict=True) if k]
+    common = gcd(*multipliers) if used[0][1] > 0 else -gcd(*multipliers)
+    factors = tuple([k // common for _, k in used])
+    total = interner.sum([interner.scale(p.conclusion.expr, k) for (p, _), k in zip(used, factors, strict=True)])
+    return Reason("equate", Prop.zero(total), tuple([p for p, _ in used]), factors)
 
 
 def equal(above: Reason, below: Reason) -> Reason:

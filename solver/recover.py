@@ -1,190 +1,209 @@
 """`%`, `min`, `max`, `abs`, conditionals and bitwise operators found again in the normal form, for printing.
 
-The normal form writes `a % d` as `a - d*(a//d)`, `max(a, b)` as `b + relu(a - b)`, `a if p else b` as `b + ite(p, a - b)`. So when a sum
-`q*atom + r` is printed, these identities are tried from right to left, for the atoms from the outside in:
+The normal form writes `a % d` as `a - d*(a//d)`, `max(a, b)` as `b + relu(a - b)`, `a if p else b` as `b + ite(p, a - b)`. So when a sum is printed,
+one of these identities may be put in for an atom, for the atoms from the outside in:
 
-    -k*d * (n//d)        is  k*(n % d) - k*n, for every numerator that is n modulo d
-    q * relu(e)          is  q*max(e + b, b) - q*b, and -q*min(-e - b, -b) - q*b, for every b
-    2*q * relu(e)        is  q*abs(e) + q*e
-    q * ite(p, e)        is  q*(e + b if p else b) - q*b, for every b
-    -(x & y)             is  (x | y) - x - y, and -2*(x & y) is (x ^ y) - x - y
+    d * (n//d)     is  n - n % d
+    n//d           is  (n + d*j)//d - j, for every j
+    relu(e)        is  max(e + b, b) - b, and -min(-e - b, -b) - b, for every b
+    2 * relu(e)    is  abs(e) + e
+    k * ite(p, e)  is  (k*e + b if p else b) - b, for every b
+    x & y          is  x + y - (x | y)
+    2 * (x & y)    is  x + y - (x ^ y)
 
-The b and n that leave the fewest operators are looked for among a handful: what r has of the monomials of e, what cancels there, all of r.
-Every candidate is built through the constructors and kept only if it is the same normal form.
+The j and b that leave the fewest operators are looked for among a handful: what completes the sum to a product, what the sum shares with e. A
+few of the best are written out before one is taken. Every operation is built through the constructors, and used only if the identity holds exactly
+in the normal form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING, Final
 
-from solver import division
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
 from solver.factored import Text
+from solver.factors import Sum, add, divide_with_rest, halves, multiply, powers, scaled
 from solver.prop import Prop
 
 if TYPE_CHECKING:
     from solver.display import Printer
 
-HEAVY: Final = 1 << 40
-"""Weights are counted no further."""
+WRITTEN: Final = 3
+"""So many of the best candidates are written out, as long as the budget of the text lasts."""
+SLACK: Final = 2
+"""A candidate may look so much worse than what there is, and still be written out."""
+MANY: Final = 60
+"""For sums of more terms only the plainest candidates are tried."""
+SMALL: Final = 400
+"""Sums of more operators are judged by estimate alone."""
+NEW: Final = -1
+"""Stands for the candidate's piece until that is written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`rest + factor * value`, where value is an operation on arguments."""
+    """`scale * atom == offset + sign * value`, where value is an operation on arguments."""
 
-    rest: Expr
-    factor: Expr
+    scale: Sum
+    offset: Sum
+    sign: int
     operation: str
     arguments: tuple[Expr | Prop, ...]
 
 
-def recover(printer: Printer, e: Expr, relation: bool) -> tuple[Expr, list[tuple[Expr, int]]]:
-    """`(rest, [(factor, piece)])` with `e == rest + sum of factor * piece`; in a relation, terms may change sides for nothing."""
-    weigh(printer, e)
-    rest = e
-    found: list[tuple[Expr, int]] = []
-    weights: list[tuple[int, int]] = []
-    settled: set[Atom] = set()
+def recover(printer: Printer, plain: Sum, relation: bool) -> Sum:
+    """The sum with operations recovered; in a relation, terms may change sides for nothing."""
+    poly = plain
+    settled: set[int] = set()
     while True:
-        atom = _outermost(printer, rest, settled)
-        if atom is None:
-            return rest, found
-        settled.add(atom)
-        q, r = separate(rest, atom)
-        if q is e.interner.zero:
+        piece = _outermost(printer, poly, settled)
+        if piece is None:
+            return poly
+        settled.add(piece)
+        better = _improved(printer, poly, piece, relation)
+        if better is not None:
+            poly = better
+
+
+def _improved(printer: Printer, poly: Sum, piece: int, relation: bool) -> Sum | None:
+    """The sum with the best candidate for one atom, if it is better than the atom alone."""
+    atom, weights = printer.atoms[piece], printer.weights
+    limit = estimate(weights, poly, relation)
+    small = limit < SMALL and printer.trials > 0
+    saved = _saved(printer, atom) if small else 0
+    ranked: list[tuple[int, int, Candidate, Sum]] = []
+    for number, candidate in enumerate(candidates(printer, atom, piece, poly)):
+        replaced = substituted(poly, piece, candidate)
+        if replaced is not None:
+            weights[NEW] = operation_weight(printer, candidate.operation, candidate.arguments) - saved
+            cost = estimate(weights, replaced, relation)
+            if cost < limit + (SLACK if small else 0):
+                ranked.append((cost, number, candidate, replaced))
+    ranked.sort(key=_rank)
+    best, least = None, measured(printer, poly, relation) if small and ranked else limit
+    tries = WRITTEN
+    for cost, _, candidate, replaced in ranked:
+        if not tries or (best is not None and not small):
+            break
+        if not _holds(printer, atom, candidate):
             continue
-        limit = total(printer, rest, relation, weights)
-        ranked: list[tuple[int, int, Candidate]] = []
-        for number, candidate in enumerate(candidates(atom, q, r, relation)):
-            weighed = [*weights, weight_of(printer, candidate)]
-            cost = total(printer, candidate.rest, relation, weighed)
-            if cost < limit:
-                ranked.append((cost, number, candidate))
-        ranked.sort(key=_rank)
-        for _, _, candidate in ranked:
-            if candidate.rest + candidate.factor * value_of(candidate) is rest:
-                rest = candidate.rest
-                weights.append(weight_of(printer, candidate))
-                found.append((candidate.factor, printer.pieces.add(text_of(printer, candidate))))
-                break
+        made = printer.recovered(candidate.operation, candidate.arguments)
+        written = {tuple(sorted([made if other == NEW else other for other in key])): c for key, c in replaced.items()}
+        if small:
+            tries -= 1
+            printer.trials -= 1
+            cost = measured(printer, written, relation)
+        if cost < least:
+            best, least = written, cost
+    return best
 
 
-def _rank(ranked: tuple[int, int, Candidate]) -> tuple[int, int]:
+def _rank(ranked: tuple[int, int, Candidate, Sum]) -> tuple[int, int]:
     return ranked[:2]
 
 
-def _outermost(printer: Printer, e: Expr, settled: set[Atom]) -> Atom | None:
+def _outermost(printer: Printer, poly: Sum, settled: set[int]) -> int | None:
     """The deepest atom, by text among equals."""
-    monomials = e.interner.monomials
-    best: list[Atom] = []
-    for m, _ in e.terms:
-        for atom in monomials[m]:
-            if atom.kind != "symbol" and atom not in settled and atom not in best:
-                if not best or atom.depth > best[0].depth:
-                    best = [atom]
-                elif atom.depth == best[0].depth:
-                    best.append(atom)
-    if len(best) < 2:
-        return best[0] if best else None
-    chosen = best[0]
-    text = printer.pieces.texts[printer.piece(chosen)].text
-    for atom in best[1:]:
-        other = printer.pieces.texts[printer.piece(atom)].text
-        if other < text:
-            chosen, text = atom, other
-    return chosen
+    best: int | None = None
+    for key in poly:
+        for piece in key:
+            if piece == best or piece in settled or piece not in printer.atoms or printer.atoms[piece].kind == "symbol":
+                continue
+            if best is None or _deeper(printer, piece, best):
+                best = piece
+    return best
 
 
-def separate(e: Expr, atom: Atom) -> tuple[Expr, Expr]:
-    """`(q, r)` with `e == q*atom + r`, where q has all terms in which the atom occurs once."""
-    interner = e.interner
-    monomials = interner.monomials
-    inside: dict[int, int] = {}
-    outside: dict[int, int] = {}
-    constant = 0
-    for m, c in e.terms:
-        atoms = monomials[m]
-        if atoms.count(atom) != 1:
-            outside[m] = c
-        elif len(atoms) == 1:
-            constant = c
+def _deeper(printer: Printer, piece: int, other: int) -> bool:
+    first, second = printer.atoms[piece], printer.atoms[other]
+    if first.depth != second.depth or max(printer.weights[piece], printer.weights[other]) > SMALL:
+        return first.key > second.key
+    return printer.pieces.key(piece) < printer.pieces.key(other)
+
+
+def substituted(poly: Sum, piece: int, candidate: Candidate) -> Sum | None:
+    """The sum with the candidate put in wherever its scale divides the coefficients; None if that is nowhere."""
+    groups = powers(poly, piece)
+    image = add(candidate.offset, {(NEW,): candidate.sign})
+    found: Sum = groups.pop(0, {})
+    changed = False
+    for power, group in groups.items():
+        if set(candidate.scale) == {()}:
+            size = candidate.scale[()] ** power
+            quotient = {key: c // size for key, c in group.items() if c % size == 0}
+            rest = {key: c for key, c in group.items() if c % size}
+        elif power == 1:
+            quotient, rest = divide_with_rest(group, candidate.scale)
         else:
-            inside[interner.monomial(tuple([other for other in atoms if other is not atom]))] = c
-    return interner.collect(inside, constant), interner.collect(outside, e.constant)
+            quotient, rest = {}, group
+        for _ in range(power):
+            quotient = multiply(quotient, image)
+            rest = multiply(rest, {(piece,): 1})
+        changed = changed or bool(quotient)
+        found = add(found, add(quotient, rest))
+    return found if changed else None
 
 
 # ---------------------------------------------------------------------- candidates
 
 
-def candidates(atom: Atom, q: Expr, r: Expr, relation: bool) -> Iterator[Candidate]:
+def candidates(printer: Printer, atom: Atom, piece: int, poly: Sum) -> Iterator[Candidate]:
+    groups = powers(poly, piece)
+    top = max(groups)
+    lead, below = groups[top], groups.get(top - 1, {})
     match atom.kind, atom.args:
         case "floordiv", (Expr() as n, Expr() as d):
-            yield from _remainders(atom, n, d, q, r)
-            yield from _absorbing(n, d, q, r)
+            yield from _remainders(printer, n, d)
+            yield from _absorbing(printer, n, d, lead, below)
         case "relu", (Expr() as e,):
-            for factor, multiple in units(q):
-                if multiple == 1:
-                    for b in offsets(e, factor, r, relation):
-                        yield Candidate(r - factor * b, factor, "max", (e + b, b))
-                        yield Candidate(r - factor * b, -factor, "min", (-e - b, -b))
-            half = exact_half(q)
-            if half is not None:
-                yield Candidate(r + half * e, half, "abs", (e,))
+            for b in offsets(printer, e, divide_with_rest(below, scaled(lead, top))[0]):
+                other = printer.value(b)
+                yield Candidate(ONE, scaled(b, -1), 1, "max", (e + other, other))
+                yield Candidate(ONE, scaled(b, -1), -1, "min", (-e - other, -other))
+            yield Candidate({(): 2}, printer.plain(e), 1, "abs", (e,))
         case "ite", (Prop() as p, Expr() as e):
-            for factor, multiple in units(q):
-                for b in offsets(e * multiple, factor, r, relation):
-                    yield Candidate(r - factor * b, factor, "ite", (p, e * multiple + b, b))
+            content = gcd(*lead.values())
+            for k in (1, -1) if content == 1 else (1, -1, content, -content):
+                whole = divide_with_rest(scaled(below, k), scaled(lead, top))[0]
+                for b in offsets(printer, e * k, whole):
+                    other = printer.value(b)
+                    sign = 1 if k > 0 else -1
+                    yield Candidate({(): abs(k)}, scaled(b, -sign), sign, "ite", (p, e * k + other, other))
         case "bitand", (Expr() as a, Expr() as b):
-            yield Candidate(r + q * (a + b), -q, "or", (a, b))
-            half = exact_half(q)
-            if half is not None:
-                yield Candidate(r + half * (a + b), -half, "xor", (a, b))
+            both = printer.plain(a + b)
+            yield Candidate(ONE, both, -1, "or", (a, b))
+            yield Candidate({(): 2}, both, -1, "xor", (a, b))
         case _:
             return
 
 
-def _remainders(atom: Atom, n: Expr, d: Expr, q: Expr, r: Expr) -> Iterator[Candidate]:
-    interner = n.interner
-    if d.terms:
-        k, left = division.divide(interner, q, d)
-        if left.terms or left.constant:
-            if k is interner.zero:
-                return
-            r = r + left * atom.expr
-    else:
-        size = d.constant
-        k = interner.expr(
-            tuple([(m, c // size) for m, c in q.terms if c % size == 0]), q.constant // size if q.constant % size == 0 else 0
-        )
-        if k is interner.zero:
-            return
-        r = r + (q - k * size) * atom.expr
-    # d * (n//d) == n - n % d
-    yield Candidate(r + k * n, -k, "mod", (n, d))
+ONE: Final[Sum] = {(): 1}
+
+
+def _remainders(printer: Printer, n: Expr, d: Expr) -> Iterator[Candidate]:
+    scale, numerator = printer.plain(d), printer.plain(n)
+    yield Candidate(scale, numerator, -1, "mod", (n, d))
     if d.terms:
         return
-    centred = n - size if 2 * n.constant > size else n
-    if centred is not n:
-        yield Candidate(r + k * n, -k, "mod", (centred, d))
-    positive = interner.expr(tuple([(m, c % size) for m, c in n.terms]), n.constant)
-    if positive is not n:
-        yield Candidate(r + k * n, -k, "mod", (positive, d))
-    nested = _nested_remainders(n, size)
-    if nested is not n:
-        yield Candidate(r + k * n, -k, "mod", (nested, d))
-    # d * (n//d) == m % d - m for m = d - 1 - n
+    size = d.constant
+    positive = n.interner.expr(tuple([(m, c % size) for m, c in n.terms]), n.constant)
+    for alike in (n - size if 2 * n.constant > size else n, positive, _nested_remainders(n, size)):
+        if alike is not n:
+            yield Candidate(scale, numerator, -1, "mod", (alike, d))
+    # n//d is -((d - 1 - n)//d)
     opposite = size - 1 - n
-    yield Candidate(r - k * opposite, k, "mod", (opposite, d))
-    if 2 * opposite.constant > size:
-        yield Candidate(r - k * opposite, k, "mod", (opposite - size, d))
+    for alike in (opposite, opposite - size) if 2 * opposite.constant > size else (opposite,):
+        yield Candidate(scale, scaled(printer.plain(opposite), -1), 1, "mod", (alike, d))
 
 
 def _nested_remainders(n: Expr, size: int) -> Expr:
-    """n, up to multiples of size, with the quotients in it changed into those of remainders: x - x//4 is x - 4*(x//4) modulo 3."""
+    """n, up to multiples of size, with the quotients in it changed into those of remainders.
+
+    Modulo 3, `x - x//4` is `x - 4*(x//4)`, which is `x % 4`.
+    """
     coefficients = dict(n.terms)
     for m, c in n.terms:
         atoms = n.interner.monomials[m]
@@ -198,78 +217,51 @@ def _nested_remainders(n: Expr, size: int) -> Expr:
     return n.interner.collect(coefficients, n.constant)
 
 
-def _absorbing(n: Expr, d: Expr, q: Expr, r: Expr) -> Iterator[Candidate]:
-    """`n//d + j` is `(n + d*j)//d`."""
-    if q.terms:
-        return
-    size = abs(q.constant)
-    numerator = n if q.constant > 0 else -n + d - 1
-    if q.constant < 0 and d.terms:
-        # -(n//d) is ceildiv(-n, d)
-        yield Candidate(r, -q, "ceildiv", (-n, d))
-        return
-    alike = {m for m, _ in n.terms}
-    for terms, constant in ((r.terms, r.constant), ([term for term in r.terms if term[0] in alike], r.constant), ([], r.constant)):
-        j = _divided(n.interner, terms, constant, size)
-        if j is not n.interner.zero:
-            yield Candidate(r - j * size, n.interner.constant(size), "floordiv", (numerator + d * j, d))
-    if q.constant < 0:
-        yield Candidate(r, n.interner.constant(size), "floordiv", (numerator, d))
+def _absorbing(printer: Printer, n: Expr, d: Expr, lead: Sum, below: Sum) -> Iterator[Candidate]:
+    """`n//d + j` is `(n + d*j)//d`, and `j - n//d` is `(d - 1 - n + d*j)//d` or a ceildiv."""
+    alike = printer.plain(n)
+    for sign in (1, -1):
+        whole = divide_with_rest(scaled(below, sign), lead)[0]
+        choices = [whole, {key: c for key, c in whole.items() if key in alike or not key}, {(): whole.get((), 0)}]
+        if sign < 0:
+            choices.append({})
+            if d.terms:
+                yield Candidate(ONE, {}, -1, "ceildiv", (-n, d))
+                continue
+        tried: list[Sum] = []
+        for j in choices:
+            j = {key: c for key, c in j.items() if c}
+            if j in tried or not (j or sign < 0):
+                continue
+            tried.append(j)
+            numerator = (n if sign > 0 else d - 1 - n) + d * printer.value(j)
+            yield Candidate(ONE, scaled(j, -sign), sign, "floordiv", (numerator, d))
 
 
-def _divided(interner: Interner, terms: Iterable[tuple[int, int]], constant: int, size: int) -> Expr:
-    """What `size` divides of these terms, divided."""
-    return interner.expr(tuple([(m, c // size) for m, c in terms if c % size == 0]), constant // size if constant % size == 0 else 0)
-
-
-def units(q: Expr) -> list[tuple[Expr, int]]:
-    """`(factor, k)` with `q == factor * k`."""
-    interner = q.interner
-    found = [(q, 1), (-q, -1)]
-    if q.terms:
-        k = gcd(q.content(), q.constant)
-    else:
-        k = abs(q.constant)
-    if k > 1:
-        unit = interner.expr(tuple([(m, c // k) for m, c in q.terms]), q.constant // k)
-        found += [(unit, k), (-unit, -k)]
-    return found
-
-
-def offsets(e: Expr, factor: Expr, r: Expr, relation: bool) -> list[Expr]:
-    """Candidates for b in `factor*max(e + b, b) + (r - factor*b)`."""
-    interner = e.interner
-    whole: Expr
-    if factor.terms:
-        whole, _ = division.divide(interner, r, factor)
-    else:
-        size = factor.constant
-        whole = interner.expr(
-            tuple([(m, c // size) for m, c in r.terms if c % size == 0]), r.constant // size if r.constant % size == 0 else 0
-        )
-    own = dict(e.terms)
-    shared = {m: c for m, c in whole.terms if m in own}
-    both = whole.constant if e.constant else 0
-    found = {interner.zero: None, whole: None}
-    if shared or both:
-        found[interner.collect(shared, both)] = None
-        found[interner.collect(shared, 0)] = None
-        found[interner.collect({m: -own[m] for m in shared}, -e.constant if whole.constant else 0)] = None
-        found[interner.collect({m: -own[m] for m in shared}, 0)] = None
-        found[interner.collect({m: c for m, c in shared.items() if c == -own[m]}, both if both == -e.constant else 0)] = None
-    negative = {m: -c for m, c in own.items() if c < 0}
-    positive = {m: -c for m, c in own.items() if c > 0}
-    for part in (negative, positive):
-        if part:
-            found[interner.collect(dict(part), 0)] = None
-            found[interner.collect(dict(part), -e.constant)] = None
-    return list(found)
-
-
-def exact_half(q: Expr) -> Expr | None:
-    if q.constant % 2 or any(c % 2 for _, c in q.terms):
-        return None
-    return q.interner.expr(tuple([(m, c // 2) for m, c in q.terms]), q.constant // 2)
+def offsets(printer: Printer, e: Expr, whole: Sum) -> list[Sum]:
+    """Candidates for b in `max(e + b, b)`, where `whole` is what is added to the relu."""
+    own = printer.plain(e)
+    if len(own) + len(whole) > MANY:
+        return [{}, whole]
+    shared = {key: c for key, c in whole.items() if key in own}
+    found: list[Sum] = [
+        {},
+        whole,
+        shared,
+        {key: c for key, c in shared.items() if key},
+        {key: -own[key] for key in shared},
+        {key: -own[key] for key in shared if key},
+        {key: c for key, c in shared.items() if c == -own[key]},
+        {key: -c for key, c in own.items() if c < 0},
+        {key: -c for key, c in own.items() if c > 0},
+        {key: -c for key, c in own.items() if c < 0 and key},
+        {key: -c for key, c in own.items() if c > 0 and key},
+    ]
+    kept: list[Sum] = []
+    for b in found:
+        if b not in kept:
+            kept.append(b)
+    return kept
 
 
 def exponent_of_two(d: Expr) -> Expr | None:
@@ -280,134 +272,52 @@ def exponent_of_two(d: Expr) -> Expr | None:
     if len(atoms) != 1 or atoms[0].kind != "power":
         return None
     base, exponent = atoms[0].args
-    return exponent if isinstance(exponent, Expr) and isinstance(base, Expr) and not base.terms and base.constant == 2 else None
+    two = isinstance(base, Expr) and not base.terms and base.constant == 2
+    return exponent if two and isinstance(exponent, Expr) else None
 
 
-def ceiling_numerator(n: Expr, d: Expr) -> Expr | None:
-    """m with `n // d == ceildiv(m, d)`, for a constant d."""
-    if d.terms or n.constant != d.constant - 1 or d.constant == 1:
-        return None
-    return n - n.constant
+def ceiling_numerators(n: Expr, d: Expr) -> list[Expr]:
+    """Those m with `n // d == ceildiv(m, d)` that may be shorter, for a constant d."""
+    if d.terms or d.constant == 1:
+        return []
+    return [n - (d.constant - 1)] if n.constant else []
 
 
 # ---------------------------------------------------------------------- exactness
 
 
-def value_of(candidate: Candidate) -> Expr:
-    """The value of the operation, through the constructors."""
-    terms = candidate.rest.interner
-    match candidate.operation, candidate.arguments:
+def value_of(operation: str, arguments: tuple[Expr | Prop, ...]) -> Expr:
+    """The value of an operation, through the constructors."""
+    match operation, arguments:
         case "mod", (Expr() as a, Expr() as b):
-            return terms.mod(a, b)
+            return a.interner.mod(a, b)
         case "floordiv", (Expr() as a, Expr() as b):
-            return terms.floordiv(a, b)
+            return a.interner.floordiv(a, b)
         case "ceildiv", (Expr() as a, Expr() as b):
-            return terms.ceildiv(a, b)
+            return a.interner.ceildiv(a, b)
         case "max", (Expr() as a, Expr() as b):
-            return terms.maximum(a, b)
+            return a.interner.maximum(a, b)
         case "min", (Expr() as a, Expr() as b):
-            return terms.minimum(a, b)
+            return a.interner.minimum(a, b)
         case "abs", (Expr() as a,):
-            return terms.absolute(a)
+            return a.interner.absolute(a)
         case "or", (Expr() as a, Expr() as b):
-            return terms.bit_or(a, b)
+            return a.interner.bit_or(a, b)
         case "xor", (Expr() as a, Expr() as b):
-            return terms.bit_xor(a, b)
+            return a.interner.bit_xor(a, b)
         case "ite", (Prop() as p, Expr() as a, Expr() as b):
-            return terms.ite(p, a, b)
-    raise AssertionError(candidate.operation)
+            return a.interner.ite(p, a, b)
+    raise AssertionError(operation)
 
 
-# ---------------------------------------------------------------------- weights
+def _holds(printer: Printer, atom: Atom, candidate: Candidate) -> bool:
+    value = value_of(candidate.operation, candidate.arguments)
+    left = printer.value(candidate.scale) * atom.expr
+    return left is printer.value(candidate.offset) + value * candidate.sign
 
 
-def weigh(printer: Printer, e: Expr) -> None:
-    """Count the operators of every atom in e, as a text without cleverness would have them."""
-    weights = printer.weights
-    for atom in e.schedule:
-        if atom not in weights:
-            weights[atom] = min(HEAVY, _atom_weight(printer, atom))
-
-
-def _atom_weight(printer: Printer, atom: Atom) -> int:
-    match atom.kind, atom.args:
-        case "floordiv", (Expr() as n, Expr() as d):
-            upper = ceiling_numerator(n, d)
-            return 1 + weight(printer, n if upper is None else upper) + weight(printer, d)
-        case "ite", (Prop() as p, Expr() as e):
-            return 1 + condition_weight(printer, p) + weight(printer, e)
-        case _:
-            return 1 + sum([weight(printer, arg) for arg in atom.args if isinstance(arg, Expr)])
-
-
-def term_weights(printer: Printer, e: Expr) -> list[tuple[int, int]]:
-    """`(sign, operators)` of each term."""
-    monomials = e.interner.monomials
-    weights = printer.weights
-    found = []
-    for m, c in e.terms:
-        atoms = monomials[m]
-        cost = len(atoms) - 1 + (c != 1 and c != -1)
-        for atom in atoms:
-            if atom.kind != "symbol":
-                cost += weights[atom]
-        found.append((c, cost))
-    if e.constant:
-        found.append((e.constant, 0))
-    return found
-
-
-def weight(printer: Printer, e: Expr) -> int:
-    return _joined(term_weights(printer, e), False)
-
-
-def condition_weight(printer: Printer, p: Prop) -> int:
-    parts = p.comparisons()
-    return len(parts) - 1 + sum([1 + _joined(term_weights(printer, part.expr), True) for part in parts])
-
-
-def total(printer: Printer, e: Expr, relation: bool, others: list[tuple[int, int]]) -> int:
-    return _joined(term_weights(printer, e) + others, relation)
-
-
-def _joined(terms: list[tuple[int, int]], relation: bool) -> int:
-    cost = positive = negative = 0
-    for sign, own in terms:
-        cost += own
-        if sign > 0:
-            positive += 1
-        else:
-            negative += 1
-    if relation:
-        return cost + max(positive - 1, 0) + max(negative - 1, 0)
-    return cost + max(positive + negative - 1, 0) + (1 if negative and not positive else 0)
-
-
-def weight_of(printer: Printer, candidate: Candidate) -> tuple[int, int]:
-    """`(sign, operators)` of `factor * operation`."""
-    cost = 1
-    for argument in candidate.arguments:
-        cost += weight(printer, argument) if isinstance(argument, Expr) else condition_weight(printer, argument)
-    if candidate.operation == "floordiv":
-        n, d = candidate.arguments
-        assert isinstance(n, Expr) and isinstance(d, Expr)
-        upper = ceiling_numerator(n, d)
-        if upper is not None:
-            cost += weight(printer, upper) - weight(printer, n)
-    factor = candidate.factor
-    sign = 1
-    if not factor.terms:
-        sign = factor.constant
-        cost += sign != 1 and sign != -1
-    else:
-        if all(c < 0 for _, c in factor.terms) and factor.constant <= 0:
-            sign, factor = -1, -factor
-        cost += 1 + weight(printer, factor)
-    return sign, cost
-
-
-def text_of(printer: Printer, candidate: Candidate) -> Text:
-    match candidate.operation, candidate.arguments:
+def text_of(printer: Printer, operation: str, arguments: tuple[Expr | Prop, ...]) -> Text:
+    match operation, arguments:
         case "mod", (Expr() as n, Expr() as d):
             return printer.division("%", n, d)
         case "floordiv", (Expr() as n, Expr() as d):
@@ -424,4 +334,67 @@ def text_of(printer: Printer, candidate: Candidate) -> Text:
             return printer.bits("^", a, b)
         case "ite", (Prop() as p, Expr() as a, Expr() as b):
             return printer.choice(p, a, b)
-    raise AssertionError(candidate.operation)
+    raise AssertionError(operation)
+
+
+# ---------------------------------------------------------------------- how many operators
+
+
+def estimate(weights: dict[int, int], poly: Sum, relation: bool) -> int:
+    """The operators of a sum whose terms are written one by one."""
+    cost = positive = negative = 0
+    for key, c in poly.items():
+        if key:
+            cost += len(key) - 1 + (c != 1 and c != -1)
+            for piece in key:
+                cost += weights[piece]
+        if c > 0:
+            positive += 1
+        else:
+            negative += 1
+    if relation:
+        return cost + max(positive - 1, 0) + max(negative - 1, 0)
+    return cost + max(positive + negative - 1, 0) + (1 if negative and not positive else 0)
+
+
+def measured(printer: Printer, poly: Sum, relation: bool) -> int:
+    """The operators of a sum as it is written."""
+    if not relation:
+        return printer.pieces.write(poly).cost
+    positive, negative = halves(poly)
+    return printer.pieces.write(positive).cost + printer.pieces.write(negative).cost
+
+
+def weight(printer: Printer, atom: Atom) -> int:
+    """The operators of an atom written alone, with all in it written one by one."""
+    if atom.kind == "symbol":
+        return 0
+    return operation_weight(printer, atom.kind, atom.args)
+
+
+def operation_weight(printer: Printer, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
+    cost = 1
+    for argument in arguments:
+        if isinstance(argument, Expr):
+            cost += estimate(printer.weights, printer.plain(argument), False)
+        else:
+            parts = argument.comparisons()
+            cost += len(parts) - 1
+            for part in parts:
+                cost += 1 + estimate(printer.weights, printer.plain(part.expr), True)
+    if operation == "floordiv":
+        n, d = arguments
+        assert isinstance(n, Expr) and isinstance(d, Expr)
+        if not d.terms and n.constant == d.constant - 1:
+            cost -= 1  # ceildiv takes the constant in
+    return cost
+
+
+def _saved(printer: Printer, atom: Atom) -> int:
+    """What recovering saves inside the argument of an atom, and so probably inside a candidate that has most of it."""
+    saved = 0
+    for argument in atom.args:
+        if isinstance(argument, Expr):
+            plain = estimate(printer.weights, printer.plain(argument), False)
+            saved = max(saved, plain - printer.expression(argument).cost)
+    return saved

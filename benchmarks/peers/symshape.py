@@ -41,10 +41,7 @@ class WithSolvers:
         self.env.rollback(self.mark)
 
     def consistent(self) -> bool | None:
-        match self.env.check_consistent():
-            case True | False as known:
-                return known
-        return None
+        return None if self.env.check_consistent() is None else True  # a contradiction is raised
 
     def simplify(self, expr: str) -> str:
         return str(self.env.simplify(expr))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import timeit
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -191,6 +193,26 @@ def test_arguments_by_name_and_by_position() -> None:
     assert dispatch.lookup(y=(7,), x=(3,)) == "named"
 
 
+def test_threads_that_add_and_look_up() -> None:
+    """A failure: a variant that was added while another thread made the tree is never found."""
+    dispatch: Dispatch[int] = Dispatch(NAMES)
+    checks = [check_of([f"a == {number}", "b >= 0"]) for number in range(60)]
+    stop = threading.Event()
+
+    def look_up() -> None:
+        while not stop.is_set():
+            for number in range(60):
+                assert dispatch.lookup(number, 1, 1) in (None, number)
+
+    with ThreadPoolExecutor(2) as pool:
+        looking = pool.submit(look_up)
+        for number, check in enumerate(checks):
+            dispatch.add(check, number)
+            assert dispatch.lookup(number, 1, 1) == number
+        stop.set()
+        looking.result(timeout=60)
+
+
 def test_explain_says_why_each_variant_does_not_fit() -> None:
     """A failure: nobody can tell why a call needs a new variant."""
     dispatch: Dispatch[str] = Dispatch(["x"])
@@ -222,6 +244,10 @@ def test_errors_name_what_is_wrong() -> None:
     with pytest.raises(ShapeError, match="the inputs are"):
         dispatch.coverage({"z": (0, 1)})
     assert dispatch.entries == [] and dispatch.lookup((16,)) is None
+    dispatch.add(check, 0)
+    other = compile_check(requirements, symbols, {"s": ("x", 1)})
+    with pytest.raises(ShapeError, match="is a size"):
+        dispatch.add(other, 1, tests={("x", 0): 1})
 
 
 @pytest.mark.parametrize(

@@ -270,6 +270,8 @@ def test_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyP
     shared.chmod(0o777)
     monkeypatch.setenv("SYMSHAPE_CACHE", str(shared))
     assert "can be written by others" in python.native().reason
+    monkeypatch.setenv("SYMSHAPE_CACHE", "relative")
+    assert "not an absolute path" in python.native().reason
     monkeypatch.delenv("SYMSHAPE_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert python.native().form == "native"

@@ -86,7 +86,10 @@ def run(tree: Tree, variables: Sequence[Number]) -> Number:
         case ("constant", int(value)):
             return value
         case ("ite", tuple(p), tuple(a), tuple(b)):
-            return sym_ite(run(p, variables) > 0, +run(a, variables), +run(b, variables))  # type: ignore[return-value]
+            condition = run(p, variables) > 0
+            if isinstance(condition, bool):  # Python evaluates one of them, and `sym_ite` needs the domain of that one
+                return +run(a if condition else b, variables)
+            return sym_ite(condition, +run(a, variables), +run(b, variables))  # type: ignore[return-value]
         case (str(name), tuple(a), tuple(b)):
             x, y = run(a, variables), run(b, variables)
             if name in ("<<", ">>"):
