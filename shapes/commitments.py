@@ -1,0 +1,323 @@
+"""Committing: facts, guards, run-time checks and forced values. What fails leaves the environment as it was.
+
+    >>> from shapes import ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> s = env.symbol("s", hint=64)
+    >>> env.guard(s > 16)                           # open: the hint decides, and that side is recorded
+    True
+    >>> env.guard(s > 8)                            # follows: nothing is recorded
+    True
+    >>> u = env.unbacked("u0", lo=0)
+    >>> env.expect_true(u <= s, "more tokens than slots")
+    >>> for event in env.events:
+    ...     print(event)
+    symbol s >= 0, hint 64
+    guard s >= 17
+    symbol u0 >= 0
+    run-time check s >= u0: more tokens than slots
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shapes.declarations import Declarations, Question, Size
+from shapes.edges import moved
+from shapes.errors import Contradiction, FalseAtHint, ShapeError, SpecializedDynamic, Undefined, UndecidedGuard
+from shapes.events import Asked, Assumed, Chosen, Commitment, Deferred, Forced, Guarded, SymbolKind
+from shapes.origin import Origin
+from shapes.policies import Answer, OpenQuestion, Refuse, TakeHint
+from shapes.questions import Effort, fact_of
+from shapes.symint import SymBool, SymInt
+from solver.display import text_of
+from solver.expr import Atom
+from solver.fact import Fact, Kind
+from solver.facts import Conflict
+from solver.ladder import decide
+from solver.prop import Prop
+from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+
+
+class Commitments(Declarations):
+    """The commands of an environment."""
+
+    # ------------------------------------------------------------------ facts
+
+    def assume(self, question: Question) -> None:
+        """The caller's promise: a *given* fact, listed in `preconditions` and tested by compiled checks.
+
+        Raises:
+            Contradiction: it cannot hold together with what is known; its core are the facts.
+        """
+        prop, domain = self._read(question)
+        fact = self._fact(prop, domain, "given", _written(question, prop))
+        self._add(fact, Assumed(fact))
+
+    def rebind(self, symbol: SymInt | str, size: Size) -> None:
+        """A symbol is the value of an expression by construction, as when a program is traced again."""
+        expr, _ = self._read_expr(symbol)
+        name = self._name_of(expr)
+        if name is None:
+            raise ShapeError(f"symbol={symbol!r}: expected a symbol of this environment")
+        value, domain = self._read_expr(size)
+        fact = self._fact(self.interner.eq(expr, value), domain, "range", f"{name} == {text_of(value)}")
+        self._add(fact, Assumed(fact))
+
+    def _add(self, fact: Fact, commitment: Commitment) -> None:
+        """Take a fact over, or raise and leave everything as it was."""
+        facts = self.facts.assume(fact)
+        if isinstance(facts, Conflict):
+            raise Contradiction(f"`{fact.text}` contradicts what is known", facts.core, facts.proof)
+        if fact.kind != "hypothesis":
+            self._check_hints(fact)
+        if self._strict:
+            for atom, name in self._strict.items():
+                lo, hi = facts.bounds(atom.expr)
+                if lo is not None and lo == hi and self.facts.bounds(atom.expr) != (lo, hi):
+                    raise SpecializedDynamic(name, lo, fact)
+        self._commit(facts, commitment)
+
+    def _check_hints(self, fact: Fact) -> None:
+        """A fact about hinted sizes must be true at the hints."""
+        try:
+            holds = self._at_hint(fact.prop, fact.domain)
+        except Undefined:
+            holds = False
+        if holds is False:
+            atoms = sorted(fact.prop.symbols | fact.domain.symbols, key=lambda atom: atom.serial)
+            sizes = ", ".join([f"{atom.name}={self.hints[atom]}" for atom in atoms if atom in self.hints])
+            declared = [self.symbols[atom].fact for atom in atoms if atom in self.symbols]
+            raise FalseAtHint(f"`{fact.text}` is false at the hints {sizes}", [fact, *declared])
+
+    # ------------------------------------------------------------------ committing
+
+    def guard(self, question: Question) -> bool:
+        """Commit to a branch: what is known decides, otherwise the policy, by default the hint's side as a guard.
+
+        Raises:
+            UndecidedGuard: neither decides.
+        """
+        if type(question) is SymBool and question.domain is self._true and not self._listeners:
+            settled = self._settled.get(question.prop)
+            if settled is not None:
+                return type(settled) is Always
+        return self._branch(question, None)
+
+    def guard_or_false(self, question: Question) -> bool:
+        """`guard`, but False where it would raise `UndecidedGuard`; that choice is logged and is no fact."""
+        return self._branch(question, False)
+
+    def guard_or_true(self, question: Question) -> bool:
+        """`guard`, but True where it would raise `UndecidedGuard`; that choice is logged and is no fact."""
+        return self._branch(question, True)
+
+    def expect_true(self, question: Question, message: str = "") -> None:
+        """From here on it holds: known already, a guard where the inputs decide it, else a check that runs with the program.
+
+        Raises:
+            Contradiction: it cannot hold.
+        """
+        prop, domain = self._read(question)
+        both = self._within(prop, domain)
+        text = _written(question, prop)
+        match self._decided(both, self._true, "fast"):
+            case Always():
+                return
+            case Never(core=core, proof=proof):
+                raise Contradiction(_with_message(f"`{text}` can not be true", message), core, proof)
+        at_hint = self._at_hint(both, self._true)
+        if at_hint is False:
+            declared = [self.symbols[atom].fact for atom in sorted(both.symbols, key=lambda atom: atom.serial)]
+            raise FalseAtHint(_with_message(f"`{text}` is false at the hints", message), declared)
+        if at_hint and self._inputs_only(both):
+            fact = self._fact(prop, domain, "guard", text)
+            self._add(fact, Guarded(fact, prop, True, message))
+            return
+        fact = self._fact(prop, domain, "assert", text)
+        self._add(fact, Deferred(fact, message, self._hypotheses))
+
+    def require(self, question: Question, message: str = "") -> None:
+        """As `expect_true`, but a `ShapeError` with the message where it cannot hold."""
+        try:
+            self.expect_true(question, message)
+        except Contradiction as contradiction:
+            raise ShapeError(_with_message(message or "requirement fails", str(contradiction))) from contradiction
+
+    def specialize(self, size: SymInt | str, why: str) -> int:
+        """The value of a size as a constant, for Python code that needs one: guards on it and logs why.
+
+        Raises:
+            UndecidedGuard: it has no hint and no single value.
+        """
+        expr, domain = self._read_expr(size)
+        lo, hi = self.facts.bounds(expr)
+        if lo is not None and lo == hi:
+            return lo
+        value = self.hint(expr)
+        prop = self.interner.eq(expr, int(value or 0))
+        if value is None:
+            raise self._undecided(
+                prop, GaveUp(prop, domain, f"{why} needs its value, which is known only at run time", ()), f"{expr} as a constant"
+            )
+        fact = self._fact(prop, domain, "guard", text_of(prop))
+        self._add(fact, Forced(expr, int(value), why, fact))
+        return int(value)
+
+    # ------------------------------------------------------------------ facts of an earlier session
+
+    def restore_symbol(
+        self,
+        name: str,
+        kind: SymbolKind,
+        lo: int | None,
+        hi: int | None,
+        hint: int | None,
+        source: str | None,
+        origin: Origin | None,
+        line: int | None = None,
+    ) -> None:
+        """A symbol as it was recorded; the policy had its say then."""
+        with self.at(origin):
+            self._declare(name, lo, hi, hint, kind, source, restored=line or 0)
+
+    def restore_fact(self, text: str, kind: Kind, message: str, origin: Origin | None, line: int | None = None) -> None:
+        """A fact as it was recorded, a guard as a guard and a check as a check."""
+        prop, domain = self.parse(text)
+        fact = Fact(prop, domain, kind, text, origin, line, len(self._commitments))
+        match kind:
+            case "guard":
+                self._add(fact, Guarded(fact, prop, True, message))
+            case "assert":
+                self._add(fact, Deferred(fact, message))
+            case "given" | "range":
+                self._add(fact, Assumed(fact))
+            case "hypothesis":
+                self._hypotheses = (*self._hypotheses, self._within(prop, domain))
+                self._add(fact, Assumed(fact))
+
+    # ------------------------------------------------------------------ one branch
+
+    def _branch(self, question: Question, fallback: bool | None) -> bool:
+        prop, domain = self._read(question)
+        text = question if isinstance(question, str) else None
+        if domain is not self._true:
+            self._commit_domain(prop, domain)
+        verdict = self._decided(prop, domain, "fast", text, commits=True)
+        match verdict:
+            case Always():
+                return True
+            case Never():
+                return False
+        at_hint = self._at_hint(prop, domain)
+        if at_hint is None and fallback is None:
+            verdict = self.decide(prop, domain, "full")
+            if isinstance(verdict, (Always, Never)):
+                return isinstance(verdict, Always)
+        match self.policy.on_open(self._open_question(prop, verdict, at_hint, fallback)):
+            case TakeHint() as choice if at_hint is not None:
+                self._take(prop, domain, at_hint, text, choice.why)
+                return at_hint
+            case Answer(value=value, why=why):
+                self._log_choice(prop, value, why)
+                return value
+            case Refuse(why=why):
+                raise self._undecided(prop, verdict, text, fix=why)
+            case _:
+                raise self._undecided(prop, verdict, text)
+
+    def _log_choice(self, prop: Prop, value: bool, why: str) -> None:
+        """Log an answer that is no knowledge, once per stretch."""
+        position = self._choices.get(prop, -1)
+        if 0 <= position < len(self._commitments):
+            match self._commitments[position]:
+                case Chosen(question=logged, answer=answer) if logged is prop and answer == value:
+                    return
+        self._choices[prop] = len(self._commitments)
+        self._commit(self.facts, Chosen(prop, value, f"{self.policy.name}: {why}", self._origin()))
+
+    def _take(self, prop: Prop, domain: Prop, side: bool, text: str | None, why: str) -> None:
+        """Commit to one side of a question as a guard."""
+        taken = prop if side else prop.negation
+        fact = self._fact(taken, domain, "guard", text if side and text is not None else text_of(taken))
+        self._add(fact, Guarded(fact, prop, side, why))
+
+    def _commit_domain(self, prop: Prop, domain: Prop) -> None:
+        """A question that the program asks needs its domain: a guard, or a check where only the run decides."""
+        match self._decided(domain, self._true, "fast"):
+            case Always():
+                return
+            case Never(core=core):
+                raise Undefined(f"`{prop}` needs `{domain}`, but {', '.join([fact.text for fact in core])}")
+        at_hint = self._at_hint(domain, self._true)
+        if at_hint is False:
+            raise Undefined(f"`{prop}` needs `{domain}`, which is false at the hints")
+        kind: Kind = "guard" if at_hint and self._inputs_only(domain) else "assert"
+        fact = self._fact(domain, self._true, kind, text_of(domain))
+        why = f"`{prop}` needs it"
+        self._add(fact, Guarded(fact, domain, True, why) if kind == "guard" else Deferred(fact, why, self._hypotheses))
+
+    def _decided(
+        self, prop: Prop, domain: Prop, effort: Effort, text: str | None = None, *, commits: bool = False
+    ) -> Verdict:
+        verdict = self.decide(prop, domain, effort)
+        if self._listeners:
+            self._tell(Asked(prop, domain, text, verdict, "program", commits))
+        return verdict
+
+    def _within(self, prop: Prop, domain: Prop) -> Prop:
+        """The proposition together with its domain, which comes first."""
+        return prop if domain is self._true else self.interner.conjunction((domain, prop))
+
+    def _inputs_only(self, prop: Prop) -> bool:
+        """Whether every symbol in it is an input, so that it can be checked before the program runs."""
+        return all(self.symbols[atom].kind == "backed" for atom in prop.symbols)
+
+    def _open_question(self, prop: Prop, verdict: Verdict, at_hint: bool | None, fallback: bool | None) -> OpenQuestion:
+        unbacked = [
+            atom.expr
+            for atom in sorted(prop.symbols, key=lambda atom: atom.serial)
+            if self.symbols[atom].kind == "unbacked" and (self.symbols[atom].lo or -1) >= 0
+        ]
+
+        def suppose(extra: tuple[Prop, ...]) -> Verdict:
+            facts = self.facts
+            for each in extra:
+                larger = facts.assume(Fact(each, self._true, "hypothesis", str(each), None, None, facts.count))
+                if isinstance(larger, Conflict):
+                    return GaveUp(prop, self._true, "the supposition contradicts what is known", ())
+                facts = larger
+            return decide(facts, prop, effort="fast", solvers=False)
+
+        return OpenQuestion(prop, verdict, at_hint, fallback, tuple(unbacked), suppose)
+
+    def _undecided(self, prop: Prop, verdict: Verdict, text: str | None = None, *, fix: str = "") -> UndecidedGuard:
+        """The error, with the facts that share a symbol with the question."""
+        wanted = prop.symbols
+        known = [fact for event in self._commitments if (fact := fact_of(event)) is not None and not wanted.isdisjoint(fact.prop.symbols)]
+        sizes = self._near(verdict) if isinstance(verdict, Depends) else None
+        return UndecidedGuard(text or text_of(prop), verdict, self._origin(), known=known, sizes=sizes, fix=fix)
+
+    def _near(self, verdict: Depends) -> tuple[dict[str, int], dict[str, int]]:
+        """The witnesses of an open question, close to where its answer changes, as far as it is about them."""
+        prop, domain = verdict.prop, verdict.domain
+        about = sorted(prop.symbols | domain.symbols, key=lambda atom: atom.serial)
+        targets = {atom: self.facts.bounds(atom.expr)[0] or 0 for atom in about}
+
+        def shown(values: Mapping[Atom, int], truth: bool) -> dict[str, int]:
+            near = moved(
+                values,
+                targets,
+                lambda v: domain.evaluate(v) and prop.evaluate(v) is truth and self.facts.holds_at(v),
+            )
+            return {atom.name: near[atom] for atom in about}
+
+        return shown(verdict.true_values, True), shown(verdict.false_values, False)
+
+
+def _written(question: Question, prop: Prop) -> str:
+    """A question as it was written, where it was written."""
+    return question if isinstance(question, str) else text_of(prop)
+
+
+def _with_message(text: str, message: str) -> str:
+    return f"{text}: {message}" if message else text

@@ -1,0 +1,180 @@
+"""The errors of this project. `ShapeError` is the base of all.
+
+    >>> from shapes.errors import ShapeError, Contradiction, ParseError, UndecidedGuard
+    >>> all(issubclass(error, ShapeError) for error in (Contradiction, ParseError, UndecidedGuard))
+    True
+
+Each prints the question, what is known with the line that made it so, and what to do:
+
+    >>> from shapes import ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> u = env.unbacked("u0", lo=0)
+    >>> env.guard(u >= 8)
+    Traceback (most recent call last):
+    shapes.errors.UndecidedGuard: cannot decide `u0 >= 8`: true at u0=8, false at u0=0
+      known:  u0 >= 0
+      fix:    expect_true(u0 >= 8), or ask(...) and handle both cases
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from shapes.origin import Origin
+from solver.errors import NotExpressible, ParseError, ShapeError, Undefined
+
+if TYPE_CHECKING:
+    from solver.fact import Fact
+    from solver.verdict import Verdict
+
+__all__ = [
+    "Contradiction",
+    "FalseAtHint",
+    "ForeignSymbol",
+    "NotExpressible",
+    "ParseError",
+    "ShapeError",
+    "SpecializedDynamic",
+    "StaleCheckpoint",
+    "Undefined",
+    "UndecidedGuard",
+]
+
+SHOWN_FACTS: Final = 8
+
+
+class Contradiction(ShapeError):
+    """Facts that cannot hold together. `core` are the facts involved, the new one included."""
+
+    def __init__(self, message: str, core: Sequence[Fact] = (), proof: object | None = None) -> None:
+        self.message, self.core, self.proof = message, tuple(core), proof
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *known_lines(self.core, label="")])
+
+
+class FalseAtHint(Contradiction):
+    """A proposition that is possible under the facts but false at the sizes this environment was made with."""
+
+
+class StaleCheckpoint(ShapeError):
+    """A rollback to a position that an earlier rollback has already passed."""
+
+
+class ForeignSymbol(ShapeError):
+    """A size of another environment, or one that a rollback has taken away."""
+
+
+class UndecidedGuard(ShapeError):
+    """A branch that neither the facts nor a hint decides. `verdict` has sizes for both outcomes where they were found."""
+
+    def __init__(
+        self,
+        question: str,
+        verdict: Verdict,
+        origin: Origin | None = None,
+        *,
+        known: Iterable[Fact] = (),
+        sizes: tuple[Mapping[str, int], Mapping[str, int]] | None = None,
+        fix: str = "",
+    ) -> None:
+        self.question, self.verdict, self.origin = question, verdict, origin
+        self.sizes = sizes
+        self.known = tuple(known)
+        written = written_condition(origin) or question
+        self.fix = fix or f"expect_true({written}), or ask(...) and handle both cases"
+        super().__init__(question, verdict, origin)
+
+    def __str__(self) -> str:
+        outcome = outcome_of(self.verdict) if self.sizes is None else outcome_at(*self.sizes)
+        lines = [f"cannot decide `{self.question}`: {outcome}", *known_lines(self.known)]
+        if self.origin is not None:
+            lines.append(f"  needed: `{self.origin.source_line or self.question}`  ({_place(self.origin)})")
+        return "\n".join([*lines, f"  fix:    {self.fix}"])
+
+
+class SpecializedDynamic(ShapeError):
+    """A size that was marked as dynamic has become a constant. `fact` is the guard that did it."""
+
+    def __init__(self, name: str, value: int, fact: Fact) -> None:
+        self.name, self.value, self.fact = name, value, fact
+        super().__init__(name, value, fact)
+
+    def __str__(self) -> str:
+        where = f"  ({_place(self.fact.origin)})" if isinstance(self.fact.origin, Origin) else ""
+        return (
+            f"{self.name} is marked as dynamic, but would become the constant {self.value}\n"
+            f"  {self.fact.kind}:  {self.fact.text}{where}\n"
+            f"  fix:    make that line hold for every {self.name}, or do not mark {self.name} as strictly dynamic"
+        )
+
+
+def outcome_of(verdict: Verdict) -> str:
+    """What was found about an open question, in words, with the sizes that it is about."""
+    from solver.verdict import Depends, GaveUp
+
+    match verdict:
+        case Depends(true_at=true_at, false_at=false_at):
+            about = {atom.name for atom in verdict.prop.symbols | verdict.domain.symbols}
+            true, false = ({name: value for name, value in sizes.items() if name in about} for sizes in (true_at, false_at))
+            return outcome_at(true, false)
+        case GaveUp(reason=reason):
+            return f"gave up, {reason}"
+        case _:
+            return str(verdict)
+
+
+def outcome_at(true: Mapping[str, int], false: Mapping[str, int]) -> str:
+    return f"true at {sizes_text(true)}, false at {sizes_text(false)}"
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    return ", ".join([f"{name}={value}" for name, value in sizes.items()]) or "every size"
+
+
+def known_lines(facts: Sequence[Fact], *, label: str = "known:") -> list[str]:
+    """One line per fact with its place, aligned; the last says how many more there are."""
+    shown = facts[:SHOWN_FACTS]
+    width = max([len(fact.text) for fact in shown], default=0)
+    lines = []
+    for number, fact in enumerate(shown):
+        head = f"  {label if number == 0 else '':{len(label)}s}" + ("  " if label else "")
+        lines.append(f"{head}{fact.text:{min(width, 60)}s}  {fact_place(fact)}".rstrip())
+    if len(facts) > len(shown):
+        lines.append(f"  {'':{len(label)}s}{'  ' if label else ''}and {len(facts) - len(shown)} more")
+    return lines
+
+
+def fact_place(fact: Fact) -> str:
+    """Where a fact comes from, in parentheses; its kind where that says more than the text."""
+    kind = {"range": "", "guard": "guard", "given": "given", "assert": "run-time check", "hypothesis": "hypothesis"}[fact.kind]
+    place = f"line {fact.line}" if fact.line is not None else ""
+    if isinstance(fact.origin, Origin):
+        place = _place(fact.origin) + (f", {fact.origin.segment}" if fact.origin.segment else "")
+    inside = ", ".join([part for part in (kind, place) if part])
+    return f"({inside})" if inside else ""
+
+
+def written_condition(origin: Origin | None) -> str:
+    """The condition as the user wrote it, where the line can be read: `n >= 8` of `if n >= 8:` or of `env.guard(n >= 8)`."""
+    import ast
+
+    if origin is None or not origin.segment:
+        return ""
+    try:
+        tree = ast.parse(origin.segment, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    match tree:
+        case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            return ast.unparse(tree)
+        case ast.Call(func=ast.Name(id="bool" | "guard") | ast.Attribute(attr="guard"), args=[ast.Compare() as condition]):
+            return ast.unparse(condition)
+        case _:
+            return ""
+
+
+def _place(origin: Origin) -> str:
+    return f"{origin.name}:{origin.line}"

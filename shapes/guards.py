@@ -1,0 +1,257 @@
+"""Guards as people and compilers read them: the minimal set, what each alone rejects, and where the whole is accepted.
+
+    >>> from shapes import ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> s = env.symbol("s", hint=128)
+    >>> env.guard(s > 3), env.guard(s > 64)
+    (True, True)
+    >>> for guard in env.guards():                  # the first follows from the second
+    ...     print(guard, "rejects", guard.rejects)
+    s >= 65 rejects {'s': 0}
+
+A guard may be dropped only because of ranges, given facts and other guards: never because of a run-time check, which comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shapes.errors import ShapeError, fact_place
+from shapes.events import Assumed, Commitment, Declared, Deferred, Forced, Guarded
+from shapes.origin import Origin
+from solver.expr import Atom, Expr, Interner
+from solver.fact import Fact
+from solver.facts import Conflict, Facts, range_prop
+from solver.ladder import decide
+from solver.prop import Prop
+from solver.verdict import Always, Depends, Verdict
+
+if TYPE_CHECKING:
+    from shapes.codegen import Requirement
+    from shapes.env import ShapeEnv
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One condition for the trace to be valid.
+
+    Attributes:
+        prop: what must hold; `domain` is where it makes sense, which must hold too.
+        text: as it was written.
+        origin: the line that asked.
+        rejects: sizes that only this guard rejects; None where none were shown.
+    """
+
+    prop: Prop
+    domain: Prop
+    text: str
+    origin: Origin | None
+    rejects: Mapping[str, int] | None
+    fact: Fact
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeAssert:
+    """A check that runs with the program, as soon as its symbols are known; `message` is the user's."""
+
+    prop: Prop
+    domain: Prop
+    text: str
+    message: str
+    origin: Origin | None
+    symbols: tuple[str, ...]
+    fact: Fact
+
+    def __str__(self) -> str:
+        return self.text + (f": {self.message}" if self.message else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Specialization:
+    """A size that became a constant, and the facts that made it one, in order; `why` where Python forced it."""
+
+    text: str
+    value: int
+    because: tuple[Fact, ...]
+    why: str
+
+    @property
+    def origin(self) -> Origin | None:
+        """The line that completed it."""
+        place = self.because[-1].origin if self.because else None
+        return place if isinstance(place, Origin) else None
+
+    def __str__(self) -> str:
+        head = f"{self.text} = {self.value}" + (f": {self.why}" if self.why else "")
+        return "\n".join([head, *[f"  {fact.text}  {fact_place(fact)}".rstrip() for fact in self.because]])
+
+
+def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers: bool) -> tuple[Guard, ...]:
+    """The guards none of which follows from the others, with what each alone rejects.
+
+    Half of the guards are tested under the other half, recursively, so that n guards cost n log n assumptions.
+    """
+    guards = [event.fact for event in events if isinstance(event, (Guarded, Forced)) and event.fact.kind == "guard"]
+    names = {atom: event.name for event in events if isinstance(event, Declared) for atom in event.symbol.symbols}
+    base = entry_facts(events, interner, _symbols(guards))
+
+    def kept(known: Facts, rest: Sequence[Fact]) -> list[Guard]:
+        if len(rest) == 1:
+            (fact,) = rest
+            both = within(fact)
+            verdict = decide(known, both, solvers=solvers)
+            if isinstance(verdict, Always):
+                return []
+            rejects = None
+            if isinstance(verdict, Depends):
+                values = verdict.false_values
+                rejects = {names[atom]: values[atom] for atom in sorted(both.symbols, key=_serial) if atom in names}
+            origin = fact.origin if isinstance(fact.origin, Origin) else None
+            return [Guard(fact.prop, fact.domain, fact.text, origin, rejects, fact)]
+        middle = len(rest) // 2
+        first = kept(extended(known, rest[middle:]), rest[:middle])
+        return first + kept(extended(known, [guard.fact for guard in first]), rest[middle:])
+
+    return tuple(kept(base, guards)) if guards else ()
+
+
+def within(fact: Fact) -> Prop:
+    """A fact's proposition together with its domain, which comes first."""
+    return fact.prop if fact.domain.kind == "true" else fact.prop.interner.conjunction((fact.domain, fact.prop))
+
+
+def extended(known: Facts, more: Iterable[Fact]) -> Facts:
+    """The facts with some that are known to be consistent with them."""
+    for fact in more:
+        larger = known.assume(fact)
+        if not isinstance(larger, Conflict):
+            known = larger
+    return known
+
+
+def entry_facts(events: Sequence[Commitment], interner: Interner, wanted: set[Atom]) -> Facts:
+    """What is known before any guard: ranges of inputs, and given facts about inputs, as far as they concern these symbols."""
+    backed = {atom for event in events if isinstance(event, Declared) and event.kind == "backed" for atom in event.symbol.symbols}
+    given = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind in ("given", "range")]
+    given = [fact for fact in given if within(fact).symbols <= backed]
+    wanted = wanted | _symbols(given)
+    known = Facts.empty(interner)
+    for event in events:
+        if isinstance(event, Declared) and not wanted.isdisjoint(event.symbol.symbols):
+            larger = known.declare(event.symbol, event.lo, event.hi, event.fact, hint=event.hint)
+            assert not isinstance(larger, Conflict)
+            known = larger
+    return extended(known, given)
+
+
+def preconditions(events: Sequence[Commitment]) -> tuple[Guard, ...]:
+    """The caller's promises."""
+    facts = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind == "given"]
+    return tuple(
+        [Guard(fact.prop, fact.domain, fact.text, fact.origin if isinstance(fact.origin, Origin) else None, None, fact) for fact in facts]
+    )
+
+
+def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:
+    """The checks that run with the program, in order."""
+    found = []
+    for event in events:
+        if isinstance(event, Deferred):
+            fact = event.fact
+            symbols = tuple([atom.name for atom in sorted(within(fact).symbols, key=_serial)])
+            origin = fact.origin if isinstance(fact.origin, Origin) else None
+            found.append(RuntimeAssert(fact.prop, fact.domain, fact.text, event.message, origin, symbols, fact))
+    return tuple(found)
+
+
+def specializations(env: ShapeEnv) -> tuple[Specialization, ...]:
+    """The sizes that became constants, in the order in which they did."""
+    reasons = {event.expr: event for event in env.events if isinstance(event, Forced)}
+    sizes: dict[Expr, None] = {}
+    for atom, declared in env.symbols.items():
+        lo, hi = env.facts.bounds(atom.expr)
+        if lo is not None and lo == hi and not declared.lo == declared.hi:
+            sizes[atom.expr] = None
+    sizes |= dict.fromkeys(reasons)
+    found = []
+    for expr in sizes:
+        value = env.facts.bounds(expr)[0]
+        if value is None:
+            value = reasons[expr].value
+        verdict = env.decide(env.interner.eq(expr, value), env.interner.true)
+        core = verdict.core if isinstance(verdict, Always) else (reasons[expr].fact,) if expr in reasons else ()
+        because = tuple(sorted(core, key=lambda fact: fact.serial))
+        found.append(Specialization(str(expr), value, because, reasons[expr].why if expr in reasons else ""))
+    return tuple(sorted(found, key=lambda each: each.because[-1].serial if each.because else -1))
+
+
+def requirements(events: Sequence[Commitment], guards: Sequence[Guard], sourced: set[str], *, trusted: bool) -> list[Requirement]:
+    """What a compiled check tests: ranges of the inputs that it reads, the caller's promises about inputs, the guards."""
+    from shapes.codegen import Requirement
+
+    declared = {atom: event for event in events if isinstance(event, Declared) for atom in event.symbol.symbols}
+    tested = [guard.fact for guard in guards]
+    if not trusted:
+        promises = [guard.fact for guard in preconditions(events)]
+        tested = [fact for fact in promises if all(declared[atom].kind == "backed" for atom in within(fact).symbols)] + tested
+    needed = _symbols(tested)
+    ranges = [event.fact for atom, event in declared.items() if event.kind == "backed" and (event.name in sourced or atom in needed)]
+    return [
+        Requirement(fact.kind, fact.text, fact.prop, fact.domain, fact.origin, fact.line)
+        for fact in ranges + tested
+        if within(fact).kind != "true"
+    ]
+
+
+def certify(
+    env: ShapeEnv, guards: Sequence[Guard], box: Mapping[str, int | tuple[int | None, int | None]], *, trusted: bool
+) -> Verdict:
+    """Whether ranges, given facts and guards accept every size in the box. Run-time checks are not judged."""
+    interner = env.interner
+    limits: dict[Atom, tuple[int | None, int | None]] = {}
+    for name, bounds in box.items():
+        if name not in env.names:
+            raise ShapeError(f"{name}={bounds!r}: no such symbol; there are {', '.join(env.names)}")
+        (atom,) = env.names[name].symbols
+        limits[atom] = (bounds, bounds) if isinstance(bounds, int) else bounds
+    given = [guard.fact for guard in preconditions(env.events)]
+    given = [fact for fact in given if all(env.symbols[atom].kind == "backed" for atom in within(fact).symbols)]
+    goal = [within(guard.fact) for guard in guards]
+    if not trusted:
+        goal = [within(fact) for fact in given] + goal
+    wanted = set().union(limits, *[prop.symbols for prop in goal], _symbols(given))
+    known = Facts.empty(interner)
+    ranges = []
+    for atom, declared in env.symbols.items():
+        if atom not in wanted:
+            continue
+        lo, hi = limits.get(atom, (declared.lo, declared.hi))
+        if lo is not None and hi is not None and lo > hi:
+            raise ShapeError(f"{declared.name}=({lo}, {hi}): no size lies between")
+        prop = range_prop(atom.expr, lo, hi)
+        fact = Fact(prop, interner.true, "range", str(prop), None, None, known.count)
+        larger = known.declare(atom.expr, lo, hi, fact)
+        assert not isinstance(larger, Conflict)
+        known = larger
+        if atom in limits:
+            ranges.append(range_prop(atom.expr, declared.lo, declared.hi))
+    if trusted:
+        for fact in given:
+            larger = known.assume(fact)
+            if isinstance(larger, Conflict):
+                raise ShapeError(f"no size in the box satisfies {', '.join([one.text for one in larger.core])}")
+            known = larger
+    return decide(known, interner.conjunction([*ranges, *goal]), solvers=env.solvers)
+
+
+def _symbols(facts: Iterable[Fact]) -> set[Atom]:
+    return set().union(*[within(fact).symbols for fact in facts])
+
+
+def _serial(atom: Atom) -> int:
+    return atom.serial

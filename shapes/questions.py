@@ -1,0 +1,280 @@
+"""What was asked, and which answers still stand: the memory of an environment, and how it is taken back.
+
+    >>> from shapes.questions import Questions
+    >>> known = Questions()
+    >>> known.names["s"] = s = known.interner.symbol("s")
+    >>> known.facts = known.facts.declare_range(s, 1, None)
+    >>> prop, domain = known.parse("s*s >= s")
+    >>> type(known.decide(prop, domain)).__name__, known.decide(prop, domain) is known.decide(prop, domain)
+    ('Always', True)
+
+Facts only grow between rollbacks, so:
+
+- *always* and *never* are inherited by every extension of the facts;
+- *depends* stands while both its witnesses satisfy what was added;
+- *gave up* is tried again as soon as there is a new fact, or when more effort is allowed.
+
+Dictionaries keep their order of insertion, so each is its own trail: a rollback pops what is newer than the mark and costs as much as the
+stretch that it takes back. All of them are bounded; a full one is dropped (the *epoch* moves on), and the answers are found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+from shapes.errors import Contradiction, StaleCheckpoint
+from shapes.events import Commitment, Declared, Event, Listener, Marked, RolledBack
+from solver.expr import Atom, Expr, Interner
+from solver.fact import Fact
+from solver.facts import Conflict, Facts
+from solver.ladder import decide
+from solver.prop import Prop
+from solver.text import Decimals, parse, parse_expr
+from solver.verdict import Always, Depends, Never, Verdict
+
+if TYPE_CHECKING:
+    from shapes.guards import Guard
+
+Effort = Literal["fast", "full"]
+Key = Prop | tuple[Prop, Prop]
+K = TypeVar("K")
+V = TypeVar("V")
+
+ANSWERS_KEPT: Final = 1 << 15
+TEXTS_KEPT: Final = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A position to return to."""
+
+    position: int
+    last: Commitment | None
+    facts: Facts
+    restore: tuple[Callable[[], None], ...] = ()
+
+
+class Standing:
+    """An open answer, and the facts under which it was last known to stand."""
+
+    __slots__ = ("facts", "full", "position", "verdict")
+
+    def __init__(self, verdict: Verdict, facts: Facts, position: int, full: bool) -> None:
+        self.verdict = verdict
+        self.facts = facts
+        self.position = position
+        self.full = full
+
+
+class Questions:
+    """Facts, names, and the answers found so far. Knows no policy and records nothing by itself."""
+
+    def __init__(self, interner: Interner | None = None, *, solvers: bool = True, decimals: Decimals = "ieee") -> None:
+        self.interner = interner or Interner()
+        self.facts = Facts.empty(self.interner)
+        self.names: dict[str, Expr] = {}
+        self.symbols: dict[Atom, Declared] = {}
+        self.hints: dict[Atom, int] = {}
+        self._by_hint: dict[int, Atom] = {}
+        self.solvers = solvers
+        self.decimals = decimals
+        self._true = self.interner.true
+        self._settled: dict[Key, Verdict] = {}
+        self._open: dict[Key, Standing] = {}
+        self._texts: dict[str, tuple[Prop, Prop]] = {}
+        self._epoch = 0
+        self._commitments: list[Commitment] = []
+        self._sizes: list[tuple[int, int, int, int, int]] = []
+        self._listeners: tuple[Listener, ...] = ()
+        self._guards: tuple[int, Commitment | None, tuple[Guard, ...]] | None = None
+        self._participants: list[Callable[[], Callable[[], None]]] = []
+
+    # ------------------------------------------------------------------ reading text
+
+    def parse(self, text: str) -> tuple[Prop, Prop]:
+        """The proposition that a text says, and where it makes sense."""
+        found = self._texts.get(text)
+        if found is None:
+            parsed = parse(text, self.names, self.interner, decimals=self.decimals)
+            if len(self._texts) >= TEXTS_KEPT:
+                self._forget()
+            found = self._texts[text] = (parsed.prop, parsed.domain)
+        return found
+
+    def parse_expr(self, text: str) -> tuple[Expr, Prop]:
+        parsed = parse_expr(text, self.names, self.interner, decimals=self.decimals)
+        return parsed.expr, parsed.domain
+
+    # ------------------------------------------------------------------ deciding
+
+    def decide(self, prop: Prop, domain: Prop, effort: Effort = "full") -> Verdict:
+        """Whether the proposition follows from the facts, inside its domain."""
+        key: Key = prop if domain is self._true else (prop, domain)
+        settled = self._settled.get(key)
+        if settled is not None:
+            return settled
+        standing = self._open.get(key)
+        if standing is not None:
+            if self._stands(standing, effort):
+                return standing.verdict
+            del self._open[key]
+        verdict = decide(self.facts, prop, domain=domain, effort=effort, solvers=self.solvers)
+        if len(self._settled) + len(self._open) >= ANSWERS_KEPT:
+            self._forget()
+        if isinstance(verdict, (Always, Never)):
+            self._settled[key] = verdict
+        else:
+            self._open[key] = Standing(verdict, self.facts, len(self._commitments), effort == "full")
+        return verdict
+
+    def _stands(self, standing: Standing, effort: Effort) -> bool:
+        verdict = standing.verdict
+        if isinstance(verdict, Depends):
+            if standing.facts is self.facts:
+                return True
+            if not self._admits(verdict, standing.position):
+                return False
+            standing.facts = self.facts
+            standing.position = len(self._commitments)
+            return True
+        return standing.facts is self.facts and (standing.full or effort == "fast")
+
+    def _admits(self, verdict: Depends, position: int) -> bool:
+        """Whether both witnesses satisfy the commitments from `position` on."""
+        for commitment in self._commitments[position:]:
+            if isinstance(commitment, Declared):
+                return False  # the witnesses have no value for a newer symbol
+            fact = fact_of(commitment)
+            if fact is None:
+                continue
+            try:
+                for values in (verdict.true_values, verdict.false_values):
+                    if not (fact.domain.evaluate(values) and fact.prop.evaluate(values)):
+                        return False
+            except (KeyError, OverflowError):
+                return False
+        return True
+
+    def _forget(self) -> None:
+        """Drop all answers and texts; the memory is bounded."""
+        self._settled.clear()
+        self._open.clear()
+        self._texts.clear()
+        self._epoch += 1
+
+    # ------------------------------------------------------------------ committing and taking back
+
+    def _extended(self, facts: Facts | Conflict, text: str) -> Facts:
+        """The new facts, or the contradiction as an error."""
+        if isinstance(facts, Conflict):
+            raise Contradiction(f"`{text}` contradicts what is known", facts.core, facts.proof)
+        return facts
+
+    def _commit(self, facts: Facts, commitment: Commitment) -> None:
+        """Take the facts over. Whatever can fail has been done before."""
+        self._sizes.append((self._epoch, len(self._settled), len(self._open), len(self._texts), len(self.symbols)))
+        self._commitments.append(commitment)
+        self.facts = facts
+        if type(commitment) is Declared:
+            self._register(commitment)
+        if self._listeners:
+            self._tell(commitment)
+
+    def _tell(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener(event)
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Tell `listener` of every event from now on; the result ends that."""
+        self._listeners = (*self._listeners, listener)
+
+        def stop() -> None:
+            self._listeners = tuple([other for other in self._listeners if other is not listener])
+
+        return stop
+
+    @property
+    def events(self) -> tuple[Commitment, ...]:
+        """The commitments that stand, in order."""
+        return tuple(self._commitments)
+
+    def attach(self, participant: Callable[[], Callable[[], None]]) -> None:
+        """Let a state of the caller's own be rolled back too: the participant is called at each checkpoint and returns what restores it."""
+        self._participants.append(participant)
+
+    def checkpoint(self) -> Checkpoint:
+        """A position to return to with `rollback`. Costs nothing but the reference."""
+        mark = self._position()
+        if self._listeners:
+            self._tell(Marked(mark.position))
+        if self._participants:
+            return replace(mark, restore=tuple([participant() for participant in self._participants]))
+        return mark
+
+    def rollback(self, mark: Checkpoint) -> None:
+        """Return to a checkpoint: facts, names, guards, checks and answers are as they were, and so are attached states.
+
+        Raises:
+            StaleCheckpoint: an earlier rollback went back beyond this mark.
+        """
+        self._return_to(mark)
+        for restore in mark.restore:
+            restore()
+
+    def _position(self) -> Checkpoint:
+        """Where the environment stands."""
+        position = len(self._commitments)
+        return Checkpoint(position, self._commitments[-1] if position else None, self.facts)
+
+    def _return_to(self, mark: Checkpoint) -> None:
+        """Take back what was committed since then, attached states excepted."""
+        position = mark.position
+        commitments = self._commitments
+        if position > len(commitments) or (position and commitments[position - 1] is not mark.last):
+            raise StaleCheckpoint("this checkpoint is gone: an earlier rollback went back beyond it")
+        if position == len(commitments):
+            return
+        epoch, settled, open_, texts, symbols = self._sizes[position]
+        del commitments[position:]
+        del self._sizes[position:]
+        self.facts = mark.facts
+        self._undeclare(symbols)
+        if epoch == self._epoch:
+            shrink(self._settled, settled)
+            shrink(self._open, open_)
+            shrink(self._texts, texts)
+        else:
+            self._forget()
+        if self._listeners:
+            self._tell(RolledBack(position))
+
+    def _register(self, declared: Declared) -> None:
+        (atom,) = declared.symbol.symbols
+        self.names[declared.name] = declared.symbol
+        self.symbols[atom] = declared
+        if declared.hint is not None:
+            self.hints[atom] = declared.hint
+            self._by_hint.setdefault(declared.hint, atom)
+
+    def _undeclare(self, count: int) -> None:
+        """Take the newest symbols away until `count` are left."""
+        while len(self.symbols) > count:
+            atom, declared = self.symbols.popitem()
+            del self.names[declared.name]
+            hint = self.hints.pop(atom, None)
+            if hint is not None and self._by_hint.get(hint) is atom:
+                del self._by_hint[hint]
+
+
+def shrink(entries: dict[K, V], count: int) -> None:
+    """Take the newest entries away until `count` are left."""
+    for _ in range(len(entries) - count):
+        entries.popitem()
+
+
+def fact_of(commitment: Commitment) -> Fact | None:
+    """The fact that a commitment added, if it added one."""
+    fact: Fact | None = getattr(commitment, "fact", None)
+    return fact
