@@ -11,7 +11,7 @@ so that a core does not name facts that the answer does not need:
     >>> known = Facts.empty(terms).declare_range(b, 2, None).declare_range(s, 3, None)
     >>> proof = prove_nonnegative(known, b * s - 6)
     >>> proof.conclusion is terms.ge(b * s, 6), proof.rule
-    (True, 'combine')
+    (True, 'monomial')
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from solver.intervals import product as product_of
 from solver.knowledge import Knowledge, Range
 from solver.operations import interval_of_atom, interval_reader, intervals_of_product
 from solver.prop import Prop
-from solver.reasons import Reason, combine
+from solver.reasons import Reason
 
 Bound = tuple[Expr, bool]
 """An expression and a side: True for its lower bound."""
@@ -35,15 +35,25 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason:
     interner = known.interner
     if not e.terms:
         return Reason("trivial", Prop.nonnegative(e))
+    goal = Prop.nonnegative(e)
+    if len(e.terms) == 1:
+        m, c = e.terms[0]
+        # c*m + k >= 0 says m >= ceil(-k/c), or m <= floor(k/-c)
+        reason = prove_bound(known, m, c > 0, -(e.constant // c) if c > 0 else e.constant // -c)
+        if reason.conclusion is goal:
+            return reason
+        return Reason("combine", goal, (reason,), ((abs(c),), _slack(e, [(reason, abs(c))])))
     slack = _term_low(known, e)
     if slack is None or slack < 0:
         r, k = known.form_range(e)
         assert r is not None
         lower = k > 0
         needed = -(e.constant // k) if lower else e.constant // -k
-        reason = _oldest(r, lower, needed)
-        assert reason is not None
-        return combine([reason], [abs(k)], _slack(e, [(reason, abs(k))]))
+        reason_of_form = _oldest(r, lower, needed)
+        assert reason_of_form is not None
+        if reason_of_form.conclusion is goal:
+            return reason_of_form
+        return Reason("combine", goal, (reason_of_form,), ((abs(k),), _slack(e, [(reason_of_form, abs(k))])))
     premises: list[Reason] = []
     multipliers: list[int] = []
     for m, c in sorted(e.terms, key=lambda term: interner.monomial_keys[term[0]]):
@@ -60,7 +70,7 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason:
             slack -= -c * (reached - r.hi)
         premises.append(reason)
         multipliers.append(abs(c))
-    return combine(premises, multipliers, slack)
+    return Reason("combine", goal, tuple(premises), (tuple(multipliers), slack))
 
 
 def _slack(e: Expr, parts: list[tuple[Reason, int]]) -> int:

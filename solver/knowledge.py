@@ -255,15 +255,19 @@ class Knowledge:
     def _monomial_is_inert(self, m: int) -> bool:
         if self.product_rules and self.product_rule(m) is not None:
             return False
+        solved = self.solved
         for atom in self.interner.monomials[m]:
+            if not atom.args:
+                if solved.count and solved.get(atom.monomial) is not None:
+                    return False
+                continue
             if self.elementary(atom.monomial) is not None:
                 return False
-            if atom.args:
-                for inner in atom.expr.atoms:
-                    if self.elementary(inner.monomial) is not None:
-                        return False
-                    if self.product_rules and any(not self._arguments_inert(inner) for _ in (0,)):
-                        return False
+            for inner in atom.expr.atoms:
+                if self.elementary(inner.monomial) is not None:
+                    return False
+                if self.product_rules and not self._arguments_inert(inner):
+                    return False
         return True
 
     def _arguments_inert(self, atom: Atom) -> bool:
@@ -303,8 +307,10 @@ class Knowledge:
 
     def canonical_prop(self, p: Prop) -> tuple[Prop, tuple[Round, ...]]:
         """A comparison or a compound with everything substituted."""
-        comparisons = p.comparisons() if p.parts else [p]
-        if all(self.is_inert(q.expr) for q in comparisons):
+        if not p.parts:
+            if self.is_inert(p.expr):
+                return p, ()
+        elif all(self.is_inert(q.expr) for q in p.comparisons()):
             return p, ()
         rounds: list[Round] = []
         for _ in range(ROUNDS):

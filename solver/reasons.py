@@ -157,10 +157,9 @@ def leaves(*roots: Reason) -> list[Fact]:
     stack = list(roots)
     while stack:
         reason = stack.pop()
-        if id(reason) in seen:
-            continue
-        seen.add(id(reason))
         if reason.fact is not None:
             found[reason.fact.serial] = reason.fact
-        stack.extend(reason.premises)
+        elif reason.premises and id(reason) not in seen:
+            seen.add(id(reason))
+            stack.extend(reason.premises)
     return [found[serial] for serial in sorted(found)]

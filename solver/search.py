@@ -169,6 +169,11 @@ class Search:
 
     def roots(self, p: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
         """Where the comparison would change, by the slope at the current value; then once more from there."""
+        slope = self.slope(p.expr, atom)
+        if slope:
+            here = self.pool.values(p.expr)[self.row] if not moved else self.evaluate(p.expr, moved)
+            root = current - here // slope if p.kind != "ge" or slope < 0 else current + -(here // slope)
+            return [current + 1, root, root + 1] if p.kind == "ne" else [root, root + 1, root - 1]
         found: list[int] = []
         at = current
         for _ in range(3):
@@ -195,6 +200,19 @@ class Search:
             at = root
         if p.kind == "ne":
             found = [current + 1, current + 2, *found]
+        return found
+
+    def slope(self, e: Expr, atom: Atom) -> int:
+        """The coefficient of a symbol that occurs only linearly and that nothing is computed from; 0 if it does not."""
+        if self.facts.solved.count:
+            return 0
+        found = 0
+        monomials = self.facts.interner.monomials
+        for m, c in e.terms:
+            if m == atom.monomial:
+                found = c
+            elif any(other is atom or other.args and atom in other.expr.atoms for other in monomials[m]):
+                return 0
         return found
 
     def along(self, e: Expr, atom: Atom, at: int, moved: dict[Atom, int]) -> int | None:

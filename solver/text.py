@@ -21,8 +21,7 @@ import difflib
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, Literal, NoReturn, TypeVar
+from typing import Final, Literal, NamedTuple, NoReturn, TypeVar
 
 from solver import reals
 from solver.errors import NotExpressible, ParseError
@@ -42,16 +41,14 @@ WORDS: Final = frozenset(("and", "or", "not", "if", "else", "True", "False"))
 NESTING: Final = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """A proposition and where it makes sense."""
 
     prop: Prop
     domain: Prop
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedExpr:
+class ParsedExpr(NamedTuple):
     """An expression and where it makes sense."""
 
     expr: Expr
@@ -96,6 +93,12 @@ def parse(
 
 def _side(text: str, names: Mapping[str, Expr], interner: Interner, decimals: Decimals, sides: dict[str, Side]) -> Side | None:
     """One side of a comparison, if it is an integer."""
+    known = names.get(text)
+    if known is None and text.isdigit():
+        known = interner.constant(_long_integer(text))
+    if known is not None:
+        plain = sides[text] = (known, ())
+        return plain
     reader = Reader(text, names, interner, decimals)
     value = reader.read(reader.bits)
     if not isinstance(value, Expr):
@@ -106,19 +109,15 @@ def _side(text: str, names: Mapping[str, Expr], interner: Interner, decimals: De
 
 def comparison(op: str, a: Expr, b: Expr) -> Prop:
     """`a op b`."""
-    match op:
-        case "==":
-            return Prop.zero(a - b)
-        case "!=":
-            return Prop.zero(a - b).negation
-        case ">=":
-            return Prop.nonnegative(a - b)
-        case "<=":
-            return Prop.nonnegative(b - a)
-        case ">":
-            return Prop.nonnegative(a - b - 1)
-        case _:
-            return Prop.nonnegative(b - a - 1)
+    if op == "==":
+        return Prop.zero(a - b)
+    if op == "!=":
+        return Prop.zero(a - b).negation
+    if op == ">=":
+        return Prop.nonnegative(a - b)
+    if op == "<=":
+        return Prop.nonnegative(b - a)
+    return Prop.nonnegative(a - b - 1 if op == ">" else b - a - 1)
 
 
 def parse_expr(text: str, names: Mapping[str, Expr], interner: Interner, *, decimals: Decimals = "ieee") -> ParsedExpr:
@@ -380,25 +379,32 @@ class Reader:
         tokens, names = self.tokens, self.names
         interner = self.interner
         products = interner.multiply_monomials
+        at = self.at
         outer = sign
         while True:
             c, m = sign, 0
             e: Expr | None = None
             while True:
                 # one factor, with the common cases in line
-                token = tokens[self.at]
+                token = tokens[at]
                 value: Value
-                factor = names.get(token)
-                if factor is not None and tokens[self.at + 1] != "**":
-                    self.at += 1
-                    value = factor
-                elif token.isdigit() and tokens[self.at + 1] != "**":
-                    self.at += 1
+                if tokens[at + 1 if token else at] == "**":
+                    self.at = at
+                    value = self.factor()
+                    at = self.at
+                elif token in names:
+                    at += 1
+                    value = names[token]
+                elif token.isdigit():
+                    at += 1
                     c *= int(token) if len(token) < 4000 else _long_integer(token)
                     value = interner.one
                 else:
+                    self.at = at
                     value = self.factor()
+                    at = self.at
                 if type(value) is not Expr:
+                    self.at = at
                     return self.real_sum(coefficients, constant, outer, sign, value, c * sign, m, e)
                 if value is not interner.one:
                     terms = value.terms
@@ -409,21 +415,23 @@ class Reader:
                         c *= value.constant
                     else:
                         e = value if e is None else interner.multiply(e, value)
-                op = tokens[self.at]
+                op = tokens[at]
                 while op == "//" or op == "%":
                     # the product so far is the left operand
-                    self.at += 1
+                    self.at = at + 1
                     divisor = self.factor()
+                    at = self.at
                     left = self.product(c * sign, m, e)
                     if type(divisor) is not Expr:
                         self.fail(f"`{op}` takes integers")
                     result = self.divide(op, left, divisor)
                     c, m, e = sign, 0, result
-                    op = tokens[self.at]
+                    op = tokens[at]
                 if op == "*":
-                    self.at += 1
+                    at += 1
                     continue
                 if op == "/":
+                    self.at = at
                     return self.real_sum(coefficients, constant, outer, sign, interner.one, c * sign, m, e)
                 break
             if e is None:
@@ -442,8 +450,9 @@ class Reader:
             elif op == "-":
                 sign = -outer
             else:
+                self.at = at
                 return constant
-            self.at += 1
+            at += 1
 
     def product(self, c: int, m: int, e: Expr | None) -> Expr:
         """`c * monomial m * e`, where 0 and None stand for one."""
