@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 SPREADS: Final = (None, 0, 1, 2, 4, 8, 16, 64, 256, 4096, 1 << 20, 1 << 64, -8, -64)
 """How far above its lower bound a symbol lies in each row: its hint, fixed offsets, ranges to pick from, and (negative) one value for all symbols."""
 ROWS: Final = len(SPREADS)
-ENOUGH: Final = 5
+ENOUGH: Final = 4
+TOUCHED: Final = 96
 MENDED: Final = 2
 
 
@@ -108,10 +109,12 @@ class Pool:
         if fact.domain.kind != "true":
             truth = [a and b for a, b in zip(truth, pool.truths(fact.domain), strict=True)]
         pool.alive = tuple([row for row in self.alive if truth[row]])
+        if solved and len(pool.alive) < ROWS - 2:
+            pool = pool.recomputed([row for row in self.alive if not truth[row]], solved)
         if len(pool.alive) >= ENOUGH:
             return pool
         wanted = MENDED if pool.alive else 2 * MENDED
-        candidates = [row for row in self.alive if not truth[row]] or ([] if pool.alive else list(range(ROWS)))
+        candidates = [row for row in self.alive if row not in pool.alive] or ([] if pool.alive else list(range(ROWS)))
         columns = None
         mended = []
         for row in candidates:
@@ -121,7 +124,7 @@ class Pool:
             values = search.reach([fact.domain, fact.prop] if self.alive else None)
             if values is None:
                 continue
-            columns = columns or self.columns.draft()
+            columns = columns or pool.columns.draft()
             for atom, value in values.items():
                 column = list(columns.get(atom.serial) or ())
                 column[row] = value
@@ -133,6 +136,51 @@ class Pool:
             pool.cache = {}
             pool.alive = tuple(sorted((*pool.alive, *mended)))
         return pool
+
+    def recomputed(self, rows: list[int], solved: list[tuple[Atom, Rule]]) -> Pool:
+        """The pool with more rows alive: symbols that an equality eliminates take the value that it gives them."""
+        columns = self.columns.draft()
+        moved: dict[Atom, None] = {}
+        trial = self.copy()
+        trial.columns, trial.cache = columns, {}
+        for atom, rule in solved:
+            old = self.columns.get(atom.serial)
+            if old is None or atom.args or self.dependents.get(atom.serial):
+                continue
+            lo, hi = self.limits.get(atom.serial) or (None, None)
+            image = trial.values(rule.image)
+            rows = [row for row in rows if (lo is None or image[row] >= lo) and (hi is None or image[row] <= hi)]
+            column = list(old)
+            for row in rows:
+                column[row] = image[row]
+            columns.set(atom.serial, tuple(column))
+            moved[atom] = None
+            trial.cache = {}
+        if not moved or not rows:
+            return self
+        checked: set[int] = set()
+        for atom in moved:
+            touching = self.touching.get(atom.serial)
+            if touching is not None and touching.count > TOUCHED:
+                return self
+            while touching is not None:
+                if touching.fact.serial not in checked:
+                    checked.add(touching.fact.serial)
+                    for p in (touching.fact.domain, touching.fact.prop):
+                        truth = trial.truths(p)
+                        rows = [row for row in rows if truth[row]]
+                    if not rows:
+                        return self
+                touching = touching.rest
+        trial.alive = tuple(sorted((*self.alive, *rows)))
+        # rows that did not make it keep their old values
+        if len(rows) < ROWS:
+            for atom in moved:
+                old, new = self.columns.get(atom.serial), columns.get(atom.serial)
+                assert old is not None and new is not None
+                columns.set(atom.serial, tuple([new[row] if row in rows else old[row] for row in range(ROWS)]))
+            trial.cache = {}
+        return trial
 
     # ------------------------------------------------------------------ columns
 
