@@ -81,6 +81,6 @@ def _cofactor(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | No
         product = times(prove_side(facts, atom.expr, True, 0), proof)
         # (rest - k) may have been divided by its content when it was normalized, and the product again
         scale = size_of(rest) * size_of(atom.expr * proof.conclusion.expr)
-        given = -proof.conclusion.expr.constant * size_of(rest)
+        given = rest.constant - proof.conclusion.expr.constant * size_of(rest)
         return combine([product, least], [scale, given], given * bound + e.constant)
     return None
