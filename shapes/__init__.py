@@ -20,10 +20,6 @@ import os
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from shapes.dispatch import Dispatch
-    from shapes.env import ShapeEnv
-    from shapes.errors import Contradiction, ParseError, ShapeError, SpecializedDynamic, Undefined, UndecidedGuard
-    from shapes.symbool import SymBool
     from shapes.choices import (
         sym_and,
         sym_float,
@@ -36,6 +32,10 @@ if TYPE_CHECKING:
         sym_sqrt,
         sym_sum,
     )
+    from shapes.dispatch import Dispatch
+    from shapes.env import ShapeEnv
+    from shapes.errors import Contradiction, ParseError, ShapeError, SpecializedDynamic, UndecidedGuard, Undefined
+    from shapes.symbool import SymBool
     from shapes.symfloat import SymFloat
     from shapes.symint import SymInt
     from solver.verdict import Always, Depends, GaveUp, Never, Verdict
@@ -58,8 +58,7 @@ _HOMES: Final = {
     "SpecializedDynamic": "shapes.errors",
     "ParseError": "shapes.errors",
 } | {
-    f"sym_{name}": "shapes.choices"
-    for name in ("min", "max", "int", "float", "sqrt", "sum", "ite", "not", "and", "or")
+    f"sym_{name}": "shapes.choices" for name in ("min", "max", "int", "float", "sqrt", "sum", "ite", "not", "and", "or")
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604
@@ -89,7 +88,11 @@ def _require_own(package: str) -> None:
     spec = importlib.util.find_spec(package)
     places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
     found = [os.path.abspath(place) for place in places if place]
-    if not any(os.path.realpath(place).startswith(os.path.realpath(own) + os.sep) or os.path.realpath(place) == os.path.realpath(own) for place in found):
+    if not any(
+        os.path.realpath(place).startswith(os.path.realpath(own) + os.sep)
+        or os.path.realpath(place) == os.path.realpath(own)
+        for place in found
+    ):
         first = found[0] if found else "nothing"
         raise ImportError(
             f"symshape needs its own package `{package}` ({own}), but on the path {first} comes first: "

@@ -1,33 +1,34 @@
 """Committing: facts, guards, run-time checks and forced values. What fails leaves the environment as it was.
 
-    >>> from shapes import ShapeEnv
-    >>> env = ShapeEnv(origin=lambda: None)
-    >>> s = env.symbol("s", hint=64)
-    >>> env.guard(s > 16)                           # open: the hint decides, and that side is recorded
-    True
-    >>> env.guard(s > 8)                            # follows: nothing is recorded
-    True
-    >>> u = env.unbacked("u0", lo=0)
-    >>> env.expect_true(u <= s, "more tokens than slots")
-    >>> for event in env.events:
-    ...     print(event)
-    symbol s >= 0, hint 64
-    guard s >= 17
-    symbol u0 >= 0
-    run-time check s >= u0: more tokens than slots
+>>> from shapes import ShapeEnv
+>>> env = ShapeEnv(origin=lambda: None)
+>>> s = env.symbol("s", hint=64)
+>>> env.guard(s > 16)                           # open: the hint decides, and that side is recorded
+True
+>>> env.guard(s > 8)                            # follows: nothing is recorded
+True
+>>> u = env.unbacked("u0", lo=0)
+>>> env.expect_true(u <= s, "more tokens than slots")
+>>> for event in env.events:
+...     print(event)
+symbol s >= 0, hint 64
+guard s >= 17
+symbol u0 >= 0
+run-time check s >= u0: more tokens than slots
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shapes.declarations import Declarations, Question, Size
+from shapes.declarations import Declarations
 from shapes.edges import moved
-from shapes.errors import Contradiction, FalseAtHint, ShapeError, SpecializedDynamic, Undefined, UndecidedGuard
+from shapes.errors import Contradiction, FalseAtHint, ShapeError, SpecializedDynamic, UndecidedGuard, Undefined
 from shapes.events import Asked, Assumed, Chosen, Commitment, Deferred, Forced, Guarded, SymbolKind
 from shapes.origin import Origin
 from shapes.policies import Answer, OpenQuestion, Refuse, TakeHint
 from shapes.questions import Effort, fact_of
+from shapes.reading import Question, Size
 from shapes.symint import SymBool, SymInt
 from solver.display import text_of
 from solver.expr import Atom
@@ -112,7 +113,8 @@ class Commitments(Declarations):
         return self._branch(question, True)
 
     def expect_true(self, question: Question, message: str = "") -> None:
-        """From here on it holds: known already, a guard where the inputs decide it, else a check that runs with the program.
+        """From here on it holds: known already, a guard where the inputs decide it, else a check that runs with the
+        program.
 
         Raises:
             Contradiction: it cannot hold.
@@ -157,7 +159,9 @@ class Commitments(Declarations):
         prop = self.interner.eq(expr, int(value or 0))
         if value is None:
             raise self._undecided(
-                prop, GaveUp(prop, domain, f"{why} needs its value, which is known only at run time", ()), f"{expr} as a constant"
+                prop,
+                GaveUp(prop, domain, f"{why} needs its value, which is known only at run time", ()),
+                f"{expr} as a constant",
             )
         fact = self._fact(prop, domain, "guard", text_of(prop))
         self._add(fact, Forced(expr, int(value), why, fact))
@@ -175,10 +179,10 @@ class Commitments(Declarations):
         source: str | None,
         origin: Origin | None,
         line: int | None = None,
-    ) -> None:
-        """A symbol as it was recorded; the policy had its say then."""
+    ) -> SymInt:
+        """A symbol as it was recorded; the policy had its say then, if any."""
         with self.at(origin):
-            self._declare(name, lo, hi, hint, kind, source, restored=line or 0)
+            return SymInt(self, self._declare(name, lo, hi, hint, kind, source, obeying=False, line=line), self._true)
 
     def restore_fact(self, text: str, kind: Kind, message: str, origin: Origin | None, line: int | None = None) -> None:
         """A fact as it was recorded, a guard as a guard and a check as a check."""
@@ -233,7 +237,7 @@ class Commitments(Declarations):
                 case Chosen(question=logged, answer=answer) if logged is prop and answer == value:
                     return
         self._choices[prop] = len(self._commitments)
-        self._commit(self.facts, Chosen(prop, value, f"{self.policy.name}: {why}", self._origin()))
+        self._commit(self.facts, Chosen(prop, value, f"{self.policy.name}: {why}", self.origin()))
 
     def _take(self, prop: Prop, domain: Prop, side: bool, text: str | None, why: str) -> None:
         """Commit to one side of a question as a guard."""
@@ -293,9 +297,13 @@ class Commitments(Declarations):
     def _undecided(self, prop: Prop, verdict: Verdict, text: str | None = None, *, fix: str = "") -> UndecidedGuard:
         """The error, with the facts that share a symbol with the question."""
         wanted = prop.symbols
-        known = [fact for event in self._commitments if (fact := fact_of(event)) is not None and not wanted.isdisjoint(fact.prop.symbols)]
+        known = [
+            fact
+            for event in self._commitments
+            if (fact := fact_of(event)) is not None and not wanted.isdisjoint(fact.prop.symbols)
+        ]
         sizes = self._near(verdict) if isinstance(verdict, Depends) else None
-        return UndecidedGuard(text or text_of(prop), verdict, self._origin(), known=known, sizes=sizes, fix=fix)
+        return UndecidedGuard(text or text_of(prop), verdict, self.origin(), known=known, sizes=sizes, fix=fix)
 
     def _near(self, verdict: Depends) -> tuple[dict[str, int], dict[str, int]]:
         """The witnesses of an open question, close to where its answer changes, as far as it is about them."""

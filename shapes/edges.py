@@ -8,8 +8,8 @@
     >>> moved({atom: 1000}, {atom: 0}, lambda values: values[atom] >= 8)[atom]
     8
 
-Samples find sizes somewhere; people understand the smallest. Bisection towards a target needs a few evaluations per symbol and assumes nothing:
-only assignments that were accepted are kept.
+Samples find sizes somewhere; people understand the smallest. Bisection towards a target needs a few evaluations per
+symbol and assumes nothing: only assignments that were accepted are kept.
 """
 
 from __future__ import annotations

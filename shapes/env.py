@@ -7,15 +7,16 @@
     >>> isinstance(env.ask((b * s) % 16 == 0), Always)
     True
     >>> match env.ask((b * s) % 64 == 0):
-    ...     case Depends(true_at, false_at): print((true_at["b"] * true_at["s"]) % 64, (false_at["b"] * false_at["s"]) % 64 > 0)
-    0 True
+    ...     case Depends(true_at, false_at):
+    ...         (true_at["b"] * true_at["s"]) % 64, (false_at["b"] * false_at["s"]) % 64 > 0
+    (0, True)
     >>> env.guard(s > 64)
     True
     >>> [str(guard) for guard in env.guards()]
     ['s >= 65']
 
-Asking (`ask`, `bounds`, `simplify`, `hint`, `fits`, `explain`) changes nothing. Commands record what they did and where; one that fails
-leaves the environment as it was. One layer of the class per concept:
+Asking (`ask`, `bounds`, `simplify`, `hint`, `fits`, `explain`) changes nothing. Commands record what they did and
+where; one that fails leaves the environment as it was. One layer of the class per concept:
 
 - `shapes.questions`: what was asked and still stands, checkpoints and rollbacks;
 - `shapes.declarations`: symbols, hints, sources;
@@ -30,10 +31,10 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, Self, overload
 
-from shapes.declarations import Question, Size
 from shapes.errors import Contradiction
 from shapes.events import Asked, Purpose
 from shapes.questions import Effort
+from shapes.reading import Question, Size
 from shapes.scopes import Scopes
 from shapes.symint import SymBool, SymInt
 from solver.facts import Conflict
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from shapes.guards import Guard, RuntimeAssert, Specialization
     from shapes.layout import Layout
     from shapes.symfloat import SymFloat
-    from solver.expr import Atom
 
 
 class ShapeEnv(Scopes):
@@ -56,7 +56,13 @@ class ShapeEnv(Scopes):
 
     @overload
     def unbacked(
-        self, name: str | None = ..., lo: int | None = ..., hi: int | None = ..., *, kind: Literal["int"] = ..., source: str | None = ...
+        self,
+        name: str | None = ...,
+        lo: int | None = ...,
+        hi: int | None = ...,
+        *,
+        kind: Literal["int"] = ...,
+        source: str | None = ...,
     ) -> SymInt: ...
 
     @overload
@@ -74,7 +80,8 @@ class ShapeEnv(Scopes):
         kind: Literal["int", "float", "bool"] = "int",
         source: str | None = None,
     ) -> SymInt | SymFloat | SymBool:
-        """A value that is known only at run time, of `item()` or `nonzero()` for instance: no hint, refined by run-time checks.
+        """A value that is known only at run time, of `item()` or `nonzero()` for instance: no hint, refined by
+        run-time checks.
 
         A bool is a symbol that is 0 or 1, a float one for the 64 bits of its pattern: text asks about them as such.
         """
@@ -106,7 +113,8 @@ class ShapeEnv(Scopes):
     ) -> Layout:
         """An input tensor as it came: its sizes, strides and storage offset, as symbols with these hints.
 
-        Strides that are products of sizes this time are taken to be so, as guards on the strides; `dims` names the sizes.
+        Strides that are products of sizes this time are taken to be so, as guards on the strides; `dims` names the
+        sizes.
         """
         from shapes.inputs import allocate
 
@@ -153,7 +161,9 @@ class ShapeEnv(Scopes):
             lo, hi = self.facts.bounds(expr)
             if lo is None or lo != hi:
                 prop = self.interner.eq(expr, lo or 0)
-                raise self._undecided(prop, GaveUp(prop, domain, "a symbol in it has no hint", ()), f"{expr} as a number")
+                raise self._undecided(
+                    prop, GaveUp(prop, domain, "a symbol in it has no hint", ()), f"{expr} as a number"
+                )
             value = lo
         return int(value)
 
@@ -173,7 +183,8 @@ class ShapeEnv(Scopes):
         return simple.constant if simple.is_constant else SymInt(self, simple, domain)
 
     def fits(self, size: Size, bits: int) -> Verdict:
-        """Whether the value *and every intermediate* of its computation, as written, fits a signed integer of so many bits."""
+        """Whether the value *and every intermediate* of its computation, as written, fits a signed integer of so many
+        bits."""
         from shapes.machine import fitting
 
         prop, domain = fitting(self, size, bits)
@@ -228,7 +239,8 @@ class ShapeEnv(Scopes):
     def compile_guards(
         self, sources: Sources, *, arguments: Sequence[str] | None = None, trusted: bool = False, native: bool = False
     ) -> Check:
-        """A fast check whether concrete sizes satisfy ranges, promises and guards; `sources` says where each symbol is found.
+        """A fast check whether concrete sizes satisfy ranges, promises and guards; `sources` says where each symbol
+        is found.
 
         `trusted=True` leaves the caller's promises out.
         """
@@ -240,12 +252,17 @@ class ShapeEnv(Scopes):
         return compile_check(wanted, backed, sources, arguments=arguments, native=native)
 
     def certify(
-        self, box: Mapping[str, int | tuple[int | None, int | None]] | None = None, /, *, trusted: bool = False,
+        self,
+        box: Mapping[str, int | tuple[int | None, int | None]] | None = None,
+        /,
+        *,
+        trusted: bool = False,
         **bounds: int | tuple[int | None, int | None],
     ) -> Verdict:
         """Whether every size in the box is accepted by ranges, promises and guards: Always, or sizes that are not.
 
-        Run-time checks are not judged: they are listed by `runtime_asserts`. `trusted=True` takes the promises for granted.
+        Run-time checks are not judged: they are listed by `runtime_asserts`. `trusted=True` takes the promises for
+        granted.
         """
         from shapes.guards import certify
 
@@ -254,7 +271,8 @@ class ShapeEnv(Scopes):
     # ------------------------------------------------------------------ elsewhere
 
     def translate(self, question: Question, mapping: Mapping[str, Size]) -> SymBool:
-        """A proposition of another environment in terms of this one's sizes; `mapping` says what its symbols are here."""
+        """A proposition of another environment in terms of this one's sizes; `mapping` says what its symbols are
+        here."""
         from shapes.translation import translate
 
         return translate(self, question, mapping)
@@ -273,7 +291,8 @@ class ShapeEnv(Scopes):
         return load(cls, path, name)
 
     def record(self, path: str | PathLike[str]) -> Callable[[], None]:
-        """Write every symbol, fact and question from now on as a recorded session; the result ends that and closes the file."""
+        """Write every symbol, fact and question from now on as a recorded session; the result ends that and closes
+        the file."""
         from shapes.session import record
 
         return record(self, path)

@@ -68,7 +68,8 @@ class ForeignSymbol(ShapeError):
 
 
 class UndecidedGuard(ShapeError):
-    """A branch that neither the facts nor a hint decides. `verdict` has sizes for both outcomes where they were found."""
+    """A branch that neither the facts nor a hint decides. `verdict` has sizes for both outcomes where they were
+    found."""
 
     def __init__(
         self,
@@ -118,7 +119,9 @@ def outcome_of(verdict: Verdict) -> str:
     match verdict:
         case Depends(true_at=true_at, false_at=false_at):
             about = {atom.name for atom in verdict.prop.symbols | verdict.domain.symbols}
-            true, false = ({name: value for name, value in sizes.items() if name in about} for sizes in (true_at, false_at))
+            true, false = (
+                {name: value for name, value in sizes.items() if name in about} for sizes in (true_at, false_at)
+            )
             return outcome_at(true, false)
         case GaveUp(reason=reason):
             return f"gave up, {reason}"
@@ -149,7 +152,9 @@ def known_lines(facts: Sequence[Fact], *, label: str = "known:") -> list[str]:
 
 def fact_place(fact: Fact) -> str:
     """Where a fact comes from, in parentheses; its kind where that says more than the text."""
-    kind = {"range": "", "guard": "guard", "given": "given", "assert": "run-time check", "hypothesis": "hypothesis"}[fact.kind]
+    kind = {"range": "", "guard": "guard", "given": "given", "assert": "run-time check", "hypothesis": "hypothesis"}[
+        fact.kind
+    ]
     place = f"line {fact.line}" if fact.line is not None else ""
     if isinstance(fact.origin, Origin):
         place = _place(fact.origin) + (f", {fact.origin.segment}" if fact.origin.segment else "")
@@ -158,7 +163,8 @@ def fact_place(fact: Fact) -> str:
 
 
 def written_condition(origin: Origin | None) -> str:
-    """The condition as the user wrote it, where the line can be read: `n >= 8` of `if n >= 8:` or of `env.guard(n >= 8)`."""
+    """The condition as the user wrote it, where the line can be read: `n >= 8` of `if n >= 8:` or of `env.guard(n >=
+    8)`."""
     import ast
 
     if origin is None or not origin.segment:
@@ -170,7 +176,9 @@ def written_condition(origin: Origin | None) -> str:
     match tree:
         case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
             return ast.unparse(tree)
-        case ast.Call(func=ast.Name(id="bool" | "guard") | ast.Attribute(attr="guard"), args=[ast.Compare() as condition]):
+        case ast.Call(
+            func=ast.Name(id="bool" | "guard") | ast.Attribute(attr="guard"), args=[ast.Compare() as condition]
+        ):
             return ast.unparse(condition)
         case _:
             return ""

@@ -11,8 +11,9 @@
     True
     >>> stop()
 
-Commitments (symbols, facts, checks, choices) are kept in `env.events` and vanish with a rollback. Questions change nothing and are only told to
-listeners, with their purpose: a branch of the program, an optional optimization, or a person who looks.
+Commitments (symbols, facts, checks, choices) are kept in `env.events` and vanish with a rollback. Questions change
+nothing and are only told to listeners, with their purpose: a branch of the program, an optional optimization, or a
+person who looks.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ SymbolKind = Literal["backed", "unbacked"]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A symbol with its range. A backed one is an input, known before the program runs; `hint` is its size this time."""
+    """A symbol with its range. A backed one is an input, known before the program runs; `hint` is its size this time.
+    """
 
     name: str
     symbol: Expr
@@ -52,7 +54,8 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """A fact that somebody vouches for: the caller (given), a scope (hypothesis), or the construction itself (range)."""
+    """A fact that somebody vouches for: the caller (given), a scope (hypothesis), or the construction itself (range).
+    """
 
     fact: Fact
 

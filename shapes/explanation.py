@@ -1,15 +1,15 @@
 """Verdicts in words: what the answer rests on, with lines, and the steps between.
 
-    >>> from shapes import ShapeEnv
-    >>> env = ShapeEnv(origin=lambda: None)
-    >>> b, s = env.sizes("b s")
-    >>> env.assume("s % 16 == 0")
-    >>> print(env.explain("(b * s) % 8 == 1"))
-    never: `b*s % 8 == 1`
-      because  s % 16 == 0  (given)
-      steps    definition  s//16 == _0
-               rewrite     16*_0 == s
-               rewrite     b*s % 8 != 1
+>>> from shapes import ShapeEnv
+>>> env = ShapeEnv(origin=lambda: None)
+>>> b, s = env.sizes("b s")
+>>> env.assume("s % 16 == 0")
+>>> print(env.explain("(b * s) % 8 == 1"))
+never: `b*s % 8 == 1`
+  because  s % 16 == 0  (given)
+  steps    definition  s//16 == _0
+           rewrite     16*_0 == s
+           rewrite     b*s % 8 != 1
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@
     ...     print(guard, "rejects", guard.rejects)
     s >= 65 rejects {'s': 0}
 
-A guard may be dropped only because of ranges, given facts and other guards: never because of a run-time check, which comes later.
+A guard may be dropped only because of ranges, given facts and other guards: never because of a run-time check, which
+comes later.
 """
 
 from __future__ import annotations
@@ -135,8 +136,14 @@ def extended(known: Facts, more: Iterable[Fact]) -> Facts:
 
 
 def entry_facts(events: Sequence[Commitment], interner: Interner, wanted: set[Atom]) -> Facts:
-    """What is known before any guard: ranges of inputs, and given facts about inputs, as far as they concern these symbols."""
-    backed = {atom for event in events if isinstance(event, Declared) and event.kind == "backed" for atom in event.symbol.symbols}
+    """What is known before any guard: ranges of inputs, and given facts about inputs, as far as they concern these
+    symbols."""
+    backed = {
+        atom
+        for event in events
+        if isinstance(event, Declared) and event.kind == "backed"
+        for atom in event.symbol.symbols
+    }
     given = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind in ("given", "range")]
     given = [fact for fact in given if within(fact).symbols <= backed]
     wanted = wanted | _symbols(given)
@@ -153,7 +160,12 @@ def preconditions(events: Sequence[Commitment]) -> tuple[Guard, ...]:
     """The caller's promises."""
     facts = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind == "given"]
     return tuple(
-        [Guard(fact.prop, fact.domain, fact.text, fact.origin if isinstance(fact.origin, Origin) else None, None, fact) for fact in facts]
+        [
+            Guard(
+                fact.prop, fact.domain, fact.text, fact.origin if isinstance(fact.origin, Origin) else None, None, fact
+            )
+            for fact in facts
+        ]
     )
 
 
@@ -175,7 +187,7 @@ def specializations(env: ShapeEnv) -> tuple[Specialization, ...]:
     sizes: dict[Expr, None] = {}
     for atom, declared in env.symbols.items():
         lo, hi = env.facts.bounds(atom.expr)
-        if lo is not None and lo == hi and not declared.lo == declared.hi:
+        if lo is not None and lo == hi and declared.lo != declared.hi:
             sizes[atom.expr] = None
     sizes |= dict.fromkeys(reasons)
     found = []
@@ -190,17 +202,26 @@ def specializations(env: ShapeEnv) -> tuple[Specialization, ...]:
     return tuple(sorted(found, key=lambda each: each.because[-1].serial if each.because else -1))
 
 
-def requirements(events: Sequence[Commitment], guards: Sequence[Guard], sourced: set[str], *, trusted: bool) -> list[Requirement]:
-    """What a compiled check tests: ranges of the inputs that it reads, the caller's promises about inputs, the guards."""
+def requirements(
+    events: Sequence[Commitment], guards: Sequence[Guard], sourced: set[str], *, trusted: bool
+) -> list[Requirement]:
+    """What a compiled check tests: ranges of the inputs that it reads, the caller's promises about inputs, the
+    guards."""
     from shapes.codegen import Requirement
 
     declared = {atom: event for event in events if isinstance(event, Declared) for atom in event.symbol.symbols}
     tested = [guard.fact for guard in guards]
     if not trusted:
         promises = [guard.fact for guard in preconditions(events)]
-        tested = [fact for fact in promises if all(declared[atom].kind == "backed" for atom in within(fact).symbols)] + tested
+        tested = [
+            fact for fact in promises if all(declared[atom].kind == "backed" for atom in within(fact).symbols)
+        ] + tested
     needed = _symbols(tested)
-    ranges = [event.fact for atom, event in declared.items() if event.kind == "backed" and (event.name in sourced or atom in needed)]
+    ranges = [
+        event.fact
+        for atom, event in declared.items()
+        if event.kind == "backed" and (event.name in sourced or atom in needed)
+    ]
     return [
         Requirement(fact.kind, fact.text, fact.prop, fact.domain, fact.origin, fact.line)
         for fact in ranges + tested

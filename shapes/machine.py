@@ -8,8 +8,8 @@
     >>> env.fits("(b * s + 7) // 8", 32).false_at["b"] > 1          # as written: the product comes first
     True
 
-An expression of the engine is computed as it prints, text as it is written: every operation from left to right, of a conditional only the side
-that is taken. Constants are folded beforehand and count by their value.
+An expression of the engine is computed as it prints, text as it is written: every operation from left to right, of a
+conditional only the side that is taken. Constants are folded beforehand and count by their value.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from solver.expr import Expr, Interner
 from solver.prop import Prop
 
 if TYPE_CHECKING:
-    from shapes.declarations import Size
     from shapes.env import ShapeEnv
+    from shapes.reading import Size
 
 _OPERATIONS: Final[dict[type[ast.operator], Callable[[Interner, Expr, Expr], Expr]]] = {
     ast.Add: Interner.add,

@@ -1,6 +1,7 @@
 """What to do where knowledge alone does not decide: with a new input size, and with an open branch.
 
-The environment asks its policy and obeys the choice; a choice is logged, and is a fact only if the environment then commits to a guard.
+The environment asks its policy and obeys the choice; a choice is logged, and is a fact only if the environment then
+commits to a guard.
 
     >>> from shapes import ShapeEnv
     >>> from shapes.policies import torch_defaults
@@ -18,7 +19,7 @@ A policy is any object with `name`, `on_input` and `on_open` (see `Policy`):
     >>> class NeverSpecialize:
     ...     name = "never specialize"
     ...     def on_input(self, size): return Dynamic()
-    ...     def on_open(self, question): return TakeHint() if not question.pins else Refuse("it would make a size constant")
+    ...     def on_open(self, question): return Refuse("no constant sizes") if question.pins else TakeHint()
     >>> env = ShapeEnv(policy=NeverSpecialize(), origin=lambda: None)
     >>> s = env.symbol("s", hint=64)
     >>> env.guard(s > 16)
@@ -228,4 +229,6 @@ unspecialized: Final = Unspecialized()
 torch_defaults: Final = TorchDefaults()
 size_oblivious: Final = SizeOblivious()
 static: Final = Static()
-named: Final[Mapping[str, Policy]] = {policy.name: policy for policy in (unspecialized, torch_defaults, size_oblivious, static)}
+named: Final[Mapping[str, Policy]] = {
+    policy.name: policy for policy in (unspecialized, torch_defaults, size_oblivious, static)
+}

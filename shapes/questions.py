@@ -14,8 +14,9 @@ Facts only grow between rollbacks, so:
 - *depends* stands while both its witnesses satisfy what was added;
 - *gave up* is tried again as soon as there is a new fact, or when more effort is allowed.
 
-Dictionaries keep their order of insertion, so each is its own trail: a rollback pops what is newer than the mark and costs as much as the
-stretch that it takes back. All of them are bounded; a full one is dropped (the *epoch* moves on), and the answers are found again.
+Dictionaries keep their order of insertion, so each is its own trail: a rollback pops what is newer than the mark and
+costs as much as the stretch that it takes back. All of them are bounded; a full one is dropped (the *epoch* moves
+on), and the answers are found again.
 """
 
 from __future__ import annotations
@@ -201,7 +202,8 @@ class Questions:
         return tuple(self._commitments)
 
     def attach(self, participant: Callable[[], Callable[[], None]]) -> None:
-        """Let a state of the caller's own be rolled back too: the participant is called at each checkpoint and returns what restores it."""
+        """Let a state of the caller's own be rolled back too: the participant is called at each checkpoint and
+        returns what restores it."""
         self._participants.append(participant)
 
     def checkpoint(self) -> Checkpoint:
@@ -214,7 +216,8 @@ class Questions:
         return mark
 
     def rollback(self, mark: Checkpoint) -> None:
-        """Return to a checkpoint: facts, names, guards, checks and answers are as they were, and so are attached states.
+        """Return to a checkpoint: facts, names, guards, checks and answers are as they were, and so are attached
+        states.
 
         Raises:
             StaleCheckpoint: an earlier rollback went back beyond this mark.

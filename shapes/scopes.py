@@ -1,4 +1,5 @@
-"""Scopes: hypotheses and bound variables that are gone afterwards, speculation, branches that join again, bounds over a loop.
+"""Scopes: hypotheses and bound variables that are gone afterwards, speculation, branches that join again, bounds over
+a loop.
 
     >>> from shapes import Always, ShapeEnv
     >>> env = ShapeEnv(origin=lambda: None)
@@ -9,8 +10,9 @@
     >>> "i" in env.names
     False
 
-What is committed inside a hypothesis outlives it without leaking the hypothesis: a guard about inputs stays as it is (it holds for
-this run anyway), a run-time check or promise becomes an implication. What mentions a bound variable is gone with it.
+What is committed inside a hypothesis outlives it without leaking the hypothesis: a guard about inputs stays as it is
+(it holds for this run anyway), a run-time check or promise becomes an implication. What mentions a bound variable is
+gone with it.
 
 Two branches are two forks under opposite conditions; `join` gives back what holds after either:
 
@@ -31,10 +33,11 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from shapes.commitments import Commitments
-from shapes.declarations import Question, Size, range_text
-from shapes.errors import Contradiction, ShapeError
+from shapes.declarations import range_text
+from shapes.errors import ShapeError
 from shapes.events import Assumed, Chosen, Commitment, Declared, Deferred, Forced, Guarded, Sourced
 from shapes.questions import fact_of
+from shapes.reading import Question, Size
 from shapes.symint import SymInt
 from solver.expr import Atom, Expr
 from solver.fact import Fact, Kind
@@ -63,7 +66,8 @@ class Scopes(Commitments):
 
     @contextmanager
     def speculate(self) -> Iterator[Attempt]:
-        """A stretch that is taken back at its end, unless `keep` of what `with` gives was called; always on an exception."""
+        """A stretch that is taken back at its end, unless `keep` of what `with` gives was called; always on an
+        exception."""
         mark = self.checkpoint()
         attempt = Attempt()
         try:
@@ -99,16 +103,18 @@ class Scopes(Commitments):
             self._commit_again(commitment)
 
     def fork(self, *, under: Question | None = None) -> Self:
-        """An environment of its own that begins with everything known here, and with one more hypothesis if there is one.
+        """An environment of its own that begins with everything known here, and with one more hypothesis if there is
+        one.
 
         The two share the interner, so sizes of this one may be asked about there.
         """
         other = type(self)(
-            interner=self.interner, policy=self.policy, origin=self._origin, solvers=self.solvers, decimals=self.decimals
+            interner=self.interner, policy=self.policy, origin=self.origin, solvers=self.solvers, decimals=self.decimals
         )
         other.facts = self.facts
-        for table, own in ((other.names, self.names), (other.symbols, self.symbols), (other.hints, self.hints)):
-            table.update(own)  # type: ignore[call-overload]
+        other.names.update(self.names)
+        other.symbols.update(self.symbols)
+        other.hints.update(self.hints)
         other._by_hint.update(self._by_hint)
         other._strict.update(self._strict)
         other._commitments += self._commitments
@@ -124,10 +130,14 @@ class Scopes(Commitments):
         extra: list[list[Fact]] = []
         for branch in branches:
             events = branch._commitments
-            if len(events) < start or any(mine is not theirs for mine, theirs in zip(self._commitments, events, strict=False)):
+            if len(events) < start or any(
+                mine is not theirs for mine, theirs in zip(self._commitments, events, strict=False)
+            ):
                 raise ShapeError("join takes forks of this environment as it is now")
             facts = [fact_of(event) for event in events[start:] if not isinstance(event, Declared)]
-            extra.append([fact for fact in facts if fact is not None and all(atom in self.symbols for atom in _symbols(fact))])
+            extra.append(
+                [fact for fact in facts if fact is not None and all(atom in self.symbols for atom in _symbols(fact))]
+            )
         if not branches:
             return
         kind = _weakest([fact.kind for facts in extra for fact in facts])
@@ -159,7 +169,9 @@ class Scopes(Commitments):
         """The words of the texts that are no symbols yet."""
         words = [word for question in questions if isinstance(question, str) for word in WORD.findall(question)]
         known = known_functions()
-        return [word for word in dict.fromkeys(words) if word not in self.names and word not in WORDS and word not in known]
+        return [
+            word for word in dict.fromkeys(words) if word not in self.names and word not in WORDS and word not in known
+        ]
 
     def _lasting(self, position: int, scope: Prop) -> list[Commitment]:
         """What was committed since then, as it holds outside the scope."""
@@ -198,7 +210,9 @@ class Scopes(Commitments):
             both = self._within(fact.prop, fact.domain)
             if all(isinstance(branch.decide(both, self._true, "fast"), Always) for branch in branches):
                 yield both, fact.text
-        for atom in dict.fromkeys([atom for facts in extra for fact in facts for atom in sorted(_symbols(fact), key=_serial)]):
+        for atom in dict.fromkeys(
+            [atom for facts in extra for fact in facts for atom in sorted(_symbols(fact), key=_serial)]
+        ):
             bounds = [branch.facts.bounds(atom.expr) for branch in branches]
             lows, highs = [lo for lo, _ in bounds if lo is not None], [hi for _, hi in bounds if hi is not None]
             lo = min(lows) if len(lows) == len(branches) else None
@@ -208,7 +222,9 @@ class Scopes(Commitments):
             if hi is not None:
                 yield interner.le(atom.expr, hi), range_text(atom.name, None, hi)
         if all(len(facts) <= DISJUNCTION for facts in extra):
-            cases = [interner.conjunction([part for fact in facts for part in (fact.domain, fact.prop)]) for facts in extra]
+            cases = [
+                interner.conjunction([part for fact in facts for part in (fact.domain, fact.prop)]) for facts in extra
+            ]
             either = interner.disjunction(cases)
             yield either, str(either)
 
@@ -218,13 +234,19 @@ class Scopes(Commitments):
         """Each variable is replaced by one of its own bounds, and what comes out is proven to be a bound."""
         interner = self.interner
         expr, domain = self._read_expr(size)
-        variables = {atom for variable in ([over] if isinstance(over, SymInt) else over) for atom in variable.expr.symbols}
+        variables = {
+            atom for variable in ([over] if isinstance(over, SymInt) else over) for atom in variable.expr.symbols
+        }
         if not variables.isdisjoint(domain.symbols):
             return None
         candidates = [expr]
         for atom in sorted(variables, key=_serial, reverse=True):
             ends = self._ends(atom)
-            candidates = [interner.substitute(each, {atom: end}) for each in candidates for end in (ends if atom in each.atoms else (atom.expr,))]
+            candidates = [
+                interner.substitute(each, {atom: end})
+                for each in candidates
+                for end in (ends if atom in each.atoms else (atom.expr,))
+            ]
         lo, hi = self.facts.bounds(expr)
         constant = hi if upper else lo
         if constant is not None:

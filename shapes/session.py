@@ -12,9 +12,10 @@
     >>> print(ShapeEnv.load(path).ask("(b * s) % 8 == 0"))
     Always(s % 16 == 0)
 
-Beside the fields of that format a line may have `message` (of a run-time check), `sources` (all of them), and `as`: `range` or `hypothesis` for
-a given fact that is not the caller's promise. A recording marks what was rolled back: it begins a new `session` with everything that still
-stands, and `rolled_back` has the first and the last line of the stretch that was taken back. So any reader of the format reads it right.
+Beside the fields of that format a line may have `message` (of a run-time check), `sources` (all of them), and `as`:
+`range` or `hypothesis` for a given fact that is not the caller's promise. A recording marks what was rolled back: it
+begins a new `session` with everything that still stands, and `rolled_back` has the first and the last line of the
+stretch that was taken back. So any reader of the format reads it right.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, TextIO, TypeVar, cast
 
 from shapes.errors import ParseError, ShapeError
-from shapes.events import Asked, Assumed, Commitment, Declared, Deferred, Event, Forced, Guarded, Marked, RolledBack
+from shapes.events import Asked, Assumed, Declared, Deferred, Event, Forced, Guarded, Marked, RolledBack
 from shapes.origin import Origin
 from shapes.policies import named
 from shapes.recording import FORMAT, open_recording
@@ -39,6 +40,7 @@ from solver.verdict import Always, Depends, GaveUp, Never
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
+    from shapes.events import SymbolKind
     from solver.fact import Kind
 
     Environment = TypeVar("Environment", bound=ShapeEnv)
@@ -96,7 +98,9 @@ class Recording:
     def __enter__(self) -> Recording:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def __call__(self) -> None:
@@ -174,14 +178,28 @@ def _header(env: ShapeEnv, name: str) -> Record:
     except PackageNotFoundError:
         number = "development"
     policy = env.policy.name
-    return {"op": "session", "format": FORMAT, "name": name, "workload": "", "producer": f"{PRODUCER} {number}", "policy": policy}
+    return {
+        "op": "session",
+        "format": FORMAT,
+        "name": name,
+        "workload": "",
+        "producer": f"{PRODUCER} {number}",
+        "policy": policy,
+    }
 
 
 def _line(env: ShapeEnv, event: Event) -> Record | None:
     """The line of a commitment; None for what is no knowledge."""
     match event:
         case Declared():
-            fields = {"op": "symbol", "name": event.name, "kind": event.kind, "hint": event.hint, "lo": event.lo, "hi": event.hi}
+            fields = {
+                "op": "symbol",
+                "name": event.name,
+                "kind": event.kind,
+                "hint": event.hint,
+                "lo": event.lo,
+                "hi": event.hi,
+            }
             line: Record = {**fields, "source": event.source}
             sources = env.sources(event.name)
             if len(sources) > 1:
@@ -207,7 +225,8 @@ def _at(origin: object) -> Record:
 
 
 def _text(env: ShapeEnv, prop: Prop, domain: Prop, written: str = "") -> str:
-    """Text that says exactly this proposition and domain: as it was written, as it prints, or with the domain before it."""
+    """Text that says exactly this proposition and domain: as it was written, as it prints, or with the domain before
+    it."""
     for candidate in (written, text_of(prop)):
         try:
             if candidate and env.parse(candidate) == (prop, domain):
@@ -280,14 +299,14 @@ def _apply(env: ShapeEnv, number: int, line: Mapping[str, object]) -> None:
     origin = Origin.parse(cast("str | None", line.get("at")))
     match line:
         case {"op": "symbol", "name": str(name), "kind": "backed" | "unbacked" as kind}:
-            bounds = [cast("int | None", line.get(key)) for key in ("lo", "hi", "hint")]
+            lo, hi, hint = [cast("int | None", line.get(key)) for key in ("lo", "hi", "hint")]
             sources = cast("list[str]", line.get("sources") or [line.get("source")])
-            env.restore_symbol(name, kind, *bounds, sources[0], origin, number)
+            env.restore_symbol(name, cast("SymbolKind", kind), lo, hi, hint, sources[0], origin, number)
             for source in sources[1:]:
                 env.add_source(name, source)
         case {"op": "assume", "prop": str(prop), "why": "given" | "guard" | "assert" as why}:
-            kind = {"range": "range", "hypothesis": "hypothesis"}.get(str(line.get("as")), why)
-            env.restore_fact(prop, cast("Kind", kind), str(line.get("message") or ""), origin, number)
+            special = {"range": "range", "hypothesis": "hypothesis"}.get(str(line.get("as")))
+            env.restore_fact(prop, cast("Kind", special or why), str(line.get("message") or ""), origin, number)
         case {"op": "session" | "ask"}:
             return
         case _:

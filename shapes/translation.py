@@ -7,7 +7,8 @@
     >>> here.translate((rows * columns) % 16 == 0, {"rows": b, "columns": 2 * s})
     b*s % 8 == 0
 
-Environments with an interner each share nothing, so the expression is built again, arguments first, through the normal form.
+Environments with an interner each share nothing, so the expression is built again, arguments first, through the
+normal form.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from solver.prop import Prop
 from solver.text import parse
 
 if TYPE_CHECKING:
-    from shapes.declarations import Question, Size
     from shapes.env import ShapeEnv
+    from shapes.reading import Question, Size
 
 
 def translate(env: ShapeEnv, question: Question, mapping: Mapping[str, Size]) -> SymBool:
