@@ -388,18 +388,18 @@ class Draft(Knowledge):
         if smaller is not None:
             self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
             return
-        self.note(prop, reason)
         form, _ = e.form()
-        if len(form.terms) > 1:
-            self.pin_form(form, -e.constant, reason)
-        elif len(self.interner.monomials[form.terms[0][0]]) == 1:
+        if len(form.terms) == 1 and len(self.interner.monomials[form.terms[0][0]]) == 1:
             for sign in (1, -1):
                 side = combine([reason], [sign])
                 self.set_bound(form.terms[0][0], sign > 0, -e.constant, side)
         chosen = self.atom_to_solve(e)
         if chosen is not None:
             self.solve(chosen, prop, reason)
-        elif len(form.terms) > 1:
+            return
+        self.note(prop, reason)
+        if len(form.terms) > 1:
+            self.pin_form(form, -e.constant, reason)
             self.rewrite_product(prop, reason)
         elif len(self.interner.monomials[form.terms[0][0]]) > 1:
             self.pin_monomial(form.terms[0][0], e, reason)
