@@ -24,7 +24,7 @@ from solver.intervals import product as product_of
 from solver.knowledge import Knowledge, Range
 from solver.operations import interval_of_atom, interval_reader, intervals_of_product
 from solver.prop import Prop
-from solver.reasons import Reason
+from solver.reasons import Reason, combine
 
 Bound = tuple[Expr, bool]
 """An expression and a side: True for its lower bound."""
@@ -42,7 +42,7 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason:
         reason = prove_bound(known, m, c > 0, -(e.constant // c) if c > 0 else e.constant // -c)
         if reason.conclusion is goal:
             return reason
-        return Reason("combine", goal, (reason,), ((abs(c),), _slack(e, [(reason, abs(c))])))
+        return weakened(reason, goal)
     slack = _term_low(known, e)
     if slack is None or slack < 0:
         r, k = known.form_range(e)
@@ -53,7 +53,7 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason:
         assert reason_of_form is not None
         if reason_of_form.conclusion is goal:
             return reason_of_form
-        return Reason("combine", goal, (reason_of_form,), ((abs(k),), _slack(e, [(reason_of_form, abs(k))])))
+        return weakened(reason_of_form, goal)
     premises: list[Reason] = []
     multipliers: list[int] = []
     for m, c in sorted(e.terms, key=lambda term: interner.monomial_keys[term[0]]):
@@ -70,12 +70,14 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason:
             slack -= -c * (reached - r.hi)
         premises.append(reason)
         multipliers.append(abs(c))
+    if goal.expr is not e:
+        return combine(premises, multipliers, slack)
     return Reason("combine", goal, tuple(premises), (tuple(multipliers), slack))
 
 
-def _slack(e: Expr, parts: list[tuple[Reason, int]]) -> int:
-    """What is left of the constant when the premises are subtracted."""
-    return e.constant - sum(k * reason.conclusion.expr.constant for reason, k in parts)
+def weakened(reason: Reason, goal: Prop) -> Reason:
+    """An inequality from a tighter one of the same form."""
+    return Reason("combine", goal, (reason,), ((1,), goal.expr.constant - reason.conclusion.expr.constant))
 
 
 def _term_low(known: Knowledge, e: Expr) -> int | None:
