@@ -24,62 +24,54 @@ the argument, found by bisection over the doubles.
 from __future__ import annotations
 
 import math
-import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from solver.errors import NotExpressible
-from solver.expr import Expr, Interner
-from solver.float_programs import Program, double, program, round_by
-from solver.float_ranges import MAX, OVERFLOW
-from solver.functions import Threshold
+from solver.expr import Expr
+from solver.float_order import (
+    at_least_zero,
+    ceil,
+    compare,
+    finite,
+    floor,
+    nonzero,
+    round_half_even,
+    trunc,
+)
+from solver.float_programs import double
+from solver.float_ranges import OVERFLOW
+from solver.float_value import LEVELS, PRODUCT, SIGN, SUM, VALUE, Float, Places, constant
 
 if TYPE_CHECKING:
     from solver.prop import Prop
 
-_PLACE: Final = re.compile(r"\{(\d+)\}")
-_SUM, _PRODUCT, _SIGN, _POWER, _VALUE = range(1, 6)
-_LEVELS: Final = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "**": _POWER}
-_MIRRORED: Final = {"<": ">", "<=": ">="}
-
-
-class Float:
-    """A float value: `text` with `{i}` for the i-th of `arguments`; `value` where it is a constant."""
-
-    __slots__ = ("arguments", "domain", "interner", "level", "text", "value")
-
-    def __init__(
-        self,
-        interner: Interner,
-        text: str,
-        level: int,
-        arguments: tuple[Expr, ...],
-        domain: Prop,
-        value: float | None = None,
-    ) -> None:
-        self.interner = interner
-        self.text = text
-        self.level = level
-        self.arguments = arguments
-        self.domain = domain
-        self.value = value
-
-    @property
-    def program(self) -> Program:
-        return program(self.text)
-
-    def __str__(self) -> str:
-        return self.text.format(*self.arguments)
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
-
-
-# ---------------------------------------------------------------------- construction
-
-
-def constant(interner: Interner, value: float) -> Float:
-    level = _VALUE if math.copysign(1.0, value) > 0 else _SIGN
-    return Float(interner, repr(value), level, (), interner.true, value)
+__all__ = [
+    "Float",
+    "constant",
+    "convert",
+    "quotient",
+    "from_pattern",
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floordiv",
+    "remainder",
+    "power",
+    "negate",
+    "absolute",
+    "square_root",
+    "round_to",
+    "choose",
+    "floor",
+    "ceil",
+    "trunc",
+    "round_half_even",
+    "finite",
+    "compare",
+    "at_least_zero",
+    "nonzero",
+]
 
 
 def convert(e: Expr) -> Float:
@@ -91,7 +83,7 @@ def convert(e: Expr) -> Float:
     interner = e.interner
     if e.is_constant:
         return constant(interner, float(e.constant))
-    return Float(interner, "float({0})", _VALUE, (e,), _convertible(e))
+    return Float(interner, "float({0})", VALUE, (e,), _convertible(e))
 
 
 def from_pattern(bits: Expr) -> Float:
@@ -100,7 +92,7 @@ def from_pattern(bits: Expr) -> Float:
     if bits.is_constant:
         return constant(interner, double(bits.constant))
     domain = interner.conjunction([interner.ge(bits, 0), interner.lt(bits, 2**64)])
-    return Float(interner, "double({0})", _VALUE, (bits,), domain)
+    return Float(interner, "double({0})", VALUE, (bits,), domain)
 
 
 def quotient(n: Expr, d: Expr) -> Float:
@@ -113,14 +105,14 @@ def quotient(n: Expr, d: Expr) -> Float:
     if d.is_constant:
         if n.is_constant or d.constant == 0:
             return constant(interner, n.constant / d.constant)
-        return Float(interner, f"truediv({{0}}, {d.constant})", _VALUE, (n,), _convertible(n))
+        return Float(interner, f"truediv({{0}}, {d.constant})", VALUE, (n,), _convertible(n))
     nonzero = interner.ne(d, 0)
     if n.is_constant:
         float(n.constant)
-        return Float(interner, f"truediv({n.constant}, {{0}})", _VALUE, (d,), nonzero)
+        return Float(interner, f"truediv({n.constant}, {{0}})", VALUE, (d,), nonzero)
     if n is d:
-        return Float(interner, "truediv({0}, {0})", _VALUE, (n,), interner.conjunction([nonzero, _convertible(n)]))
-    return Float(interner, "truediv({0}, {1})", _VALUE, (n, d), interner.conjunction([nonzero, _convertible(n)]))
+        return Float(interner, "truediv({0}, {0})", VALUE, (n,), interner.conjunction([nonzero, _convertible(n)]))
+    return Float(interner, "truediv({0}, {1})", VALUE, (n, d), interner.conjunction([nonzero, _convertible(n)]))
 
 
 def _convertible(e: Expr) -> Prop:
@@ -131,13 +123,13 @@ def _convertible(e: Expr) -> Prop:
 def add(a: Float, b: Float) -> Float:
     if a.value is not None and b.value is not None:
         return constant(a.interner, a.value + b.value)
-    return _combine("+", b, a) if a.value is not None else _combine("+", a, b)
+    if a.value is not None:
+        a, b = b, a
+    return _combine("-", a, negate(b)) if b.is_negated else _combine("+", a, b)
 
 
 def subtract(a: Float, b: Float) -> Float:
-    if a.value is not None and b.value is not None:
-        return constant(a.interner, a.value - b.value)
-    return _combine("-", a, b)
+    return add(a, negate(b))
 
 
 def multiply(a: Float, b: Float) -> Float:
@@ -145,7 +137,7 @@ def multiply(a: Float, b: Float) -> Float:
         return constant(a.interner, a.value * b.value)
     if b.value is not None:
         a, b = b, a
-    return b if a.value == 1.0 else _combine("*", a, b)
+    return b if a.value == 1.0 else negate(b) if a.value == -1.0 else _combine("*", a, b)
 
 
 def divide(a: Float, b: Float) -> Float:
@@ -206,13 +198,21 @@ def power(a: Float, b: Float) -> Float:
 def negate(a: Float) -> Float:
     if a.value is not None:
         return constant(a.interner, -a.value)
-    return Float(a.interner, "-" + _at_level(a.text, a.level, _SIGN), _SIGN, a.arguments, a.domain)
+    if a.opposite is not None:
+        return a.opposite
+    if a.is_negated:
+        text = a.text[1:]
+    else:
+        text = f"-({a.text})" if a.level == SUM else "-" + a.text
+    negated = Float(a.interner, text, PRODUCT if a.level == PRODUCT else SIGN, a.arguments, a.domain)
+    negated.opposite = a
+    return negated
 
 
 def absolute(a: Float) -> Float:
     if a.value is not None:
         return constant(a.interner, abs(a.value))
-    return Float(a.interner, f"abs({a.text})", _VALUE, a.arguments, a.domain)
+    return Float(a.interner, f"abs({a.text})", VALUE, a.arguments, a.domain)
 
 
 def square_root(a: Float) -> Float:
@@ -224,53 +224,50 @@ def square_root(a: Float) -> Float:
     if a.value is not None:
         return constant(a.interner, math.sqrt(a.value))
     domain = a.interner.conjunction([a.domain, at_least_zero(a)])
-    return Float(a.interner, f"sqrt({a.text})", _VALUE, a.arguments, domain)
+    return Float(a.interner, f"sqrt({a.text})", VALUE, a.arguments, domain)
 
 
 def round_to(a: Float, digits: int) -> Float:
     """`round(a, digits)`, a float."""
     if a.value is not None:
         return constant(a.interner, round(a.value, digits))
-    return Float(a.interner, f"round({a.text}, {digits})", _VALUE, a.arguments, finite(a))
+    return Float(a.interner, f"round({a.text}, {digits})", VALUE, a.arguments, finite(a))
 
 
 def choose(p: Prop, a: Float, b: Float) -> Float:
     """`a if p else b`; only the value taken has to make sense."""
     interner = p.interner
+    p = _condition(p)
     if p.kind in ("true", "false"):
         return a if p.kind == "true" else b
-    places = _Places(())
+    places = Places(())
     test = places.of(interner.ite(p, interner.one, interner.zero))
     text = f"({places.text(a)} if ({test}) > 0 else {places.text(b)})"
     domain = interner.conjunction([interner.disjunction([p.negation, a.domain]), interner.disjunction([p, b.domain])])
-    return Float(interner, text, _VALUE, tuple(places.arguments), domain)
+    return Float(interner, text, VALUE, tuple(places.arguments), domain)
 
 
-class _Places:
-    """Where each integer argument stands in a text that is put together from several."""
-
-    def __init__(self, arguments: tuple[Expr, ...]) -> None:
-        self.arguments = list(arguments)
-
-    def of(self, e: Expr) -> str:
-        if e not in self.arguments:
-            self.arguments.append(e)
-        return f"{{{self.arguments.index(e)}}}"
-
-    def text(self, a: Float) -> str:
-        arguments = a.arguments
-        if tuple(self.arguments[: len(arguments)]) == arguments:
-            return a.text
-        return _PLACE.sub(lambda place: self.of(arguments[int(place[1])]), a.text)
+def _condition(p: Prop) -> Prop:
+    """The proposition q where p is `(1 if q else 0) > 0`, as the text of a choice has it."""
+    if p.kind == "ge" and len(p.expr.terms) == 1:
+        atoms = p.interner.monomials[p.expr.terms[0][0]]
+        coefficients = (p.expr.terms[0][1], p.expr.constant)
+        if len(atoms) == 1 and atoms[0].kind == "ite" and atoms[0].args[1] is p.interner.one:
+            test = atoms[0].args[0]
+            if not isinstance(test, Expr) and coefficients in ((1, -1), (-1, 0)):
+                return test if coefficients == (1, -1) else test.negation
+    return p
 
 
 def _combine(operation: str, a: Float, b: Float, *obligations: Prop) -> Float:
     """The operation as a program, with the parentheses that Python needs."""
-    level = _LEVELS[operation]
-    places = _Places(a.arguments)
+    level = LEVELS[operation]
+    places = Places(a.arguments)
     left = _at_level(a.text, a.level, level if operation != "**" else level + 1)
-    right = _at_level(places.text(b), b.level, level + 1 if operation != "**" else _SIGN)
-    text = f"{left} {operation} {right}" if level == _SUM else f"{left}{operation}{right}"
+    right = _at_level(places.text(b), b.level, level + 1 if operation != "**" else SIGN)
+    text = f"{left} {operation} {right}" if level == SUM else f"{left}{operation}{right}"
+    if operation in ("//", "%"):
+        text, level = f"({text})", VALUE
     domain = a.domain
     if obligations or b.domain is not domain:
         domain = a.interner.conjunction([a.domain, b.domain, *obligations])
@@ -279,148 +276,3 @@ def _combine(operation: str, a: Float, b: Float, *obligations: Prop) -> Float:
 
 def _at_level(text: str, level: int, needed: int) -> str:
     return text if level >= needed else f"({text})"
-
-
-# ---------------------------------------------------------------------- back to integers
-
-
-def floor(a: Float) -> Expr:
-    """The largest integer at most a. Defined where `finite(a)` holds, as `ceil`, `trunc` and `round_half_even` are."""
-    return _rounded("floor", a)
-
-
-def ceil(a: Float) -> Expr:
-    return _rounded("ceil", a)
-
-
-def trunc(a: Float) -> Expr:
-    """Towards zero, as `int(a)` does."""
-    return _rounded("trunc", a)
-
-
-def round_half_even(a: Float) -> Expr:
-    """Python's `round(a)`."""
-    return _rounded("round", a)
-
-
-def _rounded(name: str, a: Float) -> Expr:
-    if a.value is not None:
-        return a.interner.constant(round_by(name, a.value))
-    return a.interner.function(f"{name}({a.text})", *a.arguments)
-
-
-def finite(a: Float) -> Prop:
-    """Where a is defined and neither infinite nor a NaN, so that it has a rounding."""
-    interner = a.interner
-    if a.value is not None:
-        return interner.true if math.isfinite(a.value) else interner.false
-    if _always_finite(a):
-        return a.domain
-    within = [compare("<=", a, constant(interner, MAX)), compare(">=", a, constant(interner, -MAX))]
-    return interner.conjunction([a.domain, *within])
-
-
-def _always_finite(a: Float) -> bool:
-    """Whether no value in the domain is infinite or a NaN, whatever the arguments."""
-    return a.program.range(*[(None, None)] * len(a.arguments)).finite
-
-
-def at_least_zero(a: Float) -> Prop:
-    return compare(">=", a, constant(a.interner, 0.0))
-
-
-def nonzero(a: Float) -> Prop:
-    return compare("!=", a, constant(a.interner, 0.0))
-
-
-def compare(operation: str, a: Float | Expr, b: Float | Expr) -> Prop:
-    """`a < b` and the like; integers are compared exactly, without conversion, as Python does.
-
-    It makes sense where the domains of both do.
-    """
-    if operation == "!=":
-        return compare("==", a, b).negation
-    if operation in _MIRRORED:
-        return compare(_MIRRORED[operation], b, a)
-    if isinstance(b, Expr):
-        if isinstance(a, Expr):
-            return {">=": a.interner.ge, ">": a.interner.gt, "==": a.interner.eq}[operation](a, b)
-        if b.is_constant:
-            return _float_against(operation, a, b.constant)
-        return _integer_against(operation, b, a, below=True)
-    if isinstance(a, Expr):
-        if a.is_constant:
-            return _float_below(operation, a.constant, b)
-        return _integer_against(operation, a, b, below=False)
-    if b.value is not None:
-        return _float_against(operation, a, b.value)
-    if a.value is not None:
-        return _float_below(operation, a.value, b)
-    return _opaque(operation, a, b)
-
-
-def _float_against(operation: str, a: Float, c: float) -> Prop:
-    """`a >= c`, `a > c` or `a == c` for a constant c (an int is compared exactly)."""
-    interner = a.interner
-    if c != c:  # a NaN
-        return interner.false
-    if a.value is not None:
-        holds = a.value >= c if operation == ">=" else a.value > c if operation == ">" else a.value == c
-        return interner.true if holds else interner.false
-    least, above = a.program.least(lambda x: x >= c), a.program.least(lambda x: x > c)
-    if least is not None and above is not None:
-        at_least, more = _bound(a.arguments[0], least), _bound(a.arguments[0], above)
-        if operation == "==":
-            return interner.conjunction([at_least, more.negation])
-        return at_least if operation == ">=" else more
-    if (isinstance(c, int) or c.is_integer()) and operation != "==" and _always_finite(a):
-        return interner.ge(floor(a), math.floor(c)) if operation == ">=" else interner.gt(ceil(a), math.floor(c))
-    return _opaque(operation, a, constant(interner, c) if isinstance(c, float) else interner.constant(c))
-
-
-def _float_below(operation: str, c: float, a: Float) -> Prop:
-    """`c >= a`, `c > a` or `c == a`."""
-    if operation == "==":
-        return _float_against("==", a, c)
-    if c != c:  # a NaN
-        return a.interner.false
-    if a.value is None and a.program.range(*[(None, None)] * len(a.arguments)).nan:
-        return _opaque(operation, constant(a.interner, c) if isinstance(c, float) else a.interner.constant(c), a)
-    return _float_against(">" if operation == ">=" else ">=", a, c).negation
-
-
-def _bound(e: Expr, threshold: Threshold | bool) -> Prop:
-    interner = e.interner
-    if isinstance(threshold, bool):
-        return interner.true if threshold else interner.false
-    return interner.ge(e, threshold.at) if threshold.rising else interner.le(e, threshold.at)
-
-
-def _integer_against(operation: str, e: Expr, x: Float, *, below: bool) -> Prop:
-    """`e op x`, or `x op e` if below, by the roundings of x where it has them."""
-    interner = e.interner
-    if x.value is None:
-        if not _always_finite(x):
-            return _opaque(operation, x, e) if below else _opaque(operation, e, x)
-    elif not math.isfinite(x.value):
-        infinite = x.value > 0 if below else x.value < 0
-        return interner.true if infinite and operation != "==" else interner.false
-    match operation, below:
-        case ">=", True:
-            return interner.ge(floor(x), e)
-        case ">", True:
-            return interner.gt(ceil(x), e)
-        case ">=", False:
-            return interner.ge(e, ceil(x))
-        case ">", False:
-            return interner.gt(e, floor(x))
-        case _:
-            return interner.conjunction([interner.eq(e, floor(x)), interner.eq(e, ceil(x))])
-
-
-def _opaque(operation: str, a: Float | Expr, b: Float | Expr) -> Prop:
-    """The comparison as one opaque function with the values 0 and 1."""
-    places = _Places(())
-    sides = [places.text(side) if isinstance(side, Float) else f"({places.of(side)})" for side in (a, b)]
-    interner = a.interner
-    return interner.ge(interner.function(f"int({sides[0]} {operation} {sides[1]})", *places.arguments), 1)

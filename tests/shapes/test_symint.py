@@ -127,7 +127,11 @@ def test_programs_mean_what_they_mean_on_ints(tree: Tree, values: list[int]) -> 
             return
         assert isinstance(result, SymInt | SymBool) and not holds(env, result.domain)
         return
-    result = run(tree, symbols)
+    try:
+        result = run(tree, symbols)
+    except RAISED:  # both sides of a choice are built, and one divides by the constant 0
+        assert "ite" in repr(tree)
+        return
     if isinstance(result, SymInt | SymBool):
         assert holds(env, result.domain)
         assert env.hint(result) == expected
