@@ -42,6 +42,10 @@ GROUPS: Final = 32
 """Products with bounds of their own that are looked for inside larger products."""
 NEIGHBOURS: Final = 24
 """Forms looked at when the bounds of one atom move."""
+MOVES: Final = 10
+"""How often one fact may move the same bound: `x >= y + 1` and `y >= x + 1` would walk on for ever."""
+BITS: Final = 4096
+"""Bounds longer than this move no further: `x >= x*x + 1` would double their length with every step."""
 
 
 class Contradictory(Exception):
@@ -55,7 +59,7 @@ class Contradictory(Exception):
 class Draft(Knowledge):
     """Knowledge while it is being extended."""
 
-    __slots__ = ("moved", "new_solved", "queue", "steps")
+    __slots__ = ("moved", "moves", "new_solved", "queue", "steps")
 
     def __init__(self, base: Knowledge) -> None:
         self.interner = base.interner
@@ -70,6 +74,7 @@ class Draft(Knowledge):
         self.queue: deque[tuple[Prop, Reason]] = deque()
         self.moved: deque[Atom] = deque()
         self.new_solved: list[tuple[Atom, Rule]] = []
+        self.moves: Counter[tuple[int, bool]] = Counter()
         self.steps = 0
 
     def learn_fact(self, fact: Fact) -> None:
@@ -179,6 +184,8 @@ class Draft(Knowledge):
                 return False
             if current.lo is not None and value < current.lo:
                 raise Contradictory(combine([reason, prove_bound(self, m, True, current.lo)], [1, 1]))
+        if self.moved_enough(m, lower, value):
+            return False
         recorded = self.ranges.get(m)
         lo, hi, lo_reason, hi_reason = (None, None, None, None) if recorded is None else (recorded.lo, recorded.hi, recorded.lo_reason, recorded.hi_reason)
         if lower:
@@ -204,6 +211,13 @@ class Draft(Knowledge):
         else:
             self.skip_excluded(self.interner.expr(((m, 1),), 0), lower, value, reason)
         return True
+
+    def moved_enough(self, key: int, lower: bool, value: int) -> bool:
+        """Whether a bound has moved so often, or so far, that this fact shall not move it again."""
+        side = (key, lower)
+        moves = self.moves[side] + 1
+        self.moves[side] = moves
+        return moves > MOVES or (moves > 2 and value.bit_length() > BITS)
 
     def skip_excluded(self, form: Expr, lower: bool, value: int, reason: Reason) -> None:
         """A bound that sits on an excluded value moves past it."""
@@ -282,6 +296,8 @@ class Draft(Knowledge):
                 return False
             if current_low is not None and value < current_low:
                 raise Contradictory(self._clash(reason, form, True, current_low))
+        if self.moved_enough(-form_key(form), lower, value):
+            return False
         recorded = self.forms.get(form_key(form))
         lo, hi, lo_reason, hi_reason = (None, None, None, None) if recorded is None else (recorded.lo, recorded.hi, recorded.lo_reason, recorded.hi_reason)
         if lower:

@@ -110,7 +110,7 @@ class Pool:
             truth = [a and b for a, b in zip(truth, pool.truths(fact.domain), strict=True)]
         pool.alive = tuple([row for row in self.alive if truth[row]])
         if solved and len(pool.alive) < ROWS - 2:
-            pool = pool.recomputed([row for row in self.alive if not truth[row]], solved)
+            pool = pool.recomputed([row for row in self.alive if not truth[row]], solved, fact)
         if len(pool.alive) >= ENOUGH:
             return pool
         wanted = MENDED if pool.alive else 2 * MENDED
@@ -137,7 +137,7 @@ class Pool:
             pool.alive = tuple(sorted((*pool.alive, *mended)))
         return pool
 
-    def recomputed(self, rows: list[int], solved: list[tuple[Atom, Rule]]) -> Pool:
+    def recomputed(self, rows: list[int], solved: list[tuple[Atom, Rule]], newest: Fact) -> Pool:
         """The pool with more rows alive: symbols that an equality eliminates take the value that it gives them."""
         columns = self.columns.draft()
         moved: dict[Atom, None] = {}
@@ -158,7 +158,12 @@ class Pool:
             trial.cache = {}
         if not moved or not rows:
             return self
-        checked: set[int] = set()
+        for p in (newest.domain, newest.prop):  # it may not even mention what it forces
+            truth = trial.truths(p)
+            rows = [row for row in rows if truth[row]]
+        if not rows:
+            return self
+        checked = {newest.serial}
         for atom in moved:
             touching = self.touching.get(atom.serial)
             if touching is not None and touching.count > TOUCHED:
