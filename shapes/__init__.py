@@ -40,32 +40,56 @@ if TYPE_CHECKING:
     from shapes.symint import SymInt
     from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 
-_HOMES: Final = {
-    "ShapeEnv": "shapes.env",
-    "Always": "solver.verdict",
-    "Never": "solver.verdict",
-    "Depends": "solver.verdict",
-    "GaveUp": "solver.verdict",
-    "Verdict": "solver.verdict",
-    "SymInt": "shapes.symint",
-    "SymBool": "shapes.symbool",
-    "SymFloat": "shapes.symfloat",
-    "Dispatch": "shapes.dispatch",
-    "ShapeError": "shapes.errors",
-    "Contradiction": "shapes.errors",
-    "Undefined": "shapes.errors",
-    "UndecidedGuard": "shapes.errors",
-    "SpecializedDynamic": "shapes.errors",
-    "ParseError": "shapes.errors",
-} | {
-    f"sym_{name}": "shapes.choices" for name in ("min", "max", "int", "float", "sqrt", "sum", "ite", "not", "and", "or")
-}
+__all__ = [
+    "ShapeEnv",
+    "Always",
+    "Never",
+    "Depends",
+    "GaveUp",
+    "Verdict",
+    "SymInt",
+    "SymBool",
+    "SymFloat",
+    "sym_and",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_or",
+    "sym_sqrt",
+    "sym_sum",
+    "Dispatch",
+    "ShapeError",
+    "Contradiction",
+    "Undefined",
+    "UndecidedGuard",
+    "SpecializedDynamic",
+    "ParseError",
+]
 
-__all__ = [*_HOMES]  # noqa: PLE0604
+_HOMES: Final = {
+    "shapes.env": ("ShapeEnv",),
+    "solver.verdict": ("Always", "Never", "Depends", "GaveUp", "Verdict"),
+    "shapes.symint": ("SymInt",),
+    "shapes.symbool": ("SymBool",),
+    "shapes.symfloat": ("SymFloat",),
+    "shapes.dispatch": ("Dispatch",),
+}
+"""Where names live that are neither errors nor functions over sizes."""
+
+
+def _home(name: str) -> str | None:
+    if name not in __all__:
+        return None
+    if name.startswith("sym_"):
+        return "shapes.choices"
+    return next((home for home, names in _HOMES.items() if name in names), "shapes.errors")
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
+    home = _home(name)
     if home is None:
         if importlib.util.find_spec(f"shapes.{name}") is None:
             raise AttributeError(f"module 'shapes' has no attribute {name!r}")
@@ -76,7 +100,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *__all__})
 
 
 def _require_own(package: str) -> None:

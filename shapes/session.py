@@ -40,7 +40,6 @@ from solver.verdict import Always, Depends, GaveUp, Never
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
-    from shapes.events import SymbolKind
     from solver.fact import Kind
 
     Environment = TypeVar("Environment", bound=ShapeEnv)
@@ -301,7 +300,7 @@ def _apply(env: ShapeEnv, number: int, line: Mapping[str, object]) -> None:
         case {"op": "symbol", "name": str(name), "kind": "backed" | "unbacked" as kind}:
             lo, hi, hint = [cast("int | None", line.get(key)) for key in ("lo", "hi", "hint")]
             sources = cast("list[str]", line.get("sources") or [line.get("source")])
-            env.restore_symbol(name, cast("SymbolKind", kind), lo, hi, hint, sources[0], origin, number)
+            env.restore_symbol(name, kind, lo, hi, hint, sources[0], origin, number)
             for source in sources[1:]:
                 env.add_source(name, source)
         case {"op": "assume", "prop": str(prop), "why": "given" | "guard" | "assert" as why}:
