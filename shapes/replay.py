@@ -151,8 +151,14 @@ class _Environment:
         found = self.settled.get(key)
         if found is None:
             found = _found(decide(self.facts, parsed.prop, domain=parsed.domain, solvers=self.solvers))
-        if found.core is not None:
-            self.settled[key] = self.settled[line.text] = found._replace(rung="inherited")
+            if found.core is not None:
+                yes = found.verdict == "always"
+                same = _Found("always" if yes else "never", "inherited", found.core)
+                self.settled[key] = self.settled[line.text] = same
+                opposite = _Found("never" if yes else "always", "inherited", found.core)
+                self.settled[parsed.prop.negation, parsed.domain] = opposite
+        elif found.core is not None:
+            self.settled[line.text] = found
         return found
 
 

@@ -21,6 +21,7 @@ from shapes.prompt import display
 from shapes.prompt.evidence import reasons_page
 from shapes.prompt.grammar import Symbol, check_name, read_integer
 from shapes.prompt.page import line, show, span
+from shapes.prompt.witnesses import simplest
 from solver.errors import ParseError, ShapeError
 from solver.fact import Fact
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
@@ -53,7 +54,7 @@ def read_symbol(text: str) -> Symbol:
     if fault is not None:
         raise ParseError(fault, text, 0)
     if len(bounds) > 2:
-        raise ParseError("expected NAME:LO:HI", text, len(name) + 2 + len(bounds[0]) + len(bounds[1]))
+        raise ParseError("expected NAME:LO:HI", text, len(name) + 3 + len(bounds[0]) + len(bounds[1]))
     values: list[int | None] = []
     column = len(name) + 1
     for bound in bounds:
@@ -90,6 +91,8 @@ def answer_question(
         env.check_consistent()
         text = question
         verdict = env.ask(question)
+        if isinstance(verdict, Depends):
+            verdict = simplest(verdict)
     except (Contradiction, Undefined) as error:
         return _no_answer(error, as_json=as_json)
     except ShapeError as error:

@@ -90,6 +90,7 @@ def test_no_colours_for_those_who_say_so(tmp_path: Path) -> None:
 
 def test_interrupting_a_line_does_not_leave(terminal: Terminal) -> None:
     terminal.child.send("sizes x")
+    terminal.child.expect("x")
     terminal.child.sendintr()
     terminal.child.expect(READY)
     terminal.say("sizes y")
