@@ -37,6 +37,7 @@ class Score:
     open: set[tuple[int, int]] = field(default_factory=set)  # (session, line) of decidable questions left open
     rungs: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
+    slow: list[tuple[float, str]] = field(default_factory=list)  # the slowest question of each session
 
     @property
     def total(self) -> float:
@@ -103,7 +104,11 @@ def score_session(score: Score, place: int, session: Session, result: Line | Non
             score.open.add((place, number))
         if "wrong" in outcome:
             score.wrong.append(f"{session.name}: {line['prop']} is {line['truth']}, not {answer.verdict}")
+    questions = [line["prop"] for line in session.lines if line["op"] == "ask"]
     score.micros[place] = [us for us, line in zip(result["micros"], session.lines) if line["op"] == "ask"]
+    if score.micros[place]:
+        us, prop = max(zip(score.micros[place], questions))
+        score.slow.append((us, f"{session.name}: {prop}"))
     score.seconds[place] = result["seconds"]
     for note, times in result["notes"].items():
         score.count[note] += times
@@ -137,6 +142,7 @@ def together(scores: Mapping[str, Score]) -> Score:
         whole.open |= score.open
         whole.rungs += score.rungs
         whole.wrong += score.wrong
+        whole.slow += score.slow
     return whole
 
 
@@ -237,6 +243,10 @@ def run(options: argparse.Namespace) -> str:
         wrong = together(files).wrong
         if wrong and (options.wrong or name in (OURS, ALONE)):
             parts.append(f"Wrong answers of {name}:\n\n" + "\n".join(f"- `{line}`" for line in wrong))
+    for name, files in scores.items():
+        slow = sorted(together(files).slow, reverse=True)[: options.slowest]
+        if slow:
+            parts.append(f"Slowest of {name}:\n\n" + "\n".join(f"- {us / 1000:.1f} ms `{prop}`" for us, prop in slow))
     distributions = dict.fromkeys(name for engine in scores for name in PEERS[engine].distributions)
     parts.append(f"Versions: {report.versions(*distributions)}.")
     return "\n\n".join(parts)
@@ -249,6 +259,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300, help="how long each engine may take in all")
     parser.add_argument("--by-file", action="store_true", help="a row for each file")
     parser.add_argument("--wrong", action="store_true", help="list the peers' wrong answers too")
+    parser.add_argument("--slowest", type=int, default=0, help="list the slowest question of that many sessions")
     report.publish("entailment", "Recorded questions", run, parser)
 
 
