@@ -15,8 +15,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from shapes.env import ShapeEnv
+from shapes.origin import Origin
 from shapes.prompt import display
+from shapes.prompt.display import Label
 from shapes.prompt.page import Page, html_of_page, line, span
+from solver.fact import Fact
 from solver.verdict import Always, Depends, GaveUp, Never
 
 Shown = Always | Never | Depends | GaveUp | ShapeEnv
@@ -33,34 +36,43 @@ class DisplayFormatter(Protocol):
     def formatters(self) -> dict[str, Formatter]: ...
 
 
+class Compiler(Protocol):
+    def format_code_name(self, name: str) -> tuple[str, str] | None:
+        """What a file that stands for a cell is called: ("Cell", "In[3]")."""
+
+
 class Shell(Protocol):
     """The part of IPython's shell that this needs."""
 
     @property
     def display_formatter(self) -> DisplayFormatter: ...
 
+    @property
+    def compile(self) -> Compiler: ...
+
 
 def show_in(shell: Shell) -> None:
     """Register the HTML form of everything shown here."""
+
+    def label(fact: Fact) -> str:
+        """The cell and line of a fact."""
+        cell = shell.compile.format_code_name(fact.origin.file) if isinstance(fact.origin, Origin) else None
+        if cell is None or not isinstance(fact.origin, Origin):
+            return display.place_of(fact)
+        return f"{cell[1]} line {fact.origin.line}"
+
     formatter = shell.display_formatter.formatters["text/html"]
     for kind in (Always, Never, Depends, GaveUp, ShapeEnv):
-        formatter.for_type(kind, html_of)
+        formatter.for_type(kind, lambda shown: html_of(shown, label=label))
 
 
-def page_of(shown: Shown) -> Page:
+def page_of(shown: Shown, *, label: Label = display.place_of) -> Page:
     """A verdict with its evidence, or all that an environment knows."""
     if isinstance(shown, ShapeEnv):
         facts = list(shown.facts.records())[::-1]
-        return [line(span("environment", "heading")), *display.facts_page(facts)]
-    return display.verdict_page(shown)
+        return [line(span("environment", "heading")), *display.facts_page(facts, label=label)]
+    return display.verdict_page(shown, label=label)
 
 
-def html_of(shown: Shown) -> str:
-    return html_of_page(page_of(shown))
-
-
-def mime_bundle_of(shown: Shown) -> dict[str, str]:
-    """Both forms, for a `_repr_mimebundle_` of a frontend's own."""
-    from shapes.prompt.page import text_of_page
-
-    return {"text/plain": text_of_page(page_of(shown)), "text/html": html_of(shown)}
+def html_of(shown: Shown, *, label: Label = display.place_of) -> str:
+    return html_of_page(page_of(shown, label=label))
