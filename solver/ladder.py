@@ -32,7 +32,8 @@ from solver.reasons import Reason, absurd, apart, equal, every, some
 from solver.rungs import bounds, factor, isolate, linear, products, refute, shift, split
 from solver.search import find
 from solver.settled import prove_by_intervals
-from solver.verdict import Always, Depends, GaveUp, Never, Verdict, Witness
+from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+from solver.witness import Witness
 
 Effort = Literal["fast", "full"]
 
@@ -231,11 +232,10 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
     pool = facts.pool
     yes, no = pool.classify(canonical, domain)
     if yes is not None and no is not None:
-        return Depends(prop, domain, "samples", facts, yes, no)
+        return Depends(prop, domain, "samples", facts, Witness(yes), Witness(no))
     if yes is None and no is None and not pool.alive:
         raise NoSample(facts)
     directions = (True, False) if yes is None and no is None else (yes is not None,)
-    early = True
     for truth in directions:
         goal = canonical if truth else canonical.negation
         climb.rung = ""
@@ -247,7 +247,6 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
         found = find(facts, canonical.negation if truth else canonical, domain, rows=2, effort=1)
         if found is not None:
             return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
-    del early
     for truth in directions:
         goal = canonical if truth else canonical.negation
         climb.rung = ""
@@ -267,9 +266,9 @@ def _cheap(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:
     return None
 
 
-def _open(climb: Climb, facts: Facts, prop: Prop, domain: Prop, truth: bool, row: int | None, found: dict[Atom, int]) -> Verdict:
+def _open(climb: Climb, facts: Facts, prop: Prop, domain: Prop, truth: bool, row: int | None, found: Witness) -> Verdict:
     assert row is not None
-    first: Witness = row
+    first = Witness(row)
     return Depends(prop, domain, "search", facts, first if truth else found, found if truth else first)
 
 
@@ -303,7 +302,7 @@ def _last_rungs(
                 if full is not None:
                     row = yes if truth else no
                     if row is not None:
-                        return _open(climb, facts, prop, domain, truth, row, full)
+                        return _open(climb, facts, prop, domain, truth, row, Witness(row, full))
     return GaveUp(prop, domain, "no rung settled it within its budget", tuple(climb.tried))
 
 

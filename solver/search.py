@@ -6,7 +6,7 @@
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).assume_prop(terms.le(x, y))
-    >>> values = find(known, terms.eq(x, 2**63 - 1), terms.true)
+    >>> values = find(known, terms.eq(x, 2**63 - 1), terms.true).values(known)
     >>> values[x.atom], values[y.atom] >= 2**63 - 1
     (9223372036854775807, True)
 
@@ -24,6 +24,7 @@ from solver.expr import Atom, Expr
 from solver.fact import Fact
 from solver.pool import Pool, declared_symbols
 from solver.prop import Prop
+from solver.witness import Witness
 
 if TYPE_CHECKING:
     from solver.facts import Facts
@@ -278,13 +279,11 @@ class Search:
         return rest
 
 
-def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2) -> dict[Atom, int] | None:
-    """An assignment of all symbols that satisfies the facts, the domain and the goal; None if none was found."""
+def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2) -> Witness | None:
+    """An assignment that satisfies the facts, the domain and the goal; None if none was found."""
     pool = facts.pool
     for row in pool.alive[:rows]:
         moved = Search(facts, pool, row, effort=effort).reach([domain, goal])
         if moved is not None:
-            values = pool.row_values(facts, row)
-            values.update((atom, value) for atom, value in moved.items() if atom.definition is None)
-            return values
+            return Witness(row, moved)
     return None

@@ -26,6 +26,7 @@ from solver.fact import Fact
 from solver.facts import Facts
 from solver.prop import Prop
 from solver.reasons import Reason, leaves
+from solver.witness import Witness
 
 
 class Answer:
@@ -104,16 +105,12 @@ class Depends(Answer):
     @property
     def true_values(self) -> dict[Atom, int]:
         """Sizes that satisfy the facts and the proposition."""
-        if isinstance(self._true, int):
-            self._true = self.facts.pool.row_values(self.facts, self._true)
-        return self._true
+        return self._true.values(self.facts)
 
     @property
     def false_values(self) -> dict[Atom, int]:
         """Sizes that satisfy the facts and not the proposition."""
-        if isinstance(self._false, int):
-            self._false = self.facts.pool.row_values(self.facts, self._false)
-        return self._false
+        return self._false.values(self.facts)
 
     @property
     def true_at(self) -> dict[str, int]:
@@ -152,8 +149,5 @@ class GaveUp(Answer):
     def __repr__(self) -> str:
         return f"GaveUp({self.reason!r}, {self.tried})"
 
-
-Witness = int | dict[Atom, int]
-"""A row of the pool, or an assignment."""
 
 Verdict = Always | Never | Depends | GaveUp

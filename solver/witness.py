@@ -1,0 +1,39 @@
+"""An assignment that shows something, written out only when someone looks.
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> from solver.witness import Witness
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(s, 2, None, hint=48)
+    >>> Witness(0).values(known), Witness(0, {s.atom: 7}).values(known)
+    ({s: 48}, {s: 7})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from solver.expr import Atom
+
+if TYPE_CHECKING:
+    from solver.facts import Facts
+
+
+class Witness:
+    """An assignment of all symbols: a row of the samples with some symbols moved. Written out when someone looks."""
+
+    __slots__ = ("_values", "moved", "row")
+
+    def __init__(self, row: int, moved: Mapping[Atom, int] | None = None) -> None:
+        self.row = row
+        self.moved = moved
+        self._values: dict[Atom, int] | None = None
+
+    def values(self, facts: Facts) -> dict[Atom, int]:
+        if self._values is None:
+            self._values = facts.pool.row_values(facts, self.row)
+            if self.moved:
+                self._values.update((atom, value) for atom, value in self.moved.items() if atom.definition is None)
+        return self._values
