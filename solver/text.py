@@ -23,18 +23,17 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple, NoReturn, TypeVar
 
-from solver import reals
 from solver.errors import NotExpressible, ParseError
 from solver.expr import Expr, Interner
 from solver.functions import known_functions
 from solver.prop import Prop
-from solver.reals import Ratio
+from solver.numerals import Doubles, Numerals, Operand, Rationals, truth_as_integer
 
 Decimals = Literal["ieee", "real"]
-Value = Expr | Prop | Ratio
+Value = Operand | Prop
 Result = TypeVar("Result")
 
-TOKEN: Final = re.compile(r"\d+\.\d*(?:[eE][-+]?\d+)?|\.\d+|\d+|[^\W\d]\w*|\*\*|//|<<|>>|[<>=!]=|\S")
+TOKEN: Final = re.compile(r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[^\W\d]\w*|\*\*|//|<<|>>|[<>=!]=|\S")
 COMPARISONS: Final = frozenset(("==", "!=", ">=", "<=", ">", "<"))
 BITWISE: Final = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4}
 WORDS: Final = frozenset(("and", "or", "not", "if", "else", "True", "False"))
@@ -210,7 +209,7 @@ class Reader:
         self.at = start
         self.fail("expected an integer, found a " + ("proposition" if isinstance(value, Prop) else "real value; round it with floor, ceil or trunc"))
 
-    def number(self, value: Value) -> Expr | Ratio:
+    def number(self, value: Value) -> Operand:
         if isinstance(value, Prop):
             self.fail("a proposition has no arithmetic; use `1 if ... else 0`")
         return value
@@ -242,7 +241,7 @@ class Reader:
         a, b = self.number(value), self.number(other)
         if isinstance(a, Expr) and isinstance(b, Expr):
             return self.interner.ite(p, a, b)
-        self.fail("both values of `if` must be integers")
+        return self.numerals.choose(p, a, b)
 
     def oblige_under(self, p: Prop, obligations: list[Prop]) -> None:
         """What a part that is evaluated only where `p` holds needs to make sense."""
@@ -332,7 +331,7 @@ class Reader:
         a, b = self.number(left), self.number(right)
         if isinstance(a, Expr) and isinstance(b, Expr):
             return comparison(op, a, b)
-        return reals.compare(op, reals.ratio(a), reals.ratio(b))
+        return self.numerals.compare(op, a, b)
 
     def bits(self) -> Value:
         return self.bitwise(1)
@@ -479,18 +478,18 @@ class Reader:
             self.number(value)
         if outer < 0:
             return value  # read again by general_comparison
-        total: Expr | Ratio = self.interner.collect(coefficients, constant)
+        total: Operand = self.interner.collect(coefficients, constant)
         product = self.times(self.product(c, m, e), self.number(value))
         while True:
             product = self.real_product(product)
-            total = self.plus(total, product if sign > 0 else -product)
+            total = self.plus(total, product if sign > 0 else self.negative(product))
             if self.tokens[self.at] not in ("+", "-"):
                 return total
             sign = 1 if self.tokens[self.at] == "+" else -1
             self.at += 1
             product = self.number(self.factor())
 
-    def real_product(self, product: Expr | Ratio) -> Expr | Ratio:
+    def real_product(self, product: Operand) -> Operand:
         while (op := self.tokens[self.at]) in ("*", "/", "//", "%"):
             self.at += 1
             right = self.number(self.factor())
@@ -501,23 +500,29 @@ class Reader:
             elif isinstance(product, Expr) and isinstance(right, Expr):
                 product = self.divide(op, product, right)
             else:
-                self.fail(f"`{op}` takes integers")
+                product = self.numerals.combine(op, product, right)
         return product
 
-    def plus(self, a: Expr | Ratio, b: Expr | Ratio) -> Expr | Ratio:
+    @property
+    def numerals(self) -> Numerals:
+        """What values that are no integers mean in this text."""
+        return (Rationals if self.decimals == "real" else Doubles)(self.interner, self.obligations)
+
+    def plus(self, a: Operand, b: Operand) -> Operand:
         if isinstance(a, Expr) and isinstance(b, Expr):
             return a + b
-        return reals.add(reals.ratio(a), reals.ratio(b))
+        return self.numerals.add(a, b)
 
-    def times(self, a: Expr | Ratio, b: Expr | Ratio) -> Expr | Ratio:
+    def times(self, a: Operand, b: Operand) -> Operand:
         if isinstance(a, Expr) and isinstance(b, Expr):
             return a * b
-        return reals.multiply(reals.ratio(a), reals.ratio(b))
+        return self.numerals.multiply(a, b)
 
-    def quotient(self, a: Expr | Ratio, b: Expr | Ratio) -> Ratio:
-        divisor = reals.ratio(b)
-        self.oblige_nonzero(divisor.numerator)
-        return reals.divide(reals.ratio(a), divisor)
+    def quotient(self, a: Operand, b: Operand) -> Operand:
+        return self.numerals.divide(a, b)
+
+    def negative(self, a: Operand) -> Operand:
+        return -a if isinstance(a, Expr) else self.numerals.negate(a)
 
     def factor(self) -> Value:
         """A value with its signs and its power."""
@@ -525,20 +530,20 @@ class Reader:
         token = tokens[self.at]
         if token == "-" or token == "+" or token == "~":
             self.at += 1
-            value = self.number(self.factor())
+            operand = self.number(self.factor())
             if token == "+":
-                return value
+                return operand
             if token == "-":
-                return -value
-            if isinstance(value, Ratio):
+                return self.negative(operand)
+            if not isinstance(operand, Expr):
                 self.fail("`~` takes an integer")
-            return -value - 1
+            return -operand - 1
         value = self.primary()
         if tokens[self.at] == "**":
             self.at += 1
             base, exponent = self.number(value), self.number(self.factor())
             if not isinstance(base, Expr) or not isinstance(exponent, Expr):
-                self.fail("`**` takes integers")
+                return self.numerals.combine("**", base, exponent)
             if exponent.terms:
                 self.obligations.append(self.interner.ge(exponent, 0))
             elif exponent.constant < 0:
@@ -574,7 +579,7 @@ class Reader:
         if token == "False":
             return self.interner.false
         if token and (token[0].isdigit() or token[0] == "."):
-            return reals.decimal(self.interner, token)
+            return self.numerals.decimal(token)
         self.at -= 1
         if not token:
             self.fail("expected a value before the end")
@@ -598,11 +603,13 @@ class Reader:
             self.at += 1
         self.expect(")")
         after, self.at = self.at, opening
+        if name == "int" and len(arguments) == 1 and isinstance(arguments[0], Prop):
+            arguments = [truth_as_integer(arguments[0])]
         value = self.apply(name, [self.number(argument) for argument in arguments])
         self.at = after
         return value
 
-    def apply(self, name: str, arguments: list[Expr | Ratio]) -> Value:
+    def apply(self, name: str, arguments: list[Operand]) -> Value:
         interner = self.interner
         integers = [argument for argument in arguments if isinstance(argument, Expr)]
         if len(integers) == len(arguments):
@@ -624,22 +631,16 @@ class Reader:
                         self.fail(f"`{name}` takes {known_functions()[name].arity} values")
                     return interner.function(name, *integers)
         match name, arguments:
-            case "truediv", [a, b]:
-                return self.quotient(a, b)
-            case "float", [a]:
-                return reals.ratio(a)
-            case "sqrt", [a]:
-                root = reals.square_root(reals.ratio(a))
-                self.obligations.append(reals.at_least_zero(reals.ratio(a)))
-                return root
-            case "floor", [a]:
-                return reals.floor(reals.ratio(a))
-            case "ceil", [a]:
-                return reals.ceil(reals.ratio(a))
-            case ("trunc" | "int"), [a]:
-                return reals.trunc(reals.ratio(a))
-            case "round", [a]:
-                return reals.round_half_even(reals.ratio(a))
+            case "truediv", [x, y]:
+                return self.quotient(x, y)
+            case "float", [x]:
+                return self.numerals.convert(x)
+            case "round", [x, Expr() as digits] if not digits.terms:
+                return self.numerals.round_to(x, digits.constant)
+            case "double", [Expr() as bits]:
+                return self.numerals.double(bits)
+            case ("sqrt" | "floor" | "ceil" | "trunc" | "int" | "round" | "abs"), [x]:
+                return self.numerals.apply(name, x)
         words = ("min", "max", "abs", "ceildiv", "truediv", "float", "sqrt", "floor", "ceil", "trunc", "round", *known_functions())
         if name in words:
             self.fail(f"`{name}` does not take {len(arguments)} such values")
