@@ -22,7 +22,6 @@ on), and the answers are found again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from shapes.errors import Contradiction, StaleCheckpoint
@@ -32,7 +31,8 @@ from solver.fact import Fact
 from solver.facts import Conflict, Facts
 from solver.ladder import decide
 from solver.prop import Prop
-from solver.text import Decimals, parse, parse_expr
+from solver.sweep import size, sweep
+from solver.text import Decimals, Side, parse, parse_expr
 from solver.verdict import Always, Depends, Never, Verdict
 
 if TYPE_CHECKING:
@@ -45,16 +45,22 @@ V = TypeVar("V")
 
 ANSWERS_KEPT: Final = 1 << 15
 TEXTS_KEPT: Final = 1 << 15
+NODES_KEPT: Final = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A position to return to."""
+    """A position to return to: the number of commitments and the last of them, the facts, and what restores attached
+    states."""
 
-    position: int
-    last: Commitment | None
-    facts: Facts
-    restore: tuple[Callable[[], None], ...] = ()
+    __slots__ = ("facts", "last", "position", "restore")
+
+    def __init__(
+        self, position: int, last: Commitment | None, facts: Facts, restore: tuple[Callable[[], None], ...] = ()
+    ) -> None:
+        self.position = position
+        self.last = last
+        self.facts = facts
+        self.restore = restore
 
 
 class Standing:
@@ -85,6 +91,7 @@ class Questions:
         self._settled: dict[Key, Verdict] = {}
         self._open: dict[Key, Standing] = {}
         self._texts: dict[str, tuple[Prop, Prop]] = {}
+        self._sides: dict[str, Side] = {}
         self._epoch = 0
         self._commitments: list[Commitment] = []
         self._sizes: list[tuple[int, int, int, int, int]] = []
@@ -98,7 +105,7 @@ class Questions:
         """The proposition that a text says, and where it makes sense."""
         found = self._texts.get(text)
         if found is None:
-            parsed = parse(text, self.names, self.interner, decimals=self.decimals)
+            parsed = parse(text, self.names, self.interner, decimals=self.decimals, sides=self._sides)
             if len(self._texts) >= TEXTS_KEPT:
                 self._forget()
             found = self._texts[text] = (parsed.prop, parsed.domain)
@@ -163,7 +170,11 @@ class Questions:
         self._settled.clear()
         self._open.clear()
         self._texts.clear()
+        self._sides.clear()
         self._epoch += 1
+        self.facts.forget_questions()
+        if size(self.interner) >= NODES_KEPT:
+            sweep(self.interner)
 
     # ------------------------------------------------------------------ committing and taking back
 
@@ -212,7 +223,7 @@ class Questions:
         if self._listeners:
             self._tell(Marked(mark.position))
         if self._participants:
-            return replace(mark, restore=tuple([participant() for participant in self._participants]))
+            mark.restore = tuple([participant() for participant in self._participants])
         return mark
 
     def rollback(self, mark: Checkpoint) -> None:
@@ -255,6 +266,8 @@ class Questions:
 
     def _register(self, declared: Declared) -> None:
         (atom,) = declared.symbol.symbols
+        if declared.name in self.names:
+            self._sides.clear()
         self.names[declared.name] = declared.symbol
         self.symbols[atom] = declared
         if declared.hint is not None:
@@ -266,6 +279,7 @@ class Questions:
         while len(self.symbols) > count:
             atom, declared = self.symbols.popitem()
             del self.names[declared.name]
+            self._sides.clear()
             hint = self.hints.pop(atom, None)
             if hint is not None and self._by_hint.get(hint) is atom:
                 del self._by_hint[hint]

@@ -32,7 +32,7 @@ from solver.fact import Fact
 from solver.facts import Conflict, Facts, range_prop
 from solver.ladder import decide
 from solver.prop import Prop
-from solver.text import Decimals, parse
+from solver.text import Decimals, Parsed, Side, parse
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 
 Outcome = Literal["always", "never", "depends", "gave_up"]
@@ -94,7 +94,7 @@ class _Found(NamedTuple):
 class _Environment:
     """The knowledge of one session while its lines are applied."""
 
-    __slots__ = ("clash", "decimals", "ended", "facts", "interner", "looked_at", "names", "settled", "solvers")
+    __slots__ = ("clash", "decimals", "ended", "facts", "interner", "looked_at", "names", "settled", "sides", "solvers", "texts")
 
     def __init__(self, *, solvers: bool, decimals: Decimals) -> None:
         self.interner = Interner()
@@ -102,6 +102,8 @@ class _Environment:
         self.names: dict[str, Expr] = {}
         # Facts only grow within a session, so always and never stand; by text, and by what the text says.
         self.settled: dict[str | tuple[Prop, Prop], _Found] = {}
+        self.texts: dict[str, Parsed] = {}
+        self.sides: dict[str, Side] = {}
         self.clash: Clash | None = None
         self.ended: str | None = None  # why no further line is looked at
         self.solvers = solvers
@@ -115,8 +117,15 @@ class _Environment:
         fact = Fact(prop, self.interner.true, "range", text, None, line.number, self.facts.count)
         self.accept(line.number, self.facts.declare(symbol, line.lo, line.hi, fact, hint=line.hint))
 
+    def parse(self, text: str) -> Parsed:
+        found = self.texts.get(text)
+        if found is None:
+            found = parse(text, self.names, self.interner, decimals=self.decimals, sides=self.sides)
+            self.texts[text] = found
+        return found
+
     def assume(self, line: FactLine) -> None:
-        parsed = parse(line.text, self.names, self.interner, decimals=self.decimals)
+        parsed = self.parse(line.text)
         fact = Fact(parsed.prop, parsed.domain, line.kind, line.text, None, line.number, self.facts.count)
         self.accept(line.number, self.facts.assume(fact))
 
@@ -146,7 +155,7 @@ class _Environment:
         known = self.settled.get(line.text)
         if known is not None:
             return known
-        parsed = parse(line.text, self.names, self.interner, decimals=self.decimals)
+        parsed = self.parse(line.text)
         key = (parsed.prop, parsed.domain)
         found = self.settled.get(key)
         if found is None:

@@ -111,6 +111,10 @@ class Expr:
         monomials = self.interner.monomials
         return max((atom.depth for m, _ in self.terms for atom in monomials[m]), default=0)
 
+    def forget(self) -> None:
+        """Drop what was computed from the terms."""
+        self._atoms = self._schedule = self._form = None
+
     def lead(self) -> tuple[int, int]:
         """The term that decides the orientation: largest by degree, then by structure, never by age."""
         terms = self.terms
@@ -223,9 +227,9 @@ class Interner:
         self.monomial_keys: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
         self._monomial_ids: dict[tuple[Atom, ...], int] = {}
         self._products: dict[tuple[int, int], int] = {}
-        self._exprs: dict[tuple[tuple[tuple[int, int], ...], int], Expr] = {}
-        self._atoms: dict[tuple[object, ...], Atom] = {}
-        self._names: dict[Atom, Expr] = {}
+        self.exprs: dict[tuple[tuple[tuple[int, int], ...], int], Expr] = {}
+        self.composites: dict[tuple[object, ...], Atom] = {}
+        self.named: dict[Atom, Expr] = {}
         self._quotients: dict[tuple[Expr, Expr], Expr] = {}
         self._remainders: dict[tuple[Expr, Expr], Expr] = {}
         self._relus: dict[Expr, Expr] = {}
@@ -248,9 +252,9 @@ class Interner:
     def expr(self, terms: tuple[tuple[int, int], ...], constant: int) -> Expr:
         """The one expression with these terms (sorted by monomial, no zero coefficient)."""
         key = (terms, constant)
-        found = self._exprs.get(key)
+        found = self.exprs.get(key)
         if found is None:
-            found = self._exprs[key] = Expr(self, terms, constant)
+            found = self.exprs[key] = Expr(self, terms, constant)
         return found
 
     def collect(self, coefficients: dict[int, int], constant: int) -> Expr:
@@ -272,18 +276,18 @@ class Interner:
     def atom(self, kind: str, args: tuple[Expr | Prop, ...], name: str = "") -> Expr:
         """The atom of an operation as an expression. Callers bring the arguments into canonical form first."""
         key = (kind, name, args)
-        found = self._atoms.get(key)
+        found = self.composites.get(key)
         if found is None:
             depth = 1 + max((arg.depth for arg in args), default=0)
             mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
-            found = self._atoms[key] = self._new_atom(kind, name, args, depth, (depth, mark))
+            found = self.composites[key] = self._new_atom(kind, name, args, depth, (depth, mark))
         return found.expr
 
     def name_of(self, atom: Atom) -> Expr:
         """A symbol that stands for a composite atom, the same one each time; its definition says so."""
-        found = self._names.get(atom)
+        found = self.named.get(atom)
         if found is None:
-            found = self._names[atom] = self.symbol(f"_{len(self._names)}", definition=atom.expr)
+            found = self.named[atom] = self.symbol(f"_{len(self.named)}", definition=atom.expr)
         return found
 
     def _new_atom(self, kind: str, name: str, args: tuple[Expr | Prop, ...], depth: int, key: tuple[int, int]) -> Atom:
@@ -310,6 +314,25 @@ class Interner:
             atoms = sorted(self.monomials[m] + self.monomials[n], key=_serial)
             found = self._products[key] = self.monomial(tuple(atoms))
         return found
+
+    # ------------------------------------------------------------------ forgetting (see `solver.sweep`)
+
+    def forget_operations(self) -> None:
+        """Drop the results of operations that were kept to be found again."""
+        for memo in (self._quotients, self._remainders, self._relus, self._wide_products):
+            memo.clear()
+
+    def drop_monomials(self, dead: set[Atom]) -> None:
+        """Drop the monomials in which these atoms occur."""
+        gone = [m for m, atoms in self.monomials.items() if not dead.isdisjoint(atoms)]
+        for m in gone:
+            del self._monomial_ids[self.monomials.pop(m)]
+            del self.monomial_keys[m]
+        missing = set(gone)
+        if missing:
+            self._products = {
+                key: product for key, product in self._products.items() if product not in missing and missing.isdisjoint(key)
+            }
 
     # ------------------------------------------------------------------ arithmetic
 

@@ -149,6 +149,11 @@ class Facts(Knowledge):
             raise ValueError(f"{prop} contradicts {', '.join(fact.text for fact in facts.core)}")
         return facts
 
+    def forget_questions(self) -> None:
+        """Drop what was computed for questions; it is computed again when needed."""
+        self.forget()
+        self.pool.cache.clear()
+
     # ------------------------------------------------------------------ reading
 
     def records(self) -> Iterator[Fact]:

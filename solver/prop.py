@@ -122,6 +122,10 @@ class Prop:
             found.negation_cache = self
         return found
 
+    def forget(self) -> None:
+        """Drop what was computed from it, its complement included."""
+        self.negation_cache = self._atoms = self._schedule = None
+
     # ------------------------------------------------------------------ reading
 
     @property
