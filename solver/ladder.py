@@ -18,6 +18,7 @@ which direction the others are worth proving; the rest is climbed rung by rung u
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -37,6 +38,8 @@ from solver.witness import Witness
 
 Effort = Literal["fast", "full"]
 
+PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
+"""Whether every verdict is checked again and cross-checked with z3 (see `solver.paranoid`)."""
 FORKS: Final = {"fast": 12, "full": 48}
 """How many times one question may suppose something."""
 
@@ -206,7 +209,12 @@ def decide(
     if prop.kind == "false":
         return Never(prop, domain, "syntactic", Reason("trivial", prop.negation))
     climb = Climb(facts, effort, solvers and effort == "full", rungs, FORKS[effort], {})
-    return _decide(climb, facts, prop, domain)
+    verdict = _decide(climb, facts, prop, domain)
+    if PARANOID:
+        from solver.paranoid import audit
+
+        audit(verdict)
+    return verdict
 
 
 def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
