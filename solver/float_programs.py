@@ -146,10 +146,7 @@ def function_of_text(text: str) -> Function:
     Raises:
         LookupError: the text is neither.
     """
-    call = ast.parse(_named(text), mode="eval").body
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and len(call.args) == 1):
-        raise LookupError(f"not a function over floats: {text!r}")
-    name, inner = call.func.id, call.args[0]
+    name, operands, operations = read_function(text)
     run = _compiled(text)
 
     def evaluate(*arguments: int) -> int:
@@ -168,15 +165,26 @@ def function_of_text(text: str) -> Function:
             return rounded.least(lambda x: reaches(name, x, k))
 
         return Function(text, rounded.arity, evaluate, bounds, threshold=threshold, template=text)
-    if name == "int" and isinstance(inner, ast.Compare):
-        sides = [_node(side) for side in (inner.left, *inner.comparators)]
-        operations = list(inner.ops)
 
-        def truth(*arguments: Interval) -> Interval:
-            return _comparison_bounds(operations, [_range(side, arguments) for side in sides])
+    def truth(*arguments: Interval) -> Interval:
+        return _comparison_bounds(operations, [_range(operand, arguments) for operand in operands])
 
-        return Function(text, _arity(text), evaluate, truth, template=text)
-    raise LookupError(f"not a function over floats: {text!r}")
+    return Function(text, _arity(text), evaluate, truth, template=text)
+
+
+def read_function(text: str) -> tuple[str, tuple[Node, ...], tuple[ast.cmpop, ...]]:
+    """The parts of a function over floats: a rounding and what it rounds, or `int`, what it compares, and how.
+
+    Raises:
+        LookupError: the text is neither.
+    """
+    match ast.parse(_named(text), mode="eval").body:
+        case ast.Call(func=ast.Name(id="int"), args=[ast.Compare(left=left, ops=ops, comparators=others)]):
+            return "int", tuple(_node(side) for side in (left, *others)), tuple(ops)
+        case ast.Call(func=ast.Name(id=name), args=[inner]) if name in ROUNDINGS:
+            return name, (_node(inner),), ()
+        case _:
+            raise LookupError(f"not a function over floats: {text!r}")
 
 
 def rounded_bounds(name: str, x: Range) -> Interval:

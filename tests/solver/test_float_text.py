@@ -112,3 +112,20 @@ def test_errors(text: str, message: str) -> None:
     interner = Interner()
     with pytest.raises(ParseError, match=message):
         parse(text, {"s": interner.symbol("s")}, interner)
+
+
+@given(TREES, st.sampled_from(sorted(ROUNDINGS)), st.integers(-50, 50), st.booleans())
+@example(("/", ("argument", 0), ("-", ("argument", 1), ("constant", 3.0))), "floor", 3, False)
+def test_substitution_goes_through_the_normal_form(tree: Tree, rounding: str, value: int, merge: bool) -> None:
+    """A size that becomes a constant, or equal to another, leaves the program that would have been built with it."""
+    symbols, (s, t) = two_symbols()
+    replaced = [symbols[0], symbols[0] if merge else symbols[0].interner.constant(value)]
+    try:
+        e = ROUNDINGS[rounding][1](symbolic_value(tree, symbols))
+        expected = ROUNDINGS[rounding][1](symbolic_value(tree, replaced))
+    except RAISED:
+        return
+    found = e.interner.substitute(e, {t: replaced[1]})
+    values = {s: 7}
+    assert found.evaluate(values) == e.evaluate({s: 7, t: 7 if merge else value})
+    assert found is expected or "inf" in text_of(expected) + text_of(e)
