@@ -11,8 +11,8 @@
     >>> print(text_of(terms.lt(b + s, 2 * s)))
     b < s
 
-The normal form has no `%`, `min`, `max`, `abs`: `solver.recover` finds them again, `solver.factored` writes the sums. The text depends on structure and
-names alone, never on the age of an object; two symbols with one name print alike.
+The normal form has no `%`, `min`, `max`, `abs`: `solver.recover` finds them again, `solver.factored` writes the sums.
+The text depends on structure and names alone, never on the age of an object; two symbols with one name print alike.
 """
 
 from __future__ import annotations
@@ -23,15 +23,33 @@ from typing import Final
 from solver import recover
 from solver.errors import NotExpressible
 from solver.expr import Atom, Expr, Interner
-from solver.factored import AND, BIT_AND, BIT_OR, BIT_XOR, CHOICE, COMPARISON, DIVISION, OR, POWER, PRODUCT, SHIFT, SUM, WHOLE
-from solver.factored import Comparison, Pieces, Text
+from solver.factored import Pieces
 from solver.factors import Sum
 from solver.functions import function
 from solver.prop import Prop
+from solver.wording import (
+    AND,
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    CHOICE,
+    COMPARISON,
+    DIVISION,
+    OR,
+    POWER,
+    PRODUCT,
+    SHIFT,
+    SUM,
+    WHOLE,
+    Comparison,
+    Text,
+)
 
 TRIALS: Final = 8
 """So many candidates are written out for one text before the choice is by estimate alone."""
-LONGEST: Final = 20_000_000
+WORK: Final = 100_000
+"""So many terms are handled while looking for the best candidates before only the plainest are tried."""
+LONGEST: Final = 5_000_000
 """No text has more characters."""
 
 
@@ -60,8 +78,8 @@ def _write(value: Expr | Prop) -> str:
 class Printer:
     """What has been written so far for one text.
 
-    Atoms are written when they are needed: nested, a plain text may be exponentially longer than one with `max` recovered. `weights` count how many
-    operators that plain text would have, without writing it.
+    Atoms are written when they are needed: nested, a plain text may be exponentially longer than one with `max`
+    recovered. `weights` count how many operators that plain text would have, without writing it.
     """
 
     def __init__(self, interner: Interner) -> None:
@@ -70,6 +88,7 @@ class Printer:
         self.atoms: dict[int, Atom] = {}
         self.weights: dict[int, int] = {}
         self.trials = TRIALS
+        self.work = WORK
         self._values: dict[int, Expr] = {}
         self._of_atom: dict[Atom, int] = {}
         self._of_operation: dict[tuple[str, tuple[Expr | Prop, ...]], int] = {}
@@ -93,7 +112,7 @@ class Printer:
         return found
 
     def _composite(self, poly: Sum) -> bool:
-        return any([self.atoms[piece].kind != "symbol" for key in poly for piece in key])
+        return any(self.atoms[piece].kind != "symbol" for key in poly for piece in key)
 
     def _kept(self, text: Text) -> Text:
         self._characters += len(text.text)
@@ -165,7 +184,7 @@ class Printer:
                 return self._kept(Text(f"{b.within(WHOLE)}**{e.within(WHOLE)}", POWER, b.cost + e.cost + 1))
             case "product", (Expr() as a, Expr() as b):
                 x, y = self.expression(a), self.expression(b)
-                # it binds loosely, so that it gets parentheses, and nothing beside it is multiplied into one of the factors first
+                # it binds loosely: in parentheses, nothing beside it is multiplied into one factor first
                 return self._kept(Text(f"{x.within(POWER)}*{y.within(POWER)}", SHIFT, x.cost + y.cost + 1))
             case "floordiv", (Expr() as n, Expr() as d):
                 return self._kept(self.quotient(n, d))
@@ -181,9 +200,9 @@ class Printer:
     def _call(self, atom: Atom) -> Text:
         arguments = [self.expression(arg) for arg in atom.args if isinstance(arg, Expr)]
         known = function(atom.name)
-        texts = [argument.text if known.template is None else argument.within(WHOLE) for argument in arguments]
+        texts = [argument.text for argument in arguments]
         cost = max(1, len(arguments) - 1) + sum([argument.cost for argument in arguments])
-        return Text(known.text(texts), WHOLE if known.template is None else CHOICE, cost)
+        return Text(known.text(texts), WHOLE, cost)
 
     # ------------------------------------------------------------------ operations
 
@@ -243,7 +262,8 @@ class Printer:
         level = {"&": BIT_AND, "^": BIT_XOR, "|": BIT_OR}[operator]
         first, second = sorted((self.expression(a), self.expression(b)), key=_first_in_call)
         text = f"{first.within(SHIFT)} {operator} {second.within(SHIFT)}"
-        return Text(text, level, first.cost + second.cost + 1, 1 + (len(a.terms) + len(b.terms) if operator != "&" else 0))
+        terms = 1 if operator == "&" else 1 + len(a.terms) + len(b.terms)
+        return Text(text, level, first.cost + second.cost + 1, terms)
 
     # ------------------------------------------------------------------ propositions
 
@@ -313,7 +333,10 @@ class Printer:
 
 
 def _link(first: Comparison, second: Comparison, fixed: bool) -> tuple[Comparison, Comparison] | None:
-    """The two comparisons turned so that they make a chain, `a <= x` and `x < b` for `a <= x < b`; the first cannot be turned if it is fixed."""
+    """The two comparisons turned so that they make a chain: `a <= x` and `x < b` for `a <= x < b`.
+
+    The first cannot be turned if it is fixed.
+    """
     for one in (first,) if fixed else (first, first.swapped()):
         for two in (second, second.swapped()):
             shared = one.right.text

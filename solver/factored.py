@@ -1,6 +1,7 @@
 """A sum of products of named pieces, written with few operators.
 
-    >>> from solver.factored import Pieces, Text
+    >>> from solver.factored import Pieces
+    >>> from solver.wording import Text
     >>> pieces = Pieces()
     >>> b, s = pieces.add(Text("b")), pieces.add(Text("s"))
     >>> print(pieces.write({(b, s): 2, (b,): 2}).text)
@@ -8,14 +9,14 @@
     >>> print(pieces.write({(b, s): 1, (b,): 2, (s,): 3, (): 6}).text)
     (b + 3)*(s + 2)
 
-A *piece* is anything with a text that is not itself a sum of products here: a name, `s % 4`, `max(a, b)`. A sum is a dictionary from sorted tuples
-of piece numbers to coefficients. The candidates are: every term on its own; common factors taken out, then the factor that saves most, again and
-again; and exact factors. The one with the fewest operators is taken. The order of terms and factors depends on texts alone.
+A *piece* is anything with a text that is not itself a sum of products here: a name, `s % 4`, `max(a, b)`. A sum is a
+dictionary from sorted tuples of piece numbers to coefficients. The candidates are: every term on its own; common
+factors taken out, then the factor that saves most, again and again; and exact factors. The one with the fewest
+operators is taken. The order of terms and factors depends on texts alone.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from math import gcd
 from typing import Final
@@ -23,82 +24,10 @@ from typing import Final
 from solver import factors
 from solver.expr import EXPANSION_CAP
 from solver.factors import Key, Sum
+from solver.wording import DIVISION, POWER, PRODUCT, SHIFT, SUM, WHOLE, Comparison, SortKey, Text, natural, number
 
-# How tightly the outermost operator of a text binds, as in Python.
-CHOICE, OR, AND, COMPARISON, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, DIVISION, PRODUCT, POWER, WHOLE = range(13)
-
-FACTORING: Final = 30
-"""Sums of more terms are not factored, only grouped."""
 EXPONENT: Final = 64
 """The largest exponent the parser reads."""
-
-SortKey = tuple[int, tuple[str | int, ...]]
-
-
-class Text:
-    """A text, how tightly it binds, how many operators it has, and how many terms the parser may make of it.
-
-    It is `wide` when it multiplies sums whose expansion may pass the cap, so that the parser might leave the product unexpanded.
-    """
-
-    __slots__ = ("arguments", "cost", "level", "terms", "text", "wide")
-
-    def __init__(
-        self,
-        text: str,
-        level: int = WHOLE,
-        cost: int = 0,
-        terms: int = 1,
-        arguments: tuple[str, ...] = (),
-        wide: bool = False,
-    ) -> None:
-        self.text = text
-        self.level = level
-        self.cost = cost
-        self.terms = terms
-        self.arguments = arguments
-        self.wide = wide
-
-    def within(self, level: int) -> str:
-        """The text where only operators that bind at least so tightly may stand without parentheses."""
-        return self.text if self.level >= level else f"({self.text})"
-
-    @property
-    def rank(self) -> tuple[int, int, int, str]:
-        """What makes one text better than another of the same meaning: texts too wide to read back exactly are worst."""
-        return (1 if self.wide else 0, self.cost, len(self.text), self.text)
-
-    def __repr__(self) -> str:
-        return f"<{self.text}>"
-
-
-class Comparison:
-    """`left operator right`."""
-
-    __slots__ = ("cost", "left", "operator", "right")
-
-    def __init__(self, left: Text, operator: str, right: Text) -> None:
-        self.left, self.operator, self.right = left, operator, right
-        self.cost = left.cost + right.cost + 1
-
-    @property
-    def text(self) -> str:
-        return f"{self.left.within(BIT_OR)} {self.operator} {self.right.within(BIT_OR)}"
-
-    @property
-    def rank(self) -> tuple[int, int, int, int, int, str]:
-        """As for texts; among equals few minus signs, `>=` before `>`."""
-        text = self.text
-        wide = self.left.wide or self.right.wide
-        strict = self.operator in "<>"
-        return (1 if wide else 0, self.cost, text.count("-"), 1 if strict else 0, len(text), text)
-
-    def swapped(self) -> Comparison:
-        return Comparison(self.right, SWAPPED[self.operator], self.left)
-
-
-SWAPPED: Final = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
-
 
 class Pieces:
     """The pieces of one text being made, and the writing of sums over them.
@@ -179,7 +108,7 @@ class Pieces:
 
     def _primitive(self, poly: Sum) -> Text:
         best = self.grouped(poly)
-        if 2 < len(poly) <= FACTORING:
+        if len(poly) > 2:
             found = factors.parts(poly)
             if len(found) > 1 or found[0][1] > 1:
                 negative, found = factors.positive(found)
@@ -193,14 +122,15 @@ class Pieces:
         if power == 1:
             return base
         size = base.terms**power
-        return Text(f"{base.within(WHOLE)}**{power}", POWER, base.cost + 1, size, wide=base.wide or size > EXPANSION_CAP)
+        wide = base.wide or size > EXPANSION_CAP
+        return Text(f"{base.within(WHOLE)}**{power}", POWER, base.cost + 1, size, wide=wide)
 
     def flat(self, poly: Sum) -> Text:
         """Every term on its own."""
         return self._ordered([(self.term_order(key), c < 0, self.product(abs(c), key)) for key, c in poly.items()])
 
     def grouped(self, poly: Sum) -> Text:
-        """The factor that saves most operators taken out of the terms that have it, then the next, until none saves any."""
+        """The factor that saves most taken out of the terms that have it, then the next, until none saves anything."""
         rest = dict(poly)
         parts: list[tuple[tuple[int, list[SortKey]], bool, Text]] = []
         holders: dict[int, dict[Key, None]] = {}
@@ -283,7 +213,7 @@ class Pieces:
         for (negative, _), piece in zip(parts[1:], pieces[1:], strict=True):
             words.append(" - " if negative else " + ")
             words.append(piece)
-        wide = any([text.wide for _, text in parts])
+        wide = any(text.wide for _, text in parts)
         return Text("".join(words), SUM, cost, sum([text.terms for _, text in parts]), wide=wide)
 
     # ------------------------------------------------------------------ products
@@ -350,7 +280,7 @@ class Pieces:
     # ------------------------------------------------------------------ comparisons
 
     def compare(self, kind: str, poly: Sum) -> Comparison:
-        """The sum compared with zero ("ge", "eq" or "ne"), its terms moved between the sides so that few operators remain."""
+        """The sum compared with zero ("ge", "eq" or "ne"), its terms moved so that few operators remain."""
         best: Comparison | None = None
         for strict in (False, True) if kind == "ge" else (False,):
             shifted = dict(poly)
@@ -388,7 +318,8 @@ def splits(poly: Sum) -> list[tuple[Sum, Sum]]:
     mixed = min(symbolic, default=1) < 0 < max(symbolic, default=-1)
     if mixed or constant:
         rest = {key: c for key, c in poly.items() if key}
-        forward = 2 * sum([c > 0 for c in symbolic]) + (max(rest, key=factors.order, default=()) in positive) > len(symbolic)
+        highest = max(rest, key=factors.order, default=())
+        forward = 2 * sum([c > 0 for c in symbolic]) + (highest in positive) > len(symbolic)
         sign = 1 if forward else -1
         if mixed or (constant > 0) == forward:
             moved: Sum = {(): -sign * constant} if constant else {}
@@ -429,33 +360,6 @@ def holding(key: Key, c: int) -> list[int]:
     if abs(c) > 1:
         found.append(-abs(c))
     return found
-
-
-def natural(text: str) -> tuple[str | int, ...]:
-    """A key by which `s2` comes before `s10`."""
-    return tuple([int(part) if i % 2 else part for i, part in enumerate(re.split(r"([0-9]{1,18})", text))])
-
-
-LITERAL_BITS: Final = 512
-
-
-def number(value: int) -> Text:
-    """A literal; powers of two of hundreds of digits are written as such."""
-    if value < 0:
-        positive = number(-value)
-        return Text("-" + positive.within(POWER), SUM, positive.cost + 1)
-    if value.bit_length() > LITERAL_BITS and value & (value - 1) == 0 and value.bit_length() < 1 << 18:
-        return Text(f"2**{value.bit_length() - 1}", POWER, 1)
-    return Text(digits(value))
-
-
-def digits(value: int) -> str:
-    """The decimal digits of an integer >= 0 of any size: Python refuses some thousands of digits unless told otherwise."""
-    if value.bit_length() < 8000:
-        return str(value)
-    places = int(value.bit_length() * 0.30103) // 2
-    high, low = divmod(value, 10**places)
-    return digits(high) + digits(low).rjust(places, "0")
 
 
 def _order(part: tuple[tuple[int, list[SortKey]], bool, Text]) -> tuple[int, list[SortKey]]:

@@ -7,8 +7,8 @@
     >>> split({(x, x): 1, (x,): 2, (): 1})
     ({(0,): 1, (): 1}, {(0,): 1, (): 1}, 2)
 
-A sum is a dictionary from sorted tuples of variable numbers to coefficients. A polynomial that is linear in some variable, `x*q + r`, is a product exactly
-when q and r have a factor in common, which is looked for among the factors of q.
+A sum is a dictionary from sorted tuples of variable numbers to coefficients. A polynomial that is linear in some
+variable, `x*q + r`, is a product exactly when q and r have a factor in common; it is looked for among the factors of q.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ Key = tuple[int, ...]
 Sum = dict[Key, int]
 
 DEGREE: Final = 8
+SPLIT: Final = 30
+"""A sum of more terms is split only if it is a square."""
+LONG: Final = 60
+"""A sum of more terms is not divided by another sum."""
 ROOTS: Final = 64
 """Integer roots up to this size are tried."""
 UNLIKELY: Final = 64
@@ -51,7 +55,7 @@ def parts(poly: Sum) -> list[tuple[Sum, int]]:
 
 
 def positive(product: list[tuple[Sum, int]]) -> tuple[bool, list[tuple[Sum, int]]]:
-    """The factors with signs changed so that none has only negative terms, and whether that changes the sign of the product."""
+    """The factors with signs changed so that none has only negative terms, and whether the product's sign changed."""
     negative = False
     found = []
     for factor, power in product:
@@ -69,7 +73,7 @@ def positive(product: list[tuple[Sum, int]]) -> tuple[bool, list[tuple[Sum, int]
 
 def split(poly: Sum, depth: int = 3) -> tuple[Sum, Sum, int] | None:
     """`(f, g, 1)` with `poly == f*g`, or `(f, f, k)` with `poly == f**k`; no factor is a constant or a single term."""
-    if len(poly) < 3 or max([len(key) for key in poly]) > DEGREE:
+    if not 2 < len(poly) < LONG * LONG or max([len(key) for key in poly]) > DEGREE:
         return None
     values = {key: c * prod([sample(piece) for piece in key]) for key, c in poly.items()}
     whole = sum(values.values())
@@ -77,6 +81,8 @@ def split(poly: Sum, depth: int = 3) -> tuple[Sum, Sum, int] | None:
         root = whole_root(poly, 2)
         if root is not None:
             return root, root, 2
+    if len(poly) > SPLIT:
+        return None
     if len(poly) > 3:
         root = whole_root(poly, 3)
         if root is not None:
@@ -102,8 +108,8 @@ def split(poly: Sum, depth: int = 3) -> tuple[Sum, Sum, int] | None:
 def sample(variable: int) -> int:
     """A large number for each variable, no two close together.
 
-    The values of two polynomials with a common factor have the value of that factor in common, which is large; a common divisor of two other values seldom
-    is. So most searches for a factor end before they begin.
+    The values of two polynomials with a common factor have the value of that factor in common, which is large; a common
+    divisor of two other values seldom is. So most searches for a factor end before they begin.
     """
     return 100_003 + 7_919 * variable * variable + 31 * variable
 
@@ -200,6 +206,10 @@ def divide(poly: Sum, divisor: Sum) -> Sum | None:
 
 
 def multiply(a: Sum, b: Sum) -> Sum:
+    if len(b) == 1 and () in b:
+        return a if b[()] == 1 else scaled(a, b[()])
+    if len(a) == 1 and () in a:
+        return b if a[()] == 1 else scaled(b, a[()])
     product: Sum = {}
     for key, c in a.items():
         for other, d in b.items():
@@ -210,11 +220,21 @@ def multiply(a: Sum, b: Sum) -> Sum:
 
 def divide_with_rest(poly: Sum, divisor: Sum) -> tuple[Sum, Sum]:
     """`(q, r)` with `poly == q*divisor + r`, where no term of r is a multiple of the divisor's leading term."""
+    quotient: Sum = {}
+    rest: Sum = {}
+    if len(divisor) == 1:
+        ((lead, coefficient),) = divisor.items()
+        for key, c in poly.items():
+            if c % coefficient or (lead and shared_key(lead, key) != lead):
+                rest[key] = c
+            else:
+                quotient[divide_key(key, lead)] = c // coefficient
+        return quotient, rest
+    if len(poly) > LONG:
+        return {}, poly
     lead = max(divisor, key=order)
     coefficient = divisor[lead]
     waiting = dict(poly)
-    quotient: Sum = {}
-    rest: Sum = {}
     steps = 0
     while waiting:
         top = max(waiting, key=order)

@@ -1,7 +1,8 @@
 """`%`, `min`, `max`, `abs`, conditionals and bitwise operators found again in the normal form, for printing.
 
-The normal form writes `a % d` as `a - d*(a//d)`, `max(a, b)` as `b + relu(a - b)`, `a if p else b` as `b + ite(p, a - b)`. So when a sum is printed,
-one of these identities may be put in for an atom, for the atoms from the outside in:
+The normal form writes `a % d` as `a - d*(a//d)`, `max(a, b)` as `b + relu(a - b)`, `a if p else b` as
+`b + ite(p, a - b)`. So when a sum is printed, one of these identities may be put in for an atom, for the atoms from the
+outside in:
 
     d * (n//d)     is  n - n % d
     n//d           is  (n + d*j)//d - j, for every j
@@ -11,9 +12,9 @@ one of these identities may be put in for an atom, for the atoms from the outsid
     x & y          is  x + y - (x | y)
     2 * (x & y)    is  x + y - (x ^ y)
 
-The j and b that leave the fewest operators are looked for among a handful: what completes the sum to a product, what the sum shares with e. A
-few of the best are written out before one is taken. Every operation is built through the constructors, and used only if the identity holds exactly
-in the normal form.
+The j and b that leave the fewest operators are looked for among a handful: what completes the sum to a product, what
+the sum shares with e. A few of the best are written out before one is taken. Every operation is built through the
+constructors, and used only if the identity holds exactly in the normal form.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from math import gcd
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr
-from solver.factored import Text
 from solver.factors import Sum, add, divide_with_rest, halves, multiply, powers, scaled
 from solver.prop import Prop
+from solver.wording import Text
 
 if TYPE_CHECKING:
     from solver.display import Printer
@@ -35,6 +36,8 @@ WRITTEN: Final = 3
 """So many of the best candidates are written out, as long as the budget of the text lasts."""
 SLACK: Final = 2
 """A candidate may look so much worse than what there is, and still be written out."""
+FEW: Final = 12
+"""In a numerator of more terms no remainders are looked for."""
 MANY: Final = 60
 """For sums of more terms only the plainest candidates are tried."""
 SMALL: Final = 400
@@ -72,11 +75,14 @@ def _improved(printer: Printer, poly: Sum, piece: int, relation: bool) -> Sum | 
     """The sum with the best candidate for one atom, if it is better than the atom alone."""
     atom, weights = printer.atoms[piece], printer.weights
     limit = estimate(weights, poly, relation)
-    small = limit < SMALL and printer.trials > 0
+    frugal = printer.work <= 0
+    small = limit < SMALL and printer.trials > 0 and not frugal
+    groups = powers(poly, piece)
     saved = _saved(printer, atom) if small else 0
     ranked: list[tuple[int, int, Candidate, Sum]] = []
-    for number, candidate in enumerate(candidates(printer, atom, piece, poly)):
-        replaced = substituted(poly, piece, candidate)
+    for number, candidate in enumerate(candidates(printer, atom, groups, frugal)):
+        replaced = substituted(groups, piece, candidate)
+        printer.work -= len(poly) + 10
         if replaced is not None:
             weights[NEW] = operation_weight(printer, candidate.operation, candidate.arguments) - saved
             cost = estimate(weights, replaced, relation)
@@ -124,13 +130,14 @@ def _deeper(printer: Printer, piece: int, other: int) -> bool:
     return printer.pieces.key(piece) < printer.pieces.key(other)
 
 
-def substituted(poly: Sum, piece: int, candidate: Candidate) -> Sum | None:
+def substituted(groups: dict[int, Sum], piece: int, candidate: Candidate) -> Sum | None:
     """The sum with the candidate put in wherever its scale divides the coefficients; None if that is nowhere."""
-    groups = powers(poly, piece)
     image = add(candidate.offset, {(NEW,): candidate.sign})
-    found: Sum = groups.pop(0, {})
+    found: Sum = groups.get(0, {})
     changed = False
     for power, group in groups.items():
+        if not power:
+            continue
         if set(candidate.scale) == {()}:
             size = candidate.scale[()] ** power
             quotient = {key: c // size for key, c in group.items() if c % size == 0}
@@ -150,25 +157,28 @@ def substituted(poly: Sum, piece: int, candidate: Candidate) -> Sum | None:
 # ---------------------------------------------------------------------- candidates
 
 
-def candidates(printer: Printer, atom: Atom, piece: int, poly: Sum) -> Iterator[Candidate]:
-    groups = powers(poly, piece)
+def candidates(printer: Printer, atom: Atom, groups: dict[int, Sum], frugal: bool) -> Iterator[Candidate]:
+    """The identities to try for an atom in a sum, by powers of the atom; a few of them when frugal."""
     top = max(groups)
     lead, below = groups[top], groups.get(top - 1, {})
     match atom.kind, atom.args:
         case "floordiv", (Expr() as n, Expr() as d):
-            yield from _remainders(printer, n, d)
-            yield from _absorbing(printer, n, d, lead, below)
+            yield Candidate(printer.plain(d), printer.plain(n), -1, "mod", (n, d))
+            if not frugal:
+                yield from _remainders(printer, n, d)
+                yield from _absorbing(printer, n, d, lead, below)
         case "relu", (Expr() as e,):
-            for b in offsets(printer, e, divide_with_rest(below, scaled(lead, top))[0]):
+            for b in offsets(printer, e, divide_with_rest(below, scaled(lead, top))[0], frugal):
                 other = printer.value(b)
                 yield Candidate(ONE, scaled(b, -1), 1, "max", (e + other, other))
                 yield Candidate(ONE, scaled(b, -1), -1, "min", (-e - other, -other))
             yield Candidate({(): 2}, printer.plain(e), 1, "abs", (e,))
         case "ite", (Prop() as p, Expr() as e):
             content = gcd(*lead.values())
-            for k in (1, -1) if content == 1 else (1, -1, content, -content):
+            multiples: tuple[int, ...] = (1, -1) if content == 1 else (1, -1, content, -content)
+            for k in multiples:
                 whole = divide_with_rest(scaled(below, k), scaled(lead, top))[0]
-                for b in offsets(printer, e * k, whole):
+                for b in offsets(printer, e * k, whole, frugal):
                     other = printer.value(b)
                     sign = 1 if k > 0 else -1
                     yield Candidate({(): abs(k)}, scaled(b, -sign), sign, "ite", (p, e * k + other, other))
@@ -184,10 +194,10 @@ ONE: Final[Sum] = {(): 1}
 
 
 def _remainders(printer: Printer, n: Expr, d: Expr) -> Iterator[Candidate]:
-    scale, numerator = printer.plain(d), printer.plain(n)
-    yield Candidate(scale, numerator, -1, "mod", (n, d))
+    """Other numerators that leave the same remainder, and the remainder of the opposite numerator."""
     if d.terms:
         return
+    scale, numerator = printer.plain(d), printer.plain(n)
     size = d.constant
     positive = n.interner.expr(tuple([(m, c % size) for m, c in n.terms]), n.constant)
     for alike in (n - size if 2 * n.constant > size else n, positive, _nested_remainders(n, size)):
@@ -204,6 +214,8 @@ def _nested_remainders(n: Expr, size: int) -> Expr:
 
     Modulo 3, `x - x//4` is `x - 4*(x//4)`, which is `x % 4`.
     """
+    if len(n.terms) > FEW:
+        return n
     coefficients = dict(n.terms)
     for m, c in n.terms:
         atoms = n.interner.monomials[m]
@@ -222,7 +234,8 @@ def _absorbing(printer: Printer, n: Expr, d: Expr, lead: Sum, below: Sum) -> Ite
     alike = printer.plain(n)
     for sign in (1, -1):
         whole = divide_with_rest(scaled(below, sign), lead)[0]
-        choices = [whole, {key: c for key, c in whole.items() if key in alike or not key}, {(): whole.get((), 0)}]
+        near = {key: c for key, c in whole.items() if key in alike or not key}
+        choices: list[Sum] = [whole, near, {(): whole.get((), 0)}]
         if sign < 0:
             choices.append({})
             if d.terms:
@@ -238,12 +251,14 @@ def _absorbing(printer: Printer, n: Expr, d: Expr, lead: Sum, below: Sum) -> Ite
             yield Candidate(ONE, scaled(j, -sign), sign, "floordiv", (numerator, d))
 
 
-def offsets(printer: Printer, e: Expr, whole: Sum) -> list[Sum]:
+def offsets(printer: Printer, e: Expr, whole: Sum, frugal: bool) -> list[Sum]:
     """Candidates for b in `max(e + b, b)`, where `whole` is what is added to the relu."""
     own = printer.plain(e)
-    if len(own) + len(whole) > MANY:
-        return [{}, whole]
     shared = {key: c for key, c in whole.items() if key in own}
+    if frugal or len(own) + len(whole) > MANY:
+        # without a constant beside e: then few different expressions are written, however deep the nesting
+        level = {key: -own[key] for key in shared if key}
+        return [{}, {**level, (): -own[()]} if () in own else level]
     found: list[Sum] = [
         {},
         whole,
