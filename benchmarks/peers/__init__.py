@@ -5,7 +5,7 @@ both outcomes, None that it left the question open. Each runs in a process of it
 heap, caches or crashes touch another's figures.
 
 >>> sorted(PEERS)
-['isl', 'jax', 'symshape', 'symshape --no-solver', 'torch', 'tvm', 'z3']
+['isl', 'jax', 'symshape', 'symshape --no-solver', 'symshape, evidence unread', 'torch', 'tvm', 'z3']
 """
 
 import importlib
@@ -54,6 +54,7 @@ class Entry(NamedTuple):
 PEERS = {
     "symshape": Entry("symshape", "WithSolvers", ("symshape",)),
     "symshape --no-solver": Entry("symshape", "WithoutSolvers", ("symshape",)),
+    "symshape, evidence unread": Entry("symshape", "Unread", ("symshape",)),
     "torch": Entry("torch_env", "Torch", ("torch", "sympy")),
     "z3": Entry("z3_solver", "Z3", ("z3-solver",)),
     "jax": Entry("jax_dims", "Jax", ("jax",)),

@@ -50,5 +50,19 @@ class WithSolvers:
         pass
 
 
+class Unread(WithSolvers):
+    """The verdict alone; its evidence is made when someone looks, and here nobody does."""
+
+    def ask(self, prop: str) -> Answer:
+        match verdict := self.env.ask(prop):
+            case Always():
+                return Answer("always", verdict.rung)
+            case Never():
+                return Answer("never", verdict.rung)
+            case Depends():
+                return Answer("depends", verdict.rung)
+        return Answer(None, verdict.rung)
+
+
 class WithoutSolvers(WithSolvers):
     solvers = False
