@@ -4,10 +4,10 @@
 
 Three topologies of facts: `independent` (one about each symbol), `hub` (each ties its symbol to the same one) and
 `chain` (each ties its symbol to the one before). In an environment of that many symbols and facts, 60 times over: a
-symbol, a fact about it, and a question about symbols somewhere in the middle that was not asked before: in turn one
-that follows and one that is open. Then five stretches of 50 facts that are equalities, 50 questions and a rollback, after
-which earlier questions are put again and must be answered as they were. Evidence is read by nobody here: cores and
-witnesses are made when someone looks, and a witness names every size there is.
+symbol, a fact about it, and a question about symbols somewhere in the middle that was not asked before, in turn one
+that follows and one that is open. Then five stretches of 50 facts that are equalities, 50 questions and a rollback,
+after which earlier questions are put again and must be answered as they were. Nobody reads the evidence here: cores
+and witnesses are made when someone looks, and a witness names every size there is.
 """
 
 import argparse
