@@ -280,7 +280,7 @@ class Commitments(Declarations):
         unbacked = [
             atom.expr
             for atom in sorted(prop.symbols, key=lambda atom: atom.serial)
-            if self.symbols[atom].kind == "unbacked" and (self.symbols[atom].lo or -1) >= 0
+            if self.symbols[atom].kind == "unbacked" and (lo := self.symbols[atom].lo) is not None and lo >= 0
         ]
 
         def suppose(extra: tuple[Prop, ...]) -> Verdict:

@@ -147,7 +147,9 @@ class ShapeEnv(Scopes):
 
     def bounds(self, size: Size) -> tuple[int | None, int | None]:
         """The least and the greatest value, as far as interval reasoning knows; None for unbounded."""
-        return self.facts.bounds(self._read_expr(size)[0])
+        from shapes.ranges import bounds
+
+        return bounds(self.facts, self._read_expr(size)[0])
 
     def guarding_hint(self, size: Size) -> int:
         """The value this time, for callers that will guard on it.

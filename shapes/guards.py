@@ -98,7 +98,12 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
     Half of the guards are tested under the other half, recursively, so that n guards cost n log n assumptions.
     """
     guards = [event.fact for event in events if isinstance(event, (Guarded, Forced)) and event.fact.kind == "guard"]
-    names = {atom: event.name for event in events if isinstance(event, Declared) for atom in event.symbol.symbols}
+    inputs = {
+        atom: event
+        for event in events
+        if isinstance(event, Declared) and event.kind == "backed"
+        for atom in event.symbol.symbols
+    }
     base = entry_facts(events, interner, _symbols(guards))
 
     def kept(known: Facts, rest: Sequence[Fact]) -> list[Guard]:
@@ -111,7 +116,7 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
             rejects = None
             if isinstance(verdict, Depends):
                 values = verdict.false_values
-                rejects = {names[atom]: values[atom] for atom in sorted(both.symbols, key=_serial) if atom in names}
+                rejects = {event.name: values.get(atom, _some_value(event)) for atom, event in inputs.items()}
             origin = fact.origin if isinstance(fact.origin, Origin) else None
             return [Guard(fact.prop, fact.domain, fact.text, origin, rejects, fact)]
         middle = len(rest) // 2
@@ -119,6 +124,11 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
         return first + kept(extended(known, [guard.fact for guard in first]), rest[middle:])
 
     return tuple(kept(base, guards)) if guards else ()
+
+
+def _some_value(declared: Declared) -> int:
+    """A value in the range of a symbol that no guard is about."""
+    return next((end for end in (declared.hint, declared.lo, declared.hi) if end is not None), 0)
 
 
 def within(fact: Fact) -> Prop:

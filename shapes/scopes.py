@@ -37,6 +37,7 @@ from shapes.declarations import range_text
 from shapes.errors import ShapeError
 from shapes.events import Assumed, Chosen, Commitment, Declared, Deferred, Forced, Guarded, Sourced
 from shapes.questions import fact_of
+from shapes.ranges import bounds
 from shapes.reading import Question, Size
 from shapes.symint import SymInt
 from solver.expr import Atom, Expr
@@ -213,8 +214,8 @@ class Scopes(Commitments):
         for atom in dict.fromkeys(
             [atom for facts in extra for fact in facts for atom in sorted(_symbols(fact), key=_serial)]
         ):
-            bounds = [branch.facts.bounds(atom.expr) for branch in branches]
-            lows, highs = [lo for lo, _ in bounds if lo is not None], [hi for _, hi in bounds if hi is not None]
+            ends = [branch.facts.bounds(atom.expr) for branch in branches]
+            lows, highs = [lo for lo, _ in ends if lo is not None], [hi for _, hi in ends if hi is not None]
             lo = min(lows) if len(lows) == len(branches) else None
             hi = max(highs) if len(highs) == len(branches) else None
             if lo is not None:
@@ -247,7 +248,7 @@ class Scopes(Commitments):
                 for each in candidates
                 for end in (ends if atom in each.atoms else (atom.expr,))
             ]
-        lo, hi = self.facts.bounds(expr)
+        lo, hi = bounds(self.facts, expr)
         constant = hi if upper else lo
         if constant is not None:
             candidates.append(interner.constant(constant))

@@ -201,7 +201,7 @@ def _line(env: ShapeEnv, event: Event) -> Record | None:
             }
             line: Record = {**fields, "source": event.source}
             sources = env.sources(event.name)
-            if len(sources) > 1:
+            if sources != ((event.source,) if event.source else ()):
                 line["sources"] = list(sources)
             return line | _at(event.fact.origin)
         case Assumed(fact=fact):
@@ -299,10 +299,11 @@ def _apply(env: ShapeEnv, number: int, line: Mapping[str, object]) -> None:
     match line:
         case {"op": "symbol", "name": str(name), "kind": "backed" | "unbacked" as kind}:
             lo, hi, hint = [cast("int | None", line.get(key)) for key in ("lo", "hi", "hint")]
-            sources = cast("list[str]", line.get("sources") or [line.get("source")])
-            env.restore_symbol(name, kind, lo, hi, hint, sources[0], origin, number)
-            for source in sources[1:]:
-                env.add_source(name, source)
+            first = cast("str | None", line.get("source"))
+            env.restore_symbol(name, kind, lo, hi, hint, first, origin, number)
+            for source in cast("list[str]", line.get("sources") or []):
+                if source != first:
+                    env.add_source(name, source)
         case {"op": "assume", "prop": str(prop), "why": "given" | "guard" | "assert" as why}:
             special = {"range": "range", "hypothesis": "hypothesis"}.get(str(line.get("as")))
             env.restore_fact(prop, cast("Kind", special or why), str(line.get("message") or ""), origin, number)

@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from shapes.ranges import bounds
 from solver.display import text_of
 from solver.expr import Atom, Expr
 from solver.prop import Prop
@@ -64,7 +65,7 @@ def _equal(env: ShapeEnv, a: Expr, b: Expr) -> bool:
 
 
 def _candidates(env: ShapeEnv, expr: Expr) -> Iterator[Expr]:
-    lo, hi = env.facts.bounds(expr)
+    lo, hi = bounds(env.facts, expr)
     if lo is not None and lo == hi:
         yield env.interner.constant(lo)
         return
@@ -103,7 +104,7 @@ def _settled(env: ShapeEnv, expr: Expr) -> Expr:
 
 def _outcome(env: ShapeEnv, built: Expr) -> Expr:
     """What a single operation comes to under the facts; itself where they leave it open."""
-    lo, hi = env.facts.bounds(built)
+    lo, hi = bounds(env.facts, built)
     if lo is not None and lo == hi:
         return env.interner.constant(lo)
     if len(built.terms) != 1 or built.constant:
@@ -147,7 +148,7 @@ def _quotient(env: ShapeEnv, n: Expr, d: Expr, built: Expr) -> Expr:
     if whole is interner.zero:
         return built
     remaining = interner.floordiv(rest, d)
-    lo, hi = env.facts.bounds(remaining)
+    lo, hi = bounds(env.facts, remaining)
     if lo is not None and lo == hi:
         return whole + lo
     return whole + remaining

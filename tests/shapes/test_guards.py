@@ -1,0 +1,168 @@
+"""Guards: complete, minimal, each with a size that only it rejects; certificates over boxes."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shapes import Always, Depends, Never, ShapeEnv, ShapeError
+
+
+def accepted(env: ShapeEnv, sizes: dict[str, int]) -> bool:
+    """What the compiled check says, by evaluating the guards and ranges one by one."""
+    values = {atom: sizes[declared.name] for atom, declared in env.symbols.items()}
+    conditions = [fact for guard in env.guards() for fact in (guard.domain, guard.prop)]
+    conditions += [declared.fact.prop for declared in env.symbols.values()]
+    return all(condition.evaluate(values) for condition in conditions)
+
+
+def test_a_guard_that_follows_from_later_ones_is_left_out() -> None:
+    """If it fails, checks test what other checks test already."""
+    env = ShapeEnv()
+    s = env.symbol("s", hint=128)
+    env.guard(s > 3)
+    env.guard(s % 4 == 0)
+    env.guard(s % 16 == 0)
+    env.guard(s > 64)
+    assert [str(guard.prop) for guard in env.guards()] == ["s % 16 == 0", "s >= 65"]
+
+
+def test_redundant_guards_of_a_known_report() -> None:
+    """If it fails, `s > 3` no longer makes the two others redundant, or `s > 2` wrongly does."""
+    for least, redundant in ((3, True), (2, False)):
+        env = ShapeEnv()
+        s = env.symbol("s", hint=12)
+        env.guard(s > least)
+        first, second = 1 % (s // 2) != 0, 32 * (s // 2) ** 2 - 16 * (s // 2) != 0
+        assert isinstance(env.ask(first), Always) is redundant
+        assert isinstance(env.ask(second), Always)
+        env.guard(first)
+        env.guard(second)
+        expected = ["s >= 4"] if redundant else ["1 % (s//2) != 0"]
+        assert [str(guard.prop) for guard in env.guards()] == expected, "the second form implies s >= 3"
+        if not redundant:
+            verdict = env.certify(s=(3, 100))
+            assert isinstance(verdict, Depends) and verdict.false_at == {"s": 3}
+
+
+def test_many_guards_of_one_form() -> None:
+    """If it fails, thousands of bounds make reading the guards quadratic."""
+    env = ShapeEnv(solvers=False)
+    b = env.symbol("b", hint=1000)
+    for k in range(120):
+        env.guard(env.symbol(f"s{k}", hint=k) <= b)
+    guards = env.guards()
+    assert len(guards) == 120
+    assert all(guard.rejects is not None for guard in guards)
+
+
+CONDITIONS = [
+    "a >= 2",
+    "a > b",
+    "a % 4 == 0",
+    "a % 8 == 0",
+    "a + b >= 9",
+    "b <= 12",
+    "a * b <= 60",
+    "a // (b + 1) >= 1",
+    "a // b == 2",
+    "max(a, b) <= 20",
+    "a != 3",
+    "a == 2 * b",
+]
+
+
+@given(st.lists(st.sampled_from(CONDITIONS), max_size=6), st.integers(0, 16), st.integers(0, 8))
+def test_the_minimal_set_accepts_exactly_what_all_guards_accept(conditions: list[str], a: int, b: int) -> None:
+    """If it fails, a guard that mattered was dropped, one that did not was kept, or `rejects` is not what it says."""
+    env = ShapeEnv(solvers=False)
+    env.sizes("a b", hints=(a, b))
+    recorded = []
+    for condition in conditions:
+        if "// b" in condition and b == 0:
+            continue
+        before = len(env.events)
+        env.guard(condition)
+        recorded += [event.fact for event in env.events[before:]]  # type: ignore[union-attr]
+    guards = env.guards()
+    atoms = {declared.name: atom for atom, declared in env.symbols.items()}
+    for x, y in itertools.product(range(25), range(15)):
+        values = {atoms["a"]: x, atoms["b"]: y}
+        everything = all(fact.domain.evaluate(values) and fact.prop.evaluate(values) for fact in recorded)
+        kept = all(guard.domain.evaluate(values) and guard.prop.evaluate(values) for guard in guards)
+        assert kept == everything, (x, y)
+    for guard in guards:
+        if guard.rejects is None:
+            continue
+        values = {atoms[name]: size for name, size in guard.rejects.items()}
+        assert not (guard.domain.evaluate(values) and guard.prop.evaluate(values))
+        assert all(size >= 0 for size in guard.rejects.values())
+        others = [other for other in guards if other is not guard]
+        assert all(other.domain.evaluate(values) and other.prop.evaluate(values) for other in others)
+
+
+@given(st.lists(st.sampled_from(CONDITIONS), min_size=1, max_size=4), st.data())
+def test_a_certificate_says_what_enumeration_says(conditions: list[str], data: st.DataObject) -> None:
+    """If it fails, an artifact whose guards were dropped runs on sizes for which it is not valid."""
+    env = ShapeEnv(solvers=False)
+    env.sizes("a b", hints=(8, 4))
+    for condition in conditions:
+        env.guard(condition)
+    low = data.draw(st.tuples(st.integers(0, 9), st.integers(0, 5)))
+    high = tuple(at + data.draw(st.integers(0, 6)) for at in low)
+    answers = {
+        accepted(env, {"a": a, "b": b})
+        for a, b in itertools.product(range(low[0], high[0] + 1), range(low[1], high[1] + 1))
+    }
+    match env.certify(a=(low[0], high[0]), b=(low[1], high[1])):
+        case Always():
+            assert answers == {True}
+        case Never():
+            assert answers == {False}
+        case Depends(true_at, false_at):
+            assert answers == {True, False}
+            assert accepted(env, true_at) and not accepted(env, false_at)
+
+
+def test_certificates_name_what_they_cannot_certify() -> None:
+    """If it fails, a mistyped size or an empty box is certified."""
+    env = ShapeEnv()
+    b = env.symbol("b", lo=1, hi=64, hint=4)
+    u = env.unbacked("u0", lo=0)
+    env.expect_true(u < b)
+    assert isinstance(env.certify(), Always), "run-time checks are not judged"
+    assert isinstance(env.certify(b=(1, 65)), Depends)
+    assert isinstance(env.certify({"b": 7}), Always)
+    assert isinstance(env.certify(b=(65, None)), Never)
+    with pytest.raises(ShapeError, match="batch"):
+        env.certify(batch=(1, 2))
+    with pytest.raises(ShapeError, match="no size"):
+        env.certify(b=(3, 2))
+
+
+def test_promises_are_part_of_what_is_accepted_unless_they_are_trusted() -> None:
+    """If it fails, a guard that leaned on a promise is dropped, and the promise is not tested either."""
+    env = ShapeEnv()
+    s = env.symbol("s", hint=64)
+    env.assume("s % 16 == 0")
+    assert env.guard(s % 8 == 0) is True and not env.guards()
+    assert not env.compile_guards({"s": 0})(68) and env.compile_guards({"s": 0}, trusted=True)(68)
+    verdict = env.certify(s=(0, 64))
+    assert isinstance(verdict, Depends) and verdict.false_at["s"] % 16
+    assert isinstance(env.certify(s=(0, 64), trusted=True), Always)
+
+
+def test_specializations_name_the_chain_of_lines() -> None:
+    """If it fails, "why did this become a constant?" has no answer."""
+    env = ShapeEnv()
+    a, b, c = env.sizes("a b c", hints=(8, 8, 4))
+    env.guard(a == b)
+    env.guard(b == 2 * c)
+    env.guard(c == 4)
+    by_name = {each.text: each for each in env.specializations()}
+    assert {name: each.value for name, each in by_name.items()} == {"a": 8, "b": 8, "c": 4}
+    assert [fact.text for fact in by_name["a"].because] == ["a == b", "2*c == b", "c == 4"] or (
+        len(by_name["a"].because) == 3
+    )
+    assert str(by_name["c"]).count("test_guards.py") == 1

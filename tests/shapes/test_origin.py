@@ -1,0 +1,124 @@
+"""Places in a program: found cheaply, skipping our own frames, and printed as people need them."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from shapes import ShapeEnv
+from shapes.errors import UndecidedGuard, written_condition
+from shapes.origin import Origin, StackWalk, here
+
+
+def test_the_innermost_frame_of_the_user_is_found() -> None:
+    """If it fails, a guard names a line of this library and not the user's."""
+    env = ShapeEnv()
+    b = env.symbol("b", hint=4)
+    if b > 2:
+        pass
+    (guard,) = env.guards()
+    assert guard.origin is not None
+    lines = Path(__file__).read_text().splitlines()
+    assert lines[guard.origin.line - 1].strip() == "if b > 2:"
+    assert guard.origin.segment == "b > 2"
+    assert guard.origin.function == "test_the_innermost_frame_of_the_user_is_found"
+    assert str(guard.origin).startswith("test_origin.py:")
+
+
+def test_frames_of_a_framework_are_skipped() -> None:
+    """If it fails, every guard names the same line of the frontend."""
+    code = compile("def call(f):\n    return f()\n", "/opt/framework/lib.py", "exec")
+    space: dict[str, object] = {}
+    exec(code, space)
+    walk = StackWalk(skip=["/opt/framework/"])
+    place = space["call"](walk)  # type: ignore[operator]
+    assert place.file == __file__
+    assert space["call"](here).file == "/opt/framework/lib.py"  # type: ignore[operator]
+
+
+def test_a_place_given_by_the_caller_wins() -> None:
+    """If it fails, a frontend that knows better than the stack cannot say so."""
+    env = ShapeEnv()
+    b = env.symbol("b", hint=4)
+    with env.at(Origin("model.py", 41, "forward")):
+        env.guard(b > 1)
+    env.guard(b > 2)
+    first, second = [event for event in env.events if type(event).__name__ == "Guarded"]
+    assert str(first.fact.origin) == "model.py:41 in forward"
+    assert second.fact.origin.file == __file__  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("model.py:41 forward", Origin("model.py", 41, "forward")),
+        ("model.py:41 in forward", Origin("model.py", 41, "forward")),
+        ("_refs/__init__.py:5352 arange", Origin("_refs/__init__.py", 5352, "arange")),
+        ("C:\\m.py:3", Origin("C:\\m.py", 3)),
+        (None, None),
+        ("somewhere", None),
+    ],
+)
+def test_recorded_places_are_read(text: str | None, place: Origin | None) -> None:
+    """If it fails, a loaded session has lost its lines."""
+    assert Origin.parse(text) == place
+    if place is not None:
+        assert Origin.parse(place.recorded) == place or "\\" in str(text)
+
+
+def test_a_walk_costs_microseconds() -> None:
+    """If it fails, recording a guard costs more than deciding it."""
+
+    def deep(depth: int) -> float:
+        if depth:
+            return deep(depth - 1)
+        begin = time.perf_counter()
+        for _ in range(1000):
+            here()
+        return (time.perf_counter() - begin) / 1000
+
+    assert min(deep(60) for _ in range(5)) < 20e-6
+
+
+@pytest.mark.parametrize(
+    ("segment", "condition"),
+    [
+        ("n >= 8", "n >= 8"),
+        ("env.guard(n >= 8 )", "n >= 8"),
+        ("bool(n >= 8)", "n >= 8"),
+        ("n >= 8 and m", "n >= 8 and m"),
+        ("f(n)", ""),
+        ("if n >= 8:", ""),
+        ("", ""),
+    ],
+)
+def test_the_condition_as_it_was_written(segment: str, condition: str) -> None:
+    """If it fails, the fix that an error proposes does not use the user's own names."""
+    assert written_condition(Origin("m.py", 1, "f", segment)) == condition
+
+
+def test_an_undecided_branch_prints_question_facts_place_and_fix() -> None:
+    """If it fails, a person sees that something is undecided, but not what, nor what to write instead."""
+    env = ShapeEnv()
+    n = env.unbacked("u0", lo=0, source="x.nonzero()")
+    with pytest.raises(UndecidedGuard) as caught:
+        if n >= 8:
+            pass
+    question, known, needed, fix = str(caught.value).splitlines()
+    assert question == "cannot decide `u0 >= 8`: true at u0=8, false at u0=0"
+    assert known.split()[:3] == ["known:", "u0", ">="] and "test_origin.py:" in known and "x.nonzero()" in known
+    assert needed.startswith("  needed: `if n >= 8`  (test_origin.py:")
+    assert fix == "  fix:    expect_true(n >= 8), or ask(...) and handle both cases"
+    env.expect_true(n >= 8)
+    assert env.guard(n >= 8) is True
+
+
+def test_what_the_user_checked_settles_the_same_question() -> None:
+    """If it fails, `u0 % u1 == 0` checked by the user does not settle the same question asked again."""
+    env = ShapeEnv()
+    u0, u1 = env.unbacked("u0", lo=0), env.unbacked("u1", lo=1)
+    with pytest.raises(UndecidedGuard):
+        env.guard(u0 % u1 == 0)
+    env.expect_true(u0 % u1 == 0)
+    assert env.guard(u0 % u1 == 0) is True
+    assert env.guard(u0 - u0 // u1 * u1 == 0) is True

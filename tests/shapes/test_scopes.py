@@ -1,0 +1,159 @@
+"""Scopes end where they end: hypotheses, bound variables, forks, joins, bounds over loops."""
+
+import itertools
+
+import pytest
+
+from shapes import Always, Contradiction, Depends, Never, ShapeEnv, ShapeError, SymInt, UndecidedGuard
+
+
+@pytest.fixture
+def env() -> ShapeEnv:
+    return ShapeEnv()
+
+
+def test_a_bound_variable_leaks_nothing(env: ShapeEnv) -> None:
+    """If it fails, the existence of a loop iteration is taken for the loop not being empty."""
+    env.sizes("s t", hints=(3, 5))
+    before = (env.facts, env.events, dict(env.names))
+    with env.hypothesis("i < s*t") as (i,):
+        assert isinstance(env.ask("s*t > 0"), Always)
+        assert isinstance(env.ask(i >= 0), Always)
+    assert (env.facts, env.events, dict(env.names)) == before
+    assert isinstance(env.ask("s*t > 0"), Depends)
+
+
+def test_a_scope_ends_with_an_exception_too(env: ShapeEnv) -> None:
+    """If it fails, one failed branch poisons everything after it."""
+    s = env.symbol("s", hint=3)
+    before = (env.facts, env.events)
+    with pytest.raises(ZeroDivisionError), env.hypothesis(s > 10):
+        env.guard("s > 1")
+        raise ZeroDivisionError
+    assert (env.facts, env.events) == before
+    with pytest.raises(Contradiction), env.hypothesis("s < 0"):
+        pytest.fail("nothing can run here")
+    assert (env.facts, env.events) == before
+
+
+def test_what_is_committed_in_a_scope_lasts_without_the_scope(env: ShapeEnv) -> None:
+    """If it fails, a guard found in a branch is lost, or a check of one branch is believed in the other."""
+    s, b = env.sizes("s b", hints=(30, 4))
+    u = env.unbacked("u0", lo=0)
+    with env.hypothesis(s > 10):
+        assert env.guard(b > 2) is True
+        env.expect_true(u <= 7, "few")
+        assert isinstance(env.ask(u <= 7), Always)
+    assert [str(guard.prop) for guard in env.guards()] == ["b >= 3"]
+    assert isinstance(env.ask(u <= 7), Depends)
+    (check,) = env.runtime_asserts()
+    assert check.message == "few"
+    with env.hypothesis("s > 10"):
+        assert isinstance(env.ask(u <= 7), Always)
+
+
+def test_hints_say_nothing_in_a_branch_that_is_not_taken(env: ShapeEnv) -> None:
+    """If it fails, tracing the other branch of a condition commits to guards of a run that never took it."""
+    s, b = env.sizes("s b", hints=(3, 4))
+    with env.hypothesis(s > 10), pytest.raises(UndecidedGuard):
+        env.guard(b > 2)
+    assert not env.guards()
+
+
+def test_nested_scopes(env: ShapeEnv) -> None:
+    """If it fails, the inner scope ends the outer one."""
+    s, b = env.sizes("s b", lo=1)
+    with env.hypothesis("i < b") as (i,):
+        with env.hypothesis("j < s") as (j,):
+            assert isinstance(env.ask(i * s + j < b * s), Always)
+        assert isinstance(env.ask(i < b), Always) and "j" not in env.names
+        with pytest.raises(ShapeError):
+            env.ask("j < s")
+
+
+def brute(upper: bool, size: str, bound: str, loops: dict[str, str], free: dict[str, range]) -> bool:
+    """Whether the bound holds for all small sizes and all iterations."""
+    for values in itertools.product(*free.values()):
+        known = dict(zip(free, values))
+        for steps in itertools.product(*[range(eval(limit, {}, known)) for limit in loops.values()]):
+            inside = eval(size, {}, {**known, **dict(zip(loops, steps))})
+            outside = eval(bound, {}, known)
+            if inside > outside if upper else inside < outside:
+                return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("size", "loops", "expected"),
+    [
+        ("i*s + 3", {"i": "b"}, "b*s - s + 3"),
+        ("i*s + j", {"i": "b", "j": "s"}, "b*s - 1"),
+        ("(i*s + j) // 4", {"i": "b", "j": "s"}, "(b*s - 1)//4"),
+        ("b - i", {"i": "b"}, "b"),
+        ("s*i - i", {"i": "b"}, "b*s - b - s + 1"),
+        ("i*i", {"i": "b"}, "(b - 1)**2"),
+        ("7", {"i": "b"}, "7"),
+        ("i % 8", {"i": "b"}, None),
+    ],
+)
+def test_bounds_over_loops(env: ShapeEnv, size: str, loops: dict[str, str], expected: str | None) -> None:
+    """If it fails, a buffer is allocated too small for a loop, or larger than it need be."""
+    free = {"b": range(1, 5), "s": range(1, 5)}
+    env.sizes("b s", lo=1)
+    with env.hypothesis(*[f"{name} < {limit}" for name, limit in loops.items()]):
+        variables = [SymInt(env, env.names[name], env.interner.true) for name in loops]
+        upper, lower = env.upper_bound(size, over=variables), env.lower_bound(size, over=variables)
+    assert upper is not None and lower is not None
+    assert brute(True, size, str(upper), loops, free) and brute(False, size, str(lower), loops, free)
+    if expected is not None:
+        assert isinstance(env.ask(f"{upper} == {expected}"), Always), f"{upper} is not {expected}"
+
+
+def test_forks_do_not_disturb_one_another(env: ShapeEnv) -> None:
+    """If it fails, knowledge of one branch of a condition is used in the other."""
+    s = env.symbol("s", hint=128)
+    env.guard(s > 3)
+    one, other = env.fork(), env.fork()
+    one.guard(s > 64)
+    other.assume("s % 16 == 0")
+    assert isinstance(one.ask(s > 64), Always) and isinstance(other.ask(s > 64), Depends)
+    assert isinstance(other.ask("s % 16 == 0"), Always) and isinstance(env.ask("s % 16 == 0"), Depends)
+    assert len(env.events) == 2
+    mark = one.checkpoint()
+    one.symbol("t", hint=1)
+    one.rollback(mark)
+    assert "t" not in env.names
+
+
+def test_joining_keeps_what_both_branches_know(env: ShapeEnv) -> None:
+    """If it fails, facts of only one way hold after the branches meet, or those of both are lost."""
+    s, _ = env.sizes("s b", hints=(100, 6))
+    u = env.unbacked("u0", lo=0)
+    then, other = env.fork(under=s >= 64), env.fork(under=s < 64)
+    then.assume("b % 6 == 0")
+    then.expect_true(u < 10)
+    other.assume("b % 4 == 2")
+    other.expect_true(u < 20)
+    env.join(then, other)
+    for question, expected in [
+        ("b % 2 == 0", Always),
+        ("u0 < 20", Always),
+        ("u0 < 10", Depends),
+        ("b % 6 == 0", Depends),
+        ("s >= 64", Depends),
+    ]:
+        assert isinstance(env.ask(question), expected), question
+    with env.hypothesis("s >= 64"):
+        assert isinstance(env.ask("u0 < 10"), Always), "which way was taken says more"
+    stranger = ShapeEnv()
+    stranger.symbol("q", hint=1)
+    with pytest.raises(ShapeError, match="forks"):
+        env.join(stranger)
+
+
+def test_a_dead_branch_is_seen_when_it_is_entered(env: ShapeEnv) -> None:
+    """If it fails, a branch that can never run is traced under contradictory facts."""
+    s = env.symbol("s", lo=10)
+    with pytest.raises(Contradiction):
+        env.fork(under=s < 5)
+    assert isinstance(env.ask(s < 5), Never)
