@@ -436,6 +436,17 @@ def _factor_nonzero(step: Reason) -> Prop:
     return Prop.zero(atom.expr).negation
 
 
+def _multiple(step: Reason) -> Prop:
+    """An atom that is larger than the constant, and in every other term."""
+    (premise,) = _premises(step, 1)
+    e, atom = _disequality(step.conclusion), _payload(step, Atom)
+    monomials = e.interner.monomials
+    if not all(atom in monomials[m] for m, _ in e.terms):
+        raise Wrong(f"{atom} is no factor of every term of {e}")
+    _require(0 < abs(e.constant) < _positive_bound(premise, atom), "is not too close to zero for a multiple")
+    return step.conclusion
+
+
 def _factored(step: Reason) -> Prop:
     """A comparison of `factor * rest` with zero and the same of `rest`, either way round.
 
@@ -608,6 +619,7 @@ RULES: Final[dict[str, Callable[[Reason], Prop]]] = {
     "shift": _shift,
     "product-nonzero": _product_nonzero,
     "factor-nonzero": _factor_nonzero,
+    "multiple": _multiple,
     "factored": _factored,
     "factor-bounded": _factor_bounded,
     "axiom": _axiom,

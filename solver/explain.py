@@ -107,10 +107,17 @@ def _oldest(r: Range | None, lower: bool, needed: int) -> Reason | None:
     for candidate in _chain(r):
         if lower:
             if candidate.lo is not None and candidate.lo >= needed and candidate.lo_reason is not None:
-                return candidate.lo_reason
+                return _unstrengthened(candidate.lo_reason, candidate.lo - needed)
         elif candidate.hi is not None and candidate.hi <= needed and candidate.hi_reason is not None:
-            return candidate.hi_reason
+            return _unstrengthened(candidate.hi_reason, needed - candidate.hi)
     return None
+
+
+def _unstrengthened(reason: Reason, spare: int) -> Reason:
+    """The reason without steps over excluded values that the bound need not have taken."""
+    while spare and reason.rule == "strengthen":
+        reason, spare = reason.premises[0], spare - 1
+    return reason
 
 
 def prove_bound(known: Knowledge, m: int, lower: bool, needed: int) -> Reason:

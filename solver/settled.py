@@ -96,9 +96,28 @@ def prove_by_intervals(known: Knowledge, p: Prop) -> Reason | None:
             return None
 
 
+def prove_between_multiples(known: Knowledge, p: Prop) -> Reason | None:
+    """`a*rest + c != 0`, if c is not zero and smaller than a: no multiple of a is that close to zero and not zero."""
+    e = p.expr
+    size = abs(e.constant)
+    monomials = known.interner.monomials
+    first, *others = [monomials[m] for m, _ in e.terms]
+    if not others and len(first) == 1:
+        return None
+    for atom in first:
+        r = known.range_of(atom.monomial)
+        if r.lo is not None and r.lo > size and all([atom in atoms for atoms in others]):
+            return Reason("multiple", p, (prove_bound(known, atom.monomial, True, size + 1),), atom)
+    return None
+
+
 def prove_nonzero(known: Knowledge, p: Prop) -> Reason | None:
     """`e != 0`, if e is bounded away from zero, zero is excluded, or its factors are nonzero."""
     e = p.expr
+    if e.constant and e.terms:
+        between = prove_between_multiples(known, p)
+        if between is not None:
+            return between
     low = known.low(e)
     if low is not None and low > 0:
         return apart(prove_side(known, e, True, 1), p)

@@ -18,7 +18,7 @@ from solver.explain import prove_side
 from solver.knowledge import Knowledge
 from solver.prop import Prop
 from solver.reasons import Reason, apart, equal
-from solver.settled import prove_nonzero
+from solver.settled import prove_between_multiples, prove_nonzero
 
 
 def settle(known: Knowledge, p: Prop) -> tuple[bool, Reason] | None:
@@ -34,10 +34,14 @@ def settle(known: Knowledge, p: Prop) -> tuple[bool, Reason] | None:
                 return False, prove_side(known, e, False, -1)
             return None
         case "eq" | "ne":
-            low = known.low(e)
-            high = known.high(e)
             truth = p.kind == "ne"
             nonzero = p if truth else p.negation
+            if e.constant:
+                between = prove_between_multiples(known, nonzero)
+                if between is not None:
+                    return truth, between
+            low = known.low(e)
+            high = known.high(e)
             if low is not None and low > 0:
                 return truth, apart(prove_side(known, e, True, 1), nonzero)
             if high is not None and high < 0:
