@@ -4,8 +4,13 @@
 >>> from shapes.prompt.page import text_of_page
 >>> env = ShapeEnv(origin=lambda: None)
 >>> b, s = env.sizes("b s")
->>> verdict = env.ask("b*s >= 6")
->>> print(text_of_page(reasons_page(env, verdict, "b*s >= 6")))
+>>> env.assume("s % 16 == 0")
+>>> verdict = env.ask("b*s % 8 == 1")
+>>> print(text_of_page(reasons_page(env, verdict, "b*s % 8 == 1")))
+never     b*s % 8 == 1
+    1   s % 16 == 0     assumed
+    ...
+       checked again from these ... steps alone: correct
 """
 
 from __future__ import annotations
@@ -83,7 +88,7 @@ def proof_page(verdict: Always | Never, question: str, *, label: Label = place_o
             rule = _RULES.get(step.rule, step.rule.replace("-", " "))
             why = [span(" ".join([rule, ", ".join(str(numbers[id(p)]) for p in step.premises)]).strip(), "muted")]
         rows.append([span(f"  {numbers[id(step)]:3d}"), span(_short(text), "fact" if fact else "plain"), *why])
-    page = [line(span(name, STYLES[name]), f"    {question}"), *columns(rows)]
+    page = [line(span(f"{name:8}", STYLES[name]), f"  {question}"), *columns(rows)]
     if len(shown) < len(steps):
         page.insert(-1, line(span(f"       ... {len(steps) - len(shown)} more steps", "muted")))
     page.append(line(span(f"       checked again from these {len(steps)} steps alone: ", "muted"), _checked(verdict)))
@@ -150,7 +155,7 @@ def comparison_sides(question: str) -> list[str]:
 
 def witness_page(verdict: Depends, question: str, sides: Sequence[Side], facts: int) -> Page:
     """Both witnesses, with what the two sides of the question come to there."""
-    page = [line(span("depends", "depends"), f"    {question}")]
+    page = [line(span("depends ", "depends"), f"  {question}")]
     outcomes = ((True, verdict.true_at), (False, verdict.false_at))
     for outcome, sizes in outcomes:
         values = [f"{side.text} = {digits(side.if_true if outcome else side.if_false)}" for side in sides]
