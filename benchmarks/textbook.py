@@ -178,7 +178,9 @@ def simplification_table(pool: Pool) -> str:
                 counted.append((operators(result), case["operators"], operators(ours or case["expr"])))
             except (SyntaxError, NameError, TypeError):
                 unreadable += 1
-        total, best, ours_total = (sum(column) for column in zip(*counted)) if counted else (0, 0, 0)
+        if not counted:
+            continue  # it has no such operation
+        total, best, ours_total = (sum(column) for column in zip(*counted))
         rows.append([engine, f"{len(counted)} of {len(cases)}", wrong, total, ours_total, best, unreadable])
     header = ["engine", "simplified", "wrong", "operators", "ours on the same", "shortest known", "not read back"]
     return report.table(header, rows)
