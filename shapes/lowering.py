@@ -239,6 +239,8 @@ class Lowering:
         """`k*d*(n//d)` becomes `k*n - k*(n % d)`, when that leaves fewer terms."""
         n, d = atom.args
         assert isinstance(n, Expr) and isinstance(d, Expr)
+        if d.is_constant and terms.coefficients.get(atom.monomial, 0) % (d.constant or 1):
+            return None
         k = _multiple(terms.factor(atom), d)
         if not k:
             return None

@@ -40,6 +40,22 @@ def test_generated_python_answers_as_evaluation_does(texts: list[str], values: t
     assert check.explain(*values).holds is truth
 
 
+@settings(max_examples=250, deadline=None)
+@given(propositions(), edge_values())
+def test_generated_python_is_total(texts: list[str], values: tuple[int, ...]) -> None:
+    """A failure: where a divisor is zero, generated code raises, or has a value of its own, without a domain."""
+    written_out, symbols = written(texts, NAMES)
+    true = next(iter(symbols.values())).interner.true
+    requirements = [Requirement("guard", r.text, r.prop, true) for r in written_out]
+    check = compile_check(requirements, symbols, {name: i for i, name in enumerate(NAMES)})
+    for divisors in (values, (values[0], 0, values[2]), (values[0], 0, 0), (0, 0, 0)):
+        try:
+            truth = expected(requirements, symbols, divisors)
+        except OverflowError:
+            continue
+        assert check(*divisors) is truth
+
+
 @pytest.mark.parametrize(
     ("texts", "values", "accepted"),
     [
@@ -73,6 +89,12 @@ def test_generated_python_answers_as_evaluation_does(texts: list[str], values: t
         (["a >= -2**63"], (-(2**63), 0, 0, 0), True),
         (["a == 2**200"], (2**200, 0, 0, 0), True),
         (["min(-(a % 16), b) == -1"], (1, 9, 0, 0), True),  # not (-a) % 16
+        (["abs(a % 16) == a"], (1, 0, 0, 0), True),
+        (["3*max(a, 0) - a >= 4"], (2, 0, 0, 0), True),
+        (["a >= 5", "a != 5"], (5, 0, 0, 0), False),
+        (["a <= 5", "a != 5"], (5, 0, 0, 0), False),
+        (["a >= 5", "a <= 4"], (5, 0, 0, 0), False),
+        (["a == 5", "a == 4"], (4, 0, 0, 0), False),
         (["True"], (0, 0, 0, 0), True),
         (["1 == 2"], (0, 0, 0, 0), False),
     ],
@@ -239,10 +261,14 @@ def test_deep_and_wide_expressions(depth: int) -> None:
     deep = s
     for level in range(depth):
         deep = interner.maximum((deep + level) // 3, s % (level + 2))
+    narrow = s
+    for level in range(depth):
+        narrow = (narrow + level) // (s + level)
     wide = interner.sum([interner.floordiv(s + k * k, k + 2) for k in range(depth)])
     props = [
         interner.ge(deep, 0),
         interner.ge(wide, 5),
+        interner.ne(narrow, 1),
         interner.le(s, 2**100_000),
         interner.ge(s * 7**40_000, -(3**50_000)),
         interner.disjunction([interner.eq(s % 1009, k) for k in range(1009)]),
