@@ -23,7 +23,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, assert_never
+from typing import Final, Literal, NamedTuple, assert_never
 
 from shapes.recording import FactLine, FaultyLine, QuestionLine, SessionLine, SymbolLine
 from solver.errors import ParseError, ShapeError, Undefined
@@ -34,6 +34,9 @@ from solver.ladder import decide
 from solver.prop import Prop
 from solver.text import Decimals, Parsed, Side, parse
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+
+KEPT: Final = 1 << 16
+"""So many texts of a session are remembered, with their answers; then all are forgotten."""
 
 Outcome = Literal["always", "never", "depends", "gave_up"]
 
@@ -64,7 +67,13 @@ class Clash:
 
 @dataclass(slots=True)
 class Replay:
-    """What became of one session. The three parts of the time add up to the time on the wall."""
+    """What became of one session. The three parts of the time add up to the time on the wall.
+
+    Attributes:
+        clash: the contradiction, if there was one.
+        faults: the lines that were not understood.
+        errors: the lines at which this engine failed; there should be none.
+    """
 
     answers: list[Answer] = field(default_factory=list)
     symbols: int = 0
@@ -74,6 +83,7 @@ class Replay:
     question_seconds: float = 0.0
     clash: Clash | None = None
     faults: list[FaultyLine] = field(default_factory=list)
+    errors: list[FaultyLine] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
@@ -94,7 +104,9 @@ class _Found(NamedTuple):
 class _Environment:
     """The knowledge of one session while its lines are applied."""
 
-    __slots__ = ("clash", "decimals", "ended", "facts", "interner", "looked_at", "names", "settled", "sides", "solvers", "texts")
+    __slots__ = (
+        "clash", "decimals", "ended", "facts", "interner", "looked_at", "names", "settled", "sides", "solvers", "texts",
+    )  # fmt: skip
 
     def __init__(self, *, solvers: bool, decimals: Decimals) -> None:
         self.interner = Interner()
@@ -120,6 +132,10 @@ class _Environment:
     def parse(self, text: str) -> Parsed:
         found = self.texts.get(text)
         if found is None:
+            if len(self.texts) >= KEPT:
+                self.texts.clear()
+                self.sides.clear()
+                self.settled.clear()
             found = parse(text, self.names, self.interner, decimals=self.decimals, sides=self.sides)
             self.texts[text] = found
         return found
@@ -205,9 +221,7 @@ def _lines(numbers: Sequence[int]) -> str:
     return f"line {numbers[0]}" if len(numbers) == 1 else "lines " + ", ".join(map(str, numbers))
 
 
-def replay_session(
-    lines: Iterable[SessionLine], *, solvers: bool = True, decimals: Decimals = "real"
-) -> Replay:
+def replay_session(lines: Iterable[SessionLine], *, solvers: bool = True, decimals: Decimals = "real") -> Replay:
     """Apply the lines of one session, in order, to a fresh environment; without `solvers`, no sympy and no z3."""
     lines = tuple(lines)
     replay = Replay()
@@ -258,11 +272,12 @@ def _apply(environment: _Environment, line: SessionLine, replay: Replay) -> None
                 assert_never(line)
     except ShapeError as error:
         fault = FaultyLine(line.number, str(error))
+        replay.faults.append(fault)
     except Exception as error:  # a fault of ours must not take the other sessions with it
         fault = FaultyLine(line.number, f"internal error: {error!r}")
+        replay.errors.append(fault)
     else:
         return
-    replay.faults.append(fault)
     environment.ended = f"line {fault.number} was not understood: {fault.message.splitlines()[0]}"
 
 
@@ -275,7 +290,8 @@ def _answer(environment: _Environment, line: QuestionLine, replay: Replay) -> _F
         return _Found("gave_up", "domain", reason=f"undefined: {error}")
     except ShapeError as error:
         message = str(error)
+        replay.faults.append(FaultyLine(line.number, message))
     except Exception as error:  # one question must not take the others with it
         message = f"internal error: {error!r}"
-    replay.faults.append(FaultyLine(line.number, message))
+        replay.errors.append(FaultyLine(line.number, message))
     return _Found("gave_up", "text", reason=message.splitlines()[0])

@@ -56,7 +56,7 @@ def arguments() -> Parser:
         help="answer the questions of recorded sessions",
         description="Answer the questions of recorded sessions, plain or .gz; - reads standard input. The recorded "
         "truth is not read unless --judge asks for it. Exits with 65 if a line was malformed, 66 if a file could not "
-        "be read, 1 if --judge found a wrong answer.",
+        "be read, 70 if a question failed inside, 1 if --judge found a wrong answer.",
     )
     replay.add_argument("files", nargs="+", metavar="FILE")
     replay.add_argument("--json", action="store_true", help="one JSON object for each question, then a summary")

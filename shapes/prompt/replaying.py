@@ -27,6 +27,7 @@ from shapes.replay import Answer, Replay, replay_session
 
 MALFORMED: Final = 65
 UNREADABLE: Final = 66
+FAILED: Final = 70
 WRONG: Final = 1
 
 Advance = Callable[[int], None]
@@ -50,6 +51,7 @@ class Tally:
     wrong: list[dict[str, object]] = field(default_factory=list)
     contradictions: list[dict[str, object]] = field(default_factory=list)
     faults: list[dict[str, object]] = field(default_factory=list)
+    errors: list[dict[str, object]] = field(default_factory=list)
     unreadable: list[dict[str, object]] = field(default_factory=list)
 
     @property
@@ -78,6 +80,8 @@ class Tally:
             self.contradictions.append(place)
         for fault in replay.faults:
             self.faults.append({"file": file, "line": fault.number, "message": fault.message})
+        for error in replay.errors:
+            self.errors.append({"file": file, "line": error.number, "message": error.message})
 
     def judge(self, file: str, labels: dict[int, str], answers: Sequence[Answer]) -> None:
         """Compare with the recorded truth; `unknown` is not judged."""
@@ -123,6 +127,8 @@ def replay_files(
     _report(tally, judge=judge, as_json=as_json)
     if tally.wrong:
         return WRONG
+    if tally.errors:
+        return FAILED
     return MALFORMED if tally.faults else UNREADABLE if tally.unreadable else 0
 
 
@@ -188,7 +194,7 @@ def _report(tally: Tally, *, judge: bool, as_json: bool) -> None:
         assert isinstance(core, tuple)
         text = f"{clash['file']}:{clash['line']}: contradiction between lines {', '.join(map(str, core))}"
         problems.append(line(span(text, "error"), f" ({clash['session']})"))
-    for fault in tally.faults:
+    for fault in [*tally.faults, *tally.errors]:
         first, *rest = str(fault["message"]).splitlines()
         problems.append(line(span(f"{fault['file']}:{fault['line']}: ", "error"), first))
         problems += [line(text) for text in rest]
@@ -235,6 +241,7 @@ def summary(tally: Tally, *, judge: bool) -> dict[str, object]:
         },
         "contradictions": tally.contradictions,
         "malformed": tally.faults,
+        "errors": tally.errors,
         "unreadable": tally.unreadable,
     }
     if judge:
@@ -282,6 +289,8 @@ def summary_page(tally: Tally, *, judge: bool) -> Page:
         page.append(line(span(f"contradictory sessions: {len(tally.contradictions)}", "error")))
     if tally.faults:
         page.append(line(span(f"malformed lines: {len(tally.faults)}", "error")))
+    if tally.errors:
+        page.append(line(span(f"internal errors: {len(tally.errors)}", "error")))
     return page
 
 
