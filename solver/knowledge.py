@@ -31,6 +31,8 @@ from solver.prop import Prop
 from solver.reasons import Reason
 from solver.rewriting import Round, apply_round, apply_round_to_prop, divides
 
+DEEP: Final = 24
+"""Atoms nested deeper than this are bounded level by level."""
 ROUNDS: Final = 24
 """Substitution stops after this many rounds."""
 
@@ -122,6 +124,12 @@ class Knowledge:
             return found
         explicit = self.ranges.shards[m & MASK].get(m)
         atoms = self.interner.monomials[m]
+        if atoms[0].depth > DEEP or atoms[-1].depth > DEEP:
+            # innermost first, so that nothing recurses through all the levels
+            for atom in atoms:
+                for inner in atom.expr.schedule:
+                    if inner is not atom and inner.monomial not in self.range_cache:
+                        self.range_of(inner.monomial)
         if len(atoms) == 1 and atoms[0].kind == "symbol":
             result = explicit or UNBOUNDED
         else:
@@ -297,7 +305,7 @@ class Knowledge:
             if not steps:
                 break
             new = apply_round(e, steps)
-            if new is e or len(new.terms) > 4 * len(e.terms) + 64:
+            if new is e or len(new.terms) > 4 * len(e.terms) + 64 or len(rounds) > 2 and new.depth > e.depth:
                 break
             e = new
             rounds.append(steps)
@@ -319,6 +327,8 @@ class Knowledge:
                 break
             new = apply_round_to_prop(p, steps)
             if new is p or sum(len(q.terms) for q in new.comparisons()) > 4 * sum(len(q.terms) for q in p.comparisons()) + 64:
+                break
+            if len(rounds) > 2 and new.depth > p.depth:
                 break
             p = new
             rounds.append(steps)
