@@ -28,6 +28,9 @@ from shapes.replay import Answer, Replay, replay_session
 MALFORMED: Final = 65
 UNREADABLE: Final = 66
 FAILED: Final = 70
+
+SHOWN: Final = 40
+"""So many malformed lines are printed; the JSON summary has all."""
 WRONG: Final = 1
 
 Advance = Callable[[int], None]
@@ -194,10 +197,13 @@ def _report(tally: Tally, *, judge: bool, as_json: bool) -> None:
         assert isinstance(core, tuple)
         text = f"{clash['file']}:{clash['line']}: contradiction between lines {', '.join(map(str, core))}"
         problems.append(line(span(text, "error"), f" ({clash['session']})"))
-    for fault in [*tally.faults, *tally.errors]:
+    mistakes = [*tally.faults, *tally.errors]
+    for fault in mistakes[:SHOWN]:
         first, *rest = str(fault["message"]).splitlines()
         problems.append(line(span(f"{fault['file']}:{fault['line']}: ", "error"), first))
         problems += [line(text) for text in rest]
+    if len(mistakes) > SHOWN:
+        problems.append(line(span(f"and {len(mistakes) - SHOWN} more lines like these", "muted")))
     for fault in tally.unreadable:
         problems.append(line(span(f"{fault['file']}: ", "error"), str(fault["message"])))
     if problems:
