@@ -133,7 +133,7 @@ def parse_expr(text: str, names: Mapping[str, Expr], interner: Interner, *, deci
 class Reader:
     """One text being read. `at` is the next token; `obligations` what the part read so far needs to make sense."""
 
-    __slots__ = ("at", "decimals", "interner", "monomials", "names", "obligations", "text", "tokens")
+    __slots__ = ("at", "bracketed_before", "decimals", "interner", "monomials", "names", "obligations", "text", "tokens")
 
     def __init__(self, text: str, names: Mapping[str, Expr], interner: Interner, decimals: Decimals) -> None:
         self.text = text
@@ -144,6 +144,7 @@ class Reader:
         self.interner = interner
         self.decimals = decimals
         self.obligations: list[Prop] = []
+        self.bracketed_before: dict[int, tuple[Value, int, list[Prop]]] = {}
 
     def domain(self) -> Prop:
         return self.interner.conjunction(self.obligations) if self.obligations else self.interner.true
@@ -157,7 +158,7 @@ class Reader:
             raise ParseError(f"nested more than {NESTING} levels deep", self.text, 0)
         limit = sys.getrecursionlimit()
         if depth > 50:
-            sys.setrecursionlimit(limit + 12 * depth)
+            sys.setrecursionlimit(limit + 16 * depth)
         try:
             result = rule()
         except NotExpressible as error:
@@ -563,17 +564,7 @@ class Reader:
         if token.isdigit():
             return self.interner.constant(_long_integer(token))
         if token == "(":
-            start, before = self.at, len(self.obligations)
-            if tokens[start] != "not":
-                value = self.comparison()
-                if tokens[self.at] == ")":
-                    self.at += 1
-                    return value
-                self.at = start
-                del self.obligations[before:]
-            value = self.ternary()
-            self.expect(")")
-            return value
+            return self.once(self.bracketed)
         if token == "True":
             return self.interner.true
         if token == "False":
@@ -584,16 +575,46 @@ class Reader:
         if not token:
             self.fail("expected a value before the end")
         if tokens[self.at + 1] == "(" and token.isidentifier() and token not in WORDS:
-            return self.call(token)
+            return self.once(self.call)
         if token.isidentifier() and token not in WORDS:
             close = difflib.get_close_matches(token, self.names, 3)
             self.fail(f"unknown name `{token}`" + (f"; did you mean {' or '.join(f'`{name}`' for name in close)}?" if close else ""))
         self.fail(f"expected a value, found `{token}`")
 
+    def once(self, rule: Callable[[], Value]) -> Value:
+        """What stands in brackets, by a rule. A comparison that turns out to be a chain is read again, its brackets are not:
+        else every level of nesting would double the time.
+        """
+        start = self.at
+        known = self.bracketed_before.get(start)
+        if known is not None:
+            value, self.at, obligations = known
+            self.obligations.extend(obligations)
+            return value
+        before = len(self.obligations)
+        value = rule()
+        self.bracketed_before[start] = (value, self.at, self.obligations[before:])
+        return value
+
+    def bracketed(self) -> Value:
+        """The rest of `(...)`."""
+        start, before = self.at, len(self.obligations)
+        if self.tokens[start] != "not":
+            value = self.comparison()
+            if self.tokens[self.at] == ")":
+                self.at += 1
+                return value
+            self.at = start
+            del self.obligations[before:]
+        value = self.ternary()
+        self.expect(")")
+        return value
+
     # ------------------------------------------------------------------ calls
 
-    def call(self, name: str) -> Value:
+    def call(self) -> Value:
         opening = self.at
+        name = self.tokens[opening]
         self.at += 2
         arguments: list[Value] = []
         while self.tokens[self.at] != ")":
