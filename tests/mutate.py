@@ -1,0 +1,99 @@
+"""Break each rung, and the rules around them, on purpose; the suite must notice.
+
+    python -m tests.mutate [--only WORD]
+
+Each mutation replaces one text in one source file of a copy of the project and runs the tests that guard it. One that survives is a hole in the suite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COPIED = ("solver", "shapes", "tests", "benchmarks", "docs", "notebooks", "setup.cfg", "pyproject.toml", "README.md", "Makefile")
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`old` becomes `new` in `file`; the tests named must fail."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ("tests/properties/test_soundness.py", "tests/solver")
+
+
+MUTATIONS = (
+    Mutation("bounds: off by one", "solver/rungs/bounds.py", "if low is not None and low >= 0:", "if low is not None and low >= -1:"),
+    Mutation("bounds: sides swapped", "solver/knowledge.py", "bound = r.lo if c > 0 else r.hi", "bound = r.lo"),
+    Mutation("shift: a negative coefficient passes", "solver/rungs/shift.py", "all(c > 0 for _, c in e.terms)", "any(c > 0 for _, c in e.terms)"),
+    Mutation("linear: the goal is not negated", "solver/rungs/linear.py", "negated = goal.negation", "negated = goal"),
+    Mutation("isolate: the divisor's last residue is lost", "solver/rungs/isolate.py", "d * (rest + 1) - 1 - n", "d * (rest + 1) - n"),
+    Mutation("factor: a factor that may be zero", "solver/learn.py", "if low is not None and low >= 1:\n            reason: Reason", "if low is not None and low >= 0:\n            reason: Reason"),
+    Mutation("split: one case is forgotten", "solver/rungs/split.py", "for p in (condition, condition.negation):\n        proof", "for p in (condition, condition):\n        proof"),
+    Mutation("normal form: negation of >= forgets the one", "solver/prop.py", "-e.constant - 1)", "-e.constant)"),
+    Mutation("normal form: constant rounded up", "solver/prop.py", "for m, c in e.terms]), e.constant // k)\n        return Prop.make(interner, \"ge\", e)", "for m, c in e.terms]), -(-e.constant // k))\n        return Prop.make(interner, \"ge\", e)"),
+    Mutation("division: ceil for floor", "solver/division.py", "remainder = terms.collect({m: -c for m, c in rest.items()}, d - 1 - constant)", "remainder = terms.collect({m: -c for m, c in rest.items()}, d - constant)"),
+    Mutation("division: nested divisors added", "solver/division.py", "divisor * d)", "divisor + d)"),
+    Mutation("relu: the flip loses the argument", "solver/choice.py", 'terms.scale(terms.add(terms.atom("relu", (-e,)), e), k)', 'terms.scale(terms.atom("relu", (-e,)), k)'),
+    Mutation("intervals: an even power keeps its sign", "solver/intervals.py", "return 0, None if lo is None or hi is None else max(-lo, hi) ** exponent", "return lo, None if lo is None or hi is None else max(-lo, hi) ** exponent"),
+    Mutation("intervals: quotient by what may be zero", "solver/intervals.py", "if dl is None or dl < 1:", "if dl is None or dl < 0:"),
+    Mutation("propagation: rounds the wrong way", "solver/reasons.py", 'return Reason("combine", Prop.nonnegative(total)', 'return Reason("combine", Prop.nonnegative(total + 1)'),
+    Mutation("equalities: solved with the wrong sign", "solver/learn.py", "image = atom.expr - e if c > 0 else atom.expr + e", "image = atom.expr + e if c > 0 else atom.expr - e"),
+    Mutation("excluded value: moved too far", "solver/reasons.py", "Prop.nonnegative(inequality.conclusion.expr - 1)", "Prop.nonnegative(inequality.conclusion.expr - 2)"),
+    Mutation("samples: dead rows speak", "solver/pool.py", "pool.alive = tuple([row for row in self.alive if truth[row]])", "pool.alive = self.alive"),
+    Mutation("search: facts are not checked", "solver/search.py", "touching = self.pool.touching.get(atom.serial)\n            if touching is not None and touching.count", "touching = None\n            if touching is not None and touching.count"),
+    Mutation("checker: hypotheses may stay open", "solver/check.py", "if left is not domain:", "if False:"),
+)
+
+
+def copy_to(folder: Path) -> None:
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".hypothesis"))
+        elif source.exists():
+            shutil.copy(source, folder / name)
+
+
+def survives(mutation: Mutation, folder: Path) -> bool:
+    """Whether the suite does not notice."""
+    path = folder / mutation.file
+    original = path.read_text()
+    if original.count(mutation.old) < 1:
+        raise SystemExit(f"{mutation.name}: the text to break is not in {mutation.file} any more; update tests/mutate.py")
+    path.write_text(original.replace(mutation.old, mutation.new, 1))
+    try:
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout=300", *mutation.tests]
+        return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 0
+    finally:
+        path.write_text(original)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="mutations whose name has this word")
+    options = parser.parse_args()
+    chosen = [mutation for mutation in MUTATIONS if options.only in mutation.name]
+    survivors = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        copy_to(folder)
+        for mutation in chosen:
+            alive = survives(mutation, folder)
+            print(f"{'SURVIVED' if alive else 'noticed '}  {mutation.name}", flush=True)
+            if alive:
+                survivors.append(mutation.name)
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutations noticed")
+    sys.exit(bool(survivors))
+
+
+if __name__ == "__main__":
+    main()
