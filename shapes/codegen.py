@@ -22,7 +22,8 @@
 
 The check is a plain function, so that a call costs what hand-written text would; `check.native()` is the same check
 as compiled C where that can be had. A check is total: any integers, of any sign and size, are accepted or not, and
-sizes outside the domain of a requirement (a divisor that is zero) are not.
+sizes outside the domain of a requirement (a divisor that is zero) are not. Integers are Python's own; those of fixed
+width wrap around, so convert them first.
 """
 
 from __future__ import annotations

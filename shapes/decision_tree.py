@@ -72,8 +72,7 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """Conditions and opaque tests that all remaining variants share, and what to do where they hold. Elsewhere none
-    fits."""
+    """Conditions and opaque tests that all remaining variants share, and what to do where they hold; else none fits."""
 
     conditions: tuple[Operation, ...]
     tests: tuple[Test, ...]

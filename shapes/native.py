@@ -10,10 +10,9 @@ Nothing here is ever an error for the caller: no compiler, one that fails or doe
 installed, a cache that cannot be written or that others can write to, a file that does not load. Each gives
 `Unavailable`, with the reason as a sentence.
 
-Environment: `CC` names the compiler; `SYMSHAPE_NATIVE=0` builds nothing; `SYMSHAPE_CACHE` is the folder of the
-    results, by default
-`symshape` under `$XDG_CACHE_HOME` or `~/.cache`. Modules are named after a hash of all that went into them and put
-in place by one rename, so that any number of processes may build the same one at the same time.
+Environment: `CC` names the compiler; `SYMSHAPE_NATIVE=0` builds nothing; `SYMSHAPE_CACHE` is the folder of the results,
+by default `symshape` under `$XDG_CACHE_HOME` or `~/.cache`. Modules are named after a hash of all that went into them
+and put in place by one rename, so that any number of processes may build the same one at the same time.
 """
 
 from __future__ import annotations

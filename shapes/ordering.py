@@ -24,19 +24,8 @@ from shapes.lowering import COMPARISONS, Operation, Operations
 LOOK: Final = 8
 """How deep into an expression its sign is looked for."""
 
-COSTS: Final = {
-    "mul": 1,
-    "bitand": 1,
-    "floordiv": 2,
-    "mod": 2,
-    "relu": 2,
-    "max": 2,
-    "min": 2,
-    "abs": 2,
-    "select": 2,
-    "power": 6,
-    "call": 12,
-}
+COSTS: Final = dict.fromkeys(("floordiv", "mod", "relu", "max", "min", "abs", "select"), 2) | {"power": 6, "call": 12}
+"""In elementary operations; what is not listed is one."""
 OPPOSITE: Final = {"ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
