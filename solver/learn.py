@@ -32,7 +32,7 @@ from solver.fact import Fact
 from solver.intervals import root
 from solver.knowledge import Entry, Knowledge, Range, Rule, Uses, form_key
 from solver.prop import Prop
-from solver.reasons import Reason, combine, equal, part, strengthen
+from solver.reasons import Reason, combine, equal, hypothesis, part, refute, strengthen, times
 from solver.rewriting import Round, apply_round_to_prop
 from solver.settled import prove_by_intervals, prove_nonzero
 
@@ -155,6 +155,7 @@ class Draft(Knowledge):
                 self.note(prop, reason)
             return
         self.learn_by_division(prop, reason)
+        self.learn_cofactors(prop, reason)
         if self.set_form_bound(form, k > 0, -e.constant if k > 0 else e.constant, reason):
             self.note(prop, reason)
             self.propagate(form)
@@ -164,6 +165,24 @@ class Draft(Knowledge):
         smaller = without_factors(self, prop)
         if smaller is not None:
             self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
+
+    def learn_cofactors(self, prop: Prop, reason: Reason) -> None:
+        """`a*L >= c` with c > 0 and a not negative also says `L >= 1`: or else the product were at most zero."""
+        e = prop.expr
+        if e.constant >= 0:
+            return
+        whole = e - e.constant
+        for atom in sorted(common_atoms(self.interner, whole), key=lambda atom: atom.key):
+            low = self.range_of(atom.monomial).lo
+            if low is None or low < 0:
+                continue
+            rest = divide_atoms(self.interner, whole, Counter([atom]))
+            goal = self.interner.ge(rest, 1)
+            if goal.kind == "ge" and prove_by_intervals(self, goal) is None:
+                opposite = times(prove_side(self, atom.expr, True, 0), hypothesis(goal.negation))
+                false = combine([reason, opposite], [1, size_of(whole)] if opposite.conclusion.terms else [1, 1])
+                if false.conclusion.kind == "false":
+                    self.queue.append((goal, refute(false, goal)))
 
     def note(self, prop: Prop, reason: Reason) -> None:
         """Index a learned statement by the atoms it mentions."""
