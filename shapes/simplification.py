@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from shapes.ranges import bounds
 from solver.display import text_of
-from solver.expr import Atom, Expr
+from solver.expr import Atom, Expr, Interner
 from solver.prop import Prop
 from solver.verdict import Always, Never
 
@@ -69,11 +69,38 @@ def _candidates(env: ShapeEnv, expr: Expr) -> Iterator[Expr]:
     if lo is not None and lo == hi:
         yield env.interner.constant(lo)
         return
-    canonical = _defined(env.facts.canonical(expr)[0])
+    canonical = _defined(_multiplied(env, env.facts.canonical(expr)[0]))
     yield canonical
     for start in dict.fromkeys((expr, canonical)):
         if len(start.schedule) <= ATOMS:
             yield _settled(env, start)
+
+
+def _multiplied(env: ShapeEnv, expr: Expr) -> Expr:
+    """The expression with multiples of the engine's own symbols put back: where s is known as `16*t`, `16*t` is s."""
+    interner = expr.interner
+    for t in sorted([atom for atom in expr.symbols if atom.definition is not None], key=lambda atom: atom.serial):
+        assert t.definition is not None
+        for x in sorted(t.definition.symbols, key=lambda atom: atom.serial):
+            terms = env.facts.canonical(x.expr)[0].terms
+            if len(terms) == 1 and terms[0][0] == t.monomial:
+                parts = [interner.constant(expr.constant)]
+                parts += [_with_multiple(interner, term, t, terms[0][1], x) for term in expr.terms]
+                expr = interner.sum(parts)
+    return expr
+
+
+def _with_multiple(interner: Interner, term: tuple[int, int], t: Atom, k: int, x: Atom) -> Expr:
+    """A term with every `k*t` in it written as x; as it is where the coefficient does not allow it."""
+    monomial, coefficient = term
+    atoms = interner.monomials[monomial]
+    count = atoms.count(t)
+    if not count or coefficient % k**count:
+        return interner.expr((term,), 0)
+    product = interner.constant(coefficient // k**count)
+    for atom in atoms:
+        product = interner.multiply(product, x.expr if atom is t else atom.expr)
+    return product
 
 
 def _defined(expr: Expr) -> Expr:

@@ -106,7 +106,8 @@ def test_recorded_corpora_load(name: str) -> None:
 
 def test_mistakes_in_a_file_name_the_line(tmp_path: Path) -> None:
     """If it fails, nobody finds the line of a session that could not be read."""
-    good = '{"op":"session","format":1,"name":"one"}\n{"op":"symbol","name":"s","kind":"backed","hint":4,"lo":0,"hi":null}\n'
+    good = '{"op":"session","format":1,"name":"one"}\n'
+    good += '{"op":"symbol","name":"s","kind":"backed","hint":4,"lo":0,"hi":null}\n'
     for bad in (
         '{"op":"assume","prop":"s > 9","why":"given"}',
         '{"op":"assume","prop":"t > 9","why":"given"}',

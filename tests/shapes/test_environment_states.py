@@ -1,0 +1,165 @@
+"""Any history of commands leaves what a fresh environment with the surviving facts would have, and answers as
+enumeration does."""
+
+import itertools
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from shapes import Always, Contradiction, Depends, Never, ShapeEnv, UndecidedGuard
+from shapes.questions import Checkpoint
+
+SIDE = range(-3, 8)
+NAMES = ("a", "b", "u")
+PROPS = [
+    "a >= 2",
+    "a > b",
+    "a % 2 == 0",
+    "b % 3 == 1",
+    "a + b >= 4",
+    "b <= 3",
+    "a * b <= 6",
+    "u <= a",
+    "u == 2 * b",
+    "max(a, u) <= 5",
+    "u != 1",
+    "a == b + 1",
+    "a // 2 >= 1",
+    "u % 2 == 0 or b >= 2",
+]
+QUESTIONS = [
+    *PROPS,
+    "a >= 0",
+    "u <= 7",
+    "a * a >= 0",
+    "a - b <= 6",
+    "2 * u != 3",
+    "a * b % 2 == 0",
+    "u >= b",
+    "a + b + u >= 1",
+]
+
+
+def points() -> list[dict[str, int]]:
+    values = itertools.product(range(8), range(8), SIDE)
+    return [dict(zip(NAMES, point)) for point in values]
+
+
+class Environments(RuleBasedStateMachine):
+    """Commands in any order, against the list of facts that should stand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.env = ShapeEnv(solvers=False)
+        self.env.symbol("a", 0, 7, hint=3)
+        self.env.symbol("b", 0, 7, hint=2)
+        self.env.unbacked("u", -3, 7)
+        self.facts: list[str] = []
+        self.marks: list[tuple[Checkpoint, list[str]]] = []
+        self.scopes = 0
+
+    def allowed(self, facts: list[str]) -> list[dict[str, int]]:
+        return [point for point in points() if all(eval(fact, {}, point) for fact in facts)]
+
+    @rule(prop=st.sampled_from(PROPS))
+    def assume(self, prop: str) -> None:
+        before = self.env.events
+        try:
+            self.env.assume(prop)
+        except Contradiction:
+            assert self.env.events == before
+            hinted = [point for point in self.allowed([*self.facts, prop]) if (point["a"], point["b"]) == (3, 2)]
+            assert not hinted, "refused, though the hints allow it"
+        else:
+            self.facts.append(prop)
+
+    @rule(prop=st.sampled_from(PROPS))
+    def guard(self, prop: str) -> None:
+        before = self.env.events
+        try:
+            taken = self.env.guard(prop)
+        except UndecidedGuard as error:
+            assert "u" in prop and self.env.events == before and error.sizes is not None
+            return
+        if "u" not in prop:
+            assert taken == eval(prop, {}, {"a": 3, "b": 2}), "a branch that this run does not take"
+        if len(self.env.events) > len(before):
+            self.facts.append(prop if taken else f"not ({prop})")
+
+    @rule(prop=st.sampled_from(PROPS))
+    def expect(self, prop: str) -> None:
+        before = self.env.events
+        try:
+            self.env.expect_true(prop)
+        except Contradiction:
+            assert self.env.events == before
+        else:
+            self.facts.append(prop)
+
+    @rule()
+    def checkpoint(self) -> None:
+        self.marks.append((self.env.checkpoint(), list(self.facts)))
+
+    @precondition(lambda self: self.marks)
+    @rule(data=st.data())
+    def rollback(self, data: st.DataObject) -> None:
+        index = data.draw(st.integers(0, len(self.marks) - 1))
+        mark, self.facts = self.marks[index][0], list(self.marks[index][1])
+        self.env.rollback(mark)
+        del self.marks[index + 1 :]
+
+    @rule(prop=st.sampled_from(PROPS), question=st.sampled_from(QUESTIONS))
+    def suppose(self, prop: str, question: str) -> None:
+        before = (self.env.facts, self.env.events)
+        try:
+            with self.env.hypothesis(prop):
+                self.judge(question, [*self.facts, prop])
+        except Contradiction:
+            assert not self.allowed([*self.facts, prop])
+        assert (self.env.facts, self.env.events) == before
+
+    @rule(question=st.sampled_from(QUESTIONS))
+    def ask(self, question: str) -> None:
+        self.judge(question, self.facts)
+
+    def judge(self, question: str, facts: list[str]) -> None:
+        answers = {bool(eval(question, {}, point)) for point in self.allowed(facts)}
+        match self.env.ask(question):
+            case Always() as verdict:
+                assert answers <= {True} and verdict.check()
+            case Never() as verdict:
+                assert answers <= {False} and verdict.check()
+            case Depends(true_at, false_at):
+                assert answers == {True, False}
+                assert true_at in self.allowed(facts) and false_at in self.allowed(facts), (
+                    "a witness that no longer holds"
+                )
+                assert eval(question, {}, true_at) and not eval(question, {}, false_at)
+
+    @invariant()
+    def as_if_from_scratch(self) -> None:
+        fresh = ShapeEnv(solvers=False)
+        fresh.symbol("a", 0, 7, hint=3)
+        fresh.symbol("b", 0, 7, hint=2)
+        fresh.unbacked("u", -3, 7)
+        kept = [event.fact for event in self.env.events[3:]]  # type: ignore[union-attr]
+        for fact in kept:
+            fresh.restore_fact(fact.text, fact.kind, "", None)
+        for question in QUESTIONS[:: 1 + len(kept) % 5]:
+            ours, theirs = type(self.env.ask(question)), type(fresh.ask(question))
+            assert {ours, theirs} not in ({Always, Never}, {Always, Depends}, {Never, Depends}), question
+        assert [str(guard.prop) for guard in self.env.guards()] == [str(guard.prop) for guard in fresh.guards()]
+
+    @invariant()
+    def facts_are_those_of_the_model(self) -> None:
+        known = [event.fact for event in self.env.events[3:]]  # type: ignore[union-attr]
+        texts = {atom.name: atom for atom in self.env.symbols}
+        for point in points()[::37]:
+            values = {texts[name]: value for name, value in point.items()}
+            holds = all(fact.domain.evaluate(values) and fact.prop.evaluate(values) for fact in known)
+            assert holds == all(eval(fact, {}, point) for fact in self.facts)
+
+
+Environments.TestCase.settings = settings(max_examples=25, stateful_step_count=14, deadline=None)
+TestEnvironments = Environments.TestCase

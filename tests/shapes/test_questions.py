@@ -1,0 +1,149 @@
+"""Which answers stand, what is forgotten, and what that costs."""
+
+import gc
+import time
+
+import pytest
+
+from shapes import Always, Depends, ShapeEnv, SymBool
+from shapes import questions as memory
+from shapes.events import Asked, Deferred, Guarded, RolledBack
+
+
+@pytest.fixture
+def env() -> ShapeEnv:
+    env = ShapeEnv(solvers=False)
+    env.sizes("b s", hints=(4, 128), lo=1)
+    return env
+
+
+def test_always_is_inherited_and_depends_is_asked_again(env: ShapeEnv) -> None:
+    """If it fails, answers are found again for nothing, or an open answer outlives the fact that closes it."""
+    settled, opened = env.ask("b*s >= 1"), env.ask("s % 8 == 0")
+    env.assume("b <= 100")
+    assert env.ask("b*s >= 1") is settled
+    still = env.ask("s % 8 == 0")
+    assert isinstance(still, Depends) and all(values["b"] <= 100 for values in (still.true_at, still.false_at))
+    env.assume("s % 16 == 0")
+    assert isinstance(env.ask("s % 8 == 0"), Always)
+    assert isinstance(opened, Depends)
+
+
+def test_a_new_symbol_gets_a_value_in_every_witness(env: ShapeEnv) -> None:
+    """If it fails, sizes that show both outcomes are no assignment of all symbols."""
+    env.ask("s % 8 == 0")
+    env.symbol("h", lo=5, hint=6)
+    verdict = env.ask("s % 8 == 0")
+    assert isinstance(verdict, Depends)
+    assert set(verdict.true_at) == set(verdict.false_at) == {"b", "s", "h"} and verdict.true_at["h"] >= 5
+
+
+def test_a_name_that_comes_back_is_another_symbol(env: ShapeEnv) -> None:
+    """If it fails, text about a new symbol is read as text about a rolled-back one of the same name."""
+    mark = env.checkpoint()
+    env.symbol("h", lo=10)
+    assert isinstance(env.ask("h >= 10"), Always)
+    env.rollback(mark)
+    env.symbol("h", lo=0)
+    assert isinstance(env.ask("h >= 10"), Depends)
+
+
+def test_forgetting_changes_no_answer(env: ShapeEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, a full memory changes answers, or a rollback after it brings back answers of the stretch."""
+    monkeypatch.setattr(memory, "ANSWERS_KEPT", 8)
+    monkeypatch.setattr(memory, "TEXTS_KEPT", 8)
+    env.ask("s % 8 == 0")
+    mark = env.checkpoint()
+    env.assume("s % 16 == 0")
+    for k in range(40):
+        assert isinstance(env.ask(f"{k}*b + s >= 1"), Always)
+    assert isinstance(env.ask("s % 8 == 0"), Always)
+    env.rollback(mark)
+    assert isinstance(env.ask("s % 8 == 0"), Depends)
+    inner = env.checkpoint()
+    env.assume("b % 2 == 0")
+    env.ask("b % 2 == 0")
+    env.rollback(inner)
+    assert isinstance(env.ask("b % 2 == 0"), Depends)
+
+
+def test_memory_does_not_grow_with_the_number_of_questions(env: ShapeEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, a long trace fills the memory with answers that nobody will ask for again."""
+    monkeypatch.setattr(memory, "ANSWERS_KEPT", 256)
+    monkeypatch.setattr(memory, "TEXTS_KEPT", 256)
+
+    def objects() -> int:
+        gc.collect()
+        return len(gc.get_objects())
+
+    def ask(begin: int, end: int) -> None:
+        for k in range(begin, end):
+            env.ask(f"{k}*b + s >= {k + 1}")
+
+    ask(0, 2000)
+    before = objects()
+    ask(2000, 6000)
+    assert objects() <= 1.5 * before
+
+
+def test_listeners_hear_questions_and_commitments_in_order(env: ShapeEnv) -> None:
+    """If it fails, logs of guards, choices and questions disagree about what happened."""
+    heard: list[object] = []
+    stop = env.listen(heard.append)
+    env.ask("s % 8 == 0", purpose="person")
+    env.guard("s % 8 == 0")
+    mark = env.checkpoint()
+    env.expect_true(env.unbacked("u0", lo=0) < 5, "small")
+    env.rollback(mark)
+    stop()
+    env.ask("b >= 2")
+    kinds = [type(event).__name__ for event in heard]
+    assert kinds == ["Asked", "Asked", "Guarded", "Marked", "Declared", "Asked", "Deferred", "RolledBack"]
+    first, second = [event for event in heard if isinstance(event, Asked)][:2]
+    assert (first.purpose, first.commits, first.text) == ("person", False, "s % 8 == 0")
+    assert second.commits is True
+    assert [type(event) for event in heard if not isinstance(event, Asked)][-1] is RolledBack
+    assert any(isinstance(event, Guarded) for event in env.events)
+    assert not any(isinstance(event, Deferred) for event in env.events)
+
+
+def per_call(call: object, times: int = 3000) -> float:
+    best = float("inf")
+    for _ in range(7):
+        begin = time.perf_counter()
+        for _ in range(times):
+            call()  # type: ignore[operator]
+        best = min(best, (time.perf_counter() - begin) / times)
+    return 1e6 * best
+
+
+def test_an_answered_question_costs_a_look_up(env: ShapeEnv) -> None:
+    """If it fails, a program that asks the same thing again pays for it again (limits are several times the measured
+    cost)."""
+    question = SymBool(env, *env.parse("b*s >= 1"))
+    undecided = SymBool(env, *env.parse("s % 8 == 0"))
+    env.ask(question)
+    env.ask(undecided)
+    assert per_call(lambda: env.ask(question)) < 2
+    assert per_call(lambda: env.ask(undecided)) < 4
+    assert per_call(lambda: env.guard(question)) < 3
+
+
+def test_a_rollback_costs_what_it_takes_back() -> None:
+    """If it fails, speculation slows down as an environment grows."""
+
+    def stretch(env: ShapeEnv) -> None:
+        with env.speculate():
+            env.assume("x + y >= 3")
+            env.ask("x + y >= 2")
+            env.ask("x >= 2")
+
+    costs = []
+    for count in (20, 600):
+        env = ShapeEnv(solvers=False)
+        for k in range(count):
+            env.symbol(f"s{k}", lo=1)
+        env.sizes("x y", lo=0)
+        stretch(env)
+        costs.append(min(per_call(lambda env=env: stretch(env), times=20) for _ in range(3)))
+    assert costs[1] < 4 * costs[0], costs
