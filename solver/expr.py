@@ -59,7 +59,7 @@ class Atom:
 class Expr:
     """A polynomial with integer coefficients over atoms; hash-consed, so equality is identity."""
 
-    __slots__ = ("_atoms", "_fingerprint", "_form", "_schedule", "constant", "interner", "terms")
+    __slots__ = ("_atoms", "_fingerprint", "_form", "_schedule", "_symbols", "constant", "interner", "terms")
 
     def __init__(self, interner: Interner, terms: tuple[tuple[int, int], ...], constant: int) -> None:
         self.interner = interner
@@ -67,6 +67,7 @@ class Expr:
         self.constant = constant
         self._atoms: frozenset[Atom] | None = None
         self._schedule: tuple[Atom, ...] | None = None
+        self._symbols: frozenset[Atom] | None = None
         self._fingerprint: int | None = None
         self._form: tuple[Expr, int] | None = None
 
@@ -83,7 +84,9 @@ class Expr:
 
     @property
     def symbols(self) -> frozenset[Atom]:
-        return frozenset(atom for atom in self.atoms if atom.kind == "symbol")
+        if self._symbols is None:
+            self._symbols = frozenset([atom for atom in self.atoms if not atom.args])
+        return self._symbols
 
     @property
     def schedule(self) -> tuple[Atom, ...]:
@@ -113,7 +116,7 @@ class Expr:
 
     def forget(self) -> None:
         """Drop what was computed from the terms."""
-        self._atoms = self._schedule = self._form = None
+        self._atoms = self._schedule = self._symbols = self._form = None
 
     def lead(self) -> tuple[int, int]:
         """The term that decides the orientation: largest by degree, then by structure, never by age."""
@@ -508,7 +511,12 @@ class Interner:
             case "product", (Expr() as a, Expr() as b):
                 return self.multiply(a, b)
             case _:
-                return self.function(name, *[arg for arg in args if isinstance(arg, Expr)])
+                values = [arg for arg in args if isinstance(arg, Expr)]
+                if "{" in name and (len(set(values)) < len(values) or not all(value.terms for value in values)):
+                    from solver.float_substitution import applied
+
+                    return applied(name, values) or self.function(name, *values)
+                return self.function(name, *values)
 
     def substitute(self, e: Expr, mapping: Mapping[Atom, Expr]) -> Expr:
         """`e` with atoms replaced everywhere, arguments of other atoms included."""

@@ -32,7 +32,7 @@ class Prop:
     `kind` is one of ge, eq, ne (about `expr`), and, or (of `parts`), true, false.
     """
 
-    __slots__ = ("_atoms", "_fingerprint", "_schedule", "expr", "interner", "kind", "negation_cache", "parts")
+    __slots__ = ("_atoms", "_fingerprint", "_schedule", "_symbols", "expr", "interner", "kind", "negation_cache", "parts")
 
     def __init__(self, interner: Interner, kind: str, expr: Expr, parts: tuple[Prop, ...]) -> None:
         self.interner = interner
@@ -42,6 +42,7 @@ class Prop:
         self.negation_cache: Prop | None = None
         self._atoms: frozenset[Atom] | None = None
         self._schedule: tuple[Atom, ...] | None = None
+        self._symbols: frozenset[Atom] | None = None
         self._fingerprint: int | None = None
 
     # ------------------------------------------------------------------ construction
@@ -124,7 +125,7 @@ class Prop:
 
     def forget(self) -> None:
         """Drop what was computed from it, its complement included."""
-        self.negation_cache = self._atoms = self._schedule = None
+        self.negation_cache = self._atoms = self._schedule = self._symbols = None
 
     # ------------------------------------------------------------------ reading
 
@@ -141,7 +142,9 @@ class Prop:
 
     @property
     def symbols(self) -> frozenset[Atom]:
-        return frozenset(atom for atom in self.atoms if atom.kind == "symbol")
+        if self._symbols is None:
+            self._symbols = frozenset([atom for atom in self.atoms if not atom.args])
+        return self._symbols
 
     @property
     def schedule(self) -> tuple[Atom, ...]:
