@@ -48,8 +48,6 @@ NAMESPACE: Final[dict[str, object]] = {
     "trunc": math.trunc,
     "sqrt": math.sqrt,
     "truediv": operator.truediv,
-    "inf": math.inf,
-    "nan": math.nan,
 }
 """What the text of a program means beside Python's own names."""
 
@@ -258,8 +256,6 @@ def _node(tree: ast.expr) -> Node:
             pass
         case ast.Constant(value=int() | float() as value):
             return Node("constant", value=value)
-        case ast.Name(id="inf" | "nan" as name):
-            return Node("constant", value=float(name))
         case ast.Name(id=name) if name[0] == "_" and name[1:].isdigit():
             return Node("integer", place=int(name[1:]))
         case ast.UnaryOp(op=ast.USub(), operand=operand):

@@ -26,6 +26,10 @@ LEVELS: Final = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, 
 """How tight an operator binds. `//` and `%` are put in parentheses, so that a leading minus negates the whole text."""
 
 
+_SPECIAL: Final = {"inf": "1e999", "-inf": "-1e999", "nan": "(1e999 - 1e999)"}
+"""Numbers that are too large, and no number, as Python reads them."""
+
+
 class Float:
     """A float value: `text` with `{i}` for the i-th of `arguments`; `value` where it is a constant.
 
@@ -69,9 +73,7 @@ class Float:
 
 
 def constant(interner: Interner, value: float) -> Float:
-    text = repr(value)
-    if "e" in text and "." not in text:
-        text = text.replace("e", ".0e")
+    text = _SPECIAL.get(repr(value), repr(value))
     return Float(interner, text, SIGN if text[0] == "-" else VALUE, (), interner.true, value)
 
 

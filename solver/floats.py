@@ -24,6 +24,7 @@ the argument, found by bisection over the doubles.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from solver.errors import NotExpressible
@@ -137,7 +138,15 @@ def multiply(a: Float, b: Float) -> Float:
         return constant(a.interner, a.value * b.value)
     if b.value is not None:
         a, b = b, a
-    return b if a.value == 1.0 else negate(b) if a.value == -1.0 else _combine("*", a, b)
+    if a.is_negated or b.is_negated:
+        return _signed(multiply, a, b)
+    return b if a.value == 1.0 else _combine("*", a, b)
+
+
+def _signed(operation: Callable[[Float, Float], Float], a: Float, b: Float) -> Float:
+    """A product or quotient with its sign in front."""
+    magnitude = operation(negate(a) if a.is_negated else a, negate(b) if b.is_negated else b)
+    return magnitude if a.is_negated == b.is_negated else negate(magnitude)
 
 
 def divide(a: Float, b: Float) -> Float:
@@ -148,6 +157,8 @@ def divide(a: Float, b: Float) -> Float:
     """
     if b.value is not None and (a.value is not None or b.value == 0.0):
         return constant(a.interner, (a.value or 0.0) / b.value)
+    if a.is_negated or b.is_negated:
+        return _signed(divide, a, b)
     return a if b.value == 1.0 else _combine("/", a, b, nonzero(b))
 
 
@@ -190,7 +201,7 @@ def power(a: Float, b: Float) -> Float:
     if b.value == 0.5:  # never overflows
         raised.domain = a.interner.conjunction([raised.domain, at_least_zero(a)])
         return raised
-    defined = a.interner.function(f"int(-inf < {raised.text} < inf)", *raised.arguments)
+    defined = a.interner.function(f"int(-1e999 < {raised.text} < 1e999)", *raised.arguments)
     raised.domain = a.interner.conjunction([raised.domain, a.interner.ge(defined, 1)])
     return raised
 

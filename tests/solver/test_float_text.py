@@ -62,8 +62,7 @@ def test_printed_comparisons_are_read_back(left: Tree, right: Tree, operation: s
     except RAISED:
         return
     names = dict(zip("st", symbols))
-    if not any(math.isinf(x) or math.isnan(x) for x in (a.value or 0.0, b.value or 0.0)):
-        assert parse(text_of(p), names, symbols[0].interner).prop is p
+    assert parse(text_of(p), names, symbols[0].interner).prop is p
 
 
 def read_back(e: Expr, symbols: list[Expr]) -> Expr:
@@ -128,4 +127,4 @@ def test_substitution_goes_through_the_normal_form(tree: Tree, rounding: str, va
     found = e.interner.substitute(e, {t: replaced[1]})
     values = {s: 7}
     assert found.evaluate(values) == e.evaluate({s: 7, t: 7 if merge else value})
-    assert found is expected or "inf" in text_of(expected) + text_of(e)
+    assert found is expected
