@@ -343,6 +343,13 @@ def _square(step: Reason) -> Prop:
     return Prop.nonnegative(e * e)
 
 
+def _gap(step: Reason) -> Prop:
+    """`e*(e - 1) >= 0`: no integer lies between 0 and 1."""
+    _premises(step, 0)
+    e = _payload(step, Expr)
+    return Prop.nonnegative(e * e - e)
+
+
 def _monomial_expr(interner: Interner, m: int) -> Expr:
     """A monomial that a payload names, as an expression."""
     _require(m in interner.monomials, "names no monomial")
@@ -613,6 +620,7 @@ RULES: Final[dict[str, Callable[[Reason], Prop]]] = {
     "times": _times,
     "multiply": _multiply,
     "square": _square,
+    "gap": _gap,
     "monomial": _monomial,
     "grouped": _grouped,
     "operation": _operation,

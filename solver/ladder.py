@@ -20,18 +20,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from solver.errors import Undefined
 from solver.expr import Atom
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
+from solver.integer import Budget, Point
+from solver.integer.meter import Meter
 from solver.learn import factored, rewritten, without_factors
 from solver.prop import Prop
 from solver.reasons import Reason, absurd, apart, equal, every, some
-from solver.rungs import bounds, factor, isolate, linear, products, refute, shift, split
-from solver.search import find
+from solver.rungs import bounds, factor, isolate, linear, refine, shift, split
+from solver.rungs.linear import Rows
+from solver.rungs.model import Model
+from solver.search import find, near
 from solver.settled import prove_by_intervals
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.witness import Witness
@@ -42,6 +46,22 @@ PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
 """Whether every verdict is checked again and cross-checked with z3 (see `solver.paranoid`)."""
 FORKS: Final = {"fast": 12, "full": 48}
 """How many times one question may suppose something."""
+WORK: Final = {"fast": 100_000, "full": 400_000}
+"""Numbers that the linear solver may touch for one question, roughly 0.1 µs each."""
+SOLVING: Final = Budget(work=60_000, cuts=24, branches=24)
+"""The limits of one linear problem."""
+FORK: Final = 3_000
+"""What it costs to suppose something, in the same unit."""
+POINTS: Final = 16
+"""Points of linear relaxations that are tried as witnesses of one question."""
+
+
+class Open(Exception):
+    """A witness against the goal was found on the way: the question is open."""
+
+    def __init__(self, witness: Witness) -> None:
+        super().__init__(witness)
+        self.witness = witness
 
 
 @dataclass(slots=True)
@@ -54,7 +74,10 @@ class Climb:
     rungs: frozenset[str]
     forks: int
     tried: dict[str, None]
+    work: int
     rung: str = ""
+    opposite: tuple[Prop, ...] | None = None
+    points: int = POINTS
 
     def allows(self, rung: str) -> bool:
         if rung not in self.rungs:
@@ -77,7 +100,7 @@ class Climb:
             case "true":
                 return Reason("trivial", goal)
             case "false":
-                return refute.contradiction(self, facts, depth) if depth else None
+                return None
             case "and":
                 reasons = []
                 for p in goal.parts:
@@ -99,7 +122,12 @@ class Climb:
                 proof = self.prove(facts, p, depth)
                 if proof is not None:
                     return some(goal, proof)
-        return refute.prove(self, facts, goal, depth) if self.allows("refute") else None
+        if self.allows("refine"):
+            proof = refine.prove(self, facts, goal, depth)
+            if proof is not None:
+                self.rung = "refine"
+            return proof
+        return None
 
     def prove_comparison(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
         if "bounds" in self.rungs:
@@ -151,28 +179,52 @@ class Climb:
 
     def suppose(self, facts: Facts, p: Prop) -> Facts | Conflict | None:
         """The facts with a hypothesis; None when the budget is used up."""
-        if self.forks <= 0:
+        if self.forks <= 0 or self.work <= 0:
             return None
         self.forks -= 1
+        self.work -= FORK
         return facts.suppose(p)
 
+    def solve(self, rows: Rows) -> Reason | Point | None:
+        """A contradiction of linear rows, or a point; None when the budget is used up."""
+        meter = Meter(replace(SOLVING, work=min(SOLVING.work, self.work)))
+        before = meter.work
+        if before <= 0:
+            return None
+        outcome = rows.contradiction(meter)
+        self.work -= before - meter.work + 20 * len(rows.rows)
+        return outcome
 
-def _linear(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
-    del climb, depth
-    return linear.prove(facts, goal)
+    # ------------------------------------------------------------------ witnesses
+
+    def consider(self, model: Model) -> None:
+        """Whether a point of a relaxation is a witness of the question.
+
+        Raises:
+            Open: it is.
+        """
+        alive = self.facts.pool.alive
+        if self.opposite is None or not alive or not self.points or "search" not in self.rungs:
+            return
+        self.points -= 1
+        self.work -= FORK
+        found = near(self.facts, self.opposite, model.symbols(), row=alive[0])
+        if found is not None:
+            raise Open(found)
+
+
 
 
 Rung = Callable[[Climb, Facts, Prop, int], Reason | None]
 
 CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
-    ("linear", _linear),
+    ("linear", linear.prove),
     ("factor", factor.prove),
     ("isolate", isolate.prove),
-    ("refute", refute.prove),
-    ("products", products.prove),
+    ("refine", refine.prove),
     ("split", split.prove),
 )
-RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "refute", "products", "split", "search", "sympy", "z3"))
+RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "refine", "split", "search", "sympy", "z3"))
 
 
 def decide(
@@ -208,7 +260,7 @@ def decide(
         return Always(prop, domain, "syntactic", Reason("trivial", prop))
     if prop.kind == "false":
         return Never(prop, domain, "syntactic", Reason("trivial", prop.negation))
-    climb = Climb(facts, effort, solvers and effort == "full", rungs, FORKS[effort], {})
+    climb = Climb(facts, effort, solvers and effort == "full", rungs, FORKS[effort], {}, WORK[effort])
     verdict = _decide(climb, facts, prop, domain)
     if PARANOID:
         from solver.paranoid import audit
@@ -258,7 +310,11 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
     for truth in directions:
         goal = canonical if truth else canonical.negation
         climb.rung = ""
-        proof = climb.prove_canonical(facts, goal, 0)
+        climb.opposite = (domain, goal.negation) if len(directions) == 1 else None
+        try:
+            proof = climb.prove_canonical(facts, goal, 0)
+        except Open as found:
+            return _open(climb, facts, prop, domain, truth, yes if truth else no, found.witness)
         if proof is not None:
             return settle(truth, proof, climb.rung or "parts")
     return _last_rungs(climb, facts, prop, canonical, domain, directions, yes, no, settle)

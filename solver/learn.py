@@ -42,9 +42,9 @@ GROUPS: Final = 32
 """Products with bounds of their own that are looked for inside larger products."""
 NEIGHBOURS: Final = 24
 """Forms looked at when the bounds of one atom move."""
-MOVES: Final = 10
+MOVES: Final = 8
 """How often one fact may move the same bound: `x >= y + 1` and `y >= x + 1` would walk on for ever."""
-BITS: Final = 4096
+BITS: Final = 512
 """Bounds longer than this move no further: `x >= x*x + 1` would double their length with every step."""
 
 

@@ -128,6 +128,11 @@ def multiply_equality(equality: Reason, factor: Expr) -> Reason:
     return Reason("multiply", Prop.zero(equality.conclusion.expr * factor), (equality,), factor)
 
 
+def gap(e: Expr) -> Reason:
+    """`e*(e - 1) >= 0`: no integer lies between 0 and 1."""
+    return Reason("gap", Prop.nonnegative(e * e - e), (), e)
+
+
 def axiom(conclusion: Prop, data: object, premises: Sequence[Reason] = ()) -> Reason:
     """What holds of an atom by its definition."""
     return Reason("axiom", conclusion, tuple(premises), data)

@@ -17,7 +17,7 @@ found is evaluated against every fact it touches: the search may miss, it cannot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr
@@ -33,12 +33,14 @@ DEPTH: Final = 4
 TOUCHED: Final = 96
 SYMBOLS: Final = 6
 PLACES: Final = 14
+NEAR: Final = 2
+"""How many symbols are moved to mend a point of the linear relaxation."""
 
 
 class Search:
     """One search from one row."""
 
-    __slots__ = ("base", "facts", "left", "pool", "row")
+    __slots__ = ("base", "facts", "left", "pool", "row", "shifted")
 
     def __init__(self, facts: Facts, pool: Pool, row: int, *, effort: int = 2) -> None:
         self.facts = facts
@@ -46,6 +48,7 @@ class Search:
         self.row = row
         self.left = 40 * effort
         self.base: dict[Atom, int] = {}
+        self.shifted = False  # whether the base differs from the row
 
     def value(self, atom: Atom, moved: dict[Atom, int]) -> int:
         found = moved.get(atom)
@@ -172,7 +175,7 @@ class Search:
         """Where the comparison would change, by the slope at the current value; then once more from there."""
         slope = self.slope(p.expr, atom)
         if slope:
-            here = self.pool.values(p.expr)[self.row] if not moved else self.evaluate(p.expr, moved)
+            here = self.evaluate(p.expr, moved) if moved or self.shifted else self.pool.values(p.expr)[self.row]
             root = current - here // slope if p.kind != "ge" or slope < 0 else current + -(here // slope)
             return [current + 1, root, root + 1] if p.kind == "ne" else [root, root + 1, root - 1]
         found: list[int] = []
@@ -287,3 +290,28 @@ def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int =
         if moved is not None:
             return Witness(row, moved)
     return None
+
+
+def near(facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row: int) -> Witness | None:
+    """An assignment that satisfies the facts and the goals, as close as possible to values of some symbols; the others as in a living row."""
+    search = Search(facts, facts.pool, row, effort=1)
+    try:
+        moved = {atom: value for atom, value in values.items() if atom.definition is None and facts.solved.get(atom.monomial) is None}
+        before = {atom: search.value(atom, {}) for atom in moved}
+        for atom in list(moved):
+            if search.recompute(atom, moved) is None:
+                return None
+        before.update({atom: search.value(atom, {}) for atom in moved if atom not in before and atom.definition is None})
+        rest = search.broken_by(moved, before, [], tuple(goals))
+    except OverflowError:
+        return None
+    if rest is None:
+        return None
+    if rest:
+        search.base.update((atom, value) for atom, value in moved.items() if atom.definition is None)
+        search.shifted = True
+        further = search.mend({}, rest, NEAR, tuple(goals))
+        if further is None:
+            return None
+        moved.update(further)
+    return Witness(row, moved)

@@ -17,7 +17,6 @@ deterministic: the same rows in the same order give the same answer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import gcd
 
 from solver.integer.certificate import (
@@ -46,17 +45,18 @@ __all__ = [
 ]  # fmt: skip
 
 
-def solve(rows: Sequence[Row], *, budget: Budget) -> Point | Infeasible | Unknown:
-    """Integers that satisfy all rows, or a proof that none do."""
-    meter = Meter(budget)
+def solve(rows: Sequence[Row], *, budget: Budget | None = None, meter: Meter | None = None) -> Point | Infeasible | Unknown:
+    """Integers that satisfy all rows, or a proof that none do. A meter says afterwards what is left of its budget."""
+    meter = meter or Meter(budget or Budget())
+    before = meter.work
     system = System.of_question(rows, meter)
     try:
         outcome = explore(system)
     except Exhausted as exhausted:
         return Unknown(f"budget of {exhausted}")
     if isinstance(outcome, list):
-        spent = budget.work - meter.work
-        return Point(tuple(_nearer(rows, outcome, replace(budget, work=min(meter.work, 10 * spent)))))
+        spent = before - meter.work
+        return Point(tuple(_nearer(rows, outcome, Budget(min(meter.work, 10 * spent), meter.cuts, meter.branches))))
     return Infeasible(certificate(len(rows), system.journal, outcome))
 
 

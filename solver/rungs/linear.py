@@ -19,34 +19,42 @@ monomials; `solver.integer` finds a contradiction (a proof), or a point (no proo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from solver.explain import prove_bound
 from solver.expr import Expr
-from solver.integer import Branch, Budget, Combine, Infeasible, Point, Refutation, Row, solve
+from solver.integer import Branch, Combine, Infeasible, Point, Refutation, Row, solve
+from solver.integer.meter import Meter
+from solver.facts import Facts
 from solver.knowledge import Knowledge
-from solver.learn import laws_of
+from solver.learn import laws_of, rewritten
 from solver.prop import Prop
 from solver.reasons import Reason, cases, combine, combine_equalities, hypothesis, refute
+
+if TYPE_CHECKING:
+    from solver.ladder import Climb
 
 ROWS: Final = 48
 MONOMIALS: Final = 40
 PER_ATOM: Final = 16
-BUDGET: Final = Budget(work=60_000, cuts=24, branches=24)
 
 
 class Rows:
     """The constraints near a question; a reason for each is made when a proof needs it."""
 
-    __slots__ = ("index", "known", "monomials", "reasons", "rows", "seen")
+    __slots__ = ("done", "index", "known", "monomials", "multiplied", "reasons", "restated", "rows", "seen", "visited")
 
-    def __init__(self, known: Knowledge) -> None:
+    def __init__(self, known: Knowledge, *, restated: bool = False) -> None:
         self.known = known
+        self.restated = restated
         self.rows: list[Row] = []
         self.reasons: list[Callable[[], Reason]] = []
         self.index: dict[int, int] = {}
         self.monomials: list[int] = []
         self.seen: set[Prop] = set()
+        self.multiplied: set[tuple[int, int]] = set()
+        self.done = 0
+        self.visited: set[int] = set()
 
     def add(self, p: Prop, reason: Callable[[], Reason]) -> bool:
         """A comparison (ge or eq) as a row."""
@@ -55,32 +63,34 @@ class Rows:
         self.seen.add(p)
         pairs = []
         for m, c in p.terms:
-            position = self.index.get(m)
-            if position is None:
-                position = self.index[m] = len(self.monomials)
-                self.monomials.append(m)
-            pairs.append((position, c))
+            pairs.append((self.mention(m), c))
         self.rows.append(Row(tuple(sorted(pairs)), p.expr.constant, p.kind == "eq"))
         self.reasons.append(reason)
         return True
 
+    def mention(self, m: int) -> int:
+        """The position of a monomial among the unknowns."""
+        position = self.index.get(m)
+        if position is None:
+            position = self.index[m] = len(self.monomials)
+            self.monomials.append(m)
+        return position
+
     def grow(self) -> None:
         """Ranges, laws and facts of the monomials so far, and of those that come in with them."""
         known = self.known
-        done = 0
-        atoms_done: set[int] = set()
-        while done < len(self.monomials) and len(self.rows) < ROWS and len(self.monomials) < MONOMIALS:
-            m = self.monomials[done]
-            done += 1
+        while self.done < len(self.monomials) and len(self.rows) < ROWS and len(self.monomials) < MONOMIALS:
+            m = self.monomials[self.done]
+            self.done += 1
             self.add_range(m)
             atoms = known.interner.monomials[m]
             for atom in dict.fromkeys(atoms):
-                if atom.serial in atoms_done:
+                if atom.serial in self.visited:
                     continue
-                atoms_done.add(atom.serial)
+                self.visited.add(atom.serial)
                 if atom.args:
                     for law in laws_of(known, atom):
-                        self.add(law.conclusion, _given(law))
+                        self.add(law.conclusion, given(law))
                 self.add_facts(atom.serial)
 
     def add_range(self, m: int) -> None:
@@ -97,13 +107,21 @@ class Rows:
         taken = 0
         while uses is not None and taken < PER_ATOM and len(self.rows) < ROWS:
             p = uses.entry.prop
-            if p.kind in ("ge", "eq") and len(p.terms) > 1 and self.known.is_inert(p.expr):
-                taken += self.add(p, _given(uses.entry.reason))
+            if p.kind in ("ge", "eq") and len(p.terms) > 1:
+                if self.known.is_inert(p.expr):
+                    taken += self.add(p, given(uses.entry.reason))
+                elif self.restated:
+                    taken += self.add_restated(p, uses.entry.reason)
             uses = uses.rest
 
-    def contradiction(self, budget: Budget) -> Reason | Point | None:
+    def add_restated(self, p: Prop, reason: Reason) -> bool:
+        """A comparison with what is known by now substituted."""
+        canonical, rounds = self.known.canonical_prop(p)
+        return self.add(canonical, lambda: rewritten(canonical, reason, rounds) if rounds else reason)
+
+    def contradiction(self, meter: Meter) -> Reason | Point | None:
         """The reason of false, a point that satisfies the rows, or None."""
-        answer = solve(self.rows, budget=budget)
+        answer = solve(self.rows, meter=meter)
         match answer:
             case Infeasible(certificate=certificate):
                 reasons = [(make, 1) for make in self.reasons]
@@ -114,7 +132,7 @@ class Rows:
                 return None
 
 
-def _given(reason: Reason) -> Callable[[], Reason]:
+def given(reason: Reason) -> Callable[[], Reason]:
     return lambda: reason
 
 
@@ -135,7 +153,7 @@ def _replay(rows: Rows, certificate: Refutation, made: list[tuple[Callable[[], R
     for step in certificate.steps:
         last, factor = _step(rows, step, reason_of, made)
         cache[len(made)] = last
-        made.append((_given(last), factor))
+        made.append((given(last), factor))
     if certificate.branch is None:
         assert last is not None and last.conclusion.kind == "false"
         return last
@@ -158,36 +176,48 @@ def _branch(rows: Rows, branch: Branch, made: list[tuple[Callable[[], Reason], i
     form = interner.sum([interner.expr(((rows.monomials[i], c),), 0) for i, c in branch.form])
     size = max(1, form.content())
     left = Prop.nonnegative(branch.value - form)
-    below = _replay(rows, branch.left, [*made, (_given(hypothesis(left)), size)])
-    above = _replay(rows, branch.right, [*made, (_given(hypothesis(left.negation)), size)])
+    below = _replay(rows, branch.left, [*made, (given(hypothesis(left)), size)])
+    above = _replay(rows, branch.right, [*made, (given(hypothesis(left.negation)), size)])
     return cases(interner.false, left, [below, above])
+
+
+def rows_near(known: Knowledge, start: Sequence[Expr], hypotheses: Sequence[Reason] = ()) -> Rows:
+    """The rows of what is known near some expressions and hypotheses, restated where hypotheses have settled something."""
+    rows = Rows(known, restated=bool(hypotheses))
+    for reason in hypotheses:
+        rows.add_restated(reason.conclusion, reason)
+    for e in start:
+        for m, _ in e.terms:
+            rows.mention(m)
+    rows.grow()
+    return rows
 
 
 def rows_against(known: Knowledge, goal: Prop) -> Rows:
     """The rows of the negated goal and of what is near it."""
     rows = Rows(known)
     negated = goal.negation
-    rows.add(negated, _given(hypothesis(negated)))
+    rows.add(negated, given(hypothesis(negated)))
     rows.grow()
     return rows
 
 
-def prove(known: Knowledge, goal: Prop, budget: Budget = BUDGET) -> Reason | None:
+def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """The goal (a comparison whose negation is one row), by contradiction."""
+    del depth
     if goal.kind not in ("ge", "ne"):
         return None
-    outcome = rows_against(known, goal).contradiction(budget)
-    return refute(outcome, goal) if isinstance(outcome, Reason) else None
+    rows = rows_against(facts, goal)
+    outcome = climb.solve(rows)
+    if isinstance(outcome, Point):
+        from solver.rungs.model import Model
+
+        climb.consider(Model(rows, outcome))
+        return None
+    return None if outcome is None else refute(outcome, goal)
 
 
-def inconsistent(known: Knowledge, start: Sequence[Expr], budget: Budget = BUDGET) -> Reason | None:
+def inconsistent(climb: Climb, facts: Facts, start: Sequence[Expr]) -> Reason | None:
     """A contradiction among the facts near some expressions."""
-    rows = Rows(known)
-    for e in start:
-        for m, _ in e.terms:
-            if m not in rows.index:
-                rows.index[m] = len(rows.monomials)
-                rows.monomials.append(m)
-    rows.grow()
-    outcome = rows.contradiction(budget)
+    outcome = climb.solve(rows_near(facts, start))
     return outcome if isinstance(outcome, Reason) else None

@@ -49,32 +49,6 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     return None
 
 
-def contradiction(climb: Climb, facts: Facts, near: Sequence[Expr], depth: int) -> Reason | None:
-    """False, case by case."""
-    false = facts.interner.false
-    def branch(supposed: Facts, level: int) -> Reason | None:
-        start = [supposed.canonical(e)[0] for e in near]
-        found = linear.inconsistent(supposed, start)
-        if found is not None or level >= NESTED:
-            return found
-        for condition in conditions(supposed, start)[:2]:
-            parts = condition.conclusion.parts if isinstance(condition, Reason) else (condition, condition.negation)
-            branches = []
-            for p in parts:
-                inner = climb.suppose(supposed, p)
-                if inner is None:
-                    return None
-                proof = inner.proof if isinstance(inner, Conflict) else None if inner.pool.alive else branch(inner, level + 1)
-                if proof is None:
-                    break
-                branches.append(proof)
-            else:
-                return cases(false, condition if isinstance(condition, Reason) else condition, branches)
-        return None
-
-    return branch(facts, depth)
-
-
 def _by_sign(climb: Climb, facts: Facts, goal: Prop, condition: Prop, depth: int) -> Reason | None:
     branches = []
     for p in (condition, condition.negation):
@@ -107,7 +81,7 @@ def _under(climb: Climb, facts: Facts, goal: Prop, p: Prop, depth: int) -> Reaso
         if not all(truths[row] for row in alive):
             return None
     else:
-        found = linear.inconsistent(supposed, [supposed.canonical(q.expr)[0] for q in p.comparisons()])
+        found = linear.inconsistent(climb, supposed, [supposed.canonical(q.expr)[0] for q in p.comparisons()])
         if found is not None:
             return absurd(found, goal)
     return climb.prove(supposed, goal, depth + 1)

@@ -1,0 +1,222 @@
+"""What holds of products and squares, added to a linear relaxation where a point of it is wrong about them.
+
+The relaxation treats `x*y` as an unknown of its own. Where its point gives it a value that is not the product of those of x and y, one of these may cut the point off:
+
+- the product of two rows (`p >= 0` and `q >= 0` give `p*q >= 0`), an equality times a monomial;
+- `e*(e - 1) >= 0`, true of every integer e, for a form e that makes the point's "squares" negative.
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> from solver.ladder import decide
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> known = Facts.empty(terms).declare_range(x, None, None).declare_range(y, None, None)
+    >>> decide(known, terms.ge(x * x + y * y, 2 * x * y + x - y)).rung
+    'refine'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
+from typing import Final
+
+from solver.division import divide_monomial
+from solver.expr import Atom, Expr
+from solver.reasons import gap, multiply_equality, times
+from solver.rungs.linear import Rows, given
+from solver.rungs.model import Model
+
+WRONG: Final = 6
+"""Products looked at in one round."""
+PAIRS: Final = 120
+"""Pairs of rows looked at for one product."""
+ADDED: Final = 6
+"""Rows added in one round."""
+BASIS: Final = 6
+DEGREE: Final = 6
+BITS: Final = 24
+
+
+def strengthen(rows: Rows, model: Model, wrong: Sequence[Expr]) -> int:
+    """Add what the point violates; the number of rows added."""
+    products = [e.terms[0][0] for e in wrong if len(rows.known.interner.monomials[e.terms[0][0]]) > 1]
+    added = _squares(rows, model)
+    if not added and products:
+        added = _products(rows, model, products[:WRONG])
+    return added
+
+
+# ---------------------------------------------------------------------- products of rows
+
+
+def _products(rows: Rows, model: Model, wrong: Sequence[int]) -> int:
+    """The violated products of two rows that speak of a wrong product, those with the fewest new monomials first."""
+    holders: dict[int, list[int]] = {}
+    for number, row in enumerate(rows.rows):
+        for position, _ in row.coefficients:
+            holders.setdefault(rows.monomials[position], []).append(number)
+    found: dict[tuple[int, int], tuple[int, float]] = {}
+    for m in wrong:
+        pairs = 0
+        for left, right in factorizations(rows, m):
+            for i in holders.get(left, ()):
+                for j in holders.get(right, ()):
+                    key = (i, j) if i <= j else (j, i)
+                    pairs += 1
+                    if pairs > PAIRS:
+                        break
+                    if key in found or key in rows.multiplied:
+                        continue
+                    value, fresh = _value_of_product(rows, model, i, j)
+                    if value < 0 and fresh <= 2:
+                        found[key] = fresh, value
+    added = 0
+    for i, j in sorted(found, key=lambda key: found[key])[: ADDED]:
+        rows.multiplied.add((i, j))
+        left, right = rows.reasons[i](), rows.reasons[j]()
+        product = times(left, right)
+        added += rows.add(product.conclusion, given(product))
+    added += _equalities(rows, model, wrong, holders)
+    if added:
+        rows.grow()
+    return added
+
+
+def factorizations(rows: Rows, m: int) -> list[tuple[int, int]]:
+    """The monomial as an atom times the rest, for each of its atoms."""
+    interner = rows.known.interner
+    found = []
+    for atom in dict.fromkeys(interner.monomials[m]):
+        rest = interner.monomial(divide_monomial(interner, m, Counter_of(atom)))
+        found.append((atom.monomial, rest))
+        if len(interner.monomials[m]) == 2:
+            break
+    return found
+
+
+def Counter_of(atom: Atom):
+    from collections import Counter
+
+    return Counter([atom])
+
+
+def _value_of_product(rows: Rows, model: Model, i: int, j: int) -> tuple[int, int]:
+    """The product of two rows at the point, by the point's values of the products of their monomials; how many of them are new."""
+    first, second = rows.rows[i], rows.rows[j]
+    if first.equality or second.equality:
+        return 0, 9
+    if len(first.coefficients) * len(second.coefficients) > 36:
+        return 0, 9
+    interner = rows.known.interner
+    monomials = rows.monomials
+    total = first.constant * second.constant
+    fresh = 0
+    for p, c in first.coefficients:
+        m = monomials[p]
+        if second.constant:
+            total += c * second.constant * model.monomial(m)
+        for q, d in second.coefficients:
+            n = interner.multiply_monomials(m, monomials[q])
+            if len(interner.monomials[n]) > DEGREE:
+                return 0, 9
+            if n not in rows.index:
+                fresh += 1
+            total += c * d * model.monomial(n)
+    if first.constant:
+        for q, d in second.coefficients:
+            total += first.constant * d * model.monomial(monomials[q])
+    return total, fresh
+
+
+def _equalities(rows: Rows, model: Model, wrong: Sequence[int], holders: dict[int, list[int]]) -> int:
+    """Equalities times a monomial that makes them speak of a wrong product."""
+    added = 0
+    interner = rows.known.interner
+    for m in wrong:
+        for atom_monomial, rest in factorizations(rows, m):
+            for held, factor in ((atom_monomial, rest), (rest, atom_monomial)):
+                for i in holders.get(held, ())[:8]:
+                    if not rows.rows[i].equality or (i, -factor) in rows.multiplied:
+                        continue
+                    scaled = multiply_equality(rows.reasons[i](), interner.expr(((factor, 1),), 0))
+                    if scaled.conclusion.expr.degree <= DEGREE and model.expr(scaled.conclusion.expr) != 0:
+                        rows.multiplied.add((i, -factor))
+                        added += rows.add(scaled.conclusion, given(scaled))
+                        if added >= ADDED:
+                            return added
+    return added
+
+
+# ---------------------------------------------------------------------- squares
+
+
+def _squares(rows: Rows, model: Model) -> int:
+    """`e*(e - 1) >= 0` and `e*(e + 1) >= 0` for a form e of monomials whose "variance" at the point is negative."""
+    interner = rows.known.interner
+    basis = []
+    for m in rows.monomials:
+        atoms = interner.monomials[m]
+        if len(atoms) % 2 == 0 and atoms[::2] == atoms[1::2]:
+            basis.append(interner.monomial(atoms[::2]))
+    basis = basis[:BASIS]
+    if not basis:
+        return 0
+    values = [model.monomial(m) for m in basis]
+    variance = [
+        [Fraction(model.monomial(interner.multiply_monomials(m, n)) - values[i] * values[j]) for j, n in enumerate(basis)]
+        for i, m in enumerate(basis)
+    ]
+    direction = negative_direction(variance)
+    if direction is None:
+        return 0
+    form = interner.sum([interner.expr(((m, k),), 0) if k else interner.zero for m, k in zip(basis, direction, strict=True)])
+    form = form - sum([k * value for k, value in zip(direction, values, strict=True)])
+    added = 0
+    for e in (form, -form):
+        lemma = gap(e)
+        added += rows.add(lemma.conclusion, given(lemma))
+    return added
+
+
+def negative_direction(matrix: list[list[Fraction]]) -> list[int] | None:
+    """Integers v with `v * matrix * v < 0` for a symmetric matrix, small ones where possible; None if there are none."""
+    size = len(matrix)
+    rows = [list(row) for row in matrix]
+    basis = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
+    for k in range(size):
+        pivot = rows[k][k]
+        if pivot < 0:
+            return _integral(matrix, basis[k])
+        for j in range(k + 1, size):
+            cross = rows[k][j]
+            if not cross:
+                continue
+            if not pivot:
+                step = -(abs(rows[j][j]) / (2 * abs(cross)) + 1) * (1 if cross > 0 else -1)
+                return _integral(matrix, [step * a + b for a, b in zip(basis[k], basis[j], strict=True)])
+            factor = cross / pivot
+            basis[j] = [b - factor * a for a, b in zip(basis[k], basis[j], strict=True)]
+        if pivot:
+            for j in range(k + 1, size):
+                factor = rows[k][j] / pivot
+                if factor:
+                    rows[j] = [b - factor * a for a, b in zip(rows[k], rows[j], strict=True)]
+    return None
+
+
+def _integral(matrix: list[list[Fraction]], direction: Sequence[Fraction]) -> list[int] | None:
+    """A multiple of the direction in integers, rounded to small ones as long as it stays negative."""
+    largest = max(abs(c) for c in direction)
+    for scale in (1, 2, 3, 4, 6):
+        rounded = [round(c * scale / largest) for c in direction]
+        if _quadratic(matrix, rounded) < 0:
+            return rounded
+    common = lcm(*[c.denominator for c in direction])
+    exact = [int(c * common) for c in direction]
+    return exact if max(abs(c) for c in exact).bit_length() <= BITS else None
+
+
+def _quadratic(matrix: list[list[Fraction]], v: Sequence[int]) -> Fraction:
+    return sum([v[i] * v[j] * c for i, row in enumerate(matrix) for j, c in enumerate(row)], Fraction(0))

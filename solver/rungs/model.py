@@ -1,0 +1,136 @@
+"""A point of a linear relaxation, read as values of atoms and expressions.
+
+The linear rung treats every monomial as an unknown of its own. Where the point that it finds gives an operation the value that its arguments call for, the point
+is an assignment; where it does not, that operation is what the next step has to look at.
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> from solver.integer import Point
+    >>> from solver.rungs.linear import rows_near
+    >>> from solver.rungs.model import Model
+    >>> terms = Interner()
+    >>> x = terms.symbol("x")
+    >>> known = Facts.empty(terms).declare_range(x, -9, 9)
+    >>> rows = rows_near(known, [terms.relu(x)])
+    >>> model = Model(rows, Point((3, -2)))            # of relu(x) and x
+    >>> model.expr(terms.relu(x) + 1), model.spurious()
+    (4, [max(0, x)])
+"""
+
+from __future__ import annotations
+
+from solver.expr import Atom, Expr, bounded_power
+from solver.functions import function
+from solver.integer import Point
+from solver.prop import Prop
+from solver.rungs.linear import Rows
+
+
+class Model:
+    """Values of monomials where the relaxation has them; everything else is computed, symbols without a row are 0."""
+
+    __slots__ = ("_atoms", "point", "rows")
+
+    def __init__(self, rows: Rows, point: Point) -> None:
+        self.rows = rows
+        self.point = point.values
+        self._atoms: dict[Atom, int] = {}
+
+    def monomial(self, m: int) -> int:
+        position = self.rows.index.get(m)
+        if position is not None and position < len(self.point):
+            return self.point[position]
+        value = 1
+        for atom in self.rows.known.interner.monomials[m]:
+            value *= self.atom(atom)
+        return value
+
+    def atom(self, atom: Atom) -> int:
+        found = self._atoms.get(atom)
+        if found is None:
+            position = self.rows.index.get(atom.monomial)
+            if position is not None and position < len(self.point):
+                found = self.point[position]
+            elif atom.args:
+                found = self.computed(atom)
+            elif atom.definition is not None:
+                found = self.expr(atom.definition)
+            else:
+                found = 0
+            self._atoms[atom] = found
+        return found
+
+    def expr(self, e: Expr) -> int:
+        return e.constant + sum([c * self.monomial(m) for m, c in e.terms])
+
+    def prop(self, p: Prop) -> bool:
+        match p.kind:
+            case "ge":
+                return self.expr(p.expr) >= 0
+            case "eq":
+                return self.expr(p.expr) == 0
+            case "ne":
+                return self.expr(p.expr) != 0
+            case "and":
+                return all([self.prop(part) for part in p.parts])
+            case "or":
+                return any([self.prop(part) for part in p.parts])
+            case _:
+                return p.kind == "true"
+
+    def computed(self, atom: Atom) -> int:
+        """The value that the arguments of an operation call for."""
+        match atom.kind, atom.args:
+            case "floordiv", (Expr() as n, Expr() as d):
+                divisor = self.expr(d)
+                return self.expr(n) // divisor if divisor else 0
+            case "relu", (Expr() as e,):
+                return max(self.expr(e), 0)
+            case "ite", (Prop() as p, Expr() as e):
+                return self.expr(e) if self.prop(p) else 0
+            case "bitand", (Expr() as a, Expr() as b):
+                return self.expr(a) & self.expr(b)
+            case "power", (Expr() as a, Expr() as b):
+                try:
+                    return bounded_power(self.expr(a), self.expr(b))
+                except OverflowError:
+                    return 0
+            case "product", (Expr() as a, Expr() as b):
+                return self.expr(a) * self.expr(b)
+            case _:
+                values = [self.expr(arg) for arg in atom.args if isinstance(arg, Expr)]
+                try:
+                    return function(atom.name).evaluate(*values)
+                except (OverflowError, ValueError):
+                    return 0
+
+    def spurious(self) -> list[Expr]:
+        """The monomials and operations of the relaxation whose value is not what their parts call for."""
+        interner = self.rows.known.interner
+        found = []
+        for m in self.rows.monomials[: len(self.point)]:
+            atoms = interner.monomials[m]
+            if len(atoms) > 1:
+                value = 1
+                for atom in atoms:
+                    value *= self.atom(atom)
+            elif atoms[0].args:
+                value = self.computed(atoms[0])
+            elif atoms[0].definition is not None:
+                value = self.expr(atoms[0].definition)
+            else:
+                continue
+            if value != self.monomial(m):
+                found.append(interner.expr(((m, 1),), 0))
+        return found
+
+    def symbols(self) -> dict[Atom, int]:
+        """The values of the declared symbols of the relaxation."""
+        found = {}
+        for m in self.rows.monomials[: len(self.point)]:
+            for atom in self.rows.known.interner.monomials[m]:
+                for symbol in atom.expr.symbols:
+                    if symbol.definition is None and symbol not in found:
+                        found[symbol] = self.atom(symbol)
+        return found
+

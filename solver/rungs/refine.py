@@ -1,0 +1,203 @@
+"""Assume the opposite, and ask the linear relaxation for a point; each point that is wrong says what to look at next.
+
+A contradiction of the relaxation is a proof. A point of it may be an assignment that satisfies everything: then the question is open, and this is a witness. Else the
+point gives some operation a value that its arguments do not call for, or violates a fact that is not linear: a lemma that cuts the point off is added
+(`solver.rungs.lemmas`), or the cases are told apart in which that operation is linear, and each is refuted by itself.
+
+    >>> from solver.expr import Interner
+    >>> from solver.facts import Facts
+    >>> from solver.ladder import decide
+    >>> terms = Interner()
+    >>> x, y, z = (terms.symbol(name) for name in "xyz")
+    >>> known = Facts.empty(terms)
+    >>> for symbol in (x, y, z):
+    ...     known = known.declare_range(symbol, None, None)
+    >>> decide(known, terms.eq(terms.minimum(terms.maximum(x, y), terms.maximum(x, z)), terms.maximum(x, terms.minimum(y, z)))).rung
+    'refine'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from solver.expr import Atom, Expr
+from solver.facts import Conflict, Facts
+from solver.integer import Point
+from solver.prop import Prop
+from solver.reasons import Reason, cases, hypothesis, part
+from solver.reasons import refute as by_contradiction
+from solver.rungs import lemmas
+from solver.rungs.linear import Rows, given, rows_near
+from solver.rungs.model import Model
+
+if TYPE_CHECKING:
+    from solver.ladder import Climb
+
+ROUNDS: Final = 8
+NESTED: Final = 8
+LOOKED: Final = 32
+WIDE: Final = 120
+"""Rows beyond which nothing is added to a relaxation."""
+
+
+def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+    """The goal, because its negation contradicts the facts."""
+    if depth > 2:
+        return None
+    supposed = climb.suppose(facts, goal.negation)
+    if supposed is None:
+        return None
+    if isinstance(supposed, Conflict):
+        return by_contradiction(supposed.proof, goal)
+    found = contradiction(climb, supposed, _conjuncts(hypothesis(goal.negation)), 0)
+    return None if found is None else by_contradiction(found, goal)
+
+
+def _conjuncts(supposed: Reason) -> tuple[Reason, ...]:
+    """A hypothesis, or each of its parts."""
+    p = supposed.conclusion
+    return tuple([part(supposed, i) for i in range(len(p.parts))]) if p.kind == "and" else (supposed,)
+
+
+def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], level: int) -> Reason | None:
+    """False, from the facts and hypotheses, which the facts have taken in."""
+    if facts.pool.alive:
+        return None  # some sample satisfies all of them
+    near = [facts.canonical(q.expr)[0] for h in hypotheses if h.conclusion.kind not in ("ge", "eq") for q in h.conclusion.comparisons()]
+    rows = rows_near(facts, near, hypotheses)
+    model = None
+    for _ in range(ROUNDS):
+        outcome = climb.solve(rows)
+        if not isinstance(outcome, Point):
+            return outcome
+        model = Model(rows, outcome)
+        climb.consider(model)
+        if len(rows.rows) > WIDE:
+            break
+        wrong = model.spurious()
+        if not (_missing_facts(facts, rows, model) or lemmas.strengthen(rows, model, wrong)):
+            break
+    if model is None or level >= NESTED:
+        return None
+    for condition in conditions(facts, rows, model)[: 2 if level == 0 else 1]:
+        proof = _by_cases(climb, facts, hypotheses, condition, level)
+        if proof is not None:
+            return proof
+    return None
+
+
+def _by_cases(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], condition: Prop | Reason, level: int) -> Reason | None:
+    parts = condition.conclusion.parts if isinstance(condition, Reason) else (condition, condition.negation)
+    branches = []
+    for p in parts:
+        inner = climb.suppose(facts, p)
+        if inner is None:
+            return None
+        proof = inner.proof if isinstance(inner, Conflict) else contradiction(climb, inner, [*hypotheses, *_conjuncts(hypothesis(p))], level + 1)
+        if proof is None:
+            return None
+        branches.append(proof)
+    return cases(facts.interner.false, condition, branches)
+
+
+def _missing_facts(facts: Facts, rows: Rows, model: Model) -> int:
+    """Add the linear facts nearby that the point violates and that are no rows yet."""
+    added = 0
+    for p, reason in _nearby(facts, rows):
+        if p.kind in ("ge", "eq") and p not in rows.seen and not model.prop(p) and facts.is_inert(p.expr):
+            added += rows.add(p, given(reason))
+    if added:
+        rows.grow()
+    return added
+
+
+def _nearby(facts: Facts, rows: Rows) -> list[tuple[Prop, Reason]]:
+    """What was learned of the atoms of the relaxation."""
+    found: dict[Prop, Reason] = {}
+    for atom in _atoms(rows):
+        uses = facts.uses.get(atom.serial)
+        for _ in range(LOOKED):
+            if uses is None:
+                break
+            found.setdefault(uses.entry.prop, uses.entry.reason)
+            uses = uses.rest
+    return list(found.items())
+
+
+def _atoms(rows: Rows) -> list[Atom]:
+    interner = rows.known.interner
+    return list(dict.fromkeys([atom for m in rows.monomials for atom in interner.monomials[m]]))
+
+
+def conditions(facts: Facts, rows: Rows, model: Model) -> list[Prop | Reason]:
+    """What to tell apart, where the point is wrong: facts that are no rows, then operations, the innermost first."""
+    found: dict[Prop, Prop | Reason] = {}
+    for p, reason in _nearby(facts, rows):
+        if p.kind == "or" and not model.prop(p):
+            found.setdefault(p, reason)
+    interner = facts.interner
+    wrong = sorted(model.spurious(), key=lambda e: (e.depth, e.degree, interner.monomial_keys[e.terms[0][0]]))
+    late: dict[Prop, Prop | Reason] = {}
+    for e in wrong:
+        atoms = interner.monomials[e.terms[0][0]]
+        if len(atoms) > 1:
+            for condition in _of_product(facts, model, atoms):
+                late.setdefault(condition, condition)
+            continue
+        match atoms[0].kind, atoms[0].args:
+            case "relu", (Expr() as inner,):
+                condition = interner.nonnegative(inner)
+                found.setdefault(condition, condition)
+            case "ite", (Prop() as p, _):
+                for q in p.comparisons():
+                    found.setdefault(q, q)
+            case "floordiv", (_, Expr() as d) if not d.is_constant:
+                low, high = facts.low(d), facts.high(d)
+                if (low is None or low < 1) and (high is None or high > -1):
+                    condition = Prop.nonnegative(d - 1)
+                    found.setdefault(condition, condition)
+            case "power" | "bitand", args:
+                for arg in args:
+                    if isinstance(arg, Expr) and arg.terms:
+                        for condition in _halves(facts, model, arg):
+                            late.setdefault(condition, condition)
+            case _:
+                pass
+    for p, _ in _nearby(facts, rows):
+        if p.kind == "ne" and facts.is_inert(p.expr) and not model.prop(p):
+            condition = Prop.nonnegative(p.expr - 1)
+            found.setdefault(condition, condition)
+    found.update((key, condition) for key, condition in late.items() if key not in found)
+    undecided = []
+    for key, condition in found.items():
+        if isinstance(condition, Reason) or facts.canonical_prop(key)[0].kind not in ("true", "false"):
+            undecided.append(condition)
+    return undecided
+
+
+def _of_product(facts: Facts, model: Model, atoms: Sequence[Atom]) -> list[Prop]:
+    """On which side of zero, or of the point's value, a factor lies: signs first, then the factor with the fewest values."""
+    signs, sides = [], []
+    for atom in dict.fromkeys(atoms):
+        r = facts.range_of(atom.monomial)
+        if (r.lo is None or r.lo < 0) and (r.hi is None or r.hi > 0):
+            signs.append(Prop.nonnegative(atom.expr))
+        else:
+            size = r.hi - r.lo if r.lo is not None and r.hi is not None else None
+            sides.append((size is None, size or 0, atom.key, atom))
+    found = list(signs)
+    for _, _, _, atom in sorted(sides, key=lambda side: side[:3]):
+        found += _halves(facts, model, atom.expr)
+    return found
+
+
+def _halves(facts: Facts, model: Model, e: Expr) -> list[Prop]:
+    """`e <= v` for the point's value v, one less at the upper end."""
+    value = model.expr(e)
+    low, high = facts.low(e), facts.high(e)
+    if high is not None and value >= high:
+        value = high - 1
+    if low is not None and value < low:
+        return []
+    return [Prop.nonnegative(value - e)]
