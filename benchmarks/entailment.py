@@ -1,6 +1,6 @@
 """Recorded questions, put to this engine and to every peer that is installed, session by session in turn.
 
-    python -m benchmarks.entailment [--peers torch,z3] [--seconds 300] [--by-file] [--write] [FILES...]
+    python -m benchmarks.entailment [--peers torch,z3] [--seconds 180] [--by-file] [--write] [FILES...]
 
 Each engine runs in a process of its own, one at a time, in a fresh environment for each session, and is timed from
 the text of a line to its answer: symbols and facts included, evidence included (this engine's cores and both witnesses
@@ -256,7 +256,7 @@ def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="recorded sessions; without any, benchmarks/corpus")
     parser.add_argument("--peers", default="torch,z3,jax,tvm,isl", help="which to measure beside this engine")
-    parser.add_argument("--seconds", type=float, default=300, help="how long each engine may take in all")
+    parser.add_argument("--seconds", type=float, default=180, help="how long each engine may take in all")
     parser.add_argument("--by-file", action="store_true", help="a row for each file")
     parser.add_argument("--wrong", action="store_true", help="list the peers' wrong answers too")
     parser.add_argument("--slowest", type=int, default=0, help="list the slowest question of that many sessions")

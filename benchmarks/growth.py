@@ -188,7 +188,7 @@ def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("--sizes", default="100,3000", help="the two numbers of symbols and facts to compare")
     parser.add_argument("--peers", default="torch,z3,tvm")
-    parser.add_argument("--seconds", type=float, default=60, help="for one engine, topology and size")
+    parser.add_argument("--seconds", type=float, default=40, help="for one engine, topology and size")
     report.publish("growth", "As facts grow", run, parser)
 
 

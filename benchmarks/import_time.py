@@ -1,6 +1,6 @@
 """What `import shapes` adds to the start of Python, and what it must not bring along.
 
-    python -m benchmarks.import_time [--rounds 15] [--write]
+    python -m benchmarks.import_time [--rounds 7] [--write]
 """
 
 import argparse
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> str:
 
 def main() -> None:
     parser = report.arguments(__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=7)
     report.publish("import_time", "Import", run, parser)
 
 

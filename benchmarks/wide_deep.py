@@ -1,6 +1,6 @@
 """Wide sums, high powers, thousands of guards, deep nesting, huge numbers: an answer or a clear error, soon.
 
-    python -m benchmarks.wide_deep [--peers torch,z3,jax,tvm,isl] [--seconds 60] [--write]
+    python -m benchmarks.wide_deep [--peers torch,z3,jax,tvm,isl] [--seconds 20] [--write]
 
 Each cell is the last answer, or the error in its place, and the time from the first symbol to it.
 """
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> str:
 def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("--peers", default="torch,z3,jax,tvm,isl")
-    parser.add_argument("--seconds", type=float, default=60, help="for one case and engine")
+    parser.add_argument("--seconds", type=float, default=20, help="for one case and engine")
     report.publish("wide_deep", "Wide and deep", run, parser)
 
 
