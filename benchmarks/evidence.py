@@ -86,8 +86,13 @@ def settled_by(session: RecordedSession, question: QuestionLine, core: set[int])
     return answer.verdict
 
 
-def cores(session: RecordedSession, count: Counter[str], sizes: list[int]) -> None:
+def cores(session: RecordedSession, count: Counter[str], sizes: list[int], redundant: list[str]) -> None:
     """Try each core of a session with each of its facts withheld."""
+    texts = {
+        line.number: line.text if isinstance(line, FactLine) else f"{line.lo} <= {line.name} <= {line.hi}"
+        for line in session.lines
+        if isinstance(line, FactLine | SymbolLine)
+    }
     questions = {line.number: line for line in session.lines if isinstance(line, QuestionLine)}
     tried: set[tuple[str, tuple[int, ...]]] = set()
     for answer in replay_session(session.lines).answers:
@@ -99,9 +104,11 @@ def cores(session: RecordedSession, count: Counter[str], sizes: list[int]) -> No
         sizes.append(len(core))
         count["cores"] += 1
         count["sufficient"] += settled_by(session, question, core) == answer.verdict
-        count["irredundant"] += not any(
-            settled_by(session, question, core - {number}) == answer.verdict for number in core
-        )
+        idle = [number for number in core if settled_by(session, question, core - {number}) == answer.verdict]
+        count["irredundant"] += not idle
+        if idle:
+            facts = ", ".join(f"[{texts[number]}]" if number in idle else texts[number] for number in sorted(core))
+            redundant.append(f"{answer.rung}: `{question.text}` {answer.verdict} by {facts}")
 
 
 def percent(part: int, whole: int) -> str:
@@ -117,11 +124,12 @@ def run(options: argparse.Namespace) -> str:
     count: Counter[str] = Counter()
     micros: list[float] = []
     sizes: list[int] = []
+    redundant: list[str] = []
     for session in sessions:
         if count["proofs"] >= options.sample:
             break
         certificates(session, count, micros)
-        cores(session, count, sizes)
+        cores(session, count, sizes, redundant)
     rows: list[list[report.Cell]] = [
         ["always/never re-verified by `check()`", percent(count["verified"], count["proofs"])],
         ["of them without z3", percent(count["without z3"], count["proofs"])],
@@ -131,13 +139,18 @@ def run(options: argparse.Namespace) -> str:
         ["cores from which no fact can be left out", percent(count["irredundant"], count["cores"])],
         ["facts in a core, mean and largest", f"{statistics.mean(sizes):.1f}, {max(sizes)}" if sizes else "-"],
     ]
-    return report.table(["evidence", "figure"], rows)
+    parts = [report.table(["evidence", "figure"], rows)]
+    if options.redundant and redundant:
+        listed = "\n".join(f"- {line}" for line in redundant[: options.redundant])
+        parts.append(f"Cores with facts that can be left out, these in brackets:\n\n{listed}")
+    return "\n\n".join(parts)
 
 
 def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--sample", type=int, default=4000, help="how many settled questions to look at")
+    parser.add_argument("--redundant", type=int, default=0, help="list that many cores that are not irredundant")
     report.publish("evidence", "Evidence", run, parser)
 
 
