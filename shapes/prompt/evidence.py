@@ -112,7 +112,9 @@ def _ordered(root: Reason) -> list[Reason]:
         else:
             stack.append((step, True))
             stack.extend((premise, False) for premise in reversed(step.premises))
-    return sorted(done.values(), key=lambda step: step.fact is None)
+    steps = list(done.values())
+    facts = [(step.fact.serial, position) for position, step in enumerate(steps) if step.fact is not None]
+    return [steps[position] for _, position in sorted(facts)] + [step for step in steps if step.fact is None]
 
 
 @dataclass(frozen=True, slots=True)

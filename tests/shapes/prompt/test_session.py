@@ -186,3 +186,15 @@ def test_a_page_as_html_is_escaped() -> None:
     talk("sizes s", "assume s < 4", session=session)
     page = html_of_page(session.run("s <= 3 ?").page)
     assert "s &lt; 4" in page and "<script" not in page
+
+
+def test_the_transcript_of_the_page_is_what_happens() -> None:
+    """If it fails, the page about the prompt shows a conversation that goes otherwise."""
+    page = (Path(__file__).parents[3] / "docs" / "prompt.md").read_text()
+    transcript = page.split("```text\n")[1].split("```")[0]
+    session = Session()
+    printed = []
+    for line in transcript.splitlines():
+        if line.startswith("> "):
+            printed += [line, *text_of_page(session.run(line[2:]).page).splitlines()]
+    assert "\n".join(printed) == transcript.strip("\n")
