@@ -57,6 +57,26 @@ def test_generated_python_is_total(texts: list[str], values: tuple[int, ...]) ->
 
 
 @pytest.mark.parametrize(
+    ("text", "accepted"),
+    [
+        ("(1 if b != 0 else a // b) >= 1", False),
+        ("(a // b if b == 0 else 1) == 0", True),
+        ("b != 0 or a // b >= 1", False),
+        ("b != 0 or a // b == 0", True),
+        ("b == 0 or a // b >= 1", True),
+        ("a % b == 7", True),
+        ("a % b + a // b == 7", True),
+        ("max(a % b, a // b) == 7", True),
+    ],
+)
+def test_zero_divisors_without_a_domain(text: str, accepted: bool) -> None:
+    """A failure: at a = 7, b = 0 a branch is taken to have excluded a zero divisor that it has not."""
+    (parsed,), symbols = written([text], ["a", "b"])
+    total = Requirement("guard", text, parsed.prop, parsed.prop.interner.true)
+    assert compile_check([total], symbols, {"a": 0, "b": 1})(7, 0) is accepted
+
+
+@pytest.mark.parametrize(
     ("texts", "values", "accepted"),
     [
         (["a % b == 0"], (4, 2, 0, 0), True),
@@ -95,6 +115,14 @@ def test_generated_python_is_total(texts: list[str], values: tuple[int, ...]) ->
         (["a <= 5", "a != 5"], (5, 0, 0, 0), False),
         (["a >= 5", "a <= 4"], (5, 0, 0, 0), False),
         (["a == 5", "a == 4"], (4, 0, 0, 0), False),
+        (["a >= -3", "b >= -5", "a*b >= 10"], (1, 1, 0, 0), False),
+        (["a >= -3", "b >= -5", "a // b >= 0"], (3, -2, 0, 0), False),
+        (["a % b >= 0"], (5, -3, 0, 0), False),
+        (["a <= 2**70", "a >= -2**70", "a != 2**70", "a*b < 2**70", "a*b > -2**70"], (5, -7, 0, 0), True),
+        (["a >= 2**70"], (5, 0, 0, 0), False),
+        (["a <= -2**70"], (5, 0, 0, 0), False),
+        (["a == 2**70"], (5, 0, 0, 0), False),
+        (["a <= 2**70"], (2**71, 0, 0, 0), False),
         (["True"], (0, 0, 0, 0), True),
         (["1 == 2"], (0, 0, 0, 0), False),
     ],
