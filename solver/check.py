@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from math import gcd
 from typing import Final, TypeVar
 
@@ -139,6 +140,9 @@ def _bare(step: Reason, premises: int) -> tuple[Prop, ...]:
 
 
 Payload = TypeVar("Payload")
+
+VOLUME: Final = 1 << 14
+"""Assignments in the largest box that is enumerated."""
 
 
 def _payload(step: Reason, kind: type[Payload]) -> Payload:
@@ -504,6 +508,30 @@ def _factor_bounded(step: Reason) -> Prop:
     raise Wrong("names no product and factor")
 
 
+# ---------------------------------------------------------------------- enumeration
+
+
+def _box(step: Reason) -> Prop:
+    """The goal at every assignment of the symbols within their bounds at which the other premises hold."""
+    goal, sides = step.conclusion, _payload(step, tuple)
+    premises = _premises(step, len(step.premises))
+    bounds, others = premises[: 2 * len(sides)], premises[2 * len(sides) :]
+    volume = 1
+    for (atom, low, high), least, most in zip(sides, bounds[::2], bounds[1::2], strict=True):
+        if least is not Prop.nonnegative(atom.expr - low) or most is not Prop.nonnegative(high - atom.expr):
+            raise Wrong(f"has no bounds of {atom} that say {low} and {high}")
+        volume *= max(high - low + 1, 0)
+    _require(volume <= VOLUME, "is too large a box")
+    symbols = [atom for atom, _, _ in sides]
+    used = frozenset().union(goal.symbols, *[p.symbols for p in others])
+    _require(used <= set(symbols) and all(atom.kind == "symbol" for atom in symbols), "is about other symbols too")
+    for point in product(*[range(low, high + 1) for _, low, high in sides]):
+        values = dict(zip(symbols, point, strict=True))
+        if not goal.evaluate(values) and all([p.evaluate(values) for p in others]):
+            raise Wrong(f"does not hold at {values}")
+    return goal
+
+
 # ---------------------------------------------------------------------- operations and equalities
 
 
@@ -630,6 +658,7 @@ RULES: Final[dict[str, Callable[[Reason], Prop]]] = {
     "multiple": _multiple,
     "factored": _factored,
     "factor-bounded": _factor_bounded,
+    "box": _box,
     "axiom": _axiom,
     "isolate": _isolate,
     "definition": _definition,

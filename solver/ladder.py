@@ -19,7 +19,7 @@ which direction the others are worth proving; the rest is climbed rung by rung u
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -32,7 +32,7 @@ from solver.integer.meter import Meter
 from solver.learn import factored, rewritten, without_factors
 from solver.prop import Prop
 from solver.reasons import Reason, absurd, apart, equal, every, some
-from solver.rungs import bounds, factor, isolate, linear, refine, shift, split
+from solver.rungs import bounds, box, factor, isolate, linear, refine, shift, split
 from solver.rungs.linear import Rows
 from solver.rungs.model import Model
 from solver.search import find, near
@@ -115,6 +115,11 @@ class Climb:
                 return self.prove_comparison(facts, goal, depth)
 
     def prove_disjunction(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+        if self.allows("box"):
+            proof = box.prove(self, facts, goal, depth)
+            if proof is not None:
+                self.rung = "box"
+                return proof
         alive = facts.pool.alive
         for p in goal.parts:
             truths = facts.pool.truths(p) if alive else []
@@ -203,12 +208,20 @@ class Climb:
         Raises:
             Open: it is.
         """
+        self.consider_values(model.symbols())
+
+    def consider_values(self, values: Mapping[Atom, int]) -> None:
+        """Whether these values of some symbols are part of a witness of the question.
+
+        Raises:
+            Open: they are.
+        """
         alive = self.facts.pool.alive
         if self.opposite is None or not alive or not self.points or "search" not in self.rungs:
             return
         self.points -= 1
         self.work -= FORK
-        found = near(self.facts, self.opposite, model.symbols(), row=alive[0])
+        found = near(self.facts, self.opposite, values, row=alive[0])
         if found is not None:
             raise Open(found)
 
@@ -219,12 +232,13 @@ Rung = Callable[[Climb, Facts, Prop, int], Reason | None]
 
 CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
     ("linear", linear.prove),
+    ("box", box.prove),
     ("factor", factor.prove),
     ("isolate", isolate.prove),
     ("refine", refine.prove),
     ("split", split.prove),
 )
-RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "refine", "split", "search", "sympy", "z3"))
+RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "box", "refine", "split", "search", "sympy", "z3"))
 
 
 def decide(

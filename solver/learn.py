@@ -34,6 +34,7 @@ from solver.knowledge import Entry, Knowledge, Range, Rule, Uses, form_key
 from solver.prop import Prop
 from solver.reasons import Reason, combine, equal, hypothesis, part, refute, strengthen, times
 from solver.rewriting import Round, apply_round_to_prop
+from solver.roots import root_bound
 from solver.settled import prove_by_intervals, prove_nonzero
 
 STEPS: Final = 160
@@ -44,6 +45,7 @@ NEIGHBOURS: Final = 24
 """Forms looked at when the bounds of one atom move."""
 MOVES: Final = 8
 """How often one fact may move the same bound: `x >= y + 1` and `y >= x + 1` would walk on for ever."""
+DEGREE: Final = 8
 BITS: Final = 512
 """Bounds longer than this move no further: `x >= x*x + 1` would double their length with every step."""
 
@@ -150,6 +152,8 @@ class Draft(Knowledge):
     def learn_inequality(self, prop: Prop, reason: Reason) -> None:
         e = prop.expr
         form, k = e.form()
+        if form.degree > 1:
+            self.bound_by_roots(e, reason)
         if len(form.terms) == 1:
             if self.set_bound(form.terms[0][0], k > 0, -e.constant if k > 0 else e.constant, reason):
                 self.note(prop, reason)
@@ -252,6 +256,9 @@ class Draft(Knowledge):
         r = self.range_of(m)
         lows = [self.range_of(atom.monomial).lo for atom in atoms]
         if any(low is None or low < 0 for low in lows):
+            if r.hi is not None and atoms[0] is atoms[-1]:
+                whole = self.interner.expr(((m, 1),), 0)
+                self.bound_by_roots(r.hi - whole, prove_bound(self, m, False, r.hi))
             return
         for atom in dict.fromkeys(atoms):
             single = atom.expr
@@ -270,6 +277,24 @@ class Draft(Knowledge):
                     premises = (prove_bound(self, m, False, r.hi), *[self._at_least(a) for a in dict.fromkeys(atoms) if a is not atom])
                     goal = Prop.nonnegative(bound - single)
                     self.queue.append((goal, Reason("factor-bounded", goal, premises, (m, atom))))
+
+    def bound_by_roots(self, e: Expr, reason: Reason) -> None:
+        """`p(x) >= 0` for a polynomial of one atom that is negative beyond some value: x lies before it."""
+        monomials = self.interner.monomials
+        atom = monomials[e.terms[0][0]][0]
+        if e.degree > DEGREE or any(other is not atom for m, _ in e.terms for other in monomials[m]):
+            return
+        r = self.range_of(atom.monomial)
+        for lower in (True, False):
+            end = root_bound(e, atom, lower=lower)
+            known = r.lo if lower else r.hi
+            if end is None or known is not None and (known >= end if lower else known <= end):
+                continue
+            goal = Prop.nonnegative(atom.expr - end if lower else end - atom.expr)
+            beyond = hypothesis(goal.negation)
+            negative = Reason("shift", Prop.nonnegative(-e - 1), (beyond,), ((atom, (end - 1 if lower else end + 1, not lower)),))
+            proof = refute(combine([reason, negative], [1, 1]), goal)
+            self.queue.append((goal, proof))
 
     def _at_least(self, atom: Atom) -> Reason:
         low = self.range_of(atom.monomial).lo
@@ -433,6 +458,9 @@ class Draft(Knowledge):
             self.solve(chosen, prop, reason)
             return
         self.note(prop, reason)
+        if form.degree > 1:
+            for sign in (1, -1):
+                self.bound_by_roots(e * sign, combine([reason], [sign]))
         if len(form.terms) > 1:
             self.pin_form(form, -e.constant, reason)
             self.rewrite_product(prop, reason)

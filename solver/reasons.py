@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from solver.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.expr import Expr
+    from solver.expr import Atom, Expr
     from solver.fact import Fact
 
 
@@ -131,6 +131,11 @@ def multiply_equality(equality: Reason, factor: Expr) -> Reason:
 def gap(e: Expr) -> Reason:
     """`e*(e - 1) >= 0`: no integer lies between 0 and 1."""
     return Reason("gap", Prop.nonnegative(e * e - e), (), e)
+
+
+def boxed(goal: Prop, bounds: Sequence[Reason], others: Sequence[Reason], sides: Sequence[tuple[Atom, int, int]]) -> Reason:
+    """The goal holds at every assignment of a few symbols within their bounds (two for each) at which the other premises hold."""
+    return Reason("box", goal, (*bounds, *others), tuple(sides))
 
 
 def axiom(conclusion: Prop, data: object, premises: Sequence[Reason] = ()) -> Reason:

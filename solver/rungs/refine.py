@@ -27,7 +27,7 @@ from solver.integer import Point
 from solver.prop import Prop
 from solver.reasons import Reason, cases, hypothesis, part
 from solver.reasons import refute as by_contradiction
-from solver.rungs import lemmas
+from solver.rungs import box, lemmas
 from solver.rungs.linear import Rows, given, rows_near
 from solver.rungs.model import Model
 
@@ -67,6 +67,9 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
     near = [facts.canonical(q.expr)[0] for h in hypotheses if h.conclusion.kind not in ("ge", "eq") for q in h.conclusion.comparisons()]
     rows = rows_near(facts, near, hypotheses)
     model = None
+    found = box.exhaust(climb, facts, facts.interner.false, frozenset().union(*[canonical_symbols(facts, h) for h in hypotheses]))
+    if found is not None:
+        return found
     for _ in range(ROUNDS):
         outcome = climb.solve(rows)
         if not isinstance(outcome, Point):
@@ -85,6 +88,10 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
         if proof is not None:
             return proof
     return None
+
+
+def canonical_symbols(facts: Facts, h: Reason) -> frozenset[Atom]:
+    return facts.canonical_prop(h.conclusion)[0].symbols
 
 
 def _by_cases(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], condition: Prop | Reason, level: int) -> Reason | None:
