@@ -94,7 +94,7 @@ class Questions:
         self._sides: dict[str, Side] = {}
         self._epoch = 0
         self._commitments: list[Commitment] = []
-        self._sizes: list[tuple[int, int, int, int, int]] = []
+        self._sizes: list[tuple[int, int, int, int]] = []
         self._listeners: tuple[Listener, ...] = ()
         self._guards: tuple[int, Commitment | None, tuple[Guard, ...]] | None = None
         self._participants: list[Callable[[], Callable[[], None]]] = []
@@ -125,7 +125,13 @@ class Questions:
             return settled
         standing = self._open.get(key)
         if standing is not None:
-            if self._stands(standing, effort):
+            if standing.facts is self.facts:
+                if standing.full or effort == "fast" or isinstance(standing.verdict, Depends):
+                    return standing.verdict
+            elif isinstance(standing.verdict, Depends) and self._admits(standing.verdict, standing.position):
+                # Entered anew, so that a rollback takes this away and never an older position with it.
+                del self._open[key]
+                self._open[key] = Standing(standing.verdict, self.facts, len(self._commitments), standing.full)
                 return standing.verdict
             del self._open[key]
         verdict = decide(self.facts, prop, domain=domain, effort=effort, solvers=self.solvers)
@@ -136,18 +142,6 @@ class Questions:
         else:
             self._open[key] = Standing(verdict, self.facts, len(self._commitments), effort == "full")
         return verdict
-
-    def _stands(self, standing: Standing, effort: Effort) -> bool:
-        verdict = standing.verdict
-        if isinstance(verdict, Depends):
-            if standing.facts is self.facts:
-                return True
-            if not self._admits(verdict, standing.position):
-                return False
-            standing.facts = self.facts
-            standing.position = len(self._commitments)
-            return True
-        return standing.facts is self.facts and (standing.full or effort == "fast")
 
     def _admits(self, verdict: Depends, position: int) -> bool:
         """Whether both witnesses satisfy the commitments from `position` on."""
@@ -186,7 +180,7 @@ class Questions:
 
     def _commit(self, facts: Facts, commitment: Commitment) -> None:
         """Take the facts over. Whatever can fail has been done before."""
-        self._sizes.append((self._epoch, len(self._settled), len(self._open), len(self._texts), len(self.symbols)))
+        self._sizes.append((self._epoch, len(self._settled), len(self._texts), len(self.symbols)))
         self._commitments.append(commitment)
         self.facts = facts
         if type(commitment) is Declared:
@@ -250,14 +244,15 @@ class Questions:
             raise StaleCheckpoint("this checkpoint is gone: an earlier rollback went back beyond it")
         if position == len(commitments):
             return
-        epoch, settled, open_, texts, symbols = self._sizes[position]
+        epoch, settled, texts, symbols = self._sizes[position]
         del commitments[position:]
         del self._sizes[position:]
         self.facts = mark.facts
         self._undeclare(symbols)
         if epoch == self._epoch:
             shrink(self._settled, settled)
-            shrink(self._open, open_)
+            while self._open and next(reversed(self._open.values())).position > position:
+                self._open.popitem()
             shrink(self._texts, texts)
         else:
             self._forget()

@@ -119,7 +119,7 @@ class Scopes(Commitments):
         other._by_hint.update(self._by_hint)
         other._strict.update(self._strict)
         other._commitments += self._commitments
-        other._sizes += [(-1, 0, 0, 0, sizes[-1]) for sizes in self._sizes]
+        other._sizes += [(-1, 0, 0, sizes[-1]) for sizes in self._sizes]
         other._hypotheses = self._hypotheses
         if under is not None:
             other._hypotheses = (*other._hypotheses, other._suppose(under))

@@ -147,3 +147,18 @@ def test_a_rollback_costs_what_it_takes_back() -> None:
         stretch(env)
         costs.append(min(per_call(lambda env=env: stretch(env), times=20) for _ in range(3)))
     assert costs[1] < 4 * costs[0], costs
+
+
+def test_an_open_answer_seen_to_stand_in_a_scope_is_seen_again_after_it(env: ShapeEnv) -> None:
+    """If it fails, a witness that was checked against a hypothesis is not checked against the facts that come in its
+    place."""
+    env.ask("max(b, s) <= 5")
+    with env.hypothesis("b >= 1 and s <= 10**6"):
+        env.ask("max(b, s) <= 5")
+    env.assume("max(b, s) <= 130")
+    verdict = env.ask("max(b, s) <= 5")
+    assert (
+        isinstance(verdict, Depends)
+        and env.facts.holds_at(verdict.true_values)
+        and env.facts.holds_at(verdict.false_values)
+    )
