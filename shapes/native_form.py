@@ -200,7 +200,7 @@ static inline int power_of(long long base, long long exponent, long long *result
     if (exponent <= 0) return 0;
     if (base == 0 || base == 1) { *result = base; return 0; }
     if (base == -1) { *result = exponent % 2 ? -1 : 1; return 0; }
-    if (exponent > 63) return 1;
+    /* any other base leaves 64 bits within 63 steps */
     while (exponent--) if (__builtin_mul_overflow(*result, base, result)) return 1;
     return 0;
 }

@@ -80,6 +80,7 @@ def test_tree_finds_what_a_scan_finds_for_any_guards(variants: list[list[str]], 
 
 FAMILIES = {
     "buckets": [[f"a >= {16 * k}", f"a <= {16 * k + 15}", "a*b <= 10**6", "b % 8 == 0"] for k in range(64)],
+    "gaps": [[f"a >= {10 * k}", f"a <= {10 * k + 8}"] for k in range(64)],
     "static": [[f"a == {k}", f"b == {2 * k}", "c == 64"] for k in range(64)],
     "residues": [[f"a % 64 == {k}", "b >= 2"] for k in range(64)],
     "grid": [

@@ -20,7 +20,7 @@ from shapes import native
 from shapes.codegen import Check, Requirement, compile_check
 from shapes.native import Unavailable, build
 from shapes.native_form import NotNative, native_source
-from solver.expr import Interner
+from solver.interner import Interner
 from tests.shapes.propositions import EDGES, NAMES, edge_values, propositions, written
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -191,6 +191,18 @@ def test_a_damaged_result_is_built_again(cache: Path, monkeypatch: pytest.Monkey
     monkeypatch.undo()
     monkeypatch.setenv("SYMSHAPE_CACHE", str(cache))
     assert python.native().form == "native" and list(cache.iterdir()) == [built]
+
+
+@needs_compiler
+def test_put_in_place_by_rename_alone(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure: another process may load a file while it is being written."""
+
+    def refused(source: object, target: object) -> None:
+        raise OSError("no renames here")
+
+    monkeypatch.setattr(os, "replace", refused)
+    check = python_check(["a % 144 == 0"]).native()
+    assert check.form == "python" and "no renames here" in check.reason and list(cache.iterdir()) == []
 
 
 @needs_compiler
