@@ -1,6 +1,6 @@
 """Everything known, as a value.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> terms = Interner()
     >>> s = terms.symbol("s")
@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
 from solver.fact import Fact, Kind
+from solver.interner import Interner
 from solver.knowledge import Knowledge
 from solver.learn import Contradictory, Draft
 from solver.pool import Pool
@@ -90,6 +91,10 @@ class Facts(Knowledge):
             return Conflict(contradiction.reason)
         facts = self._from(draft, fact)
         facts.pool = self.pool.assume(facts, fact, draft.new_solved)
+        if not facts.pool.alive:
+            from solver.consistency import restore
+
+            return restore(facts, self.pool.alive, fact)
         return facts
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:

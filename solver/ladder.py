@@ -3,7 +3,7 @@
 `decide` brings the question into canonical form, then asks cheap rungs first. Bounds settle most questions; the samples of the facts show which are open and in
 which direction the others are worth proving; the rest is climbed rung by rung until one proves it or the budget is used up.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.ladder import decide
     >>> terms = Interner()
@@ -77,6 +77,7 @@ class Climb:
     work: int
     rung: str = ""
     opposite: tuple[Prop, ...] | None = None
+    base: int | None = None
     points: int = POINTS
 
     def allows(self, rung: str) -> bool:
@@ -216,12 +217,11 @@ class Climb:
         Raises:
             Open: they are.
         """
-        alive = self.facts.pool.alive
-        if self.opposite is None or not alive or not self.points or "search" not in self.rungs:
+        if self.opposite is None or not self.points or "search" not in self.rungs:
             return
         self.points -= 1
         self.work -= FORK
-        found = near(self.facts, self.opposite, values, row=alive[0])
+        found = near(self.facts, self.opposite, values, row=self.base)
         if found is not None:
             raise Open(found)
 
@@ -325,6 +325,7 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
         goal = canonical if truth else canonical.negation
         climb.rung = ""
         climb.opposite = (domain, goal.negation) if len(directions) == 1 else None
+        climb.base = pool.alive[0] if pool.alive else None
         try:
             proof = climb.prove_canonical(facts, goal, 0)
         except Open as found:

@@ -9,7 +9,7 @@ A `Draft` is knowledge being extended; `solver.facts` makes one from a value, le
 
 Each derived statement keeps the reason it was derived by. A contradiction ends the draft with the reason of false.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
@@ -580,6 +580,11 @@ class Draft(Knowledge):
         image = whole - e if c > 0 else whole + e
         if any(lead == m for m, _ in image.terms):
             return
+        # what the other side says of the product must reach its factors before it is replaced everywhere
+        for lower, bound in ((True, self.low(image)), (False, self.high(image))):
+            if bound is not None:
+                side = combine([reason, prove_side(self, image, lower, bound)], [c if lower else -c, 1])
+                self.set_bound(lead, lower, bound, side)
         before = self.range_of(lead)
         rule = Rule(image, reason)
         for lower, bound in ((True, before.lo), (False, before.hi)):

@@ -3,7 +3,7 @@
 A question that is true in one sample and false in another is open, and the two samples are its witnesses; one that every sample answers alike is worth
 proving in that direction only; and facts with a sample are consistent.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> terms = Interner()
     >>> s = terms.symbol("s")
@@ -17,7 +17,7 @@ by `solver.search`. Columns are shared with older values until a row changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr, evaluate_atom
@@ -186,6 +186,19 @@ class Pool:
                 columns.set(atom.serial, tuple([new[row] if row in rows else old[row] for row in range(ROWS)]))
             trial.cache = {}
         return trial
+
+    def with_row(self, row: int, moved: Mapping[Atom, int]) -> Pool:
+        """The pool with one living row, some of its values moved."""
+        pool = self.copy()
+        pool.columns = self.columns.draft()
+        for atom, value in moved.items():
+            if atom.definition is None:
+                column = list(pool.columns.get(atom.serial) or (0,) * ROWS)
+                column[row] = value
+                pool.columns.set(atom.serial, tuple(column))
+        pool.cache = {}
+        pool.alive = (row,)
+        return pool
 
     # ------------------------------------------------------------------ columns
 

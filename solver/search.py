@@ -1,6 +1,6 @@
 """Looking for an assignment that satisfies the facts and a goal, from a sample close by.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.search import find
     >>> terms = Interner()
@@ -85,12 +85,19 @@ class Search:
     def reach(self, goals: Sequence[Prop] | None) -> dict[Atom, int] | None:
         """The moved symbols of an assignment that satisfies the facts and the goals; None means all facts are to be satisfied."""
         if goals is None:
-            broken = [p for fact in self.facts.records() for p in (fact.domain, fact.prop) if not self.holds(p, {})]
-            if len(broken) > TOUCHED:
-                return None
-            return self.mend({}, broken, DEPTH + len(broken), ())
+            broken = self.broken()
+            return None if broken is None else self.mend({}, broken, DEPTH + len(broken), ())
         pending = [p for p in goals if p.kind != "true" and not self.holds(p, {})]
         return self.mend({}, pending, DEPTH, tuple(goals))
+
+    def broken(self) -> list[Prop] | None:
+        """The facts that do not hold; None for too many."""
+        found: list[Prop] = []
+        for fact in self.facts.records():
+            found += [p for p in (fact.domain, fact.prop) if not self.holds(p, {})]
+            if len(found) > TOUCHED:
+                return None
+        return found
 
     def mend(self, moved: dict[Atom, int], broken: list[Prop], depth: int, goals: tuple[Prop, ...]) -> dict[Atom, int] | None:
         """Satisfy what is broken by moving symbols that were not moved yet."""
@@ -292,9 +299,12 @@ def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int =
     return None
 
 
-def near(facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row: int) -> Witness | None:
-    """An assignment that satisfies the facts and the goals, as close as possible to values of some symbols; the others as in a living row."""
-    search = Search(facts, facts.pool, row, effort=1)
+def near(facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row: int | None) -> Witness | None:
+    """An assignment that satisfies the facts and the goals, as close as possible to values of some symbols.
+
+    The other symbols are as in the row, which satisfies the facts that they alone are in; where there is no such row, all facts are looked at.
+    """
+    search = Search(facts, facts.pool, row or 0, effort=1)
     try:
         moved = {atom: value for atom, value in values.items() if atom.definition is None and facts.solved.get(atom.monomial) is None}
         before = {atom: search.value(atom, {}) for atom in moved}
@@ -302,7 +312,11 @@ def near(facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row
             if search.recompute(atom, moved) is None:
                 return None
         before.update({atom: search.value(atom, {}) for atom in moved if atom not in before and atom.definition is None})
-        rest = search.broken_by(moved, before, [], tuple(goals))
+        if row is None:
+            search.base.update((atom, value) for atom, value in moved.items() if atom.definition is None)
+            rest = search.broken()
+        else:
+            rest = search.broken_by(moved, before, [], tuple(goals))
     except OverflowError:
         return None
     if rest is None:
@@ -314,4 +328,4 @@ def near(facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row
         if further is None:
             return None
         moved.update(further)
-    return Witness(row, moved)
+    return Witness(row or 0, moved)

@@ -1,6 +1,6 @@
 """Interval arithmetic: each monomial at the end of its range, and recorded ranges of whole forms.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.rungs import bounds
     >>> terms = Interner()

@@ -1,6 +1,6 @@
 """Small boxes: every assignment of symbols with few values each, one column per expression.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.ladder import decide
     >>> terms = Interner()

@@ -3,7 +3,7 @@
 An atom that every monomial shares and that is known positive (or nonzero) is divided out. With a constant left over, `a*L + c >= 0` follows from
 `L >= k` where k is the least integer with `k * (least value of a) + c >= 0`:
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.ladder import decide
     >>> terms = Interner()

@@ -2,7 +2,7 @@
 
 For D > 0, `N//D >= l` is `N >= D*l`, and `N//D <= h` is `N < D*(h + 1)`:
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.ladder import decide
     >>> terms = Interner()

@@ -5,7 +5,7 @@ The relaxation treats `x*y` as an unknown of its own. Where its point gives it a
 - the product of two rows (`p >= 0` and `q >= 0` give `p*q >= 0`), an equality times a monomial;
 - `e*(e - 1) >= 0`, true of every integer e, for a form e that makes the point's "squares" negative.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.ladder import decide
     >>> terms = Interner()

@@ -3,7 +3,7 @@
 The negated goal, the facts that share atoms with it, the ranges of its monomials and the laws of its floor divisions and relus are rows over the
 monomials; `solver.integer` finds a contradiction (a proof), or a point (no proof here, and perhaps a witness).
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.rungs import linear
     >>> terms = Interner()
@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Final
 
 from solver.explain import prove_bound
 from solver.expr import Expr
+from solver.facts import Facts
 from solver.integer import Branch, Combine, Infeasible, Point, Refutation, Row, solve
 from solver.integer.meter import Meter
-from solver.facts import Facts
 from solver.knowledge import Knowledge
 from solver.learn import laws_of, rewritten
 from solver.prop import Prop

@@ -3,7 +3,7 @@
 The linear rung treats every monomial as an unknown of its own. Where the point that it finds gives an operation the value that its arguments call for, the point
 is an assignment; where it does not, that operation is what the next step has to look at.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.integer import Point
     >>> from solver.rungs.linear import rows_near

@@ -4,7 +4,7 @@ A contradiction of the relaxation is a proof. A point of it may be an assignment
 point gives some operation a value that its arguments do not call for, or violates a fact that is not linear: a lemma that cuts the point off is added
 (`solver.rungs.lemmas`), or the cases are told apart in which that operation is linear, and each is refuted by itself.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.ladder import decide
     >>> terms = Interner()
@@ -50,11 +50,11 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
         return None
     if isinstance(supposed, Conflict):
         return by_contradiction(supposed.proof, goal)
-    found = contradiction(climb, supposed, _conjuncts(hypothesis(goal.negation)), 0)
+    found = contradiction(climb, supposed, conjuncts(hypothesis(goal.negation)), 0)
     return None if found is None else by_contradiction(found, goal)
 
 
-def _conjuncts(supposed: Reason) -> tuple[Reason, ...]:
+def conjuncts(supposed: Reason) -> tuple[Reason, ...]:
     """A hypothesis, or each of its parts."""
     p = supposed.conclusion
     return tuple([part(supposed, i) for i in range(len(p.parts))]) if p.kind == "and" else (supposed,)
@@ -64,7 +64,7 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
     """False, from the facts and hypotheses, which the facts have taken in."""
     if facts.pool.alive:
         return None  # some sample satisfies all of them
-    near = [facts.canonical(q.expr)[0] for h in hypotheses if h.conclusion.kind not in ("ge", "eq") for q in h.conclusion.comparisons()]
+    near = [each for h in hypotheses for each in _near(facts, h.conclusion)]
     rows = rows_near(facts, near, hypotheses)
     model = None
     found = box.exhaust(climb, facts, facts.interner.false, frozenset().union(*[canonical_symbols(facts, h) for h in hypotheses]))
@@ -90,6 +90,14 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
     return None
 
 
+def _near(facts: Facts, p: Prop) -> list[Expr]:
+    """What a hypothesis is about where it is no row itself."""
+    canonical, _ = facts.canonical_prop(p)
+    if canonical.kind == "true":  # an equality that is applied everywhere
+        return [facts.canonical(atom.expr)[0] for atom in sorted(p.symbols, key=lambda atom: atom.key)]
+    return [] if canonical.kind in ("ge", "eq") else [q.expr for q in canonical.comparisons()]
+
+
 def canonical_symbols(facts: Facts, h: Reason) -> frozenset[Atom]:
     return facts.canonical_prop(h.conclusion)[0].symbols
 
@@ -101,7 +109,7 @@ def _by_cases(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], conditio
         inner = climb.suppose(facts, p)
         if inner is None:
             return None
-        proof = inner.proof if isinstance(inner, Conflict) else contradiction(climb, inner, [*hypotheses, *_conjuncts(hypothesis(p))], level + 1)
+        proof = inner.proof if isinstance(inner, Conflict) else contradiction(climb, inner, [*hypotheses, *conjuncts(hypothesis(p))], level + 1)
         if proof is None:
             return None
         branches.append(proof)

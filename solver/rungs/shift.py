@@ -2,7 +2,7 @@
 
 With `s = lo + s'` (or `s = hi - s'`), s' >= 0, a polynomial without a negative coefficient is not negative:
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.rungs import shift
     >>> terms = Interner()

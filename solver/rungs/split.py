@@ -3,7 +3,7 @@
 The conditions are those that would settle something: the sign inside a relu, the condition of an `if`, a part of a disjunction among the facts nearby, on which side
 of an excluded value a form lies, halves of a small range.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.ladder import decide
     >>> terms = Interner()

@@ -1,0 +1,85 @@
+"""Can the facts hold together? An assignment that satisfies them all, a contradiction with its core, or neither found.
+
+    >>> from solver.consistency import consistency
+    >>> from solver.interner import Interner
+    >>> from solver.facts import Facts
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> known = Facts.empty(terms).declare_range(x, None, None).declare_range(y, None, None)
+    >>> known = known.assume_prop(terms.ge(1000 * x - 999 * y, 1))
+    >>> consistency(known).witness == known.witness()
+    True
+    >>> known.assume(known.next_fact(terms.ge(998 * y, 1000 * x))).assume(known.next_fact(terms.ge(y, 0))).core   # doctest: +SKIP
+
+Every set of facts keeps samples that satisfy it, so the question comes up only when a new fact leaves none. Then it is asked at once, so that a contradiction shows where it was
+made: the linear relaxation of what is near the new fact is refined as for any question, and its points are tried as samples. What this leaves open is asked of z3, but only
+when something wants to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from solver.expr import Atom
+from solver.fact import Fact
+from solver.facts import Conflict, Facts
+from solver.ladder import FORKS, RUNGS, WORK, Climb, Open
+from solver.reasons import Reason
+from solver.rungs import refine
+from solver.witness import Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Consistent:
+    """The facts hold together, at this assignment of all symbols for instance."""
+
+    witness: Mapping[Atom, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither an assignment nor a contradiction was found."""
+
+    reason: str
+
+
+def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict | Unknown:
+    """Whether the facts can hold together."""
+    witness = facts.witness()
+    if witness is not None:
+        return Consistent(witness)
+    if not solvers:
+        return Unknown("no sample was found, and no contradiction")
+    found = facts.scratch.get(consistency)
+    if found is None:
+        from solver.rungs.solvers import consistency as by_solver
+
+        found = facts.scratch[consistency] = by_solver(facts)
+    assert isinstance(found, (Consistent, Conflict, Unknown))
+    return found
+
+
+def restore(facts: Facts, rows: Sequence[int], newest: Fact) -> Facts | Conflict:
+    """Facts that a new one has left without samples: with one again where it can be found, or the contradiction.
+
+    Args:
+        rows: the samples that satisfied all facts but the newest.
+    """
+    climb = Climb(facts, "full", False, RUNGS, FORKS["full"], {}, WORK["full"])
+    climb.opposite = (newest.domain, newest.prop)
+    climb.base = rows[0] if rows else None
+    supposed = [Reason("fact", newest.prop, fact=newest)]
+    if newest.domain.kind != "true":
+        supposed.append(Reason("domain", newest.domain, fact=newest))
+    try:
+        false = refine.contradiction(climb, facts, [each for reason in supposed for each in refine.conjuncts(reason)], 0)
+    except Open as found:
+        return revived(facts, found.witness)
+    return facts if false is None else Conflict(false)
+
+
+def revived(facts: Facts, witness: Witness) -> Facts:
+    """The facts with a sample."""
+    facts.pool = facts.pool.with_row(witness.row, witness.moved or {})
+    return facts
