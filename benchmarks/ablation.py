@@ -17,9 +17,10 @@ from benchmarks import report
 from benchmarks.recorded import corpus_files
 from shapes.recording import FactLine, QuestionLine, RecordedSession, SymbolLine, open_recording, read_sessions
 from solver.errors import ShapeError
-from solver.expr import Expr, Interner
+from solver.expr import Expr
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
+from solver.interner import Interner
 from solver.ladder import RUNGS, decide
 from solver.text import parse
 from solver.verdict import Always, Depends, Never

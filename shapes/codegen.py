@@ -1,6 +1,6 @@
 """Compiled checks: whether concrete sizes satisfy everything that was assumed about them, as one fast call.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from shapes.codegen import Requirement, compile_check
     >>> terms = Interner()
     >>> symbols = {"b": terms.symbol("b"), "s": terms.symbol("s")}

@@ -30,8 +30,9 @@ from typing import TYPE_CHECKING, Final
 
 from shapes.translation import Translator
 from solver.errors import ShapeError
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
 from solver.facts import Facts
+from solver.interner import Interner
 from solver.ladder import decide
 from solver.prop import Prop
 from solver.verdict import Always, Depends, Never, Verdict

@@ -31,9 +31,10 @@ from shapes.origin import Origin, OriginProvider, here
 from shapes.policies import Dynamic, Fixed, InputChoice, InputSize, Policy, SameAs, unspecialized
 from shapes.reading import Question, Readings
 from shapes.symint import SymInt
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
 from solver.fact import Fact, Kind
 from solver.facts import Facts, range_prop
+from solver.interner import Interner
 from solver.prop import Prop
 from solver.text import Decimals
 

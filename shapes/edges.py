@@ -1,7 +1,7 @@
 """Sizes near the edge: an assignment moved as close to the boundary of a condition as it will go.
 
     >>> from shapes.edges import moved
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> (atom,) = s.symbols

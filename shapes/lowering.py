@@ -4,7 +4,7 @@ The normal form is made for reasoning: `a % b` is `a - b*(a//b)` and `max(a, b)`
 operations come back, differences are put on the two sides of a comparison, and everything is numbered by value, so
 that what two guards share is one node:
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from shapes.lowering import Lowering, Operations
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from shapes.errors import ShapeError
 from solver.display import text_of
-from solver.expr import Expr, Interner
+from solver.expr import Expr
+from solver.interner import Interner
 from solver.prop import Prop
 
 if TYPE_CHECKING:

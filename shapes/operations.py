@@ -22,7 +22,8 @@ from weakref import WeakValueDictionary
 
 from shapes.errors import ForeignSymbol, ShapeError
 from shapes.origin import here
-from solver.expr import Expr, Interner
+from solver.expr import Expr
+from solver.interner import Interner
 from solver.prop import Prop
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast, overload
 from shapes.operations import ENTRIES_KEPT, next_operation, refuse
 from shapes.symbool import SymBool
 from solver import floats
-from solver.expr import Expr, Interner
+from solver.expr import Expr
+from solver.interner import Interner
 from solver.prop import Prop
 
 if TYPE_CHECKING:

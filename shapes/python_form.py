@@ -1,6 +1,6 @@
 """Conditions printed as one Python function.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from shapes.arguments import Arguments
     >>> from shapes.lowering import Lowering, Operations
     >>> from shapes.python_form import python_source

@@ -19,7 +19,8 @@ from shapes.errors import ForeignSymbol, ParseError, ShapeError
 from shapes.questions import Questions
 from shapes.symint import SymBool, SymInt
 from solver.errors import Undefined
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
+from solver.interner import Interner
 from solver.prop import Prop
 from solver.text import Decimals
 

@@ -27,9 +27,10 @@ from typing import Final, Literal, NamedTuple, assert_never
 
 from shapes.recording import FactLine, FaultyLine, QuestionLine, SessionLine, SymbolLine
 from solver.errors import ParseError, ShapeError, Undefined
-from solver.expr import Expr, Interner
+from solver.expr import Expr
 from solver.fact import Fact
 from solver.facts import Conflict, Facts, range_prop
+from solver.interner import Interner
 from solver.ladder import decide
 from solver.prop import Prop
 from solver.text import Decimals, Parsed, Side, parse

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Final
 
 from shapes.ranges import bounds
 from solver.display import text_of
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
+from solver.interner import Interner
 from solver.prop import Prop
 from solver.verdict import Always, Never
 

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, overload
 from shapes.operations import Environment, Operations, line, next_key, operations_of
 from shapes.operators import Comparison, combination, comparison
 from shapes.symbool import SymBool, unpicklable
-from solver.expr import Expr, Interner
+from solver.expr import Expr
+from solver.interner import Interner
 from solver.prop import Prop
 
 if TYPE_CHECKING:

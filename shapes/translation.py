@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from shapes.errors import ForeignSymbol
 from shapes.symint import SymBool
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
+from solver.interner import Interner
 from solver.prop import Prop
 from solver.text import parse
 

@@ -2,7 +2,7 @@
 
 `a | b` is `a + b - (a & b)`, `a ^ b` is `a + b - 2*(a & b)`, `~a` is `-a - 1`. A mask of one or few runs of bits is arithmetic:
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> terms.bit_and(s, 15) is s % 16
@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from solver.expr import Expr, Interner
+    from solver.expr import Expr
+    from solver.interner import Interner
 
 MASK_RUNS: Final = 4
 """A mask with more runs of ones than this stays a bitwise atom."""

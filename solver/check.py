@@ -1,7 +1,7 @@
 """The checker of certificates: every step of a proof computed again, by arithmetic alone.
 
     >>> from solver.check import examine, verify
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.fact import Fact
     >>> from solver.reasons import Reason, combine
     >>> terms = Interner()
@@ -32,7 +32,8 @@ from math import gcd
 from typing import Final, TypeVar
 
 from solver import intervals
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
+from solver.interner import Interner
 from solver.operations import interval_of_atom, interval_reader, intervals_of_product
 from solver.prop import Prop
 from solver.reasons import Reason

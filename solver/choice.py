@@ -1,6 +1,6 @@
 """Values that depend on a condition: `min`, `max`, `abs` and `a if p else b`, each in one canonical form.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> terms = Interner()
     >>> a, b = terms.symbol("a"), terms.symbol("b")
     >>> terms.minimum(a, b) + terms.maximum(a, b) is a + b
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 from solver.division import divide_content
 
 if TYPE_CHECKING:
-    from solver.expr import Expr, Interner
+    from solver.expr import Expr
+    from solver.interner import Interner
     from solver.prop import Prop
 
 

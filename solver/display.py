@@ -1,7 +1,7 @@
 """From propositions and expressions to text: the exact inverse of `solver.text`, with few operators.
 
     >>> from solver.display import text_of
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
     >>> print(text_of(terms.eq((b * s) % 16, 0)))
@@ -22,10 +22,11 @@ from typing import Final
 
 from solver import recover
 from solver.errors import NotExpressible
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
 from solver.factored import Pieces
 from solver.factors import Sum
 from solver.functions import function
+from solver.interner import Interner
 from solver.prop import Prop
 from solver.wording import (
     AND,

@@ -1,6 +1,6 @@
 """Floor division in one canonical form.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> terms = Interner()
     >>> s, t = terms.symbol("s"), terms.symbol("t")
     >>> (8 * s + 16 * t + 5) // 8 is s + 2 * t
@@ -25,7 +25,8 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from solver.expr import Atom, Expr, Interner
+    from solver.expr import Atom, Expr
+    from solver.interner import Interner
 
 
 def floordiv(terms: Interner, n: Expr, d: Expr) -> Expr:

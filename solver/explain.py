@@ -3,7 +3,7 @@
 Bounds are computed first and explained only when one is used. The explanation prefers the oldest (weakest) recorded bound that still suffices,
 so that a core does not name facts that the answer does not need:
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.explain import prove_nonnegative
     >>> from solver.facts import Facts
     >>> terms = Interner()

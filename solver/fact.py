@@ -1,6 +1,6 @@
 """A fact: a proposition that was declared, given, committed to or checked, with its place in the program.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.fact import Fact
     >>> terms = Interner()
     >>> s = terms.symbol("s")

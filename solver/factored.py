@@ -22,8 +22,8 @@ from math import gcd
 from typing import Final
 
 from solver import factors
-from solver.expr import EXPANSION_CAP
 from solver.factors import Key, Sum
+from solver.interner import EXPANSION_CAP
 from solver.wording import DIVISION, POWER, PRODUCT, SHIFT, SUM, WHOLE, Comparison, SortKey, Text, natural, number
 
 EXPONENT: Final = 64

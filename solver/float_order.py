@@ -1,7 +1,7 @@
 """Float values back among the integers: roundings and comparisons.
 
     >>> from solver import floats
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> terms = Interner()
     >>> s, t = terms.symbol("s"), terms.symbol("t")
     >>> half = floats.quotient(s, terms.constant(2))

@@ -1,7 +1,7 @@
 """A function over floats applied to other arguments, step by step, so that what has become constant is computed.
 
     >>> from solver import floats
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> terms = Interner()
     >>> s, t = terms.symbol("s"), terms.symbol("t")
     >>> ratio = floats.floor(floats.quotient(s, t))

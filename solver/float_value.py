@@ -1,6 +1,6 @@
 """A float value of integer arguments, as text that Python would run.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.float_value import constant
     >>> x = constant(Interner(), 0.29)
     >>> x.text, x.arguments, x.value
@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from solver.expr import Expr, Interner
+from solver.expr import Expr
 from solver.float_programs import Program, program
+from solver.interner import Interner
 
 if TYPE_CHECKING:
     from solver.prop import Prop

@@ -1,7 +1,7 @@
 """Float values of integer expressions, as IEEE doubles: never real arithmetic.
 
     >>> from solver import floats
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> share = floats.multiply(floats.constant(terms, 0.29), floats.convert(s))

@@ -9,7 +9,7 @@ The state of `solver.facts.Facts` (a value) and of `solver.learn.Draft` (one bei
 
 A bound that follows from the structure of an atom is computed when asked for and explained only when someone looks:
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> terms = Interner()
     >>> s = terms.symbol("s")
@@ -23,7 +23,8 @@ from __future__ import annotations
 from typing import Final
 
 from solver import intervals
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
+from solver.interner import Interner
 from solver.intervals import Interval
 from solver.operations import interval_of_atom, intervals_of_product
 from solver.persistent import MASK, ShardedMap

@@ -1,6 +1,6 @@
 """What a decimal, a quotient and a root in a text mean: IEEE doubles, or exact quotients in a recorded session.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.text import parse_expr
     >>> terms = Interner()
     >>> names = {"s": terms.symbol("s")}
@@ -19,8 +19,9 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from solver import floats, reals
 from solver.errors import NotExpressible
-from solver.expr import Expr, Interner
+from solver.expr import Expr
 from solver.floats import Float
+from solver.interner import Interner
 from solver.prop import Prop
 from solver.reals import Ratio
 

@@ -1,6 +1,6 @@
 """What an operation says of its value, given the bounds of its arguments.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.operations import interval_of_atom
     >>> terms = Interner()
     >>> s = terms.symbol("s")

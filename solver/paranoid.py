@@ -1,6 +1,6 @@
 """Distrust: with SHAPES_PARANOID=1 in the environment every verdict is checked again, and cross-checked with z3.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.ladder import decide
     >>> from solver.paranoid import audit

@@ -1,6 +1,6 @@
 """Propositions in normal form: `e >= 0`, `e == 0`, `e != 0`, and their conjunctions and disjunctions.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> terms.gt(2 * s, 7) is terms.ge(s, 4)          # tightened over the integers
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from solver.expr import Atom, Expr, evaluate_atoms, reachable
 
 if TYPE_CHECKING:
-    from solver.expr import Interner
+    from solver.interner import Interner
 
 
 class Prop:

@@ -2,7 +2,7 @@
 
 A recorded session reads `0.6` as the rational 3/5 and `truediv(a, b)` as a/b; rounding brings both back to integers exactly:
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.reals import Ratio, floor
     >>> terms = Interner()
     >>> s = terms.symbol("s")
@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from solver.errors import NotExpressible
-from solver.expr import Expr, Interner
+from solver.expr import Expr
+from solver.interner import Interner
 from solver.prop import Prop
 
 

@@ -1,6 +1,6 @@
 """Proof steps. A reason says by which rule a proposition follows from which others; the leaves are facts.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.reasons import Reason, combine, hypothesis
     >>> terms = Interner()
     >>> s = terms.symbol("s")

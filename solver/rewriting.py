@@ -1,6 +1,6 @@
 """Substitution of equals: an atom, or a product of atoms, replaced everywhere, inside the arguments of other atoms too.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.reasons import hypothesis
     >>> from solver.rewriting import apply_round
     >>> terms = Interner()
@@ -15,7 +15,8 @@ Pure and deterministic: the checker applies the same rounds again to see that th
 
 from __future__ import annotations
 
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
+from solver.interner import Interner
 from solver.prop import Prop
 from solver.reasons import Reason
 

@@ -1,6 +1,6 @@
 """Where a polynomial of one atom stays negative, found and shown by shifting the atom.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.roots import root_bound
     >>> terms = Interner()
     >>> x = terms.symbol("x")

@@ -1,6 +1,6 @@
 """Atoms that the facts settle: a division with one possible quotient, a relu of known sign, a conditional whose condition is decided.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> terms = Interner()
     >>> s = terms.symbol("s")

@@ -3,7 +3,7 @@
 Expressions are hash-consed, so the interner holds every one ever made. `sweep` drops those that only the interner refers to: first what it has
 memoized, then propositions, then expressions, then composite atoms that no surviving expression mentions, with their monomials. Symbols stay.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.sweep import size, sweep
     >>> terms = Interner()
     >>> s = terms.symbol("s")
@@ -25,7 +25,8 @@ from sys import getrefcount
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from solver.expr import Atom, Expr, Interner
+    from solver.expr import Atom, Expr
+    from solver.interner import Interner
 
 
 def size(interner: Interner) -> int:

@@ -1,6 +1,6 @@
 """From text to propositions and expressions, in Python's syntax.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.text import parse
     >>> terms = Interner()
     >>> names = {name: terms.symbol(name) for name in ("b", "s")}
@@ -24,10 +24,11 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple, NoReturn, TypeVar
 
 from solver.errors import NotExpressible, ParseError
-from solver.expr import Expr, Interner
+from solver.expr import Expr
 from solver.functions import known_functions
-from solver.prop import Prop
+from solver.interner import Interner
 from solver.numerals import Doubles, Numerals, Operand, Rationals, truth_as_integer
+from solver.prop import Prop
 
 Decimals = Literal["ieee", "real"]
 Value = Operand | Prop

@@ -6,7 +6,7 @@
 
 `check()` verifies the evidence again without search: a proof by `solver.check`, witnesses by evaluation.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.ladder import decide
     >>> terms = Interner()

@@ -1,6 +1,6 @@
 """An assignment that shows something, written out only when someone looks.
 
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.witness import Witness
     >>> terms = Interner()

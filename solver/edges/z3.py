@@ -5,7 +5,7 @@ count z3's own steps, with a time-out only as a back-up. Python's floor division
 functions are fresh variables: both only weaken what z3 is told, so "unsat" stays sound, and models are evaluated before they count.
 
     >>> from solver.edges.z3 import Proved, entails
-    >>> from solver.expr import Interner
+    >>> from solver.interner import Interner
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> entails([terms.ge(x, 3), terms.ge(y, 0), terms.ge(y, x)], terms.ge(x * y, 9))

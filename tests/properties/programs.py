@@ -14,8 +14,9 @@ from types import CodeType
 
 from hypothesis import strategies as st
 
-from solver.expr import Expr, Interner
+from solver.expr import Expr
 from solver.facts import Conflict, Facts, range_prop
+from solver.interner import Interner
 from solver.text import parse
 
 NAMES = ("x", "y", "z")

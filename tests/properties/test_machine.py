@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv
-from shapes.questions import Checkpoint
 from shapes.errors import ShapeError
+from shapes.questions import Checkpoint
 
 QUESTIONS = ("a >= 1", "a % 2 == 0", "a <= b", "a + b >= 8", "b // 4 * 4 == b", "a * b >= 16", "min(a, b) == a", "a == b or a != 5")
 FACTS = ("a % 2 == 0", "a <= b", "b % 4 == 0", "a + b <= 60", "a != 6", "b == 2 * a", "a >= 4", "a * b >= 8", "a == 8 or a == 12", "max(a, b) <= 40")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from shapes.codegen import Requirement
-from solver.expr import Expr, Interner
+from solver.expr import Expr
+from solver.interner import Interner
 from solver.text import parse
 
 NAMES = ["a", "b", "c"]

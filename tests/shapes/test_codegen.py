@@ -9,7 +9,8 @@ from shapes.codegen import Check, Requirement, compile_check
 from shapes.lowering import Lowering, Operations
 from shapes.ordering import cost, ordered
 from solver.errors import ShapeError
-from solver.expr import Expr, Interner
+from solver.expr import Expr
+from solver.interner import Interner
 from solver.text import parse
 from tests.shapes.propositions import NAMES, edge_values, propositions, requirements_of, written
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from solver import floats
 from solver.display import text_of
 from solver.errors import ParseError
-from solver.expr import Expr, Interner
+from solver.expr import Expr
 from solver.float_ranges import OVERFLOW
+from solver.interner import Interner
 from solver.text import parse, parse_expr
 from tests.solver.test_floats import COMPARISONS, INTEGERS, RAISED, ROUNDINGS, TREES, Tree, symbolic_value, two_symbols
 

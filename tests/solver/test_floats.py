@@ -15,11 +15,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from solver import floats
-from solver.expr import Atom, Expr, Interner
+from solver.expr import Atom, Expr
 from solver.float_programs import program
 from solver.float_ranges import OVERFLOW
 from solver.floats import Float
 from solver.functions import Threshold, function, register
+from solver.interner import Interner
 
 Tree = tuple[object, ...]
 """("argument", i) | ("constant", x) | ("truediv", i, j) | (operation, tree, ...)."""
