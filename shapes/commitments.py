@@ -27,14 +27,13 @@ from shapes.errors import Contradiction, FalseAtHint, ShapeError, SpecializedDyn
 from shapes.events import Asked, Assumed, Chosen, Commitment, Deferred, Forced, Guarded, SymbolKind
 from shapes.origin import Origin
 from shapes.policies import Answer, OpenQuestion, Refuse, TakeHint
-from shapes.questions import Effort, fact_of
+from shapes.questions import Effort, decided, fact_of
 from shapes.reading import Question, Size
 from shapes.symint import SymBool, SymInt
 from solver.display import text_of
 from solver.expr import Atom
 from solver.fact import Fact, Kind
 from solver.facts import Conflict
-from solver.ladder import decide
 from solver.prop import Prop
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 
@@ -290,7 +289,7 @@ class Commitments(Declarations):
                 if isinstance(larger, Conflict):
                     return GaveUp(prop, self._true, "the supposition contradicts what is known", ())
                 facts = larger
-            return decide(facts, prop, effort="fast", solvers=False)
+            return decided(facts, prop, self._true, "fast", solvers=False)
 
         return OpenQuestion(prop, verdict, at_hint, fallback, tuple(unbacked), suppose)
 

@@ -170,9 +170,11 @@ class Declarations(Readings, ABC):
         *,
         strict: bool = False,
         obeying: bool = True,
+        sample: int | None = None,
         line: int | None = None,
     ) -> Expr:
-        """A new symbol with its range, and what the policy makes of it."""
+        """A new symbol with its range, and what the policy makes of it; `sample` is a typical value where there is no
+        hint."""
         self._check_name(name)
         for label, bound in (("lo", lo), ("hi", hi), ("hint", hint)):
             if bound is not None and type(bound) is not int:
@@ -188,7 +190,7 @@ class Declarations(Readings, ABC):
         fact = Fact(prop, self._true, "range", text, self.origin(), line, len(self._commitments))
         if hint is not None and not prop.evaluate({atom: hint}):
             raise FalseAtHint(f"hint={hint}: outside {text}", [fact])
-        facts = self._extended(self.facts.declare(symbol, lo, hi, fact, hint=hint), text)
+        facts = self._extended(self.facts.declare(symbol, lo, hi, fact, hint=sample if hint is None else hint), text)
         steps: list[tuple[Facts, Commitment]] = [(facts, Declared(name, symbol, kind, lo, hi, hint, source, fact))]
         if hint is not None and kind == "backed" and obeying:
             choice = self.policy.on_input(InputSize(name, hint, lo, hi, self._twin))

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, Self, overload
+from typing import TYPE_CHECKING, Final, Literal, Self, overload
 
 from shapes.errors import Contradiction
 from shapes.events import Asked, Purpose
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from shapes.guards import Guard, RuntimeAssert, Specialization
     from shapes.layout import Layout
     from shapes.symfloat import SymFloat
+
+
+ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
+"""The bits of 3.0."""
 
 
 class ShapeEnv(Scopes):
@@ -89,7 +93,8 @@ class ShapeEnv(Scopes):
             name = self._free_name("u")
         if kind != "int":
             lo, hi = 0, 1 if kind == "bool" else 2**64 - 1
-        symbol = self._declare(name, lo, hi, None, "unbacked", source)
+        sample = ORDINARY_FLOAT if kind == "float" else None
+        symbol = self._declare(name, lo, hi, None, "unbacked", source, sample=sample)
         match kind:
             case "int":
                 return SymInt(self, symbol, self._true)
@@ -198,14 +203,14 @@ class ShapeEnv(Scopes):
         Raises:
             Contradiction: the facts cannot hold together.
         """
-        from solver.consistency import Consistent, consistency
+        from solver.consistency import Consistent, Unknown, consistency
 
         match consistency(self.facts, solvers=self.solvers):
             case Conflict(core=core, proof=proof):
                 raise Contradiction("the facts contradict each other", core, proof)
             case Consistent(witness=witness):
-                return {self.symbols[atom].name: value for atom, value in witness.items() if atom in self.symbols}
-            case _:
+                return {declared.name: witness[atom] for atom, declared in self.symbols.items()}
+            case Unknown():
                 return None
 
     # ------------------------------------------------------------------ what was committed to

@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING
 from shapes.errors import ShapeError, fact_place
 from shapes.events import Assumed, Commitment, Declared, Deferred, Forced, Guarded
 from shapes.origin import Origin
-from solver.expr import Atom, Expr, Interner
+from shapes.questions import decided
+from solver.expr import Atom, Expr
 from solver.fact import Fact
 from solver.facts import Conflict, Facts, range_prop
-from solver.ladder import decide
+from solver.interner import Interner
 from solver.prop import Prop
 from solver.verdict import Always, Depends, Verdict
 
@@ -110,7 +111,7 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
         if len(rest) == 1:
             (fact,) = rest
             both = within(fact)
-            verdict = decide(known, both, solvers=solvers)
+            verdict = decided(known, both, interner.true, solvers=solvers)
             if isinstance(verdict, Always):
                 return []
             rejects = None
@@ -277,7 +278,7 @@ def certify(
             if isinstance(larger, Conflict):
                 raise ShapeError(f"no size in the box satisfies {', '.join([one.text for one in larger.core])}")
             known = larger
-    return decide(known, interner.conjunction([*ranges, *goal]), solvers=env.solvers)
+    return decided(known, interner.conjunction([*ranges, *goal]), interner.true, solvers=env.solvers)
 
 
 def _symbols(facts: Iterable[Fact]) -> set[Atom]:

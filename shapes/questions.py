@@ -26,14 +26,16 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from shapes.errors import Contradiction, StaleCheckpoint
 from shapes.events import Commitment, Declared, Event, Listener, Marked, RolledBack
-from solver.expr import Atom, Expr, Interner
+from solver.consistency import consistency
+from solver.expr import Atom, Expr
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
-from solver.ladder import decide
+from solver.interner import Interner
+from solver.ladder import NoSample, decide
 from solver.prop import Prop
 from solver.sweep import size, sweep
 from solver.text import Decimals, Side, parse, parse_expr
-from solver.verdict import Always, Depends, Never, Verdict
+from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 
 if TYPE_CHECKING:
     from shapes.guards import Guard
@@ -134,7 +136,7 @@ class Questions:
                 self._open[key] = Standing(standing.verdict, self.facts, len(self._commitments), standing.full)
                 return standing.verdict
             del self._open[key]
-        verdict = decide(self.facts, prop, domain=domain, effort=effort, solvers=self.solvers)
+        verdict = decided(self.facts, prop, domain, effort, solvers=self.solvers)
         if len(self._settled) + len(self._open) >= ANSWERS_KEPT:
             self._forget()
         if isinstance(verdict, (Always, Never)):
@@ -278,6 +280,21 @@ class Questions:
             hint = self.hints.pop(atom, None)
             if hint is not None and self._by_hint.get(hint) is atom:
                 del self._by_hint[hint]
+
+
+def decided(facts: Facts, prop: Prop, domain: Prop, effort: Effort = "full", *, solvers: bool = True) -> Verdict:
+    """`decide`, where no sizes that satisfy the facts may be known: then the facts themselves are in question.
+
+    Raises:
+        Contradiction: the facts cannot hold together, so that everything would follow from them.
+    """
+    try:
+        return decide(facts, prop, domain=domain, effort=effort, solvers=solvers)
+    except NoSample:
+        found = consistency(facts, solvers=solvers)
+    if isinstance(found, Conflict):
+        raise Contradiction("the facts contradict each other", found.core, found.proof)
+    return GaveUp(prop, domain, "no sizes that satisfy the facts are known", ())
 
 
 def shrink(entries: dict[K, V], count: int) -> None:

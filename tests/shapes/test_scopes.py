@@ -74,10 +74,10 @@ def test_nested_scopes(env: ShapeEnv) -> None:
 def brute(upper: bool, size: str, bound: str, loops: dict[str, str], free: dict[str, range]) -> bool:
     """Whether the bound holds for all small sizes and all iterations."""
     for values in itertools.product(*free.values()):
-        known = dict(zip(free, values))
-        for steps in itertools.product(*[range(eval(limit, {}, known)) for limit in loops.values()]):
-            inside = eval(size, {}, {**known, **dict(zip(loops, steps))})
-            outside = eval(bound, {}, known)
+        known = {**dict(zip(free, values)), "ceildiv": lambda n, d: -(-n // d)}
+        for steps in itertools.product(*[range(eval(limit, known)) for limit in loops.values()]):
+            inside = eval(size, {**known, **dict(zip(loops, steps))})
+            outside = eval(bound, known)
             if inside > outside if upper else inside < outside:
                 return False
     return True
