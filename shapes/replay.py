@@ -285,6 +285,7 @@ def _apply(environment: _Environment, line: SessionLine, replay: Replay) -> None
 def _answer(environment: _Environment, line: QuestionLine, replay: Replay) -> _Found:
     if environment.ended is not None:
         return _Found("gave_up", "facts", reason=environment.ended)
+    rung = "text"
     try:
         return environment.ask(line)
     except Undefined as error:
@@ -293,6 +294,6 @@ def _answer(environment: _Environment, line: QuestionLine, replay: Replay) -> _F
         message = str(error)
         replay.faults.append(FaultyLine(line.number, message))
     except Exception as error:  # one question must not take the others with it
-        message = f"internal error: {error!r}"
+        rung, message = "error", f"internal error: {error!r}"
         replay.errors.append(FaultyLine(line.number, message))
-    return _Found("gave_up", "text", reason=message.splitlines()[0])
+    return _Found("gave_up", rung, reason=message.splitlines()[0])

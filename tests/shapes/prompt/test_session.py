@@ -84,11 +84,10 @@ def test_contradiction_shows_its_lines() -> None:
     assert reply[3].startswith("always")
 
 
-def test_a_contradiction_that_is_hard_to_see_is_told_at_the_next_question() -> None:
+def test_a_contradiction_that_is_hard_to_see_is_told_at_the_next_question_at_the_latest() -> None:
     """If it fails, everything follows."""
-    replies = talk("sizes s", "assume s*s == 3", "assume s < 10", "s == 12345 ?")
-    assert any("contradict" in reply for reply in replies)
-    assert not replies[-1].startswith(("always", "never"))
+    replies = talk("sizes s t", "assume s*t == 91", "assume 1 < s", "assume s < 7", "s == 12345 ?")
+    assert "contradict" in replies[3] or "contradict" in replies[4]
 
 
 def test_undo_takes_back_the_last_change() -> None:
