@@ -67,7 +67,8 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
     near = [each for h in hypotheses for each in _near(facts, h.conclusion)]
     rows = rows_near(facts, near, hypotheses)
     model = None
-    found = box.exhaust(climb, facts, facts.interner.false, frozenset().union(*[canonical_symbols(facts, h) for h in hypotheses]))
+    symbols = frozenset().union(*[e.symbols for e in near], *[facts.canonical_prop(h.conclusion)[0].symbols for h in hypotheses])
+    found = box.exhaust(climb, facts, facts.interner.false, symbols)
     if found is not None:
         return found
     for _ in range(ROUNDS):
@@ -96,10 +97,6 @@ def _near(facts: Facts, p: Prop) -> list[Expr]:
     if canonical.kind == "true":  # an equality that is applied everywhere
         return [facts.canonical(atom.expr)[0] for atom in sorted(p.symbols, key=lambda atom: atom.key)]
     return [] if canonical.kind in ("ge", "eq") else [q.expr for q in canonical.comparisons()]
-
-
-def canonical_symbols(facts: Facts, h: Reason) -> frozenset[Atom]:
-    return facts.canonical_prop(h.conclusion)[0].symbols
 
 
 def _by_cases(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], condition: Prop | Reason, level: int) -> Reason | None:
