@@ -583,8 +583,9 @@ class Draft(Knowledge):
         # what the other side says of the product must reach its factors before it is replaced everywhere
         for lower, bound in ((True, self.low(image)), (False, self.high(image))):
             if bound is not None:
-                side = combine([reason, prove_side(self, image, lower, bound)], [c if lower else -c, 1])
-                self.set_bound(lead, lower, bound, side)
+                side = combine([reason, prove_side(self, image, lower, bound)], [c if lower else -c, size_of(image)])
+                end = -side.conclusion.expr.constant
+                self.set_bound(lead, lower, end if lower else -end, side)
         before = self.range_of(lead)
         rule = Rule(image, reason)
         for lower, bound in ((True, before.lo), (False, before.hi)):
