@@ -40,7 +40,7 @@ bench: bench-install
 bench-install: $(BENCH)/.peers
 
 notebooks: install
-	$(BIN)/jupytext --to ipynb --execute notebooks/*.py
+	$(BIN)/jupytext --update --to ipynb --execute notebooks/*.py
 
 clean:
 	rm -rf $(VENV) $(BENCH) build *.egg-info
