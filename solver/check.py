@@ -33,6 +33,7 @@ from typing import Final, TypeVar
 
 from solver import intervals
 from solver.expr import Atom, Expr
+from solver.float_exact import exact_form
 from solver.interner import Interner
 from solver.operations import interval_of_atom, interval_reader, intervals_of_product
 from solver.prop import Prop
@@ -537,7 +538,7 @@ def _box(step: Reason) -> Prop:
 
 
 def _axiom(step: Reason) -> Prop:
-    """What holds of a floor division, a relu or a conditional by its definition."""
+    """What holds of a floor division, a relu, a conditional or a rounding of doubles by its definition."""
     match step.data:
         case (Atom(args=args) as atom, str() as name):
             value = atom.expr
@@ -564,6 +565,11 @@ def _axiom(step: Reason) -> Prop:
             if positive.kind != "true" if not premises else premises != (positive,):
                 raise Wrong(f"does not show that {d} is positive")
             return Prop.nonnegative(n - d * value if name == "below" else d * value + d - 1 - n)
+        case "function", "exact", _, _:
+            found = exact_form(atom)
+            if found is None or premises != found[1]:
+                raise Wrong(f"does not show that {atom} rounds nothing")
+            return Prop.zero(value - found[0])
     raise Wrong(f"{name}: does not hold of {atom}")
 
 

@@ -43,11 +43,28 @@ def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
         case _:
             r = known.range_of(atom.monomial)
             if r.lo is None or r.lo != r.hi:
-                return None
+                return _exact(known, atom) if atom.kind == "function" else None
             value = r.lo
             above = prove_bound(known, atom.monomial, True, value)
             below = prove_bound(known, atom.monomial, False, value)
             return Rule(known.interner.constant(value), equal(above, below))
+
+
+def _exact(known: Knowledge, atom: Atom) -> Rule | None:
+    """A rounding of doubles that are small enough to be exact is integer arithmetic."""
+    from solver.float_exact import exact_form
+
+    found = exact_form(atom)
+    if found is None:
+        return None
+    form, limits = found
+    premises = []
+    for limit in limits:
+        premise = prove_by_intervals(known, limit)
+        if premise is None:
+            return None
+        premises.append(premise)
+    return Rule(form, Reason("axiom", Prop.zero(atom.expr - form), tuple(premises), (atom, "exact")))
 
 
 def _settled_by_shift(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
