@@ -36,7 +36,7 @@ from solver.fact import Fact, Kind
 from solver.facts import Facts, range_prop
 from solver.interner import Interner
 from solver.prop import Prop
-from solver.text import Decimals
+from solver.tokens import Decimals
 
 TOKEN: Final = re.compile(r"[^\s,]+")
 RESERVED: Final = frozenset(

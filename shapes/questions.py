@@ -34,7 +34,8 @@ from solver.interner import Interner
 from solver.ladder import NoSample, decide
 from solver.prop import Prop
 from solver.sweep import size, sweep
-from solver.text import Decimals, Side, parse, parse_expr
+from solver.text import Side, parse, parse_expr
+from solver.tokens import Decimals
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 
 if TYPE_CHECKING:

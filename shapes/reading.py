@@ -22,7 +22,7 @@ from solver.errors import Undefined
 from solver.expr import Atom, Expr
 from solver.interner import Interner
 from solver.prop import Prop
-from solver.text import Decimals
+from solver.tokens import Decimals
 
 Question = str | SymBool | Prop | bool
 Size = str | SymInt | Expr | int

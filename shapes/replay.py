@@ -33,7 +33,8 @@ from solver.facts import Conflict, Facts, range_prop
 from solver.interner import Interner
 from solver.ladder import decide
 from solver.prop import Prop
-from solver.text import Decimals, Parsed, Side, parse
+from solver.text import Parsed, Side, parse
+from solver.tokens import Decimals
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 
 KEPT: Final = 1 << 16

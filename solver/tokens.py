@@ -1,0 +1,107 @@
+"""A text as tokens, with the place where reading stands and what has been found to be needed so far.
+
+    >>> from solver.interner import Interner
+    >>> from solver.tokens import Tokens
+    >>> Tokens("b*s % 16 == 0", {}, Interner(), "ieee").tokens
+    ['b', '*', 's', '%', '16', '==', '0', '']
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, NoReturn, TypeVar
+
+from solver.errors import NotExpressible, ParseError
+from solver.expr import Expr
+from solver.interner import Interner
+from solver.numerals import Operand
+from solver.prop import Prop
+
+Decimals = Literal["ieee", "real"]
+Value = Operand | Prop
+Result = TypeVar("Result")
+
+TOKEN: Final = re.compile(r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[^\W\d]\w*|\*\*|//|<<|>>|[<>=!]=|\S")
+COMPARISONS: Final = frozenset(("==", "!=", ">=", "<=", ">", "<"))
+BITWISE: Final = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4}
+WORDS: Final = frozenset(("and", "or", "not", "if", "else", "True", "False"))
+NESTING: Final = 100_000
+
+
+class Tokens:
+    """One text being read. `at` is the next token; `obligations` what the part read so far needs to make sense."""
+
+    __slots__ = ("at", "bracketed_before", "decimals", "interner", "monomials", "names", "obligations", "text", "tokens")
+
+    def __init__(self, text: str, names: Mapping[str, Expr], interner: Interner, decimals: Decimals) -> None:
+        self.text = text
+        self.tokens: list[str] = TOKEN.findall(text)
+        self.tokens.append("")
+        self.at = 0
+        self.names = names
+        self.interner = interner
+        self.decimals = decimals
+        self.obligations: list[Prop] = []
+        self.bracketed_before: dict[int, tuple[Value, int, list[Prop]]] = {}
+
+    def domain(self) -> Prop:
+        return self.interner.conjunction(self.obligations) if self.obligations else self.interner.true
+
+    def read(self, rule: Callable[[], Result]) -> Result:
+        """The whole text by one rule. Deep nesting raises the recursion limit for its time; Python's frames are on the heap."""
+        depth = self.text.count("(") if len(self.text) > 200 else 0
+        depth += self.text.count("not") + self.text.count("if") if depth or len(self.text) > 200 else 0
+        depth += self.text.count("-") if len(self.text) > 1000 else 0
+        if depth > NESTING:
+            raise ParseError(f"nested more than {NESTING} levels deep", self.text, 0)
+        limit = sys.getrecursionlimit()
+        if depth > 50:
+            sys.setrecursionlimit(limit + 16 * depth)
+        try:
+            result = rule()
+        except NotExpressible as error:
+            raise ParseError(str(error), self.text, self.column()) from None
+        finally:
+            if depth > 50:
+                sys.setrecursionlimit(limit)
+        if self.tokens[self.at]:
+            self.fail(f"unexpected `{self.tokens[self.at]}`")
+        return result
+
+    # ------------------------------------------------------------------ errors
+
+    def column(self) -> int:
+        for index, match in enumerate(TOKEN.finditer(self.text)):
+            if index == self.at:
+                return match.start()
+        return len(self.text)
+
+    def fail(self, message: str) -> NoReturn:
+        raise ParseError(message, self.text, self.column())
+
+    def expect(self, token: str) -> None:
+        if self.tokens[self.at] != token:
+            found = self.tokens[self.at]
+            self.fail(f"expected `{token}`" + (f", found `{found}`" if found else " before the end"))
+        self.at += 1
+
+    def number(self, value: Value) -> Operand:
+        if isinstance(value, Prop):
+            self.fail("a proposition has no arithmetic; use `1 if ... else 0`")
+        return value
+
+    def oblige_under(self, p: Prop, obligations: list[Prop]) -> None:
+        """What a part that is evaluated only where `p` holds needs to make sense."""
+        if obligations:
+            needed = self.interner.conjunction(obligations)
+            self.obligations.append(self.interner.disjunction([p.negation, needed]))
+
+
+def long_integer(digits: str) -> int:
+    """An integer of any length: Python refuses texts above some thousands of digits unless told otherwise."""
+    if len(digits) < 4000:
+        return int(digits)
+    middle = len(digits) // 2
+    return long_integer(digits[:-middle]) * int(10**middle) + long_integer(digits[-middle:])
