@@ -10,7 +10,6 @@ depends   true at s=64   false at s=16
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from shapes.errors import Contradiction, Undefined
 from shapes.prompt import display
 from shapes.prompt.evidence import reasons_page
 from shapes.prompt.grammar import Symbol, check_name, read_integer
-from shapes.prompt.page import line, show, span
+from shapes.prompt.page import json_text, line, show, span
 from shapes.prompt.witnesses import simplest
 from solver.errors import ParseError, ShapeError
 from solver.fact import Fact
@@ -102,11 +101,11 @@ def answer_question(
             page = [*page, line(f"  {text}")]
         show(page, sys.stderr)
         return USAGE
-    name = display.verdict_name(verdict)
+    name, where = display.verdict_name(verdict), display.obligation(env, question)
     if as_json:
-        print(json.dumps(json_of(verdict)))
+        print(json_text({**json_of(verdict), "where": where}))
     else:
-        show(display.verdict_page(verdict, label=_unnumbered, first=names_in(question)), sys.stdout)
+        show(display.verdict_page(verdict, label=_unnumbered, first=names_in(question), where=where), sys.stdout)
         if why:
             show(reasons_page(env, verdict, question, label=_unnumbered), sys.stdout)
     return STATUS[name]
@@ -120,8 +119,9 @@ def _no_answer(error: Contradiction | Undefined, *, as_json: bool) -> int:
     """Facts that cannot hold together, or a question that makes no sense under them."""
     core = error.core if isinstance(error, Contradiction) else ()
     if as_json:
-        answer = {"verdict": "gave_up", "rung": "facts", "core": [fact.text for fact in core], "true_at": None}
-        print(json.dumps({**answer, "false_at": None, "reason": str(error).splitlines()[0], "checked": None}))
+        answer = {"verdict": "gave_up", "rung": "facts", "core": [fact.text for fact in core]}
+        nothing = dict.fromkeys(("true_at", "false_at", "checked", "where"))
+        print(json_text({**answer, **nothing, "reason": str(error).splitlines()[0]}))
     elif isinstance(error, Contradiction):
         show(display.conflict_page(error.message, core, label=_unnumbered), sys.stdout)
     else:

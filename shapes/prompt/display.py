@@ -15,13 +15,16 @@ always    because  s % 16 == 0
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from shapes.origin import Origin
 from shapes.prompt.page import Line, Page, Span, Style, columns, line, span
 from solver.errors import ParseError
 from solver.fact import Fact
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
 
 SIZES_SHOWN: Final = 12
 WIDTH: Final = 100
@@ -55,23 +58,44 @@ def place_of(fact: Fact) -> str:
     return ""
 
 
-def verdict_page(verdict: Verdict, *, label: Label = place_of, first: Sequence[str] = ()) -> Page:
-    """A verdict in one line: the facts it follows from, or sizes for both outcomes (those of `first` before others)."""
+def verdict_page(
+    verdict: Verdict, *, label: Label = place_of, first: Sequence[str] = (), where: str | None = None
+) -> Page:
+    """A verdict in one line: the facts it follows from, or sizes for both outcomes (those of `first` before others).
+
+    `where` is what the question needs to make sense; it was answered there.
+    """
     name = verdict_name(verdict)
     head = span(f"{name:8}", STYLES[name])
+    inside = [span(f"   where {where}", "muted")] if where else []
     match verdict:
         case Always(core=core) | Never(core=core):
             if not core:
-                return [line(head, "  ", span("whatever the sizes", "muted"))]
-            return [line(head, "  because  ", *fact_spans(core, label))]
+                return [line(head, "  ", span("whatever the sizes", "muted"), *inside)]
+            return [line(head, "  because  ", *fact_spans(core, label), *inside)]
         case Depends(true_at=true_at, false_at=false_at):
             true, false = (sizes_spans(sizes, tuple(first)) for sizes in (true_at, false_at))
-            return [line(head, "  true at ", *true, "   false at ", *false)]
+            return [line(head, "  true at ", *true, "   false at ", *false, *inside)]
         case GaveUp(reason=reason, tried=tried):
             after = f"   tried {', '.join(tried)}" if tried else ""
-            return [line(head, "  ", reason, span(after, "muted"))]
+            return [line(head, "  ", reason, span(after, "muted"), *inside)]
         case _:
             assert_never(verdict)
+
+
+def obligation(env: ShapeEnv, question: str) -> str | None:
+    """What the question needs to make sense (no divisor zero), where that does not follow from what is known.
+
+    >>> from shapes import ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> _ = env.sizes("a b")
+    >>> obligation(env, "a % b < b")
+    'b != 0'
+    """
+    _, domain = env.parse(question)
+    if domain.kind == "true" or isinstance(env.decide(domain, domain.interner.true), Always):
+        return None
+    return str(domain)
 
 
 def fact_spans(core: Sequence[Fact], label: Label) -> list[Span]:

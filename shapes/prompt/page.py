@@ -10,7 +10,9 @@
 from __future__ import annotations
 
 import html
+import json
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TextIO
@@ -105,6 +107,23 @@ def show(page: Page, stream: TextIO) -> None:
                 console.print(Text.assemble(*[(printable(part.text), _TERMINAL[part.style]) for part in row]))
             return
     print(text_of_page(page), file=stream)
+
+
+def json_text(value: object) -> str:
+    """The value as JSON; integers of any length, which Python would not print by default.
+
+    >>> json_text({"s": 2**20000}) == '{"s": ' + json_text(2**20000) + "}"
+    True
+    """
+    try:
+        return json.dumps(value)
+    except ValueError:
+        limit = sys.get_int_max_str_digits()
+        sys.set_int_max_str_digits(0)
+        try:
+            return json.dumps(value)
+        finally:
+            sys.set_int_max_str_digits(limit)
 
 
 def columns(rows: Iterable[Sequence[Span]], gap: str = "   ") -> list[Line]:

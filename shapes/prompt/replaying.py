@@ -10,7 +10,6 @@ One session is in memory at a time; of the answers only counts and times are kep
 from __future__ import annotations
 
 import gc
-import json
 import sys
 from array import array
 from collections import Counter
@@ -21,7 +20,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
-from shapes.prompt.page import Line, Page, Span, columns, line, show, span, wants_colour
+from shapes.prompt.page import Line, Page, Span, columns, json_text, line, show, span, wants_colour
 from shapes.recording import RecordedSession, read_sessions, unpacked
 from shapes.replay import Answer, Replay, replay_session
 
@@ -165,7 +164,7 @@ def _print_answers(file: str, answers: Sequence[Answer]) -> None:
         row = {"file": file, "line": answer.line, "verdict": answer.verdict, "rung": answer.rung}
         row |= {"us": round(answer.microseconds, 3), "core": answer.core}
         row |= {"true_at": answer.true_at, "false_at": answer.false_at, "reason": answer.reason}
-        rows.append(json.dumps(row) + "\n")
+        rows.append(json_text(row) + "\n")
     sys.stdout.write("".join(rows))
 
 
@@ -209,7 +208,7 @@ def _report(tally: Tally, *, judge: bool, as_json: bool) -> None:
     if problems:
         show(problems, sys.stderr)
     if as_json:
-        print(json.dumps({"summary": summary(tally, judge=judge)}))
+        print(json_text({"summary": summary(tally, judge=judge)}))
     else:
         show(summary_page(tally, judge=judge), sys.stdout)
 

@@ -206,7 +206,8 @@ class Session:
         if isinstance(verdict, Depends):
             verdict = simplest(verdict)
         self._last = (argument.text, verdict)
-        return display.verdict_page(verdict, label=self.label, first=self._mentioned(argument.text))
+        where = display.obligation(self.env, argument.text)
+        return display.verdict_page(verdict, label=self.label, first=self._mentioned(argument.text), where=where)
 
     def _mentioned(self, question: str) -> list[str]:
         prop, _ = self.env.parse(question)

@@ -101,6 +101,9 @@ def test_ask_json() -> None:
     contradiction = json.loads(shapes("ask", "--json", "--given", "s < 0", "s == 3").stdout)
     assert contradiction["verdict"] == "gave_up"
     assert contradiction["core"] == ["s >= 0", "s < 0"]
+    huge = json.loads(shapes("ask", "--json", "s == 2**60000").stdout, parse_int=len)
+    assert huge["true_at"] == {"s": 18062}
+    assert json.loads(shapes("ask", "--json", "a % b < b").stdout)["where"] == "b != 0"
     assert set(always) == set(depends) == set(contradiction)
 
 

@@ -141,6 +141,12 @@ def test_why_shows_both_sides_at_the_witnesses() -> None:
     assert reply.endswith("correct")
 
 
+def test_a_question_shows_what_it_needs_to_make_sense() -> None:
+    """If it fails, an answer hides that it leaves a zero divisor out of consideration."""
+    assert last("sizes a b", "a % b < b ?") == "always    because  b >= 0 [1]   where b != 0"
+    assert last("symbol b lo=2", "sizes a", "a % b < b ?") == "always    because  b >= 2 [1]"
+
+
 def test_why_before_any_question() -> None:
     assert "nothing was asked yet" in last("sizes b", "why")
 
