@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from shapes.symfloat import SymFloat
     from shapes.symint import SymInt
     from solver.facts import Facts
-    from solver.floats import Float
 
 ENTRIES_KEPT: Final = 1 << 15
 
@@ -71,6 +70,7 @@ class Operations:
     __slots__ = (
         "__weakref__",
         "booleans",
+        "converted",
         "env",
         "integers",
         "interner",
@@ -91,6 +91,7 @@ class Operations:
         self.make_boolean = SymBool
         self.integers: dict[Expr | tuple[Expr, Prop], SymInt] = {}
         self.booleans: dict[Prop | tuple[Prop, Prop], SymBool] = {}
+        self.converted: dict[int, SymFloat] = {}
         self.memo: dict[Key, SymInt | SymBool] = {}
         """What was computed, for `shapes.operators`, which empties it at `ENTRIES_KEPT`."""
 
@@ -112,11 +113,6 @@ class Operations:
                 self.booleans.clear()
             found = self.booleans[key] = self.make_boolean(self.env, prop, domain, self)
         return found
-
-    def real(self, value: Float, domain: Prop) -> SymFloat:
-        from shapes.symfloat import SymFloat
-
-        return SymFloat(self.env, value, domain)
 
     def both(self, first: Prop, second: Prop, *others: Prop) -> Prop:
         """The domain of an operation whose operands have these."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn, TypeGuard, overload
 
-from shapes.operations import Environment, Operations, line, next_key, operations_of
+from shapes.operations import Environment, Operations, line, operations_of
 from solver.prop import Prop
 
 if TYPE_CHECKING:
@@ -30,14 +30,13 @@ if TYPE_CHECKING:
 class SymBool:
     """A proposition about sizes. `domain` says where Python would evaluate it without an error."""
 
-    __slots__ = ("domain", "env", "key", "operations", "prop")
+    __slots__ = ("domain", "env", "operations", "prop")
 
     def __init__(self, env: Environment, prop: Prop, domain: Prop, operations: Operations | None = None) -> None:
         self.env = env
         self.prop = prop
         self.domain = domain
         self.operations = operations_of(env) if operations is None else operations
-        self.key = next_key()
 
     # ------------------------------------------------------------------ where Python needs to know
 

@@ -21,7 +21,7 @@ import numbers
 from collections.abc import Callable
 from typing import overload
 
-from shapes.operations import Environment, Operations, line, operations_of, refuse
+from shapes.operations import ENTRIES_KEPT, Environment, Operations, line, operations_of, refuse
 from shapes.symbool import SymBool, unpicklable
 from shapes.symint import SymInt
 from solver import floats
@@ -257,8 +257,15 @@ def converted(size: SymInt) -> SymFloat:
     Raises:
         OverflowError: the size is a constant too large for a double.
     """
-    value = floats.convert(size.expr)
-    return SymFloat(size.env, value, size.operations.both(size.domain, value.domain), size.operations)
+    operations = size.operations
+    found = operations.converted.get(size.key)
+    if found is None:
+        value = floats.convert(size.expr)
+        found = SymFloat(size.env, value, operations.both(size.domain, value.domain), operations)
+        if len(operations.converted) >= ENTRIES_KEPT:
+            operations.converted.clear()
+        operations.converted[size.key] = found
+    return found
 
 
 def quotient(a: object, b: object) -> SymFloat:

@@ -17,10 +17,11 @@ the rounding of a float. What remains is one opaque function with the values 0 a
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Expr
-from solver.float_programs import round_by
+from solver.float_programs import program, round_by
 from solver.float_ranges import MAX
 from solver.float_value import Float, Places, constant
 from solver.functions import Threshold
@@ -114,7 +115,7 @@ def _float_against(operation: str, a: Float, c: float) -> Prop:
     if a.value is not None:
         holds = a.value >= c if operation == ">=" else a.value > c if operation == ">" else a.value == c
         return interner.true if holds else interner.false
-    least, above = a.program.least(lambda x: x >= c), a.program.least(lambda x: x > c)
+    least, above = _threshold(a.text, c, strict=False), _threshold(a.text, c, strict=True)
     if least is not None and above is not None:
         at_least, more = _bound(a.arguments[0], least), _bound(a.arguments[0], above)
         if operation == "==":
@@ -123,6 +124,12 @@ def _float_against(operation: str, a: Float, c: float) -> Prop:
     if (isinstance(c, int) or c.is_integer()) and operation != "==" and _always_finite(a):
         return interner.ge(floor(a), math.floor(c)) if operation == ">=" else interner.gt(ceil(a), math.floor(c))
     return _opaque(operation, a, constant(interner, c) if isinstance(c, float) else interner.constant(c))
+
+
+@lru_cache(maxsize=4096)
+def _threshold(text: str, c: float, *, strict: bool) -> Threshold | bool | None:
+    """Where the program with this text reaches c, or passes it."""
+    return program(text).least(lambda x: x > c if strict else x >= c)
 
 
 def _float_below(operation: str, c: float, a: Float) -> Prop:

@@ -2,7 +2,7 @@
 
 from typing import assert_never, assert_type
 
-from shapes import Always, Depends, GaveUp, Never, ShapeEnv, SymBool, SymInt
+from shapes import Always, Depends, GaveUp, Never, ShapeEnv, SymBool, SymFloat, SymInt, sym_ite, sym_max, sym_sum
 
 
 def program(env: ShapeEnv) -> None:
@@ -35,3 +35,22 @@ def chosen(env: ShapeEnv, question: SymBool | str) -> str:
             return reason
         case _:
             assert_never(verdict)
+
+
+def numbers(b: SymInt, x: SymFloat, p: SymBool) -> None:
+    """Symbolic numbers mix as Python's own do."""
+    assert_type(b * 0.5, SymFloat)
+    assert_type(b / 2, SymFloat)
+    assert_type(0.5 * b, SymFloat)
+    assert_type(b**2, SymInt)
+    assert_type(-b, SymInt)
+    assert_type(divmod(b, 4), tuple[SymInt, SymInt])
+    assert_type(round(x), SymInt)
+    assert_type(x + b, SymFloat)
+    assert_type(x < b, SymBool)
+    assert_type(p & True, SymBool)
+    assert_type(p + 1, SymInt)
+    assert_type(sym_max(b, 4), int | SymInt)
+    assert_type(sym_ite(p, b, 4), int | SymInt)
+    assert_type(sym_sum([b, 1]), int | SymInt)
+    _ = b + "x"  # E: no number
