@@ -130,7 +130,7 @@ class Commitments(Declarations):
         if at_hint is False:
             declared = [self.symbols[atom].fact for atom in sorted(both.symbols, key=lambda atom: atom.serial)]
             raise FalseAtHint(_with_message(f"`{text}` is false at the hints", message), declared)
-        if at_hint and self._inputs_only(both):
+        if self._checkable(both, at_hint):
             fact = self._fact(prop, domain, "guard", text)
             self._add(fact, Guarded(fact, prop, True, message))
             return
@@ -254,7 +254,7 @@ class Commitments(Declarations):
         at_hint = self._at_hint(domain, self._true)
         if at_hint is False:
             raise Undefined(f"`{prop}` needs `{domain}`, which is false at the hints")
-        kind: Kind = "guard" if at_hint and self._inputs_only(domain) else "assert"
+        kind: Kind = "guard" if self._checkable(domain, at_hint) else "assert"
         fact = self._fact(domain, self._true, kind, text_of(domain))
         why = f"`{prop}` needs it"
         self._add(fact, Guarded(fact, domain, True, why) if kind == "guard" else Deferred(fact, why, self._hypotheses))
@@ -271,9 +271,11 @@ class Commitments(Declarations):
         """The proposition together with its domain, which comes first."""
         return prop if domain is self._true else self.interner.conjunction((domain, prop))
 
-    def _inputs_only(self, prop: Prop) -> bool:
-        """Whether every symbol in it is an input, so that it can be checked before the program runs."""
-        return all(self.symbols[atom].kind == "backed" for atom in prop.symbols)
+    def _checkable(self, prop: Prop, at_hint: bool | None) -> bool:
+        """Whether it can be checked before the program runs: it is about inputs, and holds whichever way the program
+        takes."""
+        inputs_only = all(self.symbols[atom].kind == "backed" for atom in prop.symbols)
+        return inputs_only and (at_hint is True or not self._hypotheses)
 
     def _open_question(self, prop: Prop, verdict: Verdict, at_hint: bool | None, fallback: bool | None) -> OpenQuestion:
         unbacked = [

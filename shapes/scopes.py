@@ -125,26 +125,35 @@ class Scopes(Commitments):
             other._hypotheses = (*other._hypotheses, other._suppose(under))
         return other
 
+    def adopt(self, size: SymInt) -> SymInt:
+        """A size of the environment that this one was forked from, as a size of this one: branching on it commits
+        here."""
+        expr, domain = self._read_expr(size)
+        return SymInt(self, expr, domain)
+
     def join(self, *branches: Self) -> None:
-        """Commit to what holds in every branch, each of them a fork of this environment as it is now."""
-        start = len(self._commitments)
-        extra: list[list[Fact]] = []
-        for branch in branches:
-            events = branch._commitments
-            if len(events) < start or any(
-                mine is not theirs for mine, theirs in zip(self._commitments, events, strict=False)
-            ):
-                raise ShapeError("join takes forks of this environment as it is now")
-            facts = [fact_of(event) for event in events[start:] if not isinstance(event, Declared)]
-            extra.append(
-                [fact for fact in facts if fact is not None and all(atom in self.symbols for atom in _symbols(fact))]
-            )
+        """Commit to what holds in every branch: forks of this environment that between them cover every way that was
+        taken."""
+        if any(branch.interner is not self.interner for branch in branches):
+            raise ShapeError("join takes forks of this environment")
+        extra = [self._since(branch) for branch in branches]
         if not branches:
             return
         kind = _weakest([fact.kind for facts in extra for fact in facts])
         for prop, text in self._common(branches, extra):
             if not isinstance(self.decide(prop, self._true, "fast"), Always):
                 self._commit_again(_commitment(self._fact(prop, self._true, kind, text)))
+
+    def _since(self, branch: Self) -> list[Fact]:
+        """The facts that a branch has beyond what it shares with this environment, as far as they are about symbols
+        here."""
+        start = 0
+        for mine, theirs in zip(self._commitments, branch._commitments, strict=False):
+            if mine is not theirs:
+                break
+            start += 1
+        facts = [fact_of(event) for event in branch._commitments[start:] if not isinstance(event, Declared)]
+        return [fact for fact in facts if fact is not None and all(atom in self.symbols for atom in _symbols(fact))]
 
     def upper_bound(self, size: Size, over: SymInt | Sequence[SymInt]) -> SymInt | int | None:
         """A bound from above that does not mention the bound variables; None where none was proven."""

@@ -145,6 +145,11 @@ def test_joining_keeps_what_both_branches_know(env: ShapeEnv) -> None:
         assert isinstance(env.ask(question), expected), question
     with env.hypothesis("s >= 64"):
         assert isinstance(env.ask("u0 < 10"), Always), "which way was taken says more"
+    with env.hypothesis("b >= 5"):
+        assert env.guard("s >= 90") is True
+        inside = env.fork()
+    env.join(inside)
+    assert isinstance(env.ask("b >= 5"), Always), "there was but one way"
     stranger = ShapeEnv()
     stranger.symbol("q", hint=1)
     with pytest.raises(ShapeError, match="forks"):
@@ -157,3 +162,11 @@ def test_a_dead_branch_is_seen_when_it_is_entered(env: ShapeEnv) -> None:
     with pytest.raises(Contradiction):
         env.fork(under=s < 5)
     assert isinstance(env.ask(s < 5), Never)
+
+
+def test_a_forks_own_sizes_commit_there(env: ShapeEnv) -> None:
+    """If it fails, a branch in a fork leaves its guard in the environment that it was forked from."""
+    s = env.symbol("s", hint=128)
+    fork = env.fork()
+    assert bool(fork.adopt(s) > 3)
+    assert not env.guards() and [str(guard.prop) for guard in fork.guards()] == ["s >= 4"]
