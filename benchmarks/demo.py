@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from benchmarks.recorded import corpus_files
+from benchmarks.recorded import CORPUS, corpus_files
 from benchmarks.report import RESULTS
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv
 from shapes.recording import RecordedSession, open_recording, read_sessions
-from shapes.replay import Answer, replay_session
+from shapes.replay import Answer, load_solvers, replay_session
 
 Judged = list[tuple[Answer, str]]  # each answer with its recorded label
 
@@ -31,6 +31,7 @@ QUESTIONS = (
 def replayed(sessions: list[RecordedSession], console: Console) -> tuple[Judged, float]:
     judged: Judged = []
     seconds = 0.0
+    load_solvers()
     columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TextColumn("sessions"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         for session in progress.track(sessions):
@@ -90,6 +91,28 @@ def peer_table() -> Table | None:
     return table
 
 
+def stated_peer_table(judged: Judged, seconds: float) -> Table:
+    """What peers scored when the corpus was made, on one core that other programs shared; and this run."""
+    text = (CORPUS / "STATS.md").read_text().partition("# Peers")[2]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    header, body = rows[0], rows[2:]
+    shown = [header.index(name) for name in ("peer", "always/never right", "wrong", "median µs", "p99 µs", "seconds")]
+    table = Table(title="Beside peers, as recorded with the questions", title_justify="left")
+    for i in shown:
+        table.add_column(header[i], justify="left" if i == 0 else "right")
+    settled = sum(answer.verdict == truth for answer, truth in judged if truth in ("always", "never"))
+    of = sum(truth in ("always", "never") for _, truth in judged)
+    wrong = sum(answer.verdict not in (truth, "gave_up") for answer, truth in judged if truth != "unknown")
+    micros = sorted(answer.microseconds for answer, _ in judged)
+    figures = [f"{statistics.median(micros):.0f}", f"{micros[int(0.99 * (len(micros) - 1))]:.0f}", f"{seconds:.1f}"]
+    table.add_row("symshape, here", f"{settled} ({100 * settled / max(1, of):.1f} %)", str(wrong), *figures)
+    for row in body:
+        note = row[-1] if len(row) > len(header) else ""
+        cells = [row[i] for i in shown]
+        table.add_row(f"{cells[0]} {note}".strip(), *cells[1:])
+    return table
+
+
 def show(title: str, facts: list[str], question: str, console: Console) -> None:
     env = ShapeEnv()
     names = sorted(set(re.findall(r"\b[a-z]\b", " ".join([*facts, question]))))
@@ -124,8 +147,7 @@ def main() -> None:
     console.print(outcome_table(judged, seconds))
     console.print(rung_table(judged))
     peers = peer_table() if RESULTS.exists() else None
-    if peers is not None:
-        console.print(peers)
+    console.print(peers if peers is not None else stated_peer_table(judged, seconds))
     for title, facts, question in QUESTIONS:
         show(title, facts, question, console)
     console.print("Ask your own: [bold].venv/bin/shapes[/], or [bold]from shapes import ShapeEnv[/].")

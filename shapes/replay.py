@@ -223,6 +223,12 @@ def _lines(numbers: Sequence[int]) -> str:
     return f"line {numbers[0]}" if len(numbers) == 1 else "lines " + ", ".join(map(str, numbers))
 
 
+def load_solvers() -> None:
+    """Import sympy and z3 now, so that it is not charged to the first question that needs them."""
+    import sympy  # noqa: F401
+    import z3  # noqa: F401
+
+
 def replay_session(lines: Iterable[SessionLine], *, solvers: bool = True, decimals: Decimals = "real") -> Replay:
     """Apply the lines of one session, in order, to a fresh environment; without `solvers`, no sympy and no z3."""
     lines = tuple(lines)

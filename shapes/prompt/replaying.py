@@ -22,7 +22,7 @@ from typing import Final
 
 from shapes.prompt.page import Line, Page, Span, columns, json_text, line, show, span, wants_colour
 from shapes.recording import RecordedSession, read_sessions, unpacked
-from shapes.replay import Answer, Replay, replay_session
+from shapes.replay import Answer, Replay, load_solvers, replay_session
 
 MALFORMED: Final = 65
 UNREADABLE: Final = 66
@@ -105,7 +105,7 @@ def replay_files(
 ) -> int:
     """Replay the files, print what was asked for; the result is the exit status."""
     if solvers:
-        _load_solvers()
+        load_solvers()
     gc.collect()
     gc.freeze()  # what importing made is not looked at again by every collection
     tally = Tally()
@@ -132,12 +132,6 @@ def replay_files(
     if tally.errors:
         return FAILED
     return MALFORMED if tally.faults else UNREADABLE if tally.unreadable else 0
-
-
-def _load_solvers() -> None:
-    """Importing takes its time once; it is nobody's question."""
-    import sympy  # noqa: F401
-    import z3  # noqa: F401
 
 
 def _opened(name: str) -> AbstractContextManager[BufferedReader]:
