@@ -50,9 +50,9 @@ WORK: Final = {"fast": 100_000, "full": 400_000}
 """Numbers that the linear solver may touch for one question, roughly 0.1 µs each."""
 SOLVING: Final = Budget(work=60_000, cuts=24, branches=24)
 """The limits of one linear problem."""
-FORK: Final = 3_000
+FORK: Final = 8_000
 """What it costs to suppose something, in the same unit."""
-POINTS: Final = 16
+POINTS: Final = 6
 """Points of linear relaxations that are tried as witnesses of one question."""
 
 
@@ -116,24 +116,37 @@ class Climb:
                 return self.prove_comparison(facts, goal, depth)
 
     def prove_disjunction(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
-        if self.allows("box"):
-            proof = box.prove(self, facts, goal, depth)
-            if proof is not None:
-                self.rung = "box"
-                return proof
         alive = facts.pool.alive
+        likely = []
         for p in goal.parts:
             truths = facts.pool.truths(p) if alive else []
             if all(truths[row] for row in alive):
-                proof = self.prove(facts, p, depth)
+                likely.append(p)
+                proof = self.prove_quickly(facts, p)
                 if proof is not None:
+                    self.rung = "parts"
                     return some(goal, proof)
-        if self.allows("refine"):
-            proof = refine.prove(self, facts, goal, depth)
+        for name, rung in (("box", box.prove), ("refine", refine.prove)):
+            if self.allows(name):
+                proof = rung(self, facts, goal, depth)
+                if proof is not None:
+                    self.rung = name
+                    return proof
+        for p in likely:
+            proof = self.prove(facts, p, depth + 1)
             if proof is not None:
-                self.rung = "refine"
-            return proof
+                self.rung = "parts"
+                return some(goal, proof)
         return None
+
+    def prove_quickly(self, facts: Facts, goal: Prop) -> Reason | None:
+        """A comparison by the cheap rungs."""
+        proof = prove_by_intervals(facts, goal)
+        if proof is None and goal.kind == "ge" and self.allows("shift"):
+            proof = shift.prove_nonnegative(facts, goal.expr)
+        if proof is None and self.allows("linear"):
+            proof = linear.prove(self, facts, goal, 0)
+        return proof
 
     def prove_comparison(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
         if "bounds" in self.rungs:
@@ -198,7 +211,8 @@ class Climb:
         if before <= 0:
             return None
         outcome = rows.contradiction(meter)
-        self.work -= before - meter.work + 20 * len(rows.rows)
+        self.work -= before - meter.work + rows.cost
+        rows.cost = 0
         return outcome
 
     # ------------------------------------------------------------------ witnesses
@@ -220,7 +234,7 @@ class Climb:
         if self.opposite is None or not self.points or "search" not in self.rungs:
             return
         self.points -= 1
-        self.work -= FORK
+        self.work -= 2 * FORK
         found = near(self.facts, self.opposite, values, row=self.base)
         if found is not None:
             raise Open(found)

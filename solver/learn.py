@@ -33,9 +33,9 @@ from solver.intervals import root
 from solver.knowledge import Entry, Knowledge, Range, Rule, Uses, form_key
 from solver.prop import Prop
 from solver.reasons import Reason, combine, equal, hypothesis, part, refute, strengthen, times
-from solver.rewriting import Round, apply_round_to_prop
+from solver.rewriting import Round, apply_round_to_prop, divides
 from solver.roots import root_bound
-from solver.settled import prove_by_intervals, prove_nonzero
+from solver.settled import prove_by_intervals, prove_nonzero, settled_rule
 
 STEPS: Final = 160
 """Statements learned from one fact; what is left then is not derived (it may still be proven when asked)."""
@@ -46,6 +46,8 @@ NEIGHBOURS: Final = 24
 MOVES: Final = 8
 """How often one fact may move the same bound: `x >= y + 1` and `y >= x + 1` would walk on for ever."""
 DEGREE: Final = 8
+"""Polynomials of one atom up to this degree bound it."""
+UNFOLDED: Final = 8
 BITS: Final = 512
 """Bounds longer than this move no further: `x >= x*x + 1` would double their length with every step."""
 
@@ -379,6 +381,11 @@ class Draft(Knowledge):
             elif prop.kind == "ne" and not atom.args:
                 self.check_excluded_end(prop, uses.entry.reason)
                 looked += 1
+            elif prop.kind == "eq" and prop.schedule:
+                unfolded = unfold(self, uses.entry.reason)
+                if unfolded is not None:
+                    self.queue.append((unfolded.conclusion, unfolded))
+                looked += 1
             uses = uses.rest
 
     def check_excluded_end(self, prop: Prop, reason: Reason) -> None:
@@ -538,6 +545,7 @@ class Draft(Knowledge):
         self.forget()
         self.restate(atom)
         if atom.args:
+            self.note(prop, reason)
             self.queue.extend((law.conclusion, law) for law in laws_of(self, atom))
         for other, name in names.items():
             definition = definition_of(other, name)
@@ -578,7 +586,7 @@ class Draft(Knowledge):
             return
         whole = self.interner.expr(((lead, 1),), 0)
         image = whole - e if c > 0 else whole + e
-        if any(lead == m for m, _ in image.terms):
+        if any(lead == m for m, _ in image.terms) or _occurs_inside(self.interner.monomials[lead], image):
             return
         # what the other side says of the product must reach its factors before it is replaced everywhere
         for lower, bound in ((True, self.low(image)), (False, self.high(image))):
@@ -677,6 +685,39 @@ class Draft(Knowledge):
                     else:
                         branches.append(combine([assumed], [1], end - bound if lower else bound - end))
                 self.queue.append((goal, Reason("cases", goal, (reason, *branches))))
+
+
+def unfold(known: Knowledge, reason: Reason) -> Reason | None:
+    """An equality that replaces an operation, where its arguments by now settle it: what that makes of the equality."""
+    p = reason.conclusion
+    rounds: list[Round] = []
+    settled = False
+    for _ in range(UNFOLDED):
+        steps = []
+        for atom in sorted(p.atoms, key=lambda atom: atom.serial):
+            rule = settled_rule(known, atom) if atom.args else known.solved.get(atom.monomial)
+            if rule is not None:
+                steps.append((atom.monomial, rule.image, rule.reason))
+                settled = settled or bool(atom.args)
+        if not steps:
+            break
+        new = apply_round_to_prop(p, tuple(steps))
+        if new is p:
+            break
+        rounds.append(tuple(steps))
+        p = new
+    return rewritten(p, reason, tuple(rounds)) if settled and p.kind != "true" else None
+
+
+def _occurs_inside(product: tuple[Atom, ...], image: Expr) -> bool:
+    """Whether an argument of an atom of the image has the product: a rule would nest the image in itself, round after round."""
+    monomials = image.interner.monomials
+    for atom in image.schedule:
+        for arg in atom.args:
+            for e in (arg,) if isinstance(arg, Expr) else [p.expr for p in arg.comparisons()]:
+                if any(divides(product, monomials[m]) for m, _ in e.terms):
+                    return True
+    return False
 
 
 def _sign_of(definition: Reason, atom: Atom) -> int:

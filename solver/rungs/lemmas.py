@@ -37,6 +37,8 @@ ADDED: Final = 6
 BASIS: Final = 6
 DEGREE: Final = 6
 BITS: Final = 24
+PRODUCT: Final = 200
+"""What a product of rows costs, in units of the solver's work."""
 
 
 def strengthen(rows: Rows, model: Model, wrong: Sequence[Expr]) -> int:
@@ -69,6 +71,7 @@ def _products(rows: Rows, model: Model, wrong: Sequence[int]) -> int:
                         break
                     if key in found or key in rows.multiplied:
                         continue
+                    rows.cost += PRODUCT
                     value, fresh = _value_of_product(rows, model, i, j)
                     if value < 0 and fresh <= 2:
                         found[key] = fresh, value

@@ -37,12 +37,16 @@ if TYPE_CHECKING:
 ROWS: Final = 48
 MONOMIALS: Final = 40
 PER_ATOM: Final = 16
+ROW: Final = 100
+"""What a row costs, in units of the solver's work (see `solver.integer.Budget`)."""
+RESTATED: Final = 3_000
+"""What it costs to substitute in a fact."""
 
 
 class Rows:
     """The constraints near a question; a reason for each is made when a proof needs it."""
 
-    __slots__ = ("done", "index", "known", "monomials", "multiplied", "reasons", "restated", "rows", "seen", "visited")
+    __slots__ = ("cost", "done", "index", "known", "monomials", "multiplied", "reasons", "restated", "rows", "seen", "visited")
 
     def __init__(self, known: Knowledge, *, restated: bool = False) -> None:
         self.known = known
@@ -54,6 +58,7 @@ class Rows:
         self.seen: set[Prop] = set()
         self.multiplied: set[tuple[int, int]] = set()
         self.done = 0
+        self.cost = 0  # of building the rows, in units of the solver's work
         self.visited: set[int] = set()
 
     def add(self, p: Prop, reason: Callable[[], Reason]) -> bool:
@@ -66,6 +71,7 @@ class Rows:
             pairs.append((self.mention(m), c))
         self.rows.append(Row(tuple(sorted(pairs)), p.expr.constant, p.kind == "eq"))
         self.reasons.append(reason)
+        self.cost += ROW
         return True
 
     def mention(self, m: int) -> int:
@@ -117,6 +123,7 @@ class Rows:
     def add_restated(self, p: Prop, reason: Reason) -> bool:
         """A comparison with what is known by now substituted."""
         canonical, rounds = self.known.canonical_prop(p)
+        self.cost += RESTATED if rounds else ROW
         return self.add(canonical, lambda: rewritten(canonical, reason, rounds) if rounds else reason)
 
     def contradiction(self, meter: Meter) -> Reason | Point | None:

@@ -48,15 +48,16 @@ class Model:
     def atom(self, atom: Atom) -> int:
         found = self._atoms.get(atom)
         if found is None:
+            self._atoms[atom] = 0  # names and what they name may be defined by each other
             position = self.rows.index.get(atom.monomial)
             if position is not None and position < len(self.point):
                 found = self.point[position]
             elif atom.args:
                 found = self.computed(atom)
-            elif atom.definition is not None:
-                found = self.expr(atom.definition)
             else:
-                found = 0
+                rule = self.rows.known.solved.get(atom.monomial)
+                image = atom.definition if rule is None else rule.image
+                found = 0 if image is None else self.expr(image)
             self._atoms[atom] = found
         return found
 

@@ -18,12 +18,13 @@ point gives some operation a value that its arguments do not call for, or violat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr
 from solver.facts import Conflict, Facts
 from solver.integer import Point
+from solver.learn import rewritten, unfold
 from solver.prop import Prop
 from solver.reasons import Reason, cases, hypothesis, part
 from solver.reasons import refute as by_contradiction
@@ -64,36 +65,87 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
     """False, from the facts and hypotheses, which the facts have taken in."""
     if facts.pool.alive:
         return None  # some sample satisfies all of them
-    near = [each for h in hypotheses for each in _near(facts, h.conclusion)]
-    rows = rows_near(facts, near, hypotheses)
-    model = None
-    symbols = frozenset().union(*[e.symbols for e in near], *[facts.canonical_prop(h.conclusion)[0].symbols for h in hypotheses])
+    stated: list[Reason] = []
+    near: list[Expr] = []
+    for reason in hypotheses:
+        now = restated(facts, reason)
+        near += _near(facts, reason.conclusion, now.conclusion)
+        stated += conjuncts(now)
+    for reason in stated:
+        if reason.conclusion.kind == "false":
+            return reason
+    symbols = frozenset().union(*[e.symbols for e in near], *[each.conclusion.symbols for each in stated])
     found = box.exhaust(climb, facts, facts.interner.false, symbols)
     if found is not None:
         return found
+    rows = rows_near(facts, near, stated)
+    model, violated = None, []
     for _ in range(ROUNDS):
         outcome = climb.solve(rows)
         if not isinstance(outcome, Point):
             return outcome
         model = Model(rows, outcome)
         climb.consider(model)
+        violated = []
+        added = 0
+        unsettled: dict[Atom, None] = {}
+        for reason in _violated(facts, rows, model, stated, unsettled):
+            match reason.conclusion.kind:
+                case "false":
+                    return reason
+                case "ge" | "eq":
+                    added += rows.add(reason.conclusion, given(reason))
+                case "or" | "ne":
+                    violated.append(reason)
         if len(rows.rows) > WIDE:
             break
-        wrong = model.spurious()
-        if not (_missing_facts(facts, rows, model) or lemmas.strengthen(rows, model, wrong)):
+        if added:
+            rows.grow()
+        elif not lemmas.strengthen(rows, model, model.spurious()):
             break
     if model is None or level >= NESTED:
         return None
-    for condition in conditions(facts, rows, model)[: 2 if level == 0 else 1]:
+    for condition in conditions(facts, model, violated, unsettled)[: 2 if level == 0 else 1]:
         proof = _by_cases(climb, facts, hypotheses, condition, level)
         if proof is not None:
             return proof
     return None
 
 
-def _near(facts: Facts, p: Prop) -> list[Expr]:
+def restated(facts: Facts, reason: Reason) -> Reason:
+    """A statement with what is known by now substituted."""
+    canonical, rounds = facts.canonical_prop(reason.conclusion)
+    return rewritten(canonical, reason, rounds) if rounds else reason
+
+
+def _violated(facts: Facts, rows: Rows, model: Model, hypotheses: Sequence[Reason], unsettled: dict[Atom, None]) -> list[Reason]:
+    """What is known of the atoms of the relaxation and does not hold at its point, restated; operations that an equality replaces go to `unsettled`."""
+    nearby: dict[Prop, Reason] = {reason.conclusion: reason for reason in hypotheses}
+    for atom in _atoms(rows):
+        uses = facts.uses.get(atom.serial)
+        for _ in range(LOOKED):
+            if uses is None:
+                break
+            nearby.setdefault(uses.entry.prop, uses.entry.reason)
+            uses = uses.rest
+    found: dict[Prop, Reason] = {}
+    for p, reason in nearby.items():
+        if p not in rows.seen and not model.prop(p):
+            now = restated(facts, reason)
+            if now.conclusion.kind == "true":  # it replaces an operation, which the point gets wrong
+                unfolded = unfold(facts, reason)
+                if unfolded is None:
+                    unsettled.update(dict.fromkeys(atom for atom in p.schedule if atom.kind in ("relu", "ite")))
+                    continue
+                now = unfolded
+            for each in conjuncts(now):
+                if each.conclusion not in rows.seen and each.conclusion.kind != "true":
+                    found.setdefault(each.conclusion, each)
+    return list(found.values())
+
+
+def _near(facts: Facts, p: Prop, canonical: Prop) -> list[Expr]:
     """What a hypothesis is about where it is no row itself."""
-    canonical, _ = facts.canonical_prop(p)
     if canonical.kind == "true":  # an equality that is applied everywhere
         return [facts.canonical(atom.expr)[0] for atom in sorted(p.symbols, key=lambda atom: atom.key)]
     return [] if canonical.kind in ("ge", "eq") else [q.expr for q in canonical.comparisons()]
@@ -113,58 +165,32 @@ def _by_cases(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], conditio
     return cases(facts.interner.false, condition, branches)
 
 
-def _missing_facts(facts: Facts, rows: Rows, model: Model) -> int:
-    """Add the linear facts nearby that the point violates and that are no rows yet."""
-    added = 0
-    for p, reason in _nearby(facts, rows):
-        if p.kind in ("ge", "eq") and p not in rows.seen and not model.prop(p) and facts.is_inert(p.expr):
-            added += rows.add(p, given(reason))
-    if added:
-        rows.grow()
-    return added
-
-
-def _nearby(facts: Facts, rows: Rows) -> list[tuple[Prop, Reason]]:
-    """What was learned of the atoms of the relaxation."""
-    found: dict[Prop, Reason] = {}
-    for atom in _atoms(rows):
-        uses = facts.uses.get(atom.serial)
-        for _ in range(LOOKED):
-            if uses is None:
-                break
-            found.setdefault(uses.entry.prop, uses.entry.reason)
-            uses = uses.rest
-    return list(found.items())
-
-
 def _atoms(rows: Rows) -> list[Atom]:
     interner = rows.known.interner
     return list(dict.fromkeys([atom for m in rows.monomials for atom in interner.monomials[m]]))
 
 
-def conditions(facts: Facts, rows: Rows, model: Model) -> list[Prop | Reason]:
-    """What to tell apart, where the point is wrong: facts that are no rows, then operations, the innermost first."""
-    found: dict[Prop, Prop | Reason] = {}
-    for p, reason in _nearby(facts, rows):
-        if p.kind == "or" and not model.prop(p):
-            found.setdefault(p, reason)
+def conditions(facts: Facts, model: Model, violated: Sequence[Reason], unsettled: Iterable[Atom]) -> list[Prop | Reason]:
+    """What to tell apart, where the point is wrong: alternatives among the facts, then operations, the innermost first, then products."""
+    found: dict[Prop, Prop | Reason] = {reason.conclusion: reason for reason in violated if reason.conclusion.kind == "or"}
     interner = facts.interner
-    wrong = sorted(model.spurious(), key=lambda e: (e.depth, e.degree, interner.monomial_keys[e.terms[0][0]]))
-    late: dict[Prop, Prop | Reason] = {}
+    wrong = sorted([*model.spurious(), *[atom.expr for atom in unsettled]], key=lambda e: (e.depth, e.degree, interner.monomial_keys[e.terms[0][0]]))
+    late: dict[Prop, Prop] = {}
     for e in wrong:
         atoms = interner.monomials[e.terms[0][0]]
         if len(atoms) > 1:
-            for condition in _of_product(facts, model, atoms):
-                late.setdefault(condition, condition)
+            late.update((p, p) for p in _of_product(facts, model, atoms))
             continue
-        match atoms[0].kind, atoms[0].args:
+        atom = atoms[0] if atoms[0].definition is None else atoms[0].definition.atom
+        match atom.kind, atom.args:
             case "relu", (Expr() as inner,):
-                condition = interner.nonnegative(inner)
+                condition = interner.nonnegative(_innermost(facts, inner))
                 found.setdefault(condition, condition)
             case "ite", (Prop() as p, _):
-                for q in p.comparisons():
+                for q in facts.canonical_prop(p)[0].comparisons():
                     found.setdefault(q, q)
             case "floordiv", (_, Expr() as d) if not d.is_constant:
+                d = facts.canonical(d)[0]
                 low, high = facts.low(d), facts.high(d)
                 if (low is None or low < 1) and (high is None or high > -1):
                     condition = Prop.nonnegative(d - 1)
@@ -172,20 +198,28 @@ def conditions(facts: Facts, rows: Rows, model: Model) -> list[Prop | Reason]:
             case "power" | "bitand", args:
                 for arg in args:
                     if isinstance(arg, Expr) and arg.terms:
-                        for condition in _halves(facts, model, arg):
-                            late.setdefault(condition, condition)
+                        late.update((p, p) for p in _halves(facts, model, facts.canonical(arg)[0]))
             case _:
                 pass
-    for p, _ in _nearby(facts, rows):
-        if p.kind == "ne" and facts.is_inert(p.expr) and not model.prop(p):
-            condition = Prop.nonnegative(p.expr - 1)
+    for reason in violated:
+        if reason.conclusion.kind == "ne":
+            condition = Prop.nonnegative(reason.conclusion.expr - 1)
             found.setdefault(condition, condition)
     found.update((key, condition) for key, condition in late.items() if key not in found)
-    undecided = []
-    for key, condition in found.items():
-        if isinstance(condition, Reason) or facts.canonical_prop(key)[0].kind not in ("true", "false"):
-            undecided.append(condition)
-    return undecided
+    return [condition for key, condition in found.items() if key.kind not in ("true", "false")]
+
+
+def _innermost(facts: Facts, e: Expr) -> Expr:
+    """The argument of a relu, or that of one inside of it: orders of symbols come back more often than those of their combinations."""
+    e = facts.canonical(e)[0]
+    while e.depth:
+        inner = min([atom for atom in e.atoms if atom.kind == "relu"], key=lambda atom: (atom.depth, atom.key), default=None)
+        if inner is None:
+            break
+        (argument,) = inner.args
+        assert isinstance(argument, Expr)
+        e = facts.canonical(argument)[0]
+    return e
 
 
 def _of_product(facts: Facts, model: Model, atoms: Sequence[Atom]) -> list[Prop]:
