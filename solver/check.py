@@ -437,6 +437,20 @@ def _product_nonzero(step: Reason) -> Prop:
     return step.conclusion
 
 
+def _nonzero_factors(step: Reason) -> Prop:
+    """A product of powers of expressions none of which is zero."""
+    goal = step.conclusion
+    powers = step.data
+    _require(isinstance(powers, tuple) and all(type(k) is int and k >= 1 for k in powers), "has no powers")
+    assert isinstance(powers, tuple)
+    product = goal.interner.one
+    for p, k in zip(_premises(step, len(powers)), powers, strict=True):
+        factor = _disequality(p)
+        for _ in range(k):
+            product = product * factor
+    return Prop.zero(product).negation
+
+
 def _factor_nonzero(step: Reason) -> Prop:
     """An atom in every monomial, where zero in its place would leave the constant, which does not do."""
     (premise,) = _premises(step, 1)
@@ -661,6 +675,7 @@ RULES: Final[dict[str, Callable[[Reason], Prop]]] = {
     "operation": _operation,
     "shift": _shift,
     "product-nonzero": _product_nonzero,
+    "nonzero-factors": _nonzero_factors,
     "factor-nonzero": _factor_nonzero,
     "multiple": _multiple,
     "factored": _factored,

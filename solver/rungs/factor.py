@@ -4,10 +4,7 @@ An atom that every monomial shares and that is known positive (or nonzero) is di
 `L >= k` where k is the least integer with `k * (least value of a) + c >= 0`:
 
     >>> from solver.interner import Interner
-    >>> from solver.expr import Atom, Expr
-from solver.factors import SPLIT, parts
-from solver.facts import Facts
-from solver.interner import Interner
+    >>> from solver.facts import Facts
     >>> from solver.ladder import decide
     >>> terms = Interner()
     >>> u, s = terms.symbol("u"), terms.symbol("s")
@@ -36,8 +33,6 @@ if TYPE_CHECKING:
     from solver.ladder import Climb
 
 NESTED: Final = 6
-
-
 
 
 def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
