@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from solver import bits, choice, division
-from solver.expr import Atom, Expr
+from solver.expr import POWER_BITS, Atom, Expr
 from solver.functions import function as registered_function
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 EXPANSION_CAP: Final = 1024
 """A product whose expansion would have more monomials than this stays an atom."""
+
+
+POWER_EXPANDED: Final = 1024
+"""A power of an expression with symbols stays an atom beyond this exponent, as one of a constant does beyond `POWER_BITS`."""
 
 
 class Interner:
@@ -223,6 +227,9 @@ class Interner:
             exponent = exponent.constant
         if exponent < 0:
             return self.zero
+        if base.constant.bit_length() * exponent > POWER_BITS if not base.terms else exponent > POWER_EXPANDED:
+            if base.terms or base.constant not in (-1, 0, 1):
+                return self.atom("power", (base, self.constant(exponent)))
         if not base.terms:
             return self.constant(base.constant**exponent)
         result = self.one

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 DEPTH: Final = 4
 TOUCHED: Final = 96
 SYMBOLS: Final = 6
+LONG: Final = 8192
+"""A symbol grows by no more bits than this in one move: roots of powers of roots would soon have millions."""
 PLACES: Final = 14
 NEAR: Final = 2
 """How many symbols are moved to mend a point of the linear relaxation."""
@@ -162,7 +164,8 @@ class Search:
         for step in strides:
             found += [current - current % step, current - current % step + step, current + step]
         found += [0, 1, 2, 3, 2 * current, current + 1, current - 1]
-        kept = dict.fromkeys(v for v in found if v != current and (lo is None or v >= lo) and (hi is None or v <= hi))
+        size = LONG + current.bit_length()
+        kept = dict.fromkeys(v for v in found if v != current and (lo is None or v >= lo) and (hi is None or v <= hi) and v.bit_length() <= size)
         return list(kept)[:PLACES]
 
     def strides(self, target: Prop, atom: Atom) -> list[int]:
@@ -201,12 +204,14 @@ class Search:
                 found.append(at - here * wide // (step - here))
                 found.append(at - here * wide // (step - here) + 1)
                 at = found[-1]
+                if at.bit_length() > LONG:
+                    break
                 continue
             root = at - here // slope
             if p.kind == "ge" and slope > 0:
                 root = at + -(here // slope)
             found += [root, root + 1, root - 1]
-            if root == at:
+            if root == at or root.bit_length() > LONG:
                 break
             at = root
         if p.kind == "ne":
