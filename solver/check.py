@@ -648,6 +648,19 @@ def _rewritten(p: Prop, rounds: list[Round]) -> Prop:
     return p
 
 
+def _by_z3(step: Reason) -> Prop:
+    """What a fresh solver finds again from the premises alone."""
+    from solver.edges.z3 import Proved, entails
+
+    _require(step.data is None, "has a payload")
+    facts = [premise.conclusion for premise in step.premises]
+    match entails(facts, step.conclusion):
+        case Proved():
+            return step.conclusion
+        case outcome:
+            raise Wrong(f"z3 finds {outcome}")
+
+
 RULES: Final[dict[str, Callable[[Reason], Prop]]] = {
     "trivial": _trivial,
     "fact": _fact,
@@ -685,5 +698,6 @@ RULES: Final[dict[str, Callable[[Reason], Prop]]] = {
     "isolate": _isolate,
     "definition": _definition,
     "rewrite": _rewrite,
+    "z3": _by_z3,
 }
 """What each rule computes from the premises and the payload of a step."""

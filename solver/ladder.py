@@ -387,7 +387,7 @@ def _last_rungs(
 
         for truth in directions:
             goal = canonical if truth else canonical.negation
-            outcome = solvers.prove(climb, facts, goal)
+            outcome = solvers.prove(climb, facts, goal, domain)
             if isinstance(outcome, Reason):
                 return settle(truth, outcome, climb.rung)
             if isinstance(outcome, dict):

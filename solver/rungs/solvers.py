@@ -1,0 +1,166 @@
+"""The last rungs, other people's: sympy proposes factors, z3 proves or refutes.
+
+sympy's factors are adopted only if their product is the very polynomial, and each is then proven by the rungs below. z3 gets the facts near the question as they were written, in order of
+relevance, within limits counted in its own steps; its core becomes the premises of one step, which the checker puts to a fresh solver over that core alone, and its model is completed from the
+samples and evaluated against every fact before it counts.
+
+    >>> from solver.facts import Facts
+    >>> from solver.interner import Interner
+    >>> from solver.rungs import solvers
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> known = Facts.empty(terms).declare_range(x, 1, None).declare_range(y, 1, None).assume_prop(terms.eq(x * x, y * y))
+    >>> solvers.by_z3(known, terms.eq(x, y), terms.true).rule
+    'z3'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from solver.expr import Atom
+from solver.fact import Fact
+from solver.facts import Conflict, Facts
+from solver.pool import declared_symbols
+from solver.prop import Prop
+from solver.reasons import Reason
+
+if TYPE_CHECKING:
+    from solver.consistency import Consistent, Unknown
+    from solver.ladder import Climb
+
+NEAR: Final = 60
+"""Facts that z3 is given at most."""
+ALL: Final = 400
+"""Facts that z3 is given at most when all of them are put in question."""
+
+
+def prove(climb: Climb, facts: Facts, goal: Prop, domain: Prop) -> Reason | dict[Atom, int] | None:
+    """A proof of the goal, or sizes that satisfy the facts and not the goal."""
+    if climb.allows("sympy"):
+        proof = by_factors(climb, facts, goal)
+        if proof is not None:
+            climb.rung = "sympy"
+            return proof
+    if climb.allows("z3"):
+        outcome = by_z3(facts, goal, domain)
+        climb.rung = "z3"
+        return outcome
+    return None
+
+
+def by_factors(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:
+    """`e != 0` by sympy's factors of e."""
+    if goal.kind != "ne" or goal.expr.degree < 2 or len(goal.terms) < 2:
+        return None
+    from solver.edges.sympy import factor
+
+    found = factor(goal.expr)
+    product = facts.interner.one
+    for each in found:
+        product = product * each
+    if product is not goal.expr or len(found) < 2:
+        return None
+    proofs = []
+    for each in found:
+        if each.is_constant:
+            continue
+        proof = climb.prove(facts, Prop.zero(each).negation, 1)
+        if proof is None:
+            return None
+        proofs.append(proof)
+    return Reason("nonzero-factors", goal, tuple(proofs), (1,) * len(proofs))
+
+
+def by_z3(facts: Facts, goal: Prop, domain: Prop) -> Reason | dict[Atom, int] | None:
+    """What z3 says of the goal under the facts near it."""
+    from solver.edges.z3 import Proved, Refuted, entails
+
+    leaves = [Reason("domain", domain)] if domain.kind != "true" else []
+    leaves += definitions(goal)
+    for fact in nearby(facts, goal, NEAR):
+        leaves += leaves_of(fact)
+    outcome = entails([leaf.conclusion for leaf in leaves], goal)
+    match outcome:
+        case Proved(core=core):
+            return Reason("z3", goal, tuple([leaves[i] for i in core]))
+        case Refuted(model=model):
+            return dict(model)
+        case _:
+            return None
+
+
+def leaves_of(fact: Fact) -> list[Reason]:
+    """A fact and its domain as reasons."""
+    found = []
+    if fact.domain.kind != "true":
+        found.append(Reason("domain", fact.domain, fact=fact))
+    if fact.prop.kind != "true":
+        found.append(Reason("fact", fact.prop, fact=fact))
+    return found
+
+
+def definitions(goal: Prop) -> list[Reason]:
+    """What the names in the goal stand for."""
+    found = []
+    for atom in sorted(goal.symbols, key=lambda atom: atom.key):
+        if atom.definition is not None:
+            (named,) = (atom.definition.atom,)
+            found.append(Reason("definition", Prop.zero(atom.expr - atom.definition), (), (named, atom.expr)))
+    return found
+
+
+def nearby(facts: Facts, goal: Prop, limit: int) -> list[Fact]:
+    """The facts that share symbols with the goal, then those that share symbols with these, and so on."""
+    found: dict[int, Fact] = {}
+    waiting = [symbol for atom in goal.symbols for symbol in (declared_symbols(atom.expr) if atom.definition is None else declared_symbols(atom.definition))]
+    waiting = sorted(dict.fromkeys(waiting), key=lambda atom: atom.key)
+    seen = set(waiting)
+    while waiting and len(found) < limit:
+        touching = facts.pool.touching.get(waiting.pop(0).serial)
+        while touching is not None and len(found) < limit:
+            fact = touching.fact
+            found[fact.serial] = fact
+            for symbol in sorted(fact.prop.symbols | fact.domain.symbols, key=lambda atom: atom.key):
+                if symbol not in seen:
+                    seen.add(symbol)
+                    waiting.append(symbol)
+            touching = touching.rest
+    for fact in facts.records():
+        if fact.kind == "range" and not fact.prop.symbols.isdisjoint(seen):
+            found[fact.serial] = fact
+    return [found[serial] for serial in sorted(found)]
+
+
+def complete(facts: Facts, model: Mapping[Atom, int], domain: Prop, prop: Prop) -> dict[Atom, int] | None:
+    """A model of some symbols as an assignment of all, if it satisfies every fact, the domain and the proposition."""
+    values = facts.witness() or {atom: 0 for atom in facts.all_symbols()}
+    values.update((atom, value) for atom, value in model.items() if atom.definition is None)
+    try:
+        good = facts.holds_at(values) and domain.evaluate(values) and prop.evaluate(values)
+    except OverflowError:
+        return None
+    return values if good else None
+
+
+def consistency(facts: Facts) -> Consistent | Conflict | Unknown:
+    """Whether z3 finds sizes for all facts, or a contradiction."""
+    from solver.consistency import Consistent, Unknown
+    from solver.edges.z3 import Limits, Proved, Refuted, entails
+
+    leaves = [leaf for fact in facts.records() for leaf in leaves_of(fact)]
+    if len(leaves) > ALL:
+        return Unknown(f"{len(leaves)} facts are more than z3 is given")
+    false = facts.interner.false
+    outcome = entails([leaf.conclusion for leaf in leaves], false, Limits(terms=4000))
+    match outcome:
+        case Proved(core=core):
+            return Conflict(Reason("z3", false, tuple([leaves[i] for i in core])))
+        case Refuted(model=model):
+            values = complete(facts, model, facts.interner.true, facts.interner.true)
+            if values is not None:
+                return Consistent(values)
+        case _:
+            pass
+    return Unknown("z3 gave up within its limits")
