@@ -1,1 +1,4 @@
-"""Where the reasoning core meets other systems: sympy, SMT-LIB 2 and z3. Each is loaded when it is used, never by importing the core."""
+"""Where the reasoning core meets other systems: sympy, SMT-LIB 2, LaTeX and z3.
+
+Each is loaded when it is used, never by importing the core.
+"""
