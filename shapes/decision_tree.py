@@ -109,7 +109,20 @@ class Split:
         return 1 + max(self.then.depth, self.otherwise.depth)
 
 
-Tree = Attempts | Required | Table | Split
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Inputs that some variants need and others do not: what to do where they are there, and where one is not."""
+
+    inputs: frozenset[int]
+    then: Tree
+    otherwise: Tree
+
+    @property
+    def depth(self) -> int:
+        return 1 + max(self.then.depth, self.otherwise.depth)
+
+
+Tree = Attempts | Required | Table | Split | Present
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,31 +204,46 @@ def _bound(condition: Operation) -> tuple[str, Operation, int]:
     return "", condition, 0
 
 
-def grow(operations: Operations, variants: Sequence[Variant]) -> Tree:
-    """The tree over these variants."""
-    return _grow(operations, [_State.of(variant) for variant in variants])
+def grow(operations: Operations, variants: Sequence[Variant], there: frozenset[int] = frozenset()) -> Tree:
+    """The tree over these variants; `there` are positions of inputs that can always be read."""
+    return _grow(operations, [_State.of(variant) for variant in variants], there)
 
 
-def _grow(operations: Operations, states: Sequence[_State]) -> Tree:
+def _grow(operations: Operations, states: Sequence[_State], there: frozenset[int]) -> Tree:
     if len(states) <= 1:
         return _attempts(operations, states)
     conditions, tests, states = _take_common(operations, states)
-    best = min(_divisions(operations, states), key=lambda division: division.score, default=None)
-    tree: Tree
-    if best is None:
-        tree = _attempts(operations, states)
-    elif best.table is not None:
-        branches = {
-            value: _grow(operations, [state.with_value(best.subject, value) for state in group])
-            for value, group in best.table.items()
-        }
-        tree = Table(best.subject, branches, _grow(operations, best.otherwise))
-    else:
-        condition, opposite = best.subject, _opposite(operations, best.subject)
-        then = _grow(operations, [state.settle(condition) for state in best.then])
-        otherwise = [state.settle(opposite) for state in best.otherwise]
-        tree = Split(condition, then, _grow(operations, otherwise))
+    best = min(_divisions(operations, states, there), key=lambda division: division.score, default=None)
+    tree = _present(operations, states, there) if best is None else _divided(operations, best, there)
     return Required(conditions, tests, tree) if conditions or tests else tree
+
+
+def _divided(operations: Operations, division: _Division, there: frozenset[int]) -> Tree:
+    if division.table is not None:
+        branches = {}
+        for value, group in division.table.items():
+            known = [state.with_value(division.subject, value) for state in group]
+            branches[value] = _grow(operations, known, there)
+        return Table(division.subject, branches, _grow(operations, division.otherwise, there))
+    condition, opposite = division.subject, _opposite(operations, division.subject)
+    then = _grow(operations, [state.settle(condition) for state in division.then], there)
+    otherwise = _grow(operations, [state.settle(opposite) for state in division.otherwise], there)
+    return Split(condition, then, otherwise)
+
+
+def _present(operations: Operations, states: Sequence[_State], there: frozenset[int]) -> Tree:
+    """Divided by whether an input is there that most variants need, if that helps; otherwise one by one."""
+    needs = Counter([position for state in states for position in state.variant.inputs - there])
+    for position, count in needs.most_common():
+        if count < len(states) and 4 * (len(states) - count) <= 3 * len(states):
+            lacking = [state for state in states if position not in state.variant.inputs]
+            having = [state.variant.inputs for state in states if position in state.variant.inputs]
+            alike = frozenset.intersection(*having) - there
+            more = there.union([other for other in alike if needs[other] == count])
+            best = min(_divisions(operations, states, more), key=lambda division: division.score, default=None)
+            if best is not None:
+                return Present(more - there, _divided(operations, best, more), _grow(operations, lacking, there))
+    return _attempts(operations, states)
 
 
 def _attempts(operations: Operations, states: Iterable[_State]) -> Attempts:
@@ -264,14 +292,14 @@ class _Division:
     otherwise: list[_State]
 
 
-def _divisions(operations: Operations, states: Sequence[_State]) -> Iterator[_Division]:
+def _divisions(operations: Operations, states: Sequence[_State], there: frozenset[int]) -> Iterator[_Division]:
     """The ways to divide the states that leave fewer in every part, without many copies."""
     subjects: Counter[Operation] = Counter()
     conditions: Counter[Operation] = Counter()
     for state in states:
         subjects.update({*state.values, *state.least, *state.most})
         conditions.update(state.others)
-    shared = frozenset.intersection(*[state.variant.inputs for state in states])
+    shared = there.union(frozenset.intersection(*[state.variant.inputs for state in states]))
     for subject, uses in subjects.items():
         if uses > 1 and _reads(subject) <= shared:
             yield from _by_value(states, subject)

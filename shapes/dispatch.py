@@ -165,7 +165,8 @@ class Dispatch(Generic[Value]):
         with self._lock:
             paths = tuple(self._paths)
             layout = Arguments(self.arguments, paths, local_names(paths, self.arguments), {}, True)
-            tree = grow(self.operations, [entry.variant for entry in self.entries])
+            given = frozenset([position for position, path in enumerate(paths) if len(path) == 1])
+            tree = grow(self.operations, [entry.variant for entry in self.entries], given)
             made = tree_source(self.operations, tree, layout)
             scope = python_scope(made.functions)
             scope.update(made.constants)

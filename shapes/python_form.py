@@ -97,7 +97,7 @@ class PythonPrinter:
             self.uses_power = self.uses_power or node.code == "power"
             for operand in node.operands:
                 uses[operand] = uses.get(operand, 0) + (2 if _prints_twice(node, operand) else 1)
-        for condition in conditions:
+        for condition in dict.fromkeys(conditions):
             uses[condition] = uses.get(condition, 0) + 1
         depth: dict[Operation, int] = {}
         for node in nodes:

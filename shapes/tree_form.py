@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shapes.arguments import Arguments
-from shapes.decision_tree import Attempt, Attempts, Required, Split, Table, Test, Tree
+from shapes.decision_tree import Attempt, Attempts, Present, Required, Split, Table, Test, Tree
 from shapes.lowering import Operation, Operations
 from shapes.python_form import CHOICE, COMPARISON, PythonPrinter, functions_of, indented, integer_text, reachable
 
@@ -80,6 +80,8 @@ class TreePrinter:
                 return self._branch(condition, then, otherwise, loaded)
             case Table():
                 return self._table(tree, loaded)
+            case Present(inputs, then, otherwise):
+                return self._present(inputs, then, otherwise, loaded)
             case Attempts(attempts):
                 return self._attempts(attempts, loaded)
 
@@ -87,6 +89,18 @@ class TreePrinter:
         """Statements that read inputs, and what is read after them."""
         missing = sorted(set(wanted) - loaded)
         return self._arguments.unpacking(missing, otherwise), loaded.union(missing)
+
+    def _present(self, inputs: frozenset[int], then: Tree, otherwise: Tree, loaded: frozenset[int]) -> list[str]:
+        """Not nested in the handler: Python limits how deep handlers nest."""
+        name = f"there_{len(self.parts)}"
+        self.parts.append(f"{name} = object()")
+        first = self._arguments.locals[min(inputs)]
+        lines, more = self._load(inputs, loaded, f"{first} = {name}")
+        scope = self.python.scope()
+        lines.append(f"if {first} is not {name}:")
+        lines += indented(self.tree(then, more))
+        self.python.restore(scope)
+        return lines + self.tree(otherwise, loaded)
 
     def _branch(self, condition: Operation, then: Tree, otherwise: Tree, loaded: frozenset[int]) -> list[str]:
         lines, loaded = self._load(_inputs([condition]), loaded, "return default")
@@ -220,6 +234,8 @@ def _conditions(tree: Tree) -> list[Operation]:
             return [*conditions, *_conditions(then)]
         case Split(condition, then, otherwise):
             return [condition, *_conditions(then), *_conditions(otherwise)]
+        case Present(_, then, otherwise):
+            return [*_conditions(then), *_conditions(otherwise)]
         case Table(subject, branches, otherwise):
             below = [condition for branch in [*branches.values(), otherwise] for condition in _conditions(branch)]
             return [subject, *below]
