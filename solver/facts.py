@@ -6,8 +6,8 @@
     >>> s = terms.symbol("s")
     >>> first = Facts.empty(terms).declare_range(s, 2, None)
     >>> second = first.assume_prop(terms.eq(s % 16, 0))
-    >>> second.low(s), first.low(s)
-    (16, 2)
+    >>> second.bounds(s), first.bounds(s)
+    ((16, None), (2, None))
 
 `assume` never changes a value: it gives a new one, or a `Conflict` as data. Keeping an old value is a checkpoint, going back to it a rollback. What was
 computed for a value (ranges of composite atoms, substitutions) is cached on it and goes with it.
@@ -52,9 +52,10 @@ class Record:
 class Facts(Knowledge):
     """An immutable set of facts with what follows from them at once."""
 
-    __slots__ = ("count", "last", "pool", "symbols")
+    __slots__ = ("count", "last", "pool", "steps", "symbols")
 
     count: int
+    steps: int  # what it took to learn a hypothesis
     last: Record | None
     pool: Pool
     symbols: SymbolList | None
@@ -94,7 +95,7 @@ class Facts(Knowledge):
         if not facts.pool.alive:
             from solver.consistency import restore
 
-            return restore(facts, self.pool.alive, fact)
+            return restore(facts, self.pool.alive, fact, [atom for atom, _ in draft.new_solved])
         return facts
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
@@ -106,6 +107,7 @@ class Facts(Knowledge):
         except Contradictory as contradiction:
             return Conflict(contradiction.reason)
         facts = self._from(draft, None)
+        facts.steps = draft.steps
         truth = self.pool.truths(p)
         if not all(truth):
             facts.pool = self.pool.copy()
