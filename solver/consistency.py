@@ -60,15 +60,17 @@ def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict 
     return found
 
 
-def restore(facts: Facts, rows: Sequence[int], newest: Fact) -> Facts | Conflict:
+def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[Atom]) -> Facts | Conflict:
     """Facts that a new one has left without samples: with one again where it can be found, or the contradiction.
 
     Args:
         rows: the samples that satisfied all facts but the newest.
+        solved: what the newest has eliminated.
     """
     climb = Climb(facts, "full", False, RUNGS, FORKS["full"], {}, WORK["full"])
     climb.opposite = (newest.domain, newest.prop)
     climb.base = rows[0] if rows else None
+    climb.solved = tuple(solved)
     supposed = [Reason("fact", newest.prop, fact=newest)]
     if newest.domain.kind != "true":
         supposed.append(Reason("domain", newest.domain, fact=newest))

@@ -50,8 +50,10 @@ WORK: Final = {"fast": 100_000, "full": 400_000}
 """Numbers that the linear solver may touch for one question, roughly 0.1 µs each."""
 SOLVING: Final = Budget(work=60_000, cuts=24, branches=24)
 """The limits of one linear problem."""
-FORK: Final = 8_000
-"""What it costs to suppose something, in the same unit."""
+FORK: Final = 2_000
+"""What it costs to suppose something, in the same unit, and for each statement learned from it."""
+STEP: Final = 500
+POINT: Final = 12_000
 POINTS: Final = 6
 """Points of linear relaxations that are tried as witnesses of one question."""
 
@@ -78,6 +80,7 @@ class Climb:
     rung: str = ""
     opposite: tuple[Prop, ...] | None = None
     base: int | None = None
+    solved: tuple[Atom, ...] = ()
     points: int = POINTS
 
     def allows(self, rung: str) -> bool:
@@ -201,8 +204,9 @@ class Climb:
         if self.forks <= 0 or self.work <= 0:
             return None
         self.forks -= 1
-        self.work -= FORK
-        return facts.suppose(p)
+        supposed = facts.suppose(p)
+        self.work -= FORK + (STEP * supposed.steps if isinstance(supposed, Facts) else 0)
+        return supposed
 
     def solve(self, rows: Rows) -> Reason | Point | None:
         """A contradiction of linear rows, or a point; None when the budget is used up."""
@@ -234,8 +238,8 @@ class Climb:
         if self.opposite is None or not self.points or "search" not in self.rungs:
             return
         self.points -= 1
-        self.work -= 2 * FORK
-        found = near(self.facts, self.opposite, values, row=self.base)
+        self.work -= POINT
+        found = near(self.facts, self.opposite, values, row=self.base, solved=self.solved)
         if found is not None:
             raise Open(found)
 

@@ -386,6 +386,9 @@ class Draft(Knowledge):
                 if unfolded is not None:
                     self.queue.append((unfolded.conclusion, unfolded))
                 looked += 1
+            elif prop.kind == "eq" and len(prop.terms) > 1:
+                self.propagate(prop.expr.form()[0])
+                looked += 1
             uses = uses.rest
 
     def check_excluded_end(self, prop: Prop, reason: Reason) -> None:
@@ -531,9 +534,9 @@ class Draft(Knowledge):
         for m, _ in e.terms:
             for other in interner.monomials[m]:
                 if other is not atom and other not in names and atom in other.expr.atoms:
-                    names[other] = self.name_of(other)
+                    names[other] = interner.name_of(other.expr)
         if names:
-            steps = tuple((other.monomial, name, definition_of(other, name)) for other, name in names.items())
+            steps = tuple((other.monomial, name, definition_of(other.expr, name)) for other, name in names.items())
             reason = rewritten(apply_round_to_prop(prop, steps), reason, (steps,))
             prop = reason.conclusion
             e = prop.expr
@@ -548,7 +551,7 @@ class Draft(Knowledge):
             self.note(prop, reason)
             self.queue.extend((law.conclusion, law) for law in laws_of(self, atom))
         for other, name in names.items():
-            definition = definition_of(other, name)
+            definition = definition_of(other.expr, name)
             self.queue.append((definition.conclusion, definition))
             for lower in (True, False):
                 bound = self.range_of(other.monomial).lo if lower else self.range_of(other.monomial).hi
@@ -557,9 +560,37 @@ class Draft(Knowledge):
                     known = combine([proof, definition], [1, _sign_of(definition, other) * (-1 if lower else 1)])
                     self.queue.append((known.conclusion, known))
 
-    def name_of(self, atom: Atom) -> Expr:
-        """A symbol that stands for a composite atom."""
-        return self.interner.name_of(atom)
+    def change_variable(self, prop: Prop, reason: Reason) -> bool:
+        """An equality of single atoms without a coefficient of 1: Euclid's step on its smallest coefficient.
+
+        With `c_i = c*q_i + r_i`, `c*x + sum(c_i*x_i)` is `c*(x + sum(q_i*x_i)) + sum(r_i*x_i)`: a name for what is in brackets replaces x, and the
+        coefficients get smaller until one is 1 (Knuth, The Art of Computer Programming, 4.5.2).
+        """
+        interner = self.interner
+        e = prop.expr
+        if len(e.terms) < 2 or any(len(interner.monomials[m]) != 1 for m, _ in e.terms):
+            return False
+        atoms = [(interner.monomials[m][0], c) for m, c in e.terms]
+        free = [
+            (abs(c), len(atom.args) > 0, atom.key, atom, c)
+            for atom, c in atoms
+            if not any(other is not atom and atom in other.expr.atoms for other, _ in atoms)
+        ]
+        if not free or min(free)[0] > min(abs(c) for _, c in atoms):
+            return False
+        _, _, _, chosen, c = min(free, key=lambda each: each[:3])
+        rest = interner.sum([interner.scale(atom.expr, (2 * k + abs(c)) // (2 * c)) for atom, k in atoms if atom is not chosen])
+        name = interner.name_of(chosen.expr + rest)
+        definition = definition_of(chosen.expr + rest, name)
+        rule = Rule(name - rest, definition)
+        self.solved.set(chosen.monomial, rule)
+        self.new_solved.append((chosen, rule))
+        self.forget()
+        self.restate(chosen)
+        if chosen.args:
+            self.queue.extend((law.conclusion, law) for law in laws_of(self, chosen))
+        self.queue.append((prop, reason))
+        return True
 
     def restate(self, atom: Atom) -> None:
         """What was known of an eliminated atom, in terms of the others."""
@@ -624,8 +655,24 @@ class Draft(Knowledge):
         self.excluded.set(key, values)
         self.forget()
         self.note(prop, reason)
+        if len(form.terms) == 1 and not e.constant:
+            self.divide_uses(form)
         if low == 0 or high == 0:
             self.check_excluded_end(prop, reason)
+
+    def divide_uses(self, form: Expr) -> None:
+        """Statements with a factor that is now known not to be zero."""
+        atom = self.interner.monomials[form.terms[0][0]][0]
+        uses = self.uses.get(atom.serial)
+        for _ in range(NEIGHBOURS):
+            if uses is None:
+                break
+            prop = uses.entry.prop
+            if prop.kind in ("eq", "ne") and not prop.expr.constant and len(prop.terms) > 1:
+                smaller = without_factors(self, prop)
+                if smaller is not None:
+                    self.queue.append((smaller.goal, factored(smaller, smaller.goal, uses.entry.reason)))
+            uses = uses.rest
 
     def learn_disjunction(self, prop: Prop, reason: Reason) -> None:
         """Parts that the bounds refute are dropped; a last part is a fact."""
@@ -725,9 +772,9 @@ def _sign_of(definition: Reason, atom: Atom) -> int:
     return next(c for m, c in definition.conclusion.expr.terms if m == atom.monomial)
 
 
-def definition_of(atom: Atom, name: Expr) -> Reason:
-    """`name == atom`, by definition of the name."""
-    return Reason("definition", Prop.zero(name - atom.expr), (), (atom, name))
+def definition_of(e: Expr, name: Expr) -> Reason:
+    """`name == e`, by definition of the name."""
+    return Reason("definition", Prop.zero(name - e), (), (e, name))
 
 
 def rewritten(goal: Prop, premise: Reason | None, rounds: tuple[Round, ...]) -> Reason:
@@ -776,8 +823,15 @@ def times_nonnegative(known: Knowledge, reason: Reason, factor: Expr) -> Reason 
     low = known.low(factor)
     if low is None or low < 0:
         return None
-    product = Prop.nonnegative(reason.conclusion.expr * factor)
-    return Reason("times", product, (prove_nonnegative(known, factor), reason))
+    positive = prove_nonnegative(known, factor)
+    scaled = times(positive, reason)
+    k = size_of(factor)
+    rest = factor.constant - k * positive.conclusion.expr.constant
+    if k == 1:
+        return scaled
+    # `4*x + 3 >= 0` is `x >= 0`: what was divided out and rounded off comes back as multiples
+    size = size_of(positive.conclusion.expr * reason.conclusion.expr)
+    return combine([scaled, reason], [k * size, rest]) if rest else combine([scaled], [1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,14 +304,21 @@ def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int =
     return None
 
 
-def near(facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row: int | None) -> Witness | None:
+def near(
+    facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row: int | None, solved: Sequence[Atom] = ()
+) -> Witness | None:
     """An assignment that satisfies the facts and the goals, as close as possible to values of some symbols.
 
-    The other symbols are as in the row, which satisfies the facts that they alone are in; where there is no such row, all facts are looked at.
+    The other symbols are as in the row, which satisfies the facts that they alone are in, but for those just `solved`; where there is no such row, all facts
+    are looked at.
     """
     search = Search(facts, facts.pool, row or 0, effort=1)
     try:
-        moved = {atom: value for atom, value in values.items() if atom.definition is None and facts.solved.get(atom.monomial) is None}
+        moved = {atom: value for atom, value in values.items() if atom.definition is None}
+        for atom in solved:
+            rule = facts.solved.get(atom.monomial)
+            if rule is not None and atom not in moved and not atom.args and atom.definition is None:
+                moved[atom] = search.evaluate(rule.image, moved)
         before = {atom: search.value(atom, {}) for atom in moved}
         for atom in list(moved):
             if search.recompute(atom, moved) is None:

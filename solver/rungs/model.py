@@ -6,6 +6,7 @@ is an assignment; where it does not, that operation is what the next step has to
     >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.integer import Point
+from solver.pool import declared_symbols
     >>> from solver.rungs.linear import rows_near
     >>> from solver.rungs.model import Model
     >>> terms = Interner()
@@ -22,6 +23,7 @@ from __future__ import annotations
 from solver.expr import Atom, Expr, bounded_power
 from solver.functions import function
 from solver.integer import Point
+from solver.pool import declared_symbols
 from solver.prop import Prop
 from solver.rungs.linear import Rows
 
@@ -130,8 +132,8 @@ class Model:
         found = {}
         for m in self.rows.monomials[: len(self.point)]:
             for atom in self.rows.known.interner.monomials[m]:
-                for symbol in atom.expr.symbols:
-                    if symbol.definition is None and symbol not in found:
+                for symbol in declared_symbols(atom.expr):
+                    if symbol not in found:
                         found[symbol] = self.atom(symbol)
         return found
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 from solver.expr import Atom
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
+from solver.learn import definition_of
 from solver.pool import declared_symbols
 from solver.prop import Prop
 from solver.reasons import Reason
@@ -106,8 +107,7 @@ def definitions(goal: Prop) -> list[Reason]:
     found = []
     for atom in sorted(goal.symbols, key=lambda atom: atom.key):
         if atom.definition is not None:
-            (named,) = (atom.definition.atom,)
-            found.append(Reason("definition", Prop.zero(atom.expr - atom.definition), (), (named, atom.expr)))
+            found.append(definition_of(atom.definition, atom.expr))
     return found
 
 
