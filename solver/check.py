@@ -605,13 +605,13 @@ def _definition(step: Reason) -> Prop:
     """A name equals what it was made for; the name is younger than anything in its definition."""
     _premises(step, 0)
     match step.data:
-        case (Atom() as atom, Expr() as name):
+        case (Expr() as named, Expr() as name):
             symbol = name.atom
-            if not (symbol.kind == "symbol" and symbol.definition is atom.expr):
-                raise Wrong(f"{symbol} is no name of {atom}")
-            if not all(other.serial < symbol.serial for other in atom.expr.atoms):
+            if not (symbol.kind == "symbol" and symbol.definition is named):
+                raise Wrong(f"{symbol} is no name of {named}")
+            if not all(other.serial < symbol.serial for other in named.atoms):
                 raise Wrong(f"{symbol} occurs in its definition")
-            return Prop.zero(name - atom.expr)
+            return Prop.zero(name - named)
     raise Wrong("defines nothing")
 
 

@@ -44,7 +44,7 @@ class Interner:
         self._products: dict[tuple[int, int], int] = {}
         self.exprs: dict[tuple[tuple[tuple[int, int], ...], int], Expr] = {}
         self.composites: dict[tuple[object, ...], Atom] = {}
-        self.named: dict[Atom, Expr] = {}
+        self.named: dict[Expr, Expr] = {}
         self._quotients: dict[tuple[Expr, Expr], Expr] = {}
         self._remainders: dict[tuple[Expr, Expr], Expr] = {}
         self._relus: dict[Expr, Expr] = {}
@@ -98,11 +98,11 @@ class Interner:
             found = self.composites[key] = self._new_atom(kind, name, args, depth, (depth, mark))
         return found.expr
 
-    def name_of(self, atom: Atom) -> Expr:
-        """A symbol that stands for a composite atom, the same one each time; its definition says so."""
-        found = self.named.get(atom)
+    def name_of(self, e: Expr) -> Expr:
+        """A symbol that stands for an expression, the same one each time; its definition says so."""
+        found = self.named.get(e)
         if found is None:
-            found = self.named[atom] = self.symbol(f"_{len(self.named)}", definition=atom.expr)
+            found = self.named[e] = self.symbol(f"_{len(self.named)}", definition=e)
         return found
 
     def _new_atom(self, kind: str, name: str, args: tuple[Expr | Prop, ...], depth: int, key: tuple[int, int]) -> Atom:

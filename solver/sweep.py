@@ -76,7 +76,7 @@ def _sweep_atoms(interner: Interner) -> bool:
                 mentioned.add(e.terms[0][0])
             continue
         mentioned.update([m for m, _ in e.terms])
-    alive: set[Atom] = set(interner.named)
+    alive: set[Atom] = {atom for e in interner.named for atom in e.atoms}
     for m in mentioned:
         alive.update(interner.monomials[m])
     dead = {atom for atom in interner.composites.values() if atom not in alive}

@@ -6,7 +6,6 @@ is an assignment; where it does not, that operation is what the next step has to
     >>> from solver.interner import Interner
     >>> from solver.facts import Facts
     >>> from solver.integer import Point
-from solver.pool import declared_symbols
     >>> from solver.rungs.linear import rows_near
     >>> from solver.rungs.model import Model
     >>> terms = Interner()
