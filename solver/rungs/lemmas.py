@@ -35,7 +35,8 @@ PAIRS: Final = 120
 ADDED: Final = 6
 """Rows added in one round."""
 BASIS: Final = 6
-DEGREE: Final = 6
+FRESH: Final = 2
+"""New monomials in one added row."""
 BITS: Final = 24
 PRODUCT: Final = 200
 """What a product of rows costs, in units of the solver's work."""
@@ -73,7 +74,7 @@ def _products(rows: Rows, model: Model, wrong: Sequence[int]) -> int:
                         continue
                     rows.cost += PRODUCT
                     value, fresh = _value_of_product(rows, model, i, j)
-                    if value < 0 and fresh <= 2:
+                    if value < 0 and fresh <= FRESH:
                         found[key] = fresh, value
     added = 0
     for i, j in sorted(found, key=lambda key: found[key])[: ADDED]:
@@ -122,9 +123,9 @@ def _value_of_product(rows: Rows, model: Model, i: int, j: int) -> tuple[int, in
             total += c * second.constant * model.monomial(m)
         for q, d in second.coefficients:
             n = interner.multiply_monomials(m, monomials[q])
-            if len(interner.monomials[n]) > DEGREE:
-                return 0, 9
             if n not in rows.index:
+                if len(interner.monomials[n]) > rows.degree:
+                    return 0, 9
                 fresh += 1
             total += c * d * model.monomial(n)
     if first.constant:
@@ -144,7 +145,7 @@ def _equalities(rows: Rows, model: Model, wrong: Sequence[int], holders: dict[in
                     if not rows.rows[i].equality or (i, -factor) in rows.multiplied:
                         continue
                     scaled = multiply_equality(rows.reasons[i](), interner.expr(((factor, 1),), 0))
-                    if scaled.conclusion.expr.degree <= DEGREE and model.expr(scaled.conclusion.expr) != 0:
+                    if scaled.conclusion.expr.degree <= rows.degree and model.expr(scaled.conclusion.expr) != 0:
                         rows.multiplied.add((i, -factor))
                         added += rows.add(scaled.conclusion, given(scaled))
                         if added >= ADDED:
@@ -159,7 +160,7 @@ def _squares(rows: Rows, model: Model) -> int:
     """`e*(e - 1) >= 0` and `e*(e + 1) >= 0` for a form e of monomials whose "variance" at the point is negative."""
     interner = rows.known.interner
     basis = []
-    for m in rows.monomials:
+    for m in rows.monomials[: rows.original]:
         atoms = interner.monomials[m]
         if len(atoms) % 2 == 0 and atoms[::2] == atoms[1::2]:
             basis.append(interner.monomial(atoms[::2]))

@@ -46,7 +46,7 @@ RESTATED: Final = 3_000
 class Rows:
     """The constraints near a question; a reason for each is made when a proof needs it."""
 
-    __slots__ = ("cost", "done", "index", "known", "monomials", "multiplied", "reasons", "restated", "rows", "seen", "visited")
+    __slots__ = ("cost", "done", "index", "known", "degree", "monomials", "multiplied", "original", "reasons", "restated", "rows", "seen", "visited")
 
     def __init__(self, known: Knowledge, *, restated: bool = False) -> None:
         self.known = known
@@ -58,6 +58,8 @@ class Rows:
         self.seen: set[Prop] = set()
         self.multiplied: set[tuple[int, int]] = set()
         self.done = 0
+        self.original = 0  # monomials before anything was multiplied, and their degree
+        self.degree = 0
         self.cost = 0  # of building the rows, in units of the solver's work
         self.visited: set[int] = set()
 
@@ -98,6 +100,12 @@ class Rows:
                     for law in laws_of(known, atom):
                         self.add(law.conclusion, given(law))
                 self.add_facts(atom.serial)
+
+    def settle(self) -> None:
+        """What is there now is the question; what comes later are lemmas about it."""
+        self.original = len(self.monomials)
+        monomials = self.known.interner.monomials
+        self.degree = max(2, max((len(monomials[m]) for m in self.monomials), default=0))
 
     def add_range(self, m: int) -> None:
         known = self.known

@@ -18,9 +18,11 @@ point gives some operation a value that its arguments do not call for, or violat
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from solver.division import divide_monomial
 from solver.expr import Atom, Expr
 from solver.facts import Conflict, Facts
 from solver.integer import Point
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 ROUNDS: Final = 8
 NESTED: Final = 8
 LOOKED: Final = 32
+COFACTORS: Final = 2
+CLOSE: Final = 2
 WIDE: Final = 120
 """Rows beyond which nothing is added to a relaxation."""
 
@@ -79,6 +83,7 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
     if found is not None:
         return found
     rows = rows_near(facts, near, stated)
+    rows.settle()
     model, violated = None, []
     for _ in range(ROUNDS):
         outcome = climb.solve(rows)
@@ -101,6 +106,7 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
             break
         if added:
             rows.grow()
+            rows.settle()
         elif not lemmas.strengthen(rows, model, model.spurious()):
             break
     if model is None or level >= NESTED:
@@ -132,9 +138,12 @@ def _violated(facts: Facts, rows: Rows, model: Model, hypotheses: Sequence[Reaso
     for p, reason in nearby.items():
         if p not in rows.seen and not model.prop(p):
             now = restated(facts, reason)
-            if now.conclusion.kind == "true":  # it replaces an operation, which the point gets wrong
+            if now.conclusion.kind == "true" and p.kind == "eq":
+                if p.expr.degree > 1:  # it replaces a product, which the point gets wrong
+                    found.setdefault(p, reason)
+                    continue
                 unfolded = unfold(facts, reason)
-                if unfolded is None:
+                if unfolded is None:  # it replaces an operation
                     unsettled.update(dict.fromkeys(atom for atom in p.schedule if atom.kind in ("relu", "ite")))
                     continue
                 now = unfolded
@@ -179,6 +188,7 @@ def conditions(facts: Facts, model: Model, violated: Sequence[Reason], unsettled
     for e in wrong:
         atoms = interner.monomials[e.terms[0][0]]
         if len(atoms) > 1:
+            late.update((p, p) for p in _of_cofactors(facts, model, e.terms[0][0]))
             late.update((p, p) for p in _of_product(facts, model, atoms))
             continue
         atom = atoms[0] if atoms[0].definition is None else atoms[0].definition.atom
@@ -236,6 +246,29 @@ def _of_product(facts: Facts, model: Model, atoms: Sequence[Atom]) -> list[Prop]
     for _, _, _, atom in sorted(sides, key=lambda side: side[:3]):
         found += _halves(facts, model, atom.expr)
     return found
+
+
+def _of_cofactors(facts: Facts, model: Model, m: int) -> list[Prop]:
+    """Which is larger, the cofactors of an atom in two products whose order the point gets wrong."""
+    interner = facts.interner
+    found = []
+    if len(interner.monomials[m]) > 2:
+        return []
+    for atom in dict.fromkeys(interner.monomials[m]):
+        factor = Counter([atom])
+        left = interner.monomial(divide_monomial(interner, m, factor))
+        for other in model.rows.monomials:
+            if other == m or atom not in interner.monomials[other] or len(interner.monomials[other]) != 2:
+                continue
+            right = interner.monomial(divide_monomial(interner, other, factor))
+            order = model.monomial(left) - model.monomial(right)
+            excess = model.monomial(m) - model.monomial(other) - model.atom(atom) * order
+            if model.atom(atom) < 0 or not excess or (abs(order) > CLOSE and (excess > 0) == (order > 0)):
+                continue
+            end = order if abs(order) <= CLOSE else 0
+            difference = interner.expr(((left, 1),), 0) - interner.expr(((right, 1),), 0)
+            found.append(Prop.nonnegative(end - difference if excess > 0 else difference - end))
+    return found[:COFACTORS]
 
 
 def _halves(facts: Facts, model: Model, e: Expr) -> list[Prop]:
