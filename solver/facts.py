@@ -18,11 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from solver.draft import Contradictory
 from solver.expr import Atom, Expr
 from solver.fact import Fact, Kind
 from solver.interner import Interner
 from solver.knowledge import Knowledge
-from solver.learn import Contradictory, Draft
+from solver.learn import Learner
 from solver.pool import Pool
 from solver.prop import Prop
 from solver.reasons import Reason, leaves
@@ -71,7 +72,7 @@ class Facts(Knowledge):
 
     def declare(self, symbol: Expr, lo: int | None, hi: int | None, fact: Fact, *, hint: int | None = None) -> Facts | Conflict:
         """A symbol with its inclusive bounds; `fact.prop` says the same (true where there are none)."""
-        draft = Draft(self)
+        draft = Learner(self)
         (atom,) = symbol.symbols
         try:
             if fact.prop.kind != "true":
@@ -85,7 +86,7 @@ class Facts(Knowledge):
 
     def assume(self, fact: Fact) -> Facts | Conflict:
         """The facts with one more; a contradiction is data."""
-        draft = Draft(self)
+        draft = Learner(self)
         try:
             draft.learn_fact(fact)
         except Contradictory as contradiction:
@@ -100,7 +101,7 @@ class Facts(Knowledge):
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
         """The facts under a hypothesis: it is not recorded, and no sample is mended for it. `leaf` names the rule of its reason."""
-        draft = Draft(self)
+        draft = Learner(self)
         draft.queue.append((p, Reason(leaf, p)))
         try:
             draft.run()
@@ -109,12 +110,13 @@ class Facts(Knowledge):
         facts = self._from(draft, None)
         facts.steps = draft.steps
         truth = self.pool.truths(p)
-        if not all(truth):
+        alive = self.pool.evaluable(tuple([row for row in self.pool.alive if truth[row]]), p)
+        if len(alive) < len(self.pool.alive):
             facts.pool = self.pool.copy()
-            facts.pool.alive = tuple([row for row in self.pool.alive if truth[row]])
+            facts.pool.alive = alive
         return facts
 
-    def _from(self, draft: Draft, fact: Fact | None) -> Facts:
+    def _from(self, draft: Learner, fact: Fact | None) -> Facts:
         facts: Facts = Facts.__new__(Facts)
         facts.interner = self.interner
         facts.ranges, facts.forms, facts.excluded = draft.ranges, draft.forms, draft.excluded

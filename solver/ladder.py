@@ -11,7 +11,7 @@ which direction the others are worth proving; the rest is climbed rung by rung u
     >>> known = Facts.empty(terms).declare_range(b, 0, None).declare_range(s, 0, None)
     >>> known = known.assume_prop(terms.divides(16, s))
     >>> decide(known, terms.divides(64, b * s))
-    Depends(true_at={'b': 0, 's': 0}, false_at={'b': 1, 's': 16})
+    Depends(true_at={'b': ..., 's': ...}, false_at={'b': ..., 's': ...})
     >>> decide(known.assume_prop(terms.divides(4, b)), terms.divides(64, b * s)).rung
     'substitution'
 """
@@ -23,13 +23,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from solver.dividing import factored, without_factors
 from solver.errors import Undefined
 from solver.expr import Atom
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
 from solver.integer import Budget, Point
 from solver.integer.meter import Meter
-from solver.learn import factored, rewritten, without_factors
+from solver.laws import rewritten
 from solver.prop import Prop
 from solver.reasons import Reason, absurd, apart, equal, every, some
 from solver.rungs import bounds, box, factor, isolate, linear, refine, shift, split

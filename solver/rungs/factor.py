@@ -25,7 +25,7 @@ from solver.expr import Atom, Expr
 from solver.factors import SPLIT, parts
 from solver.facts import Facts
 from solver.interner import Interner
-from solver.learn import size_of
+from solver.laws import size_of
 from solver.prop import Prop
 from solver.reasons import Reason, combine, times
 

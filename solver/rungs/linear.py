@@ -27,7 +27,7 @@ from solver.facts import Facts
 from solver.integer import Branch, Combine, Infeasible, Point, Refutation, Row, solve
 from solver.integer.meter import Meter
 from solver.knowledge import Knowledge
-from solver.learn import laws_of, rewritten
+from solver.laws import laws_of, rewritten
 from solver.prop import Prop
 from solver.reasons import Reason, cases, combine, combine_equalities, hypothesis, refute
 

@@ -14,7 +14,7 @@ is an assignment; where it does not, that operation is what the next step has to
     >>> rows = rows_near(known, [terms.relu(x)])
     >>> model = Model(rows, Point((3, -2)))            # of relu(x) and x
     >>> model.expr(terms.relu(x) + 1), model.spurious()
-    (4, [max(0, x)])
+    (4, [<max(x, 0)>])
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from solver.division import divide_monomial
 from solver.expr import Atom, Expr
 from solver.facts import Conflict, Facts
 from solver.integer import Point
-from solver.learn import rewritten, unfold
+from solver.laws import rewritten, unfold
 from solver.prop import Prop
 from solver.reasons import Reason, cases, hypothesis, part
 from solver.reasons import refute as by_contradiction

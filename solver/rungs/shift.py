@@ -9,7 +9,7 @@ With `s = lo + s'` (or `s = hi - s'`), s' >= 0, a polynomial without a negative 
     >>> b, s = terms.symbol("b"), terms.symbol("s")
     >>> known = Facts.empty(terms).declare_range(b, 2, None).declare_range(s, 2, None)
     >>> shift.prove_nonnegative(known, b * s - b - s)
-    <shift: b*s - b - s >= 0>
+    <shift: b*s >= b + s>
 
 `(b' + 2)*(s' + 2) - (b' + 2) - (s' + 2) = b'*s' + b' + s'`.
 """

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from solver.expr import Atom
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
-from solver.learn import definition_of
+from solver.laws import definition_of
 from solver.pool import declared_symbols
 from solver.prop import Prop
 from solver.reasons import Reason
