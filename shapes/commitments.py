@@ -203,8 +203,18 @@ class Commitments(Declarations):
     def _branch(self, question: Question, fallback: bool | None) -> bool:
         prop, domain = self._read(question)
         text = question if isinstance(question, str) else None
-        if domain is not self._true:
+        if domain is self._true:
+            return self._branch_inside(prop, domain, text, fallback)
+        mark = self._position()
+        try:
             self._commit_domain(prop, domain)
+            return self._branch_inside(prop, domain, text, fallback)
+        except BaseException:
+            self._return_to(mark)
+            raise
+
+    def _branch_inside(self, prop: Prop, domain: Prop, text: str | None, fallback: bool | None) -> bool:
+        """One branch, where its domain is committed to."""
         verdict = self._decided(prop, domain, "fast", text, commits=True)
         match verdict:
             case Always():
@@ -241,8 +251,37 @@ class Commitments(Declarations):
     def _take(self, prop: Prop, domain: Prop, side: bool, text: str | None, why: str) -> None:
         """Commit to one side of a question as a guard."""
         taken = prop if side else prop.negation
+        both = self._within(taken, domain)
+        if not self._inputs_only(both):
+            # the hints decide although a value of the run is in it: what decides is the guard, where it is about inputs
+            decisive = self._decisive(both)
+            if decisive is None:
+                fact = self._fact(taken, domain, "assert", text if side and text is not None else text_of(taken))
+                self._add(fact, Deferred(fact, why, self._hypotheses))
+                return
+            taken, domain, text = decisive, self._true, None
         fact = self._fact(taken, domain, "guard", text if side and text is not None else text_of(taken))
         self._add(fact, Guarded(fact, prop, side, why))
+
+    def _inputs_only(self, prop: Prop) -> bool:
+        """Whether every symbol in it is an input."""
+        return all(atom in self.symbols and self.symbols[atom].kind == "backed" for atom in prop.symbols)
+
+    def _decisive(self, prop: Prop) -> Prop | None:
+        """A proposition about inputs alone that holds at the hints and from which this one follows, if its form shows one."""
+        parts = [self._decisive(part) for part in prop.parts]
+        match prop.kind:
+            case "or":
+                return next((part for part in parts if part is not None), None)
+            case "and":
+                return None if None in parts else self.interner.conjunction([part for part in parts if part is not None])
+        try:
+            for known in (prop, self.facts.canonical_prop(prop)[0]):
+                if self._inputs_only(known) and known.evaluate(self.hints):
+                    return known
+        except (KeyError, OverflowError):
+            pass
+        return None
 
     def _commit_domain(self, prop: Prop, domain: Prop) -> None:
         """A question that the program asks needs its domain: a guard, or a check where only the run decides."""

@@ -27,7 +27,7 @@ Two branches are two forks under opposite conditions; `join` gives back what hol
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -100,8 +100,7 @@ class Scopes(Commitments):
             raise
         self._hypotheses = outer
         self._return_to(mark)
-        for commitment in lasting:
-            self._commit_again(commitment)
+        self._commit_all(lasting)
 
     def fork(self, *, under: Question | None = None) -> Self:
         """An environment of its own that begins with everything known here, and with one more hypothesis if there is
@@ -119,7 +118,7 @@ class Scopes(Commitments):
         other._by_hint.update(self._by_hint)
         other._strict.update(self._strict)
         other._commitments += self._commitments
-        other._sizes += [(-1, 0, 0, sizes[-1]) for sizes in self._sizes]
+        other._sizes += [(0, 0, symbols) for _, _, symbols in self._sizes]
         other._hypotheses = self._hypotheses
         if under is not None:
             other._hypotheses = (*other._hypotheses, other._suppose(under))
@@ -140,9 +139,8 @@ class Scopes(Commitments):
         if not branches:
             return
         kind = _weakest([fact.kind for facts in extra for fact in facts])
-        for prop, text in self._common(branches, extra):
-            if not isinstance(self.decide(prop, self._true, "fast"), Always):
-                self._commit_again(_commitment(self._fact(prop, self._true, kind, text)))
+        common = (_commitment(self._fact(prop, self._true, kind, text)) for prop, text in self._common(branches, extra))
+        self._commit_all(one for one in common if not isinstance(self.decide(one.fact.prop, self._true, "fast"), Always))
 
     def _since(self, branch: Self) -> list[Fact]:
         """The facts that a branch has beyond what it shares with this environment, as far as they are about symbols
@@ -201,6 +199,16 @@ class Scopes(Commitments):
                 case Deferred(fact=fact) if conditional:
                     lasting.append(replace(event, fact=_implied(scope, fact)))
         return lasting
+
+    def _commit_all(self, commitments: Iterable[Commitment]) -> None:
+        """All of them, or none where one fails."""
+        mark = self._position()
+        try:
+            for commitment in commitments:
+                self._commit_again(commitment)
+        except BaseException:
+            self._return_to(mark)
+            raise
 
     def _commit_again(self, commitment: Commitment) -> None:
         """Commit to what was found in a scope or in every branch."""

@@ -75,6 +75,8 @@ def power(a: Interval, exponent: int) -> Interval:
 def quotient(n: Interval, d: Interval) -> Interval:
     """All `x // y` for y not zero; nothing is known unless the sign of y is."""
     dl, dh = d
+    if dl is not None and dh is not None and dl > dh:
+        return EVERYTHING  # facts that contradict each other, which was not noticed yet
     if dl is None or dl < 1:
         if dh is None or dh > -1:
             return EVERYTHING

@@ -108,7 +108,7 @@ class Pool:
         truth = pool.truths(fact.prop)
         if fact.domain.kind != "true":
             truth = [a and b for a, b in zip(truth, pool.truths(fact.domain), strict=True)]
-        pool.alive = tuple([row for row in self.alive if truth[row]])
+        pool.alive = pool.evaluable(tuple([row for row in self.alive if truth[row]]), fact.prop, fact.domain)
         if solved and len(pool.alive) < ROWS - 2:
             pool = pool.recomputed([row for row in self.alive if not truth[row]], solved, fact)
         if len(pool.alive) >= ENOUGH:
@@ -160,7 +160,7 @@ class Pool:
             return self
         for p in (newest.domain, newest.prop):  # it may not even mention what it forces
             truth = trial.truths(p)
-            rows = [row for row in rows if truth[row]]
+            rows = list(trial.evaluable(tuple([row for row in rows if truth[row]]), p))
         if not rows:
             return self
         checked = {newest.serial}
@@ -173,7 +173,7 @@ class Pool:
                     checked.add(touching.fact.serial)
                     for p in (touching.fact.domain, touching.fact.prop):
                         truth = trial.truths(p)
-                        rows = [row for row in rows if truth[row]]
+                        rows = list(trial.evaluable(tuple([row for row in rows if truth[row]]), p))
                     if not rows:
                         return self
                 touching = touching.rest
@@ -237,7 +237,10 @@ class Pool:
                 monomials = atom.expr.interner.monomials
                 direct = {a for arg in atom.args if isinstance(arg, Expr) for m, _ in arg.terms for a in monomials[m]}
                 columns = {a: self.atom_column(a) for a in direct}
-                return [_tolerant(atom, {a: column[row] for a, column in columns.items()}) for row in range(ROWS)]
+                found = [_tolerant(atom, {a: column[row] for a, column in columns.items()}) for row in range(ROWS)]
+                if None in found:
+                    self.cache[-atom.serial] = [row for row in range(ROWS) if found[row] is None]
+                return [value or 0 for value in found]
 
     def values(self, e: Expr) -> list[int]:
         """The value of an expression in each row."""
@@ -274,12 +277,27 @@ class Pool:
             case _:
                 return [p.kind == "true"] * ROWS
 
+    def evaluable(self, rows: tuple[int, ...], *props: Prop) -> tuple[int, ...]:
+        """The rows in which no operation of the propositions was too large to compute; to be asked after their truths."""
+        pending: list[Expr | Prop] = list(props)
+        while pending:
+            node = pending.pop()
+            pending += [atom.definition for atom in node.symbols if atom.definition is not None]
+            for atom in node.schedule:
+                if atom.kind in ("power", "function"):
+                    self.atom_column(atom)
+                    beyond = self.cache.get(-atom.serial)
+                    if beyond:
+                        rows = tuple([row for row in rows if row not in beyond])
+        return rows
+
     def classify(self, p: Prop, domain: Prop | None = None) -> tuple[int | None, int | None]:
         """A living row where the proposition is true, and one where it is false."""
         truth = self.truths(p)
         inside = None if domain is None or domain.kind == "true" else self.truths(domain)
         yes = no = None
-        for row in self.alive:
+        alive = self.evaluable(self.alive, p) if domain is None else self.evaluable(self.alive, p, domain)
+        for row in alive:
             if inside is not None and not inside[row]:
                 continue
             if truth[row]:
@@ -319,12 +337,12 @@ def declared_symbols(e: Expr) -> list[Atom]:
 _serial: Callable[[Atom], int] = lambda atom: atom.serial  # noqa: E731
 
 
-def _tolerant(atom: Atom, values: dict[Atom, int]) -> int:
-    """A value, or 0 where it is too large to compute: the row is checked before it is used as a witness."""
+def _tolerant(atom: Atom, values: dict[Atom, int]) -> int | None:
+    """A value, or None where it is too large to compute: the row says nothing then (see `Pool.evaluable`)."""
     try:
         return evaluate_atom(atom, values)
     except OverflowError:
-        return 0
+        return None
 
 
 def start_value(atom: Atom, row: int, lo: int | None, hi: int | None, hint: int | None) -> int:
