@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from math import gcd
+from math import gcd, prod
 from typing import Final, TypeVar
 
 from solver import intervals
@@ -548,6 +548,20 @@ def _box(step: Reason) -> Prop:
     return goal
 
 
+def _residues(step: Reason) -> Prop:
+    """`e != 0`, as e is not zero modulo m for any residues of its atoms."""
+    _premises(step, 0)
+    m, e = _payload(step, int), _disequality(step.conclusion)
+    terms = [(c % m, e.interner.monomials[n]) for n, c in e.terms if c % m]
+    atoms = list(dict.fromkeys([atom for _, factors in terms for atom in factors]))
+    _require(m > 1 and m ** len(atoms) <= VOLUME, "has no small modulus")
+    for point in product(range(m), repeat=len(atoms)):
+        values = dict(zip(atoms, point, strict=True))
+        if (e.constant + sum([c * prod([values[atom] for atom in factors]) for c, factors in terms])) % m == 0:
+            raise Wrong(f"is zero modulo {m} at {values}")
+    return step.conclusion
+
+
 # ---------------------------------------------------------------------- operations and equalities
 
 
@@ -694,6 +708,7 @@ RULES: Final[dict[str, Callable[[Reason], Prop]]] = {
     "factored": _factored,
     "factor-bounded": _factor_bounded,
     "box": _box,
+    "residues": _residues,
     "axiom": _axiom,
     "isolate": _isolate,
     "definition": _definition,

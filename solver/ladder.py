@@ -33,7 +33,7 @@ from solver.integer.meter import Meter
 from solver.laws import rewritten
 from solver.prop import Prop
 from solver.reasons import Reason, absurd, apart, equal, every, some
-from solver.rungs import bounds, box, factor, isolate, linear, refine, shift, split
+from solver.rungs import bounds, box, factor, isolate, linear, refine, residues, shift, split
 from solver.rungs.linear import Rows
 from solver.rungs.model import Model
 from solver.search import find, near
@@ -252,12 +252,13 @@ Rung = Callable[[Climb, Facts, Prop, int], Reason | None]
 CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
     ("linear", linear.prove),
     ("box", box.prove),
+    ("residues", residues.prove),
     ("factor", factor.prove),
     ("isolate", isolate.prove),
     ("refine", refine.prove),
     ("split", split.prove),
 )
-RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "box", "refine", "split", "search", "sympy", "z3"))
+RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "box", "residues", "refine", "split", "search", "sympy", "z3"))
 
 
 def decide(

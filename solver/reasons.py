@@ -138,6 +138,11 @@ def boxed(goal: Prop, bounds: Sequence[Reason], others: Sequence[Reason], sides:
     return Reason("box", goal, (*bounds, *others), tuple(sides))
 
 
+def residues(goal: Prop, modulus: int) -> Reason:
+    """`e != 0`: whatever the residues of its atoms, e is not zero modulo a number."""
+    return Reason("residues", goal, (), modulus)
+
+
 def axiom(conclusion: Prop, data: object, premises: Sequence[Reason] = ()) -> Reason:
     """What holds of an atom by its definition."""
     return Reason("axiom", conclusion, tuple(premises), data)

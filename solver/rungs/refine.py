@@ -30,7 +30,7 @@ from solver.laws import rewritten, unfold
 from solver.prop import Prop
 from solver.reasons import Reason, cases, hypothesis, part
 from solver.reasons import refute as by_contradiction
-from solver.rungs import box, lemmas
+from solver.rungs import box, lemmas, residues
 from solver.rungs.linear import Rows, given, rows_near
 from solver.rungs.model import Model
 
@@ -75,9 +75,14 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
         now = restated(facts, reason)
         near += _near(facts, reason.conclusion, now.conclusion)
         stated += conjuncts(now)
-    for reason in stated:
-        if reason.conclusion.kind == "false":
+    for reason in [*stated, *hypotheses]:
+        p = reason.conclusion
+        if p.kind == "false":
             return reason
+        if p.kind == "eq" and 1 < p.expr.degree and len(p.terms) <= residues.TERMS:
+            never = residues.nonzero(climb, p.expr)
+            if never is not None:
+                return Reason("clash", facts.interner.false, (reason, never))
     symbols = frozenset().union(*[e.symbols for e in near], *[each.conclusion.symbols for each in stated])
     found = box.exhaust(climb, facts, facts.interner.false, symbols)
     if found is not None:

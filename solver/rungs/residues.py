@@ -1,0 +1,126 @@
+"""Residues modulo a small number: what a polynomial cannot be, because it is not that modulo m.
+
+    >>> from solver.facts import Facts
+    >>> from solver.interner import Interner
+    >>> from solver.ladder import decide
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> known = Facts.empty(terms).declare_range(x, None, None).declare_range(y, None, None)
+    >>> decide(known, terms.ne(x * x + y * y, 4 * x * y + 3)).rung, decide(known, terms.le(x * x % 4, 1)).rung
+    ('residues', 'residues')
+
+A sum of two squares is 0, 1 or 2 modulo 4. An inequality follows where the values below its end, down to a known bound, are excluded one by one.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from solver.explain import prove_side
+from solver.expr import Atom, Expr
+from solver.facts import Facts
+from solver.knowledge import Knowledge
+from solver.laws import floordiv_law
+from solver.prop import Prop
+from solver.reasons import Reason, combine, residues, strengthen
+
+if TYPE_CHECKING:
+    from solver.ladder import Climb
+
+SMALL: Final = (2, 3, 4, 5, 7, 8, 9, 16)
+LARGEST: Final = 64
+VOLUME: Final = 1024
+"""Combinations of residues that are looked at."""
+GAP: Final = 16
+"""Values that are excluded one by one."""
+TERMS: Final = 12
+
+
+def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+    """A comparison of a polynomial with zero."""
+    del depth
+    e = goal.expr
+    if goal.kind not in ("ne", "ge") or e.degree < 2 or len(e.terms) > TERMS:
+        return None
+    if goal.kind == "ne":
+        return nonzero(climb, e)
+    bound = lower_bound(facts, e)
+    if bound is None:
+        return None
+    gap = bound.conclusion.expr - e
+    end = -gap.constant
+    if gap.terms or not -GAP <= end < 0:
+        return None
+    excluded = []
+    for value in range(end, 0):
+        reason = nonzero(climb, e - value)
+        if reason is None:
+            return None
+        excluded.append(reason)
+    for reason in excluded:
+        bound = strengthen(bound, reason)
+    return bound
+
+
+def nonzero(climb: Climb, e: Expr) -> Reason | None:
+    """`e != 0`, because it is not zero modulo some small number."""
+    goal = Prop.zero(e).negation
+    if goal.kind != "ne":
+        return Reason("trivial", goal) if goal.kind == "true" else None
+    e = goal.expr
+    candidates = sorted({abs(c) for _, c in e.terms if 1 < abs(c) <= LARGEST} | set(SMALL))
+    for m in candidates:
+        atoms = atoms_modulo(e, m)
+        if len(atoms) <= 4 and m ** len(atoms) <= VOLUME:
+            climb.work -= 4 * m ** len(atoms) * len(e.terms)
+            if climb.work <= 0:
+                return None
+            if 0 not in values_modulo(e, m, atoms):
+                return residues(goal, m)
+    return None
+
+
+def atoms_modulo(e: Expr, m: int) -> list[Atom]:
+    """The atoms that matter modulo m."""
+    monomials = e.interner.monomials
+    return list(dict.fromkeys([atom for n, c in e.terms if c % m for atom in monomials[n]]))
+
+
+def values_modulo(e: Expr, m: int, atoms: list[Atom]) -> set[int]:
+    """The residues that the expression takes modulo m."""
+    monomials = e.interner.monomials
+    places = {atom: i for i, atom in enumerate(atoms)}
+    terms = [(c % m, [places[atom] for atom in monomials[n]]) for n, c in e.terms if c % m]
+    found = set()
+    for point in product(range(m), repeat=len(atoms)):
+        total = e.constant
+        for c, factors in terms:
+            for i in factors:
+                c *= point[i]
+            total += c
+        found.add(total % m)
+    return found
+
+
+def lower_bound(known: Knowledge, e: Expr) -> Reason | None:
+    """A lower bound of an expression: what a remainder in it says, or else what is known."""
+    monomials = known.interner.monomials
+    for m, c in e.terms:
+        atom = monomials[m][0]
+        if len(monomials[m]) > 1 or atom.kind != "floordiv":
+            continue
+        n, d = atom.args
+        assert isinstance(n, Expr) and isinstance(d, Expr)
+        if not d.is_constant or c % d.constant:
+            continue
+        times = -c // d.constant  # e == times*(n - d*q) + rest, and n - d*q lies from 0 to d - 1
+        rest = e - (n - d * atom.expr) * times
+        low = known.low(rest)
+        if low is not None:
+            law = floordiv_law(known, atom, times > 0)
+            if rest.is_constant:
+                return law
+            return combine([law, prove_side(known, rest, True, low)], [abs(times), max(1, rest.content())])
+    low = known.low(e)
+    return None if low is None else prove_side(known, e, True, low)
