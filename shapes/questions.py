@@ -15,13 +15,14 @@ Facts only grow between rollbacks, so:
 - *gave up* is tried again as soon as there is a new fact, or when more effort is allowed.
 
 Dictionaries keep their order of insertion, so each is its own trail: a rollback pops what is newer than the mark and
-costs as much as the stretch that it takes back. All of them are bounded; a full one is dropped (the *epoch* moves
-on), and the answers are found again.
+costs as much as the stretch that it takes back. All of them are bounded: a full one drops its oldest quarter, so that
+memory stays level, and the trail counts what was dropped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from shapes.errors import Contradiction, StaleCheckpoint
@@ -46,9 +47,10 @@ Key = Prop | tuple[Prop, Prop]
 K = TypeVar("K")
 V = TypeVar("V")
 
-ANSWERS_KEPT: Final = 1 << 15
-TEXTS_KEPT: Final = 1 << 15
-NODES_KEPT: Final = 1 << 16
+ANSWERS_KEPT: Final = 1 << 14
+TEXTS_KEPT: Final = 1 << 14
+NODES_FORGOTTEN: Final = 1 << 15
+"""So many nodes of the interner may come together before those that nobody holds are looked for."""
 
 
 class Checkpoint:
@@ -78,6 +80,37 @@ class Standing:
         self.full = full
 
 
+class Trail(dict[K, V]):
+    """A bounded dictionary that can go back: `position` counts all entries ever made and not taken back."""
+
+    __slots__ = ("dropped", "limit")
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+        self.dropped = 0
+
+    @property
+    def position(self) -> int:
+        return self.dropped + len(self)
+
+    def make_room(self) -> bool:
+        """Drop the oldest quarter of a full dictionary; whether it was full."""
+        if len(self) < self.limit:
+            return False
+        oldest = list(islice(self, (self.limit + 3) // 4))
+        for key in oldest:
+            del self[key]
+        self.dropped += len(oldest)
+        return True
+
+    def return_to(self, position: int) -> None:
+        """Take the entries away that were made since."""
+        for _ in range(min(len(self), self.position - position)):
+            self.popitem()
+        self.dropped = min(self.dropped, position)
+
+
 class Questions:
     """Facts, names, and the answers found so far. Knows no policy and records nothing by itself."""
 
@@ -91,13 +124,13 @@ class Questions:
         self.solvers = solvers
         self.decimals = decimals
         self._true = self.interner.true
-        self._settled: dict[Key, Verdict] = {}
-        self._open: dict[Key, Standing] = {}
-        self._texts: dict[str, tuple[Prop, Prop]] = {}
+        self._settled: Trail[Key, Verdict] = Trail(ANSWERS_KEPT)
+        self._open: Trail[Key, Standing] = Trail(ANSWERS_KEPT)
+        self._texts: Trail[str, tuple[Prop, Prop]] = Trail(TEXTS_KEPT)
         self._sides: dict[str, Side] = {}
-        self._epoch = 0
+        self._nodes = 0
         self._commitments: list[Commitment] = []
-        self._sizes: list[tuple[int, int, int, int]] = []
+        self._sizes: list[tuple[int, int, int]] = []
         self._listeners: tuple[Listener, ...] = ()
         self._guards: tuple[int, Commitment | None, tuple[Guard, ...]] | None = None
         self._participants: list[Callable[[], Callable[[], None]]] = []
@@ -109,7 +142,7 @@ class Questions:
         found = self._texts.get(text)
         if found is None:
             parsed = parse(text, self.names, self.interner, decimals=self.decimals, sides=self._sides)
-            if len(self._texts) >= TEXTS_KEPT:
+            if self._texts.make_room():
                 self._forget()
             found = self._texts[text] = (parsed.prop, parsed.domain)
         return found
@@ -138,7 +171,7 @@ class Questions:
                 return standing.verdict
             del self._open[key]
         verdict = decided(self.facts, prop, domain, effort, solvers=self.solvers)
-        if len(self._settled) + len(self._open) >= ANSWERS_KEPT:
+        if self._settled.make_room() or self._open.make_room():
             self._forget()
         if isinstance(verdict, (Always, Never)):
             self._settled[key] = verdict
@@ -163,15 +196,12 @@ class Questions:
         return True
 
     def _forget(self) -> None:
-        """Drop all answers and texts; the memory is bounded."""
-        self._settled.clear()
-        self._open.clear()
-        self._texts.clear()
+        """Let go of what was kept for questions that have been dropped."""
         self._sides.clear()
-        self._epoch += 1
         self.facts.forget_questions()
-        if size(self.interner) >= NODES_KEPT:
+        if size(self.interner) >= self._nodes + NODES_FORGOTTEN:
             sweep(self.interner)
+            self._nodes = size(self.interner)
 
     # ------------------------------------------------------------------ committing and taking back
 
@@ -183,7 +213,7 @@ class Questions:
 
     def _commit(self, facts: Facts, commitment: Commitment) -> None:
         """Take the facts over. Whatever can fail has been done before."""
-        self._sizes.append((self._epoch, len(self._settled), len(self._texts), len(self.symbols)))
+        self._sizes.append((self._settled.position, self._texts.position, len(self.symbols)))
         self._commitments.append(commitment)
         self.facts = facts
         if type(commitment) is Declared:
@@ -247,18 +277,15 @@ class Questions:
             raise StaleCheckpoint("this checkpoint is gone: an earlier rollback went back beyond it")
         if position == len(commitments):
             return
-        epoch, settled, texts, symbols = self._sizes[position]
+        settled, texts, symbols = self._sizes[position]
         del commitments[position:]
         del self._sizes[position:]
         self.facts = mark.facts
         self._undeclare(symbols)
-        if epoch == self._epoch:
-            shrink(self._settled, settled)
-            while self._open and next(reversed(self._open.values())).position > position:
-                self._open.popitem()
-            shrink(self._texts, texts)
-        else:
-            self._forget()
+        self._settled.return_to(settled)
+        self._texts.return_to(texts)
+        while self._open and next(reversed(self._open.values())).position > position:
+            self._open.popitem()
         if self._listeners:
             self._tell(RolledBack(position))
 
@@ -296,12 +323,6 @@ def decided(facts: Facts, prop: Prop, domain: Prop, effort: Effort = "full", *, 
     if isinstance(found, Conflict):
         raise Contradiction("the facts contradict each other", found.core, found.proof)
     return GaveUp(prop, domain, "no sizes that satisfy the facts are known", ())
-
-
-def shrink(entries: dict[K, V], count: int) -> None:
-    """Take the newest entries away until `count` are left."""
-    for _ in range(len(entries) - count):
-        entries.popitem()
 
 
 def fact_of(commitment: Commitment) -> Fact | None:
