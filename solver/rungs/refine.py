@@ -44,6 +44,8 @@ COFACTORS: Final = 2
 CLOSE: Final = 2
 WIDE: Final = 120
 """Rows beyond which nothing is added to a relaxation."""
+LONG: Final = 1 << 14
+"""Bits of a point beyond which no more is tried: what follows from it has as many times more as its degree, level by level."""
 
 
 def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
@@ -94,6 +96,8 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
         outcome = climb.solve(rows)
         if not isinstance(outcome, Point):
             return outcome
+        if any([value.bit_length() > LONG for value in outcome.values]):
+            return None  # cases of cubes of cubes
         model = Model(rows, outcome)
         climb.consider(model)
         violated = []
@@ -116,7 +120,9 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
             break
     if model is None or level >= NESTED:
         return None
-    for condition in conditions(facts, model, violated, unsettled)[: 2 if level == 0 else 1]:
+    supposed = {reason.conclusion for reason in hypotheses}
+    useful = [each for each in conditions(facts, model, violated, unsettled) if each not in supposed]
+    for condition in useful[: 2 if level == 0 else 1]:
         proof = _by_cases(climb, facts, hypotheses, condition, level)
         if proof is not None:
             return proof
@@ -143,13 +149,12 @@ def _violated(facts: Facts, rows: Rows, model: Model, hypotheses: Sequence[Reaso
     for p, reason in nearby.items():
         if p not in rows.seen and not model.prop(p):
             now = restated(facts, reason)
-            if now.conclusion.kind == "true" and p.kind == "eq":
-                if p.expr.degree > 1:  # it replaces a product, which the point gets wrong
-                    found.setdefault(p, reason)
-                    continue
+            if now.conclusion.kind == "true" and p.kind == "eq":  # it replaces something that the point gets wrong
                 unfolded = unfold(facts, reason)
-                if unfolded is None:  # it replaces an operation
+                if unfolded is None:
                     unsettled.update(dict.fromkeys(atom for atom in p.schedule if atom.kind in ("relu", "ite")))
+                    if p.expr.degree > 1:
+                        found.setdefault(p, reason)
                     continue
                 now = unfolded
             for each in conjuncts(now):
