@@ -566,7 +566,7 @@ def _residues(step: Reason) -> Prop:
 
 
 def _axiom(step: Reason) -> Prop:
-    """What holds of a floor division, a relu, a conditional or a rounding of doubles by its definition."""
+    """What holds of a floor division, a relu, a conditional, a mask or a rounding of doubles by its definition."""
     match step.data:
         case (Atom(args=args) as atom, str() as name):
             value = atom.expr
@@ -593,6 +593,13 @@ def _axiom(step: Reason) -> Prop:
             if positive.kind != "true" if not premises else premises != (positive,):
                 raise Wrong(f"does not show that {d} is positive")
             return Prop.nonnegative(n - d * value if name == "below" else d * value + d - 1 - n)
+        case "floordiv", "below negative" | "above negative", (Expr() as n, Expr() as d), (premise,) if premise is Prop.nonnegative(-d - 1):
+            remainder = n - d * value
+            return Prop.nonnegative(-remainder if name == "below negative" else remainder - d - 1)
+        case "bitand", "at most first" | "at most second", (Expr() as a, Expr() as b), (premise,):
+            masked, mask = (a, b) if name == "at most first" else (b, a)
+            _require(premise in (Prop.nonnegative(masked), Prop.nonnegative(-mask - 1)), "says nothing of the signs")
+            return Prop.nonnegative(masked - value)
         case "function", "exact", _, _:
             found = exact_form(atom)
             if found is None or premises != found[1]:

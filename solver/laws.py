@@ -55,14 +55,38 @@ def floordiv_law(known: Knowledge, atom: Atom, lower: bool) -> Reason:
 def laws_of(known: Knowledge, atom: Atom) -> list[Reason]:
     """What holds of a composite atom by its definition, as inequalities."""
     match atom.kind, atom.args:
-        case "floordiv", (_, Expr() as d):
+        case "floordiv", (Expr() as n, Expr() as d):
             low = d.constant if d.is_constant else known.low(d)
-            return [floordiv_law(known, atom, lower) for lower in (True, False)] if low is not None and low >= 1 else []
+            if low is not None and low >= 1:
+                return [floordiv_law(known, atom, lower) for lower in (True, False)]
+            high = known.high(d)
+            if high is None or high > -1:
+                return []
+            negative = (prove_side(known, d, False, -1),)
+            remainder = n - d * atom.expr  # from d + 1 to 0
+            return [
+                Reason("axiom", Prop.nonnegative(-remainder), negative, (atom, "below negative")),
+                Reason("axiom", Prop.nonnegative(remainder - d - 1), negative, (atom, "above negative")),
+            ]
         case "relu", (Expr() as e,):
             above = Reason("axiom", Prop.nonnegative(atom.expr - e), (), (atom, "above argument"))
             return [Reason("axiom", Prop.nonnegative(atom.expr), (), (atom, "above zero")), above]
+        case "bitand", (Expr() as a, Expr() as b):
+            return [law for law in (_mask_law(known, atom, a, b, "first"), _mask_law(known, atom, b, a, "second")) if law is not None]
         case _:
             return []
+
+
+def _mask_law(known: Knowledge, atom: Atom, masked: Expr, mask: Expr, which: str) -> Reason | None:
+    """`a & b <= a` for a not negative (bits are only taken away), or b negative (its sign is not)."""
+    low, high = known.low(masked), known.high(mask)
+    if low is not None and low >= 0:
+        premise = prove_side(known, masked, True, 0)
+    elif high is not None and high < 0:
+        premise = prove_side(known, mask, False, -1)
+    else:
+        return None
+    return Reason("axiom", Prop.nonnegative(masked - atom.expr), (premise,), (atom, f"at most {which}"))
 
 
 def size_of(e: Expr) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from solver.explain import prove_side
-from solver.expr import Atom, Expr
+from solver.expr import Expr
 from solver.facts import Facts
 from solver.prop import Prop
 from solver.reasons import Reason
@@ -33,28 +33,12 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """An inequality in which a quotient by a symbolic divisor occurs once, with coefficient 1 or -1."""
     if goal.kind != "ge" or depth > NESTED:
         return None
-    e = goal.expr
-    for m, c in e.terms:
-        atoms = facts.interner.monomials[m]
-        if len(atoms) != 1 or abs(c) != 1 or atoms[0].kind != "floordiv":
-            continue
-        atom = atoms[0]
+    for atom, rest, sign in isolations(facts, goal.expr):
         divisor = atom.args[1]
         assert isinstance(divisor, Expr)
-        rest = e - c * atom.expr
-        if divisor.is_constant or atom in rest.atoms:
-            continue
-        low = facts.low(divisor)
-        if low is None or low < 1:
-            continue
-        proof = climb.prove(facts, isolated(atom, rest, c), depth + 1)
+        if divisor.is_constant:
+            continue  # its laws are linear, so the linear rung knows them
+        proof = climb.prove(facts, isolated(atom, rest, sign), depth + 1)
         if proof is not None:
-            return Reason("isolate", goal, (proof, prove_side(facts, divisor, True, 1)), (atom, rest, c))
+            return Reason("isolate", goal, (proof, prove_side(facts, divisor, True, 1)), (atom, rest, sign))
     return None
-
-
-def isolated(atom: Atom, rest: Expr, sign: int) -> Prop:
-    """What `sign * (N//D) + rest >= 0` says about N and D."""
-    n, d = atom.args
-    assert isinstance(n, Expr) and isinstance(d, Expr)
-    return Prop.nonnegative(n + d * rest if sign > 0 else d * (rest + 1) - 1 - n)

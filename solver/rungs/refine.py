@@ -201,7 +201,7 @@ def conditions(facts: Facts, model: Model, violated: Sequence[Reason], unsettled
             late.update((p, p) for p in _of_cofactors(facts, model, e.terms[0][0]))
             late.update((p, p) for p in _of_product(facts, model, atoms))
             continue
-        atom = atoms[0] if atoms[0].definition is None else atoms[0].definition.atom
+        atom = _named(atoms[0])
         match atom.kind, atom.args:
             case "relu", (Expr() as inner,):
                 condition = interner.nonnegative(_innermost(facts, inner))
@@ -227,6 +227,15 @@ def conditions(facts: Facts, model: Model, violated: Sequence[Reason], unsettled
             found.setdefault(condition, condition)
     found.update((key, condition) for key, condition in late.items() if key not in found)
     return [condition for key, condition in found.items() if key.kind not in ("true", "false")]
+
+
+def _named(atom: Atom) -> Atom:
+    """The operation that a symbol is the name of; the atom itself if it is no such name."""
+    e = atom.definition
+    if e is None or e.constant or len(e.terms) != 1 or e.terms[0][1] != 1:
+        return atom
+    named = e.interner.monomials[e.terms[0][0]]
+    return named[0] if len(named) == 1 else atom
 
 
 def _innermost(facts: Facts, e: Expr) -> Expr:
