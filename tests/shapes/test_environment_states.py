@@ -3,11 +3,12 @@ enumeration does."""
 
 import itertools
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from shapes import Always, Contradiction, Depends, Never, ShapeEnv, UndecidedGuard
+from shapes import Always, Contradiction, Depends, Never, ShapeEnv, UndecidedGuard, questions
 from shapes.questions import Checkpoint
 
 SIDE = range(-3, 8)
@@ -51,13 +52,16 @@ class Environments(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.env = ShapeEnv(solvers=False)
+        self.env = self.environment()
         self.env.symbol("a", 0, 7, hint=3)
         self.env.symbol("b", 0, 7, hint=2)
         self.env.unbacked("u", -3, 7)
         self.facts: list[str] = []
         self.marks: list[tuple[Checkpoint, list[str]]] = []
         self.scopes = 0
+
+    def environment(self) -> ShapeEnv:
+        return ShapeEnv(solvers=False)
 
     def allowed(self, facts: list[str]) -> list[dict[str, int]]:
         return [point for point in points() if all(eval(fact, {}, point) for fact in facts)]
@@ -167,5 +171,17 @@ class Environments(RuleBasedStateMachine):
             assert holds == all(eval(fact, {}, point) for fact in self.facts)
 
 
+class ForgetfulEnvironments(Environments):
+    """The same with room for few answers."""
+
+    def environment(self) -> ShapeEnv:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(questions, "ANSWERS_KEPT", 6)
+            patch.setattr(questions, "TEXTS_KEPT", 6)
+            return ShapeEnv(solvers=False)
+
+
 Environments.TestCase.settings = settings(max_examples=25, stateful_step_count=14, deadline=None)
+ForgetfulEnvironments.TestCase.settings = settings(max_examples=15, stateful_step_count=14, deadline=None)
 TestEnvironments = Environments.TestCase
+TestForgetfulEnvironments = ForgetfulEnvironments.TestCase
