@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from solver.explain import prove_bound, prove_side
 from solver.expr import Atom, Expr
+from solver.isolation import isolated, isolations
 from solver.knowledge import Knowledge, Rule
 from solver.prop import Prop
 from solver.reasons import Reason, apart, equal, every, some
@@ -31,7 +32,7 @@ def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
             if high is not None and high <= 0:
                 premise = prove_side(known, e, False, 0)
                 return Rule(zero, Reason("axiom", Prop.zero(atom.expr), (premise,), (atom, "negative")))
-            return _settled_by_shift(known, atom, e) if e.degree > 1 else None
+            return _settled_by_sign(known, atom, e)
         case "ite", (Prop() as p, Expr() as e):
             decided = prove_by_intervals(known, p)
             if decided is not None:
@@ -67,16 +68,34 @@ def _exact(known: Knowledge, atom: Atom) -> Rule | None:
     return Rule(form, Reason("axiom", Prop.zero(atom.expr - form), tuple(premises), (atom, "exact")))
 
 
-def _settled_by_shift(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
-    """A relu of a polynomial whose sign shows when its atoms are shifted to their bounds."""
-    from solver.rungs import shift
-
-    positive = shift.prove_nonnegative(known, e)
+def _settled_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
+    """A relu of an expression whose sign shows by shifting its atoms to their bounds, or by isolating a division."""
+    positive = prove_sign(known, e)
     if positive is not None:
         return Rule(e, Reason("axiom", Prop.zero(atom.expr - e), (positive,), (atom, "positive")))
-    negative = shift.prove_nonnegative(known, -e)
+    negative = prove_sign(known, -e)
     if negative is not None:
         return Rule(known.interner.zero, Reason("axiom", Prop.zero(atom.expr), (negative,), (atom, "negative")))
+    return None
+
+
+def prove_sign(known: Knowledge, e: Expr) -> Reason | None:
+    """`e >= 0`, cheaply."""
+    from solver.rungs import shift
+
+    goal = Prop.nonnegative(e)
+    if goal.kind != "ge":
+        return None
+    if e.degree > 1:
+        shifted = shift.prove_nonnegative(known, goal.expr)
+        if shifted is not None:
+            return shifted
+    for quotient, rest, sign in isolations(known, goal.expr):
+        proof = prove_by_intervals(known, isolated(quotient, rest, sign))
+        if proof is not None:
+            divisor = quotient.args[1]
+            assert isinstance(divisor, Expr)
+            return Reason("isolate", goal, (proof, prove_side(known, divisor, True, 1)), (quotient, rest, sign))
     return None
 
 

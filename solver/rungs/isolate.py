@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from solver.explain import prove_side
 from solver.expr import Expr
 from solver.facts import Facts
+from solver.isolation import isolated, isolations
 from solver.prop import Prop
 from solver.reasons import Reason
 
