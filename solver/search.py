@@ -61,10 +61,12 @@ class Search:
         return found
 
     def _defined(self, atom: Atom, moved: dict[Atom, int]) -> int:
-        """The value of a name: by the equality that eliminates it, or else by its definition."""
+        """The value of a name: by the equality that eliminates it, unless that leads to names made from this one, or else by its definition."""
         assert atom.definition is not None
         rule = self.facts.solved.get(atom.monomial)
-        return self.evaluate(atom.definition if rule is None else rule.image, moved)
+        if rule is None or any([other.definition is not None and atom in other.definition.symbols for other in rule.image.symbols]):
+            return self.evaluate(atom.definition, moved)
+        return self.evaluate(rule.image, moved)
 
     def assignment(self, symbols: frozenset[Atom], moved: dict[Atom, int]) -> dict[Atom, int]:
         values = {}
@@ -185,7 +187,10 @@ class Search:
         """Where the comparison would change, by the slope at the current value; then once more from there."""
         slope = self.slope(p.expr, atom)
         if slope:
-            here = self.evaluate(p.expr, moved) if moved or self.shifted else self.pool.values(p.expr)[self.row]
+            try:
+                here = self.evaluate(p.expr, moved) if moved or self.shifted else self.pool.values(p.expr)[self.row]
+            except OverflowError:
+                return []
             root = current - here // slope if p.kind != "ge" or slope < 0 else current + -(here // slope)
             return [current + 1, root, root + 1] if p.kind == "ne" else [root, root + 1, root - 1]
         found: list[int] = []

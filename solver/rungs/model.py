@@ -58,6 +58,7 @@ class Model:
             else:
                 rule = self.rows.known.solved.get(atom.monomial)
                 image = atom.definition if rule is None else rule.image
+                self._atoms[atom] = 0  # a symbol and a name made from it may each be replaced by the other
                 found = 0 if image is None else self.expr(image)
             self._atoms[atom] = found
         return found
