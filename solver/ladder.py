@@ -228,7 +228,13 @@ class Climb:
         Raises:
             Open: it is.
         """
-        self.consider_values(model.symbols())
+        values = model.symbols()
+        solved = model.rows.known.solved
+        for p in self.opposite or ():
+            for symbol in p.symbols:  # those that hypotheses have eliminated
+                if symbol not in values and solved.get(symbol.monomial) is not None:
+                    values[symbol] = model.atom(symbol)
+        self.consider_values(values)
 
     def consider_values(self, values: Mapping[Atom, int]) -> None:
         """Whether these values of some symbols are part of a witness of the question.
