@@ -128,6 +128,11 @@ def multiply_equality(equality: Reason, factor: Expr) -> Reason:
     return Reason("multiply", Prop.zero(equality.conclusion.expr * factor), (equality,), factor)
 
 
+def square(e: Expr) -> Reason:
+    """`e*e >= 0`."""
+    return Reason("square", Prop.nonnegative(e * e), (), e)
+
+
 def gap(e: Expr) -> Reason:
     """`e*(e - 1) >= 0`: no integer lies between 0 and 1."""
     return Reason("gap", Prop.nonnegative(e * e - e), (), e)

@@ -17,14 +17,16 @@ The relaxation treats `x*y` as an unknown of its own. Where its point gives it a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 from typing import Final
 
 from solver.division import divide_monomial
+from solver.explain import prove_bound
 from solver.expr import Atom, Expr
-from solver.reasons import gap, multiply_equality, times
+from solver.reasons import gap, multiply_equality, square, times
 from solver.rungs.linear import Rows, given
 from solver.rungs.model import Model
 
@@ -47,6 +49,8 @@ def strengthen(rows: Rows, model: Model, wrong: Sequence[Expr]) -> int:
     products = [e.terms[0][0] for e in wrong if len(rows.known.interner.monomials[e.terms[0][0]]) > 1]
     added = _squares(rows, model)
     if not added and products:
+        added = _localized(rows, model) if rows.degree > 2 else 0
+    if not added and products:
         added = _products(rows, model, products[:WRONG])
     return added
 
@@ -56,6 +60,12 @@ def strengthen(rows: Rows, model: Model, wrong: Sequence[Expr]) -> int:
 
 def _products(rows: Rows, model: Model, wrong: Sequence[int]) -> int:
     """The violated products of two rows that speak of a wrong product, those with the fewest new monomials first."""
+    if rows.degree > 2:
+        for m in wrong:
+            for pair in factorizations(rows, m):
+                for part in pair:
+                    rows.mention(part)
+        rows.grow()
     holders: dict[int, list[int]] = {}
     for number, row in enumerate(rows.rows):
         for position, _ in row.coefficients:
@@ -93,17 +103,11 @@ def factorizations(rows: Rows, m: int) -> list[tuple[int, int]]:
     interner = rows.known.interner
     found = []
     for atom in dict.fromkeys(interner.monomials[m]):
-        rest = interner.monomial(divide_monomial(interner, m, Counter_of(atom)))
+        rest = interner.monomial(divide_monomial(interner, m, Counter([atom])))
         found.append((atom.monomial, rest))
         if len(interner.monomials[m]) == 2:
             break
     return found
-
-
-def Counter_of(atom: Atom):
-    from collections import Counter
-
-    return Counter([atom])
 
 
 def _value_of_product(rows: Rows, model: Model, i: int, j: int) -> tuple[int, int]:
@@ -181,6 +185,32 @@ def _squares(rows: Rows, model: Model) -> int:
     for e in (form, -form):
         lemma = gap(e)
         added += rows.add(lemma.conclusion, given(lemma))
+    return added
+
+
+def _localized(rows: Rows, model: Model) -> int:
+    """`a*e*e >= 0` for an atom that is not negative and a form e for which the point gives it a negative value."""
+    interner = rows.known.interner
+    added = 0
+    bases: dict[Atom, dict[int, None]] = {}
+    for m in rows.monomials[: rows.original]:
+        atoms = interner.monomials[m]
+        if len(atoms) == 3:
+            for atom, first, second in (atoms, (atoms[1], atoms[0], atoms[2]), (atoms[2], atoms[0], atoms[1])):
+                bases.setdefault(atom, {}).update({first.monomial: None, second.monomial: None})
+    for atom, basis in bases.items():
+        low = rows.known.range_of(atom.monomial).lo
+        if low is None or low < 0 or not 1 < len(basis) <= BASIS:
+            continue
+        products = [[interner.multiply_monomials(atom.monomial, interner.multiply_monomials(m, n)) for n in basis] for m in basis]
+        direction = negative_direction([[Fraction(model.monomial(product)) for product in line] for line in products])
+        if direction is None:
+            continue
+        form = interner.sum([interner.expr(((m, k),), 0) if k else interner.zero for m, k in zip(basis, direction, strict=True)])
+        lemma = times(prove_bound(rows.known, atom.monomial, True, 0), square(form))
+        added += rows.add(lemma.conclusion, given(lemma))
+    if added:
+        rows.grow()
     return added
 
 

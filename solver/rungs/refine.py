@@ -42,6 +42,7 @@ NESTED: Final = 8
 LOOKED: Final = 32
 COFACTORS: Final = 2
 CLOSE: Final = 2
+SMALL: Final = 8
 WIDE: Final = 120
 """Rows beyond which nothing is added to a relaxation."""
 LONG: Final = 1 << 14
@@ -291,9 +292,13 @@ def _of_cofactors(facts: Facts, model: Model, m: int) -> list[Prop]:
 
 
 def _halves(facts: Facts, model: Model, e: Expr) -> list[Prop]:
-    """`e <= v` for the point's value v, one less at the upper end."""
+    """`e <= v`, for v the point's value where the range is small, else the middle; without a range, beyond the value."""
     value = model.expr(e)
     low, high = facts.low(e), facts.high(e)
+    if low is not None and high is not None and high - low > SMALL:
+        value = (low + high) // 2
+    elif high is None and low is not None:
+        value += value - low + 1
     if high is not None and value >= high:
         value = high - 1
     if low is not None and value < low:
