@@ -439,16 +439,35 @@ def _product_nonzero(step: Reason) -> Prop:
 
 def _nonzero_factors(step: Reason) -> Prop:
     """A product of powers of expressions none of which is zero."""
-    goal = step.conclusion
-    powers = step.data
-    _require(isinstance(powers, tuple) and all(type(k) is int and k >= 1 for k in powers), "has no powers")
-    assert isinstance(powers, tuple)
-    product = goal.interner.one
-    for p, k in zip(_premises(step, len(powers)), powers, strict=True):
-        factor = _disequality(p)
-        for _ in range(k):
-            product = product * factor
+    _require(isinstance(step.data, tuple), "has no factors")
+    assert isinstance(step.data, tuple)
+    product = step.conclusion.interner.one
+    for nonzero, each in zip(_premises(step, len(step.data)), step.data, strict=True):
+        match each:
+            case (Expr() as factor, int() as power) if power >= 1:
+                if nonzero is not Prop.zero(factor).negation:
+                    raise Wrong(f"`{nonzero}` does not say that {factor} is not zero")
+                for _ in range(power):
+                    product = product * factor
+            case _:
+                raise Wrong("has no factors")
     return Prop.zero(product).negation
+
+
+def _cancelled(step: Reason) -> Prop:
+    """`rest == 0` from `rest * factor**power == 0` and `factor != 0`."""
+    match step.data:
+        case (Expr() as rest, Expr() as factor, int() as power) if power >= 1:
+            product, nonzero = _premises(step, 2)
+            if nonzero is not Prop.zero(factor).negation:
+                raise Wrong(f"`{nonzero}` does not say that {factor} is not zero")
+            whole = rest
+            for _ in range(power):
+                whole = whole * factor
+            if product is not Prop.zero(whole):
+                raise Wrong(f"`{product}` is not `{Prop.zero(whole)}`")
+            return Prop.zero(rest)
+    raise Wrong("has no other factor")
 
 
 def _factor_nonzero(step: Reason) -> Prop:
@@ -675,7 +694,7 @@ def _by_z3(step: Reason) -> Prop:
 
     _require(step.data is None, "has a payload")
     facts = [premise.conclusion for premise in step.premises]
-    match entails(facts, step.conclusion):
+    match entails(facts, step.conclusion, minimal=False):
         case Proved():
             return step.conclusion
         case outcome:
@@ -710,6 +729,7 @@ RULES: Final[dict[str, Callable[[Reason], Prop]]] = {
     "shift": _shift,
     "product-nonzero": _product_nonzero,
     "nonzero-factors": _nonzero_factors,
+    "cancelled": _cancelled,
     "factor-nonzero": _factor_nonzero,
     "multiple": _multiple,
     "factored": _factored,

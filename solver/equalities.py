@@ -18,9 +18,11 @@ from solver.expr import Atom, Expr
 from solver.inequalities import Inequalities
 from solver.knowledge import Range, Rule, form_key
 from solver.laws import definition_of, laws_of, rewritten, size_of
+from solver.polynomials import factors_of
 from solver.prop import Prop
 from solver.reasons import Reason, combine
 from solver.rewriting import apply_round_to_prop, divides
+from solver.settled import prove_nonzero
 
 
 class Equalities(Inequalities):
@@ -34,6 +36,11 @@ class Equalities(Inequalities):
         if smaller is not None:
             self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
             return
+        if e.degree > 1 and self.cancel_factor(prop, reason):
+            return
+        against = prove_nonzero(self, prop.negation)
+        if against is not None:
+            raise Contradictory(Reason("clash", self.interner.false, (reason, against)))
         form, _ = e.form()
         if len(form.terms) == 1 and len(self.interner.monomials[form.terms[0][0]]) == 1:
             for sign in (1, -1):
@@ -42,6 +49,8 @@ class Equalities(Inequalities):
         chosen = self.atom_to_solve(e)
         if chosen is not None:
             self.solve(chosen, prop, reason)
+            return
+        if self.change_variable(prop, reason):
             return
         self.note(prop, reason)
         if form.degree > 1:
@@ -52,6 +61,27 @@ class Equalities(Inequalities):
             self.rewrite_product(prop, reason)
         elif len(self.interner.monomials[form.terms[0][0]]) > 1:
             self.pin_monomial(form.terms[0][0], e, reason)
+
+    def cancel_factor(self, prop: Prop, reason: Reason) -> bool:
+        """`p*q == 0` with q known not to be zero is `p == 0`."""
+        factors = factors_of(prop.expr)
+        if len(factors) == 1:
+            return False
+        for factor, power in factors:
+            against = Prop.zero(factor).negation
+            if against.kind == "false":
+                continue
+            # `2*s + 1 != 0` is true whatever s is
+            nonzero = Reason("trivial", against) if against.kind == "true" else prove_nonzero(self, against)
+            if nonzero is not None:
+                rest = self.interner.one
+                for other, times in factors:
+                    if other is not factor:
+                        rest = self.interner.multiply(rest, self.interner.power(other, times))
+                goal = Prop.zero(rest)
+                self.queue.append((goal, Reason("cancelled", goal, (reason, nonzero), (rest, factor, power))))
+                return True
+        return False
 
     def pin_form(self, form: Expr, value: int, reason: Reason) -> None:
         """An equality is two bounds of its form, which are also propagated."""

@@ -16,16 +16,13 @@ An atom that every monomial shares and that is known positive (or nonzero) is di
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from solver.division import common_atoms, divide_atoms
 from solver.explain import prove_side
-from solver.expr import Atom, Expr
-from solver.factors import SPLIT, parts
 from solver.facts import Facts
-from solver.interner import Interner
 from solver.laws import size_of
+from solver.polynomials import factors_of
 from solver.prop import Prop
 from solver.reasons import Reason, combine, times
 
@@ -68,36 +65,16 @@ def _nonzero(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | Non
 def _nonzero_polynomial(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """`p != 0` from every factor of a polynomial."""
     e = goal.expr
-    if len(e.terms) > SPLIT or e.degree < 2:
-        return None
-    monomials = facts.interner.monomials
-    atoms = {atom.serial: atom for m, _ in e.terms for atom in monomials[m]}
-    poly = {tuple(sorted([atom.serial for atom in monomials[m]])): c for m, c in e.terms}
-    if e.constant:
-        poly[()] = e.constant
-    found = parts(poly)
+    found = factors_of(e)
     if len(found) == 1 and found[0][1] == 1:
         return None
     proofs = []
-    for part, _ in found:
-        factor = expression(facts.interner, part, atoms)
+    for factor, _ in found:
         proof = climb.prove(facts, Prop.zero(factor).negation, depth + 1)
         if proof is None:
             return None
         proofs.append(proof)
-    kept = [(proof, power) for proof, (_, power) in zip(proofs, found, strict=True) if proof.conclusion.terms]
-    return Reason("nonzero-factors", goal, tuple([proof for proof, _ in kept]), tuple([power for _, power in kept]))
-
-
-def expression(interner: Interner, part: Mapping[tuple[int, ...], int], atoms: Mapping[int, Atom]) -> Expr:
-    """A sum of products of numbered atoms as an expression."""
-    total = interner.zero
-    for key, c in part.items():
-        product = interner.constant(c)
-        for serial in key:
-            product = product * atoms[serial].expr
-        total = total + product
-    return total
+    return Reason("nonzero-factors", goal, tuple(proofs), tuple(found))
 
 
 def _cofactor(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:

@@ -65,13 +65,11 @@ def by_factors(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:
         return None
     proofs = []
     for each in found:
-        if each.is_constant:
-            continue
         proof = climb.prove(facts, Prop.zero(each).negation, 1)
         if proof is None:
             return None
         proofs.append(proof)
-    return Reason("nonzero-factors", goal, tuple(proofs), (1,) * len(proofs))
+    return Reason("nonzero-factors", goal, tuple(proofs), tuple([(each, 1) for each in found]))
 
 
 def by_z3(facts: Facts, goal: Prop, domain: Prop) -> Reason | dict[Atom, int] | None:
