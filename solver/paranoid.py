@@ -41,7 +41,7 @@ def audit(verdict: Verdict) -> None:
     goal = verdict.prop if isinstance(verdict, Always) else verdict.prop.negation
     assert isinstance(verdict, (Always, Never))
     facts = [p for fact in verdict.core for p in (fact.domain, fact.prop) if p.kind != "true"]
-    outcome = entails([*facts, verdict.domain], goal, LIMITS)
+    outcome = entails([*facts, verdict.domain], goal, LIMITS, minimal=False)
     if isinstance(outcome, Refuted):
         sizes = ", ".join(f"{atom.name}={value}" for atom, value in outcome.model.items())
         raise Unsound(f"{verdict!r} for `{verdict.prop}` (by {verdict.rung}) is refuted at {sizes}")

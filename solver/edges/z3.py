@@ -1,8 +1,7 @@
 """z3 as an oracle: does a proposition follow from others, over the integers?
 
-Every question has a context of its own, so that no answer depends on an earlier one and no z3 object outlives it; symbols are renamed in structural order; limits
-count z3's own steps, with a time-out only as a back-up. Python's floor division is translated exactly for either sign; a zero divisor may give anything, and opaque
-functions are fresh variables: both only weaken what z3 is told, so "unsat" stays sound, and models are evaluated before they count.
+Every question has a context of its own, so that no answer depends on an earlier one and no z3 object outlives it;
+symbols are renamed in the order in which they were made; limits count z3's own steps, a time-out is the back-up.
 
     >>> from solver.edges.z3 import Proved, entails
     >>> from solver.interner import Interner
@@ -10,15 +9,21 @@ functions are fresh variables: both only weaken what z3 is told, so "unsat" stay
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> entails([terms.ge(x, 3), terms.ge(y, 0), terms.ge(y, x)], terms.ge(x * y, 9))
     Proved(core=(0, 2))
+
+Python's `n // d` is, for either sign of d, a fresh integer q with `n - d*q` between 0 and d. That leaves q free where
+d is zero, which is outside the domain; `&`, symbolic powers and opaque functions are functions of which only some laws
+are told. Both weaken what z3 knows, so "unsat" stays sound, and models are evaluated before they count. Some questions
+are easier with z3's own division: it is asked a second time so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr
+from solver.functions import function
 from solver.prop import Prop
 
 if TYPE_CHECKING:
@@ -27,10 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How hard z3 may try. `steps` is its own resource count, the same on every machine; the time-out is the back-up."""
+    """How hard z3 may try. `steps` is its own count, the same on every machine; the time-out is the back-up."""
 
     steps: int = 2_000_000
-    milliseconds: int = 2_000
+    milliseconds: int = 5_000
     terms: int = 600
     degree: int = 8
     bits: int = 512
@@ -58,31 +63,36 @@ class Unknown:
 
 
 LIMITS: Final = Limits()
-TRIED: Final = 16
-"""Facts of a core that are tried to be left out, with less effort than the proof itself."""
+FIRST: Final = 6
+"""The first way of asking gets one part in so many of the steps: what is easy for it takes few."""
+LEAST: Final = 20_000
+"""The steps that trying to leave one fact out of a core may take at least."""
+SHRINKING: Final = 4
+"""Making the core smaller may take so many times the steps of the proof, and ten times `LEAST`."""
 
 
-def entails(facts: Sequence[Prop], goal: Prop, limits: Limits = LIMITS) -> Proved | Refuted | Unknown:
-    """Whether the goal holds wherever all the facts do."""
+
+def entails(
+    facts: Sequence[Prop], goal: Prop, limits: Limits = LIMITS, *, minimal: bool = True
+) -> Proved | Refuted | Unknown:
+    """Whether the goal holds wherever all the facts do.
+
+    Args:
+        minimal: whether facts are left out of the core one after the other, as long as it remains one.
+    """
     reason = too_large([*facts, goal], limits)
     if reason is not None:
         return Unknown(reason)
     import z3
 
-    context = z3.Context()
-    translation = Translation(context)
-    symbols = sorted({atom for p in (*facts, goal) for atom in p.symbols}, key=lambda atom: atom.key)
-    for number, atom in enumerate(symbols):
-        translation.name(atom, f"x{number}")
-    translated = [translation.proposition(p) for p in facts]
-    negated = z3.Not(translation.proposition(goal))
     try:
-        outcome = _check(z3, context, translation.laws, translated, negated, range(len(facts)), limits)
-        if outcome == z3.unknown:
-            return Unknown("z3 gave up within its limits")
-        if isinstance(outcome, z3.ModelRef):
-            return _evaluated(outcome, translation, symbols, facts, goal)
-        return Proved(_minimal(z3, context, translation.laws, translated, negated, outcome, limits))
+        answer: Proved | Refuted | Unknown = Unknown("z3 was not asked")
+        part = replace(limits, steps=limits.steps // FIRST)
+        for own_division, allowed in ((False, part), (True, limits)):
+            answer = Question(facts, goal, own_division).answer(allowed, minimal)
+            if not isinstance(answer, Unknown):
+                break
+        return answer
     except z3.Z3Exception as error:
         return Unknown(f"z3 failed: {error}")
 
@@ -90,127 +100,144 @@ def entails(facts: Sequence[Prop], goal: Prop, limits: Limits = LIMITS) -> Prove
 def too_large(props: Sequence[Prop], limits: Limits) -> str | None:
     """Why z3 is not asked at all."""
     terms = 0
-    for p in props:
-        for q in p.comparisons():
-            exprs = [q.expr, *[arg for atom in q.atoms for arg in atom.args if isinstance(arg, Expr)]]
-            for e in exprs:
-                terms += len(e.terms)
-                if e.degree > limits.degree:
-                    return f"degree {e.degree} is more than {limits.degree}"
-                if any(c.bit_length() > limits.bits for _, c in e.terms) or e.constant.bit_length() > limits.bits:
-                    return f"a number has more than {limits.bits} bits"
+    for e in expressions(props):
+        terms += len(e.terms)
+        if e.degree > limits.degree:
+            return f"degree {e.degree} is more than {limits.degree}"
+        if any(c.bit_length() > limits.bits for _, c in e.terms) or e.constant.bit_length() > limits.bits:
+            return f"a number has more than {limits.bits} bits"
     return f"{terms} terms are more than {limits.terms}" if terms > limits.terms else None
 
 
-def _check(z3, context, laws, facts, negated, kept, limits):  # type: ignore[no-untyped-def]
-    """A model, the positions of an unsatisfiable core, or unknown."""
-    solver = z3.Solver(ctx=context)
-    solver.set("rlimit", limits.steps)
-    solver.set("timeout", limits.milliseconds)
-    solver.add(*laws, negated)
-    labels = {f"fact{i}": i for i in kept}
-    for label, i in labels.items():
-        solver.assert_and_track(facts[i], z3.Bool(label, context))
-    answer = solver.check()
-    if answer == z3.sat:
-        return solver.model()
-    if answer == z3.unsat:
-        return sorted(labels[str(label)] for label in solver.unsat_core())
-    return z3.unknown
+def expressions(props: Iterable[Prop]) -> Iterable[Expr]:
+    """Every expression that z3 would be told of; arguments of shared atoms once for each comparison."""
+    for p in props:
+        for q in p.comparisons():
+            yield q.expr
+            for atom in q.atoms:
+                for arg in atom.args:
+                    if isinstance(arg, Expr):
+                        yield arg
+                    else:
+                        yield from [part.expr for part in arg.comparisons()]
 
 
-def _minimal(z3, context, laws, facts, negated, core, limits) -> tuple[int, ...]:  # type: ignore[no-untyped-def]
-    """The core without the facts that can be left out, one after the other."""
-    kept = list(core)
-    less = replace(limits, steps=limits.steps // 4, milliseconds=limits.milliseconds // 8)
-    for i in list(core)[:TRIED]:
-        rest = [k for k in kept if k != i]
-        outcome = _check(z3, context, laws, facts, negated, rest, less)
-        if isinstance(outcome, list):
-            kept = outcome
-    return tuple(kept)
+class Question:
+    """One question in a context of its own."""
+
+    def __init__(self, facts: Sequence[Prop], goal: Prop, own_division: bool) -> None:
+        import z3
+
+        self.facts = facts
+        self.goal = goal
+        self.context = z3.Context()
+        self.symbols = sorted({atom for p in (*facts, goal) for atom in p.symbols}, key=_age)
+        self.translation = Translation(self.context, own_division)
+        for number, atom in enumerate(self.symbols):
+            self.translation.values[atom] = z3.Int(f"x{number}", self.context)
+        self.translated = [self.translation.proposition(p) for p in facts]
+        self.negated = z3.Not(self.translation.proposition(goal))
+
+    def answer(self, limits: Limits, minimal: bool) -> Proved | Refuted | Unknown:
+        outcome, steps = self.check(range(len(self.facts)), limits)
+        if outcome is None:
+            return Unknown("z3 gave up within its limits")
+        if not isinstance(outcome, list):
+            return self.evaluated(outcome)
+        return Proved(self.minimal(outcome, steps, limits) if minimal else tuple(outcome))
+
+    def check(self, kept: Iterable[int], limits: Limits) -> tuple[list[int] | z3.ModelRef | None, int]:
+        """The positions of an unsatisfiable core, a model, or None; and the steps that it took."""
+        import z3
+
+        solver = z3.Solver(ctx=self.context)
+        solver.set("rlimit", limits.steps)
+        solver.set("timeout", limits.milliseconds)
+        solver.add(*self.translation.laws, self.negated)
+        before = steps_of(solver)
+        labels = {f"fact{i}": i for i in kept}
+        for label, i in labels.items():
+            solver.assert_and_track(self.translated[i], z3.Bool(label, self.context))
+        answer = solver.check()
+        steps = steps_of(solver) - before
+        if answer == z3.sat:
+            return solver.model(), steps
+        if answer == z3.unsat:
+            return sorted([labels[str(label)] for label in solver.unsat_core()]), steps
+        return None, steps
+
+    def minimal(self, core: list[int], steps: int, limits: Limits) -> tuple[int, ...]:
+        """The core without facts that can be left out, tried one after the other in a few times the proof's steps.
+
+        (z3's own minimization takes as long.)
+        """
+        kept = core
+        less = replace(limits, steps=min(limits.steps, max(LEAST, steps)))
+        budget = SHRINKING * steps + 10 * LEAST
+        for i in core:
+            if i in kept and budget > 0:
+                outcome, used = self.check([k for k in kept if k != i], less)
+                budget -= used
+                if isinstance(outcome, list):
+                    kept = outcome
+        return tuple(kept)
+
+    def evaluated(self, model: z3.ModelRef) -> Refuted | Unknown:
+        values: dict[Atom, int] = {}
+        for atom in self.symbols:
+            if atom.definition is None:
+                values[atom] = model.eval(self.translation.values[atom], model_completion=True).as_long()
+        try:
+            for atom in self.symbols:
+                if atom.definition is not None:
+                    values[atom] = atom.definition.evaluate(values)
+            if all(p.evaluate(values) for p in self.facts) and not self.goal.evaluate(values):
+                return Refuted(values)
+        except (OverflowError, KeyError):
+            pass
+        return Unknown("z3's model does not stand evaluation")
 
 
-def _evaluated(
-    model: z3.ModelRef, translation: Translation, symbols: Sequence[Atom], facts: Sequence[Prop], goal: Prop
-) -> Refuted | Unknown:
-    values = {atom: model.eval(translation.values[atom], model_completion=True).as_long() for atom in symbols if atom.definition is None}
-    for atom in symbols:
-        if atom.definition is not None:
-            values[atom] = atom.definition.evaluate(values)
-    try:
-        if all(p.evaluate(values) for p in facts) and not goal.evaluate(values):
-            return Refuted(values)
-    except (OverflowError, KeyError):
-        pass
-    return Unknown("z3's model does not stand evaluation")
+def steps_of(solver: z3.Solver) -> int:
+    """What z3 has counted so far."""
+    statistics = solver.statistics()
+    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
 
 
 class Translation:
-    """Expressions and propositions as z3 terms of one context."""
+    """Expressions and propositions as z3 terms of one context, and the laws of the operations in them."""
 
-    def __init__(self, context: z3.Context) -> None:
+    def __init__(self, context: z3.Context, own_division: bool) -> None:
         self.context = context
+        self.own_division = own_division
         self.values: dict[Atom, z3.ArithRef] = {}
         self.laws: list[z3.BoolRef] = []
 
-    def name(self, atom: Atom, name: str) -> None:
+    def proposition(self, root: Prop) -> z3.BoolRef:
+        """Atoms by depth, then parts first: without recursion."""
         import z3
 
-        self.values[atom] = z3.Int(name, self.context)
+        for atom in root.schedule:
+            if atom not in self.values:
+                self.values[atom] = self.operation(atom)
+        done: dict[Prop, z3.BoolRef] = {}
+        stack = [root]
+        while stack:
+            p = stack[-1]
+            waiting = [part for part in p.parts if part not in done]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            if p.parts:
+                done[p] = (z3.And if p.kind == "and" else z3.Or)([done[part] for part in p.parts])
+            else:
+                done[p] = self.comparison(p)
+        return done[root]
 
-    def expression(self, e: Expr) -> z3.ArithRef:
-        for atom in e.schedule:
-            self.ensure(atom)
-        return self.polynomial(e)
-
-    def ensure(self, atom: Atom) -> None:
-        if atom not in self.values:
-            self.values[atom] = self.operation(atom)
-
-    def polynomial(self, e: Expr) -> z3.ArithRef:
+    def comparison(self, p: Prop) -> z3.BoolRef:
         import z3
 
-        monomials = e.interner.monomials
-        parts = [z3.IntVal(e.constant, self.context)]
-        for m, c in e.terms:
-            factors = [self.values[atom] for atom in monomials[m]]
-            product = factors[0]
-            for factor in factors[1:]:
-                product = product * factor
-            parts.append(product if c == 1 else z3.IntVal(c, self.context) * product)
-        return z3.Sum(parts) if len(parts) > 1 else parts[0]
-
-    def operation(self, atom: Atom) -> z3.ArithRef:
-        import z3
-
-        match atom.kind, atom.args:
-            case "floordiv", (Expr() as n, Expr() as d):
-                a, b = self.polynomial(n), self.polynomial(d)
-                if d.is_constant:
-                    return a / b
-                return z3.If(b > 0, a / b, (-a) / (-b))
-            case "relu", (Expr() as e,):
-                value = self.polynomial(e)
-                return z3.If(value >= 0, value, z3.IntVal(0, self.context))
-            case "ite", (Prop() as p, Expr() as e):
-                return z3.If(self.proposition(p), self.polynomial(e), z3.IntVal(0, self.context))
-            case "product", (Expr() as a, Expr() as b):
-                return self.polynomial(a) * self.polynomial(b)
-            case _:
-                opaque = z3.Int(f"opaque{len(self.values)}", self.context)
-                if atom.kind == "bitand":
-                    for arg in atom.args:
-                        assert isinstance(arg, Expr)
-                        side = self.polynomial(arg)
-                        self.laws.append(z3.Implies(side >= 0, z3.And(opaque >= 0, opaque <= side)))
-                return opaque
-
-    def proposition(self, p: Prop) -> z3.BoolRef:
-        import z3
-
-        for atom in p.schedule:
-            self.ensure(atom)
         match p.kind:
             case "ge":
                 return self.polynomial(p.expr) >= 0
@@ -218,9 +245,94 @@ class Translation:
                 return self.polynomial(p.expr) == 0
             case "ne":
                 return self.polynomial(p.expr) != 0
-            case "and":
-                return z3.And([self.proposition(part) for part in p.parts])
-            case "or":
-                return z3.Or([self.proposition(part) for part in p.parts])
             case _:
                 return z3.BoolVal(p.kind == "true", self.context)
+
+    def polynomial(self, e: Expr) -> z3.ArithRef:
+        """A polynomial over the atoms translated so far."""
+        import z3
+
+        monomials = e.interner.monomials
+        parts = []
+        for m, c in e.terms:
+            first, *others = [self.values[atom] for atom in monomials[m]]
+            for factor in others:
+                first = first * factor
+            parts.append(first if c == 1 else z3.IntVal(c, self.context) * first)
+        if e.constant or not parts:
+            parts.append(z3.IntVal(e.constant, self.context))
+        return z3.Sum(parts) if len(parts) > 1 else parts[0]
+
+    def operation(self, atom: Atom) -> z3.ArithRef:
+        import z3
+
+        match atom.kind, atom.args:
+            case "floordiv", (Expr() as n, Expr() as d):
+                return self.quotient(self.polynomial(n), self.polynomial(d), d)
+            case "relu", (Expr() as e,):
+                value = self.polynomial(e)
+                if self.own_division:
+                    return z3.If(value >= 0, value, z3.IntVal(0, self.context))
+                positive = self.fresh()
+                self.laws += [positive >= 0, positive >= value, z3.Or(positive == 0, positive == value)]
+                return positive
+            case "ite", (Prop() as p, Expr() as e):
+                return z3.If(self.proposition(p), self.polynomial(e), z3.IntVal(0, self.context))
+            case "product", (Expr() as a, Expr() as b):
+                return self.polynomial(a) * self.polynomial(b)
+            case _:
+                return self.opaque(atom)
+
+    def quotient(self, n: z3.ArithRef, d: z3.ArithRef, divisor: Expr) -> z3.ArithRef:
+        """`n // d`, rounding down."""
+        import z3
+
+        if self.own_division:
+            # z3's is Euclidean: rounding down for a positive divisor
+            return n / d if not divisor.terms else z3.If(d > 0, n / d, (-n) / (-d))
+        q = self.fresh()
+        rest = n - d * q
+        if not divisor.terms:
+            self.laws += [rest >= 0, rest <= divisor.constant - 1]
+        else:
+            self.laws.append(z3.Implies(d > 0, z3.And(rest >= 0, rest < d)))
+            self.laws.append(z3.Implies(d < 0, z3.And(rest <= 0, rest > d)))
+        return q
+
+    def fresh(self) -> z3.ArithRef:
+        import z3
+
+        return z3.Int(f"y{len(self.values)}", self.context)
+
+    def opaque(self, atom: Atom) -> z3.ArithRef:
+        """An operation that z3 knows as a function only, with some laws that evaluation keeps too."""
+        import z3
+
+        arguments = [self.polynomial(arg) for arg in atom.args if isinstance(arg, Expr)]
+        sorts = [z3.IntSort(self.context)] * (len(arguments) + 1)
+        value = z3.Function(f"{atom.kind} {atom.name}", *sorts)(*arguments)
+        match atom.kind, arguments:
+            case "bitand", [a, b]:
+                for side in (a, b):
+                    self.laws.append(z3.Implies(side >= 0, z3.And(value >= 0, value <= side)))
+                self.laws.append(z3.Implies(z3.And(a < 0, b < 0), z3.And(value <= a, value <= b)))
+            case "power", [base, exponent]:
+                self.laws.append(z3.Implies(exponent < 0, value == 0))
+                self.laws.append(z3.Implies(exponent == 0, value == 1))
+                self.laws.append(z3.Implies(z3.And(base >= 2, exponent >= 0), value > exponent))
+            case "function", [n] if atom.name == "isqrt":
+                self.laws.append(value >= 0)
+                self.laws.append(z3.Implies(n >= 0, z3.And(value * value <= n, n < (value + 1) * (value + 1))))
+            case _:
+                known = function(atom.name)
+                lo, hi = known.bounds(*[(None, None)] * len(arguments))
+                inside = z3.And([arguments[i] >= 0 for i in known.nonnegative] + [z3.BoolVal(True, self.context)])
+                if lo is not None:
+                    self.laws.append(z3.Implies(inside, value >= lo))
+                if hi is not None:
+                    self.laws.append(z3.Implies(inside, value <= hi))
+        return value
+
+
+def _age(atom: Atom) -> tuple[int, int]:
+    return atom.key
