@@ -253,7 +253,7 @@ class Commitments(Declarations):
         taken = prop if side else prop.negation
         both = self._within(taken, domain)
         if not self._inputs_only(both):
-            # the hints decide although a value of the run is in it: what decides is the guard, where it is about inputs
+            # the hints decide although a value of the run is in it: what decides is the guard, if it is about inputs
             decisive = self._decisive(both)
             if decisive is None:
                 fact = self._fact(taken, domain, "assert", text if side and text is not None else text_of(taken))
@@ -268,13 +268,15 @@ class Commitments(Declarations):
         return all(atom in self.symbols and self.symbols[atom].kind == "backed" for atom in prop.symbols)
 
     def _decisive(self, prop: Prop) -> Prop | None:
-        """A proposition about inputs alone that holds at the hints and from which this one follows, if its form shows one."""
+        """A proposition about inputs alone that holds at the hints and from which this one follows, if its form shows
+        one."""
         parts = [self._decisive(part) for part in prop.parts]
         match prop.kind:
             case "or":
                 return next((part for part in parts if part is not None), None)
             case "and":
-                return None if None in parts else self.interner.conjunction([part for part in parts if part is not None])
+                kept = [part for part in parts if part is not None]
+                return self.interner.conjunction(kept) if len(kept) == len(parts) else None
         try:
             for known in (prop, self.facts.canonical_prop(prop)[0]):
                 if self._inputs_only(known) and known.evaluate(self.hints):

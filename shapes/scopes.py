@@ -139,8 +139,12 @@ class Scopes(Commitments):
         if not branches:
             return
         kind = _weakest([fact.kind for facts in extra for fact in facts])
-        common = (_commitment(self._fact(prop, self._true, kind, text)) for prop, text in self._common(branches, extra))
-        self._commit_all(one for one in common if not isinstance(self.decide(one.fact.prop, self._true, "fast"), Always))
+        common = self._common(branches, extra)
+        self._commit_all(
+            _commitment(self._fact(prop, self._true, kind, text))
+            for prop, text in common
+            if not isinstance(self.decide(prop, self._true, "fast"), Always)
+        )
 
     def _since(self, branch: Self) -> list[Fact]:
         """The facts that a branch has beyond what it shares with this environment, as far as they are about symbols

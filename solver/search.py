@@ -188,10 +188,10 @@ class Search:
         slope = self.slope(p.expr, atom)
         if slope:
             try:
-                here = self.evaluate(p.expr, moved) if moved or self.shifted else self.pool.values(p.expr)[self.row]
+                value = self.evaluate(p.expr, moved) if moved or self.shifted else self.pool.values(p.expr)[self.row]
             except OverflowError:
                 return []
-            root = current - here // slope if p.kind != "ge" or slope < 0 else current + -(here // slope)
+            root = current - value // slope if p.kind != "ge" or slope < 0 else current + -(value // slope)
             return [current + 1, root, root + 1] if p.kind == "ne" else [root, root + 1, root - 1]
         found: list[int] = []
         at = current

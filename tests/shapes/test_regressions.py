@@ -104,7 +104,7 @@ def test_a_guard_that_fails_takes_its_domain_back() -> None:
 
 
 def test_a_guard_is_about_inputs() -> None:
-    """If this fails, a guard needs a value that is known only when the program runs, so that it cannot be checked before."""
+    """If this fails, a guard needs a value that is known only when the program runs, and no check before reads it."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     env.symbol("w", hint=0)
     env.unbacked("v", lo=0)
