@@ -27,17 +27,17 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from shapes.errors import Contradiction, StaleCheckpoint
 from shapes.events import Commitment, Declared, Event, Listener, Marked, RolledBack
-from solver.consistency import consistency
+from solver.errors import Contradictory
 from solver.expr import Atom, Expr
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
 from solver.interner import Interner
-from solver.ladder import NoSample, decide
+from solver.ladder import decide
 from solver.prop import Prop
 from solver.sweep import size, sweep
 from solver.text import Side, parse, parse_expr
 from solver.tokens import Decimals
-from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+from solver.verdict import Always, Depends, Never, Verdict
 
 if TYPE_CHECKING:
     from shapes.guards import Guard
@@ -318,11 +318,8 @@ def decided(facts: Facts, prop: Prop, domain: Prop, effort: Effort = "full", *, 
     """
     try:
         return decide(facts, prop, domain=domain, effort=effort, solvers=solvers)
-    except NoSample:
-        found = consistency(facts, solvers=solvers)
-    if isinstance(found, Conflict):
-        raise Contradiction("the facts contradict each other", found.core, found.proof)
-    return GaveUp(prop, domain, "no sizes that satisfy the facts are known", ())
+    except Contradictory as error:
+        raise Contradiction("the facts contradict each other", error.core, error.proof) from None
 
 
 def fact_of(commitment: Commitment) -> Fact | None:

@@ -25,8 +25,10 @@ from solver.expr import Atom
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
 from solver.ladder import FORKS, RUNGS, WORK, Climb, Open
+from solver.prop import Prop
 from solver.reasons import Reason
 from solver.rungs import refine
+from solver.search import find
 from solver.witness import Witness
 
 
@@ -67,13 +69,25 @@ def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[At
         rows: the samples that satisfied all facts but the newest.
         solved: what the newest has eliminated.
     """
-    climb = Climb(facts, "full", False, RUNGS, FORKS["full"], {}, WORK["full"])
-    climb.opposite = (newest.domain, newest.prop)
-    climb.base = rows[0] if rows else None
-    climb.solved = tuple(solved)
     supposed = [Reason("fact", newest.prop, fact=newest)]
     if newest.domain.kind != "true":
         supposed.append(Reason("domain", newest.domain, fact=newest))
+    return _searched(facts, supposed, rows[0] if rows else None, solved)
+
+
+def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
+    """Facts inside the domain of a question that no sample of the facts lies in: with a sample where one can be found, or the contradiction."""
+    found = find(facts, domain, facts.interner.true)
+    if found is not None:
+        return revived(inside, found)
+    return _searched(inside, [Reason("domain", domain)], facts.pool.alive[0], ())
+
+
+def _searched(facts: Facts, supposed: Sequence[Reason], row: int | None, solved: Sequence[Atom]) -> Facts | Conflict:
+    climb = Climb(facts, "full", False, RUNGS, FORKS["full"], {}, WORK["full"])
+    climb.opposite = tuple([reason.conclusion for reason in supposed])
+    climb.base = row
+    climb.solved = tuple(solved)
     try:
         false = refine.contradiction(climb, facts, [each for reason in supposed for each in refine.conjuncts(reason)], 0)
     except Open as found:
@@ -83,5 +97,4 @@ def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[At
 
 def revived(facts: Facts, witness: Witness) -> Facts:
     """The facts with a sample."""
-    facts.pool = facts.pool.with_row(witness.row, witness.moved or {})
-    return facts
+    return facts.with_pool(facts.pool.with_row(witness.row, witness.moved or {}))

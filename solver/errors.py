@@ -9,6 +9,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from solver.fact import Fact
+    from solver.reasons import Reason
+
 
 class ShapeError(Exception):
     """The base of every error of this project."""
@@ -29,6 +35,14 @@ class ParseError(ShapeError, ValueError):
 
 class Undefined(ShapeError, ArithmeticError):
     """A question that makes no sense under the facts: they refute its domain (a divisor that is zero, say)."""
+
+
+class Contradictory(ShapeError):
+    """A question under facts that cannot hold together: everything would follow. `core` are the facts, `proof` the proof of false."""
+
+    def __init__(self, core: tuple[Fact, ...], proof: Reason) -> None:
+        self.core, self.proof = core, proof
+        super().__init__("the facts contradict each other")
 
 
 class NotExpressible(ShapeError, TypeError):

@@ -130,6 +130,16 @@ class Facts(Knowledge):
         facts.pool = self.pool
         return facts
 
+    def with_pool(self, pool: Pool) -> Facts:
+        """The same facts with other samples."""
+        facts: Facts = Facts.__new__(Facts)
+        for base in (Knowledge, Facts):
+            for name in base.__slots__:
+                if hasattr(self, name):
+                    setattr(facts, name, getattr(self, name))
+        facts.pool = pool
+        return facts
+
     def next_fact(
         self, prop: Prop, *, domain: Prop | None = None, kind: Kind = "given", text: str = "", origin: object = None, line: int | None = None
     ) -> Fact:

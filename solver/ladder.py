@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from solver.dividing import factored, without_factors
-from solver.errors import Undefined
+from solver.errors import Contradictory, Undefined
 from solver.expr import Atom
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
@@ -286,6 +286,7 @@ def decide(
 
     Raises:
         Undefined: the facts refute the domain.
+        Contradictory: the facts refute themselves. (Where that is only possible, what is proven is still proven.)
     """
     if domain is None:
         domain = facts.interner.true
@@ -293,6 +294,10 @@ def decide(
         canonical, _ = facts.canonical_prop(domain)
         if canonical.kind != "true" and prove_by_intervals(facts, canonical) is None:
             inside = facts.suppose(domain, leaf="domain")
+            if isinstance(inside, Facts) and facts.pool.alive and not inside.pool.alive:
+                from solver.consistency import inhabited
+
+                inside = inhabited(facts, inside, domain)
             if isinstance(inside, Conflict):
                 raise Undefined(f"`{prop}` makes no sense here: the facts refute `{domain}`")
             facts = inside
@@ -333,8 +338,11 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
     yes, no = pool.classify(canonical, domain)
     if yes is not None and no is not None:
         return Depends(prop, domain, "samples", facts, Witness(yes), Witness(no))
-    if yes is None and no is None and not pool.alive:
-        raise NoSample(facts)
+    if not pool.alive:
+        sampled = _with_sample(facts, solvers=climb.solvers)
+        if sampled is not None:
+            climb.facts = sampled
+            return _decide(climb, sampled, prop, domain)
     directions = (True, False) if yes is None and no is None else (yes is not None,)
     for truth in directions:
         goal = canonical if truth else canonical.negation
@@ -411,12 +419,22 @@ def _last_rungs(
     return GaveUp(prop, domain, "no rung settled it within its budget", tuple(climb.tried))
 
 
-class NoSample(Exception):
-    """No assignment that satisfies the facts is known: they may contradict each other."""
+def _with_sample(facts: Facts, *, solvers: bool) -> Facts | None:
+    """Facts without samples, with one; None where it stays unknown whether there is any.
 
-    def __init__(self, facts: Facts) -> None:
-        super().__init__("no sample")
-        self.facts = facts
+    Raises:
+        Contradictory: there is none.
+    """
+    from solver.consistency import Consistent, consistency, revived
+
+    outcome = consistency(facts, solvers=solvers)
+    match outcome:
+        case Conflict(core=core, proof=proof):
+            raise Contradictory(core, proof)
+        case Consistent(witness=witness):
+            return revived(facts, Witness(0, witness))
+        case _:
+            return None
 
 
 def question_fact(domain: Prop) -> Fact:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from solver.consistency import consistency
-from solver.errors import Undefined
+from solver.errors import Contradictory, Undefined
 from solver.facts import Conflict
-from solver.ladder import RUNGS, NoSample, decide
+from solver.ladder import RUNGS, decide
 from solver.prop import Prop
 from solver.text import parse
 from solver.verdict import Always, Depends, Never
@@ -31,7 +31,8 @@ def judge(case: Case, rungs: frozenset[str]) -> None:
     except Undefined:
         assert not case.truths()
         return
-    except NoSample:
+    except Contradictory:
+        assert not list(case.points())
         return
     match verdict:
         case Always():
@@ -90,7 +91,7 @@ def core_of(case: Case) -> tuple[list[Prop], Prop] | None:
     parsed = parse(case.question, names, facts.interner)
     try:
         verdict = decide(facts, parsed.prop, domain=parsed.domain, solvers=False)
-    except (Undefined, NoSample):
+    except (Undefined, Contradictory):
         return None
     if not isinstance(verdict, (Always, Never)):
         return None
