@@ -30,11 +30,12 @@ from solver.rungs.linear import Rows
 class Model:
     """Values of monomials where the relaxation has them; everything else is computed, symbols without a row are 0."""
 
-    __slots__ = ("_atoms", "point", "rows")
+    __slots__ = ("_atoms", "count", "point", "rows")
 
     def __init__(self, rows: Rows, point: Point) -> None:
         self.rows = rows
         self.point = point.values
+        self.count = len(rows.monomials)  # of the unknowns then; those without a value are free
         self._atoms: dict[Atom, int] = {}
 
     def monomial(self, m: int) -> int:
@@ -111,7 +112,7 @@ class Model:
         """The monomials and operations of the relaxation whose value is not what their parts call for."""
         interner = self.rows.known.interner
         found = []
-        for m in self.rows.monomials[: len(self.point)]:
+        for m in self.rows.monomials[: self.count]:
             atoms = interner.monomials[m]
             if len(atoms) > 1:
                 value = 1
@@ -130,7 +131,7 @@ class Model:
     def symbols(self) -> dict[Atom, int]:
         """The values of the declared symbols of the relaxation."""
         found = {}
-        for m in self.rows.monomials[: len(self.point)]:
+        for m in self.rows.monomials[: self.count]:
             for atom in self.rows.known.interner.monomials[m]:
                 for symbol in declared_symbols(atom.expr):
                     if symbol not in found:
