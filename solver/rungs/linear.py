@@ -87,7 +87,7 @@ class Rows:
     def grow(self) -> None:
         """Ranges, laws and facts of the monomials so far, and of those that come in with them."""
         known = self.known
-        while self.done < len(self.monomials) and len(self.rows) < ROWS and len(self.monomials) < MONOMIALS:
+        while self.done < len(self.monomials) and self.done < MONOMIALS:
             m = self.monomials[self.done]
             self.done += 1
             self.add_range(m)
@@ -99,7 +99,8 @@ class Rows:
                 if atom.args:
                     for law in laws_of(known, atom):
                         self.add(law.conclusion, given(law))
-                self.add_facts(atom.serial)
+                if len(self.rows) < ROWS and len(self.monomials) < MONOMIALS:
+                    self.add_facts(atom.serial)
 
     def settle(self) -> None:
         """What is there now is the question; what comes later are lemmas about it."""
