@@ -31,11 +31,12 @@ from shapes.questions import Effort, decided, fact_of
 from shapes.reading import Question, Size
 from shapes.symint import SymBool, SymInt
 from solver.display import text_of
-from solver.expr import Atom
+from solver.expr import Atom, Expr
 from solver.fact import Fact, Kind
 from solver.facts import Conflict
 from solver.prop import Prop
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+from solver.wording import number
 
 
 class Commitments(Declarations):
@@ -85,7 +86,7 @@ class Commitments(Declarations):
             holds = False
         if holds is False:
             atoms = sorted(fact.prop.symbols | fact.domain.symbols, key=lambda atom: atom.serial)
-            sizes = ", ".join([f"{atom.name}={self.hints[atom]}" for atom in atoms if atom in self.hints])
+            sizes = ", ".join([f"{atom.name}={number(self.hints[atom]).text}" for atom in atoms if atom in self.hints])
             declared = [self.symbols[atom].fact for atom in atoms if atom in self.symbols]
             raise FalseAtHint(f"`{fact.text}` is false at the hints {sizes}", [fact, *declared])
 
@@ -155,13 +156,9 @@ class Commitments(Declarations):
         if lo is not None and lo == hi:
             return lo
         value = self.hint(expr)
-        prop = self.interner.eq(expr, int(value or 0))
         if value is None:
-            raise self._undecided(
-                prop,
-                GaveUp(prop, domain, f"{why} needs its value, which is known only at run time", ()),
-                f"{expr} as a constant",
-            )
+            raise self._valueless(expr, domain, f"{why} needs its value, which is known only at run time")
+        prop = self.interner.eq(expr, int(value))
         fact = self._fact(prop, domain, "guard", text_of(prop))
         self._add(fact, Forced(expr, int(value), why, fact))
         return int(value)
@@ -346,6 +343,14 @@ class Commitments(Declarations):
         ]
         sizes = self._near(verdict) if isinstance(verdict, Depends) else None
         return UndecidedGuard(text or text_of(prop), verdict, self.origin(), known=known, sizes=sizes, fix=fix)
+
+    def _valueless(self, expr: Expr, domain: Prop, reason: str) -> UndecidedGuard:
+        """The error where a number is needed and there is none."""
+        prop = self.interner.eq(expr, 0)
+        fix = f"keep it symbolic, or expect_true({expr} == ...) with the number that it is"
+        error = self._undecided(prop, GaveUp(prop, domain, reason, ()), text_of(expr), fix=fix)
+        error.headline = f"cannot take `{expr}` as a number: {reason}"
+        return error
 
     def _near(self, verdict: Depends) -> tuple[dict[str, int], dict[str, int]]:
         """The witnesses of an open question, close to where its answer changes, as far as it is about them."""

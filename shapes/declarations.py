@@ -37,6 +37,7 @@ from solver.facts import Facts, range_prop
 from solver.interner import Interner
 from solver.prop import Prop
 from solver.tokens import Decimals
+from solver.wording import number
 
 TOKEN: Final = re.compile(r"[^\s,]+")
 RESERVED: Final = frozenset(
@@ -280,12 +281,8 @@ class Declarations(Readings, ABC):
 
 def range_text(name: str, lo: int | None, hi: int | None) -> str:
     """The bounds of a symbol for people."""
-    match lo, hi:
-        case None, None:
-            return f"{name} is any integer"
-        case _, None:
-            return f"{name} >= {lo}"
-        case None, _:
-            return f"{name} <= {hi}"
-        case _:
-            return f"{name} == {lo}" if lo == hi else f"{lo} <= {name} <= {hi}"
+    if lo is None:
+        return f"{name} is any integer" if hi is None else f"{name} <= {number(hi).text}"
+    if hi is None:
+        return f"{name} >= {number(lo).text}"
+    return f"{name} == {number(lo).text}" if lo == hi else f"{number(lo).text} <= {name} <= {number(hi).text}"

@@ -31,14 +31,14 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Final, Literal, Self, overload
 
-from shapes.errors import Contradiction
+from shapes.errors import Contradiction, ShapeError
 from shapes.events import Asked, Purpose
 from shapes.questions import Effort
 from shapes.reading import Question, Size
 from shapes.scopes import Scopes
 from shapes.symint import SymBool, SymInt
 from solver.facts import Conflict
-from solver.verdict import GaveUp, Verdict
+from solver.verdict import Verdict
 
 if TYPE_CHECKING:
     from shapes.arguments import Sources
@@ -93,6 +93,8 @@ class ShapeEnv(Scopes):
             name = self._free_name("u")
         if kind != "int":
             lo, hi = 0, 1 if kind == "bool" else 2**64 - 1
+        if kind not in ("int", "float", "bool"):
+            raise ShapeError(f"kind={kind!r}: expected int, float or bool")
         sample = ORDINARY_FLOAT if kind == "float" else None
         symbol = self._declare(name, lo, hi, None, "unbacked", source, sample=sample)
         match kind:
@@ -167,10 +169,7 @@ class ShapeEnv(Scopes):
         if value is None:
             lo, hi = self.facts.bounds(expr)
             if lo is None or lo != hi:
-                prop = self.interner.eq(expr, lo or 0)
-                raise self._undecided(
-                    prop, GaveUp(prop, domain, "a symbol in it has no hint", ()), f"{expr} as a number"
-                )
+                raise self._valueless(expr, domain, "a symbol in it has no hint")
             value = lo
         return int(value)
 

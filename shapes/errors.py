@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from shapes.origin import Origin
 from solver.errors import NotExpressible, ParseError, ShapeError, Undefined
+from solver.wording import number
 
 if TYPE_CHECKING:
     from solver.fact import Fact
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 SHOWN_FACTS: Final = 8
+LONGEST_TEXT: Final = 160
 
 
 class Contradiction(ShapeError):
@@ -83,6 +85,7 @@ class UndecidedGuard(ShapeError):
     ) -> None:
         self.question, self.verdict, self.origin = question, verdict, origin
         self.sizes = sizes
+        self.headline = ""
         self.known = tuple(known)
         written = written_condition(origin) or question
         self.fix = fix or f"expect_true({written}), or ask(...) and handle both cases"
@@ -90,7 +93,7 @@ class UndecidedGuard(ShapeError):
 
     def __str__(self) -> str:
         outcome = outcome_of(self.verdict) if self.sizes is None else outcome_at(*self.sizes)
-        lines = [f"cannot decide `{self.question}`: {outcome}", *known_lines(self.known)]
+        lines = [self.headline or f"cannot decide `{self.question}`: {outcome}", *known_lines(self.known)]
         if self.origin is not None:
             lines.append(f"  needed: `{self.origin.source_line or self.question}`  ({_place(self.origin)})")
         return "\n".join([*lines, f"  fix:    {self.fix}"])
@@ -134,7 +137,11 @@ def outcome_at(true: Mapping[str, int], false: Mapping[str, int]) -> str:
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:
-    return ", ".join([f"{name}={value}" for name, value in sizes.items()]) or "every size"
+    return ", ".join([f"{name}={shortened(_number(value))}" for name, value in sizes.items()]) or "every size"
+
+
+def _number(value: int) -> str:
+    return number(value).text
 
 
 def known_lines(facts: Sequence[Fact], *, label: str = "known:") -> list[str]:
@@ -142,12 +149,19 @@ def known_lines(facts: Sequence[Fact], *, label: str = "known:") -> list[str]:
     shown = facts[:SHOWN_FACTS]
     width = max([len(fact.text) for fact in shown], default=0)
     lines = []
-    for number, fact in enumerate(shown):
-        head = f"  {label if number == 0 else '':{len(label)}s}" + ("  " if label else "")
-        lines.append(f"{head}{fact.text:{min(width, 60)}s}  {fact_place(fact)}".rstrip())
+    for position, fact in enumerate(shown):
+        head = f"  {label if position == 0 else '':{len(label)}s}" + ("  " if label else "")
+        lines.append(f"{head}{shortened(fact.text):{min(width, 60)}s}  {fact_place(fact)}".rstrip())
     if len(facts) > len(shown):
         lines.append(f"  {'':{len(label)}s}{'  ' if label else ''}and {len(facts) - len(shown)} more")
     return lines
+
+
+def shortened(text: str) -> str:
+    """A text of at most `LONGEST_TEXT` characters: what is long is cut in the middle."""
+    if len(text) <= LONGEST_TEXT:
+        return text
+    return f"{text[: LONGEST_TEXT // 2]} ... {text[-LONGEST_TEXT // 4 :]}"
 
 
 def fact_place(fact: Fact) -> str:

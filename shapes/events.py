@@ -22,6 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from solver.wording import number
+
 if TYPE_CHECKING:
     from shapes.origin import Origin
     from solver.expr import Expr
@@ -48,7 +50,7 @@ class Declared:
     fact: Fact
 
     def __str__(self) -> str:
-        hint = "" if self.hint is None else f", hint {self.hint}"
+        hint = "" if self.hint is None else f", hint {number(self.hint).text}"
         return f"symbol {self.fact.text}{hint}"
 
 

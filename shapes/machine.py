@@ -58,7 +58,7 @@ def fitting(env: ShapeEnv, size: Size, bits: int) -> tuple[Prop, Prop]:
         text, domain = text_of(env.expression(size)), env.domain_of(size)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except (RecursionError, MemoryError):
+    except (SyntaxError, RecursionError, MemoryError):
         raise ShapeError(f"size: {len(text)} characters are nested too deeply to be taken apart") from None
     walk = _Walk(env, 1 << (bits - 1))
     walk.value(tree)

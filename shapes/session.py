@@ -21,7 +21,6 @@ stretch that was taken back. So any reader of the format reads it right.
 from __future__ import annotations
 
 import gzip
-import json
 import os
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -31,6 +30,7 @@ from typing import TYPE_CHECKING, Final, TextIO, TypeVar, cast
 
 from shapes.errors import ParseError, ShapeError
 from shapes.events import Asked, Assumed, Declared, Deferred, Event, Forced, Guarded, Marked, RolledBack
+from shapes.long_json import dumps, loads
 from shapes.origin import Origin
 from shapes.policies import named
 from shapes.recording import FORMAT, open_recording
@@ -56,7 +56,7 @@ def save(env: ShapeEnv, path: str | os.PathLike[str]) -> None:
     """Write the symbols and facts of an environment; what cannot be written leaves no file behind."""
     target = Path(path)
     records = [_header(env, _stem(target)), *[_line(env, event) for event in env.events]]
-    lines = [json.dumps(record) for record in records if record is not None]
+    lines = [dumps(record) for record in records if record is not None]
     partial = target.with_name(target.name + ".partial")
     try:
         with _open_text(partial, compressed=target.suffix == ".gz") as file:
@@ -167,7 +167,7 @@ class Recording:
 
     def _write(self, line: Record) -> None:
         if self._file is not None:
-            self._file.write(json.dumps(line) + "\n")
+            self._file.write(dumps(line) + "\n")
             self._lines += 1
 
 
@@ -271,7 +271,7 @@ def _records(path: Path) -> Iterator[tuple[int, Record]]:
         for number, raw in enumerate(file, 1):
             if raw.strip():
                 try:
-                    line: object = json.loads(raw)
+                    line: object = loads(raw)
                 except ValueError as error:
                     raise ShapeError(f"{path}:{number}: not JSON: {error}") from None
                 if not isinstance(line, dict):
@@ -310,4 +310,4 @@ def _apply(env: ShapeEnv, number: int, line: Mapping[str, object]) -> None:
         case {"op": "session" | "ask"}:
             return
         case _:
-            raise ShapeError(f"a line that says nothing: {json.dumps(line)[:200]}")
+            raise ShapeError(f"a line that says nothing: {dumps(line)[:200]}")

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv, ShapeError, SymBool, SymFloat, SymInt
-from shapes.errors import Contradiction, FalseAtHint, ForeignSymbol, ParseError, StaleCheckpoint, Undefined
+from shapes.errors import (
+    Contradiction,
+    FalseAtHint,
+    ForeignSymbol,
+    ParseError,
+    StaleCheckpoint,
+    UndecidedGuard,
+    Undefined,
+)
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -362,3 +370,31 @@ def test_gave_up_is_never_a_wrong_answer(env: ShapeEnv) -> None:
     a, b, c = env.sizes("a b c", lo=1)
     verdict = env.ask(a**7 + b**7 == c**7)
     assert isinstance(verdict, GaveUp | Depends | Never)
+
+
+def test_integers_of_any_length(env: ShapeEnv, tmp_path: Path) -> None:
+    """If it fails, a size beyond some thousands of digits ends in an error of Python's own."""
+    big = 2**100_000
+    x = env.symbol("x", hi=big, hint=big)
+    assert env.bounds(x) == (0, big) and isinstance(env.ask("x <= 2**100000"), Always)
+    env.assume("x > 2**99998")
+    assert env.guard(x > 3**50_000) is True
+    assert all(str(event) for event in env.events) and all(str(guard) for guard in env.guards())
+    with pytest.raises(FalseAtHint) as caught:
+        env.assume("x <= 2**99999")
+    assert len(str(caught.value)) < 2000
+    env.save(tmp_path / "long.jsonl.gz")
+    again = ShapeEnv.load(tmp_path / "long.jsonl.gz")
+    assert again.bounds("x") == env.bounds(x) and again.hint("x") == big
+
+
+def test_needing_a_number_that_there_is_not_says_what_needs_it(env: ShapeEnv) -> None:
+    """If it fails, `range(n)` of a run-time value is an error that does not name the line or the way out."""
+    u = env.unbacked("u0", lo=0)
+    for force in (lambda: range(u), lambda: int(u), lambda: env.guarding_hint(u), lambda: env.specialize(u, "hash")):
+        with pytest.raises(UndecidedGuard) as caught:
+            force()
+        text = str(caught.value)
+        assert (
+            text.startswith("cannot take `u0` as a number: ") and "test_env.py:" in text and "keep it symbolic" in text
+        )
