@@ -36,6 +36,7 @@ DEEP: Final = 24
 """Atoms nested deeper than this are bounded level by level."""
 ROUNDS: Final = 24
 """Substitution stops after this many rounds."""
+TURNS: Final = 4
 
 
 class Range:
@@ -292,9 +293,22 @@ class Knowledge:
         if len(atoms) < 2:
             return None
         for product, rule in self.product_rules:
-            if divides(self.interner.monomials[product], atoms):
+            if divides(self.interner.monomials[product], atoms) and not self.turned(product, rule):
                 return product, rule
         return None
+
+    def turned(self, product: int, rule: Rule) -> bool:
+        """Whether what was solved since has made the image of a product larger than the product: applied again and again it would grow."""
+        found = self.scratch.get(rule)
+        if found is None:
+            image = rule.image
+            for _ in range(TURNS):
+                solved = {atom.monomial: known for m, _ in image.terms for atom in self.interner.monomials[m] if (known := self.elementary(atom.monomial))}
+                if not solved:
+                    break
+                image = apply_round(image, tuple([(m, known.image, known.reason) for m, known in solved.items()]))
+            found = self.scratch[rule] = image.degree > len(self.interner.monomials[product])
+        return bool(found)
 
     def canonical(self, e: Expr) -> tuple[Expr, tuple[Round, ...]]:
         """The expression with everything substituted, and the rounds that led there."""
