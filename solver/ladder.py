@@ -33,7 +33,7 @@ from solver.integer.meter import Meter
 from solver.laws import rewritten
 from solver.prop import Prop
 from solver.reasons import Reason, absurd, apart, equal, every, some
-from solver.rungs import bounds, box, factor, isolate, linear, refine, residues, shift, split
+from solver.rungs import bounds, box, extremes, factor, isolate, linear, refine, residues, shift, split
 from solver.rungs.linear import Rows
 from solver.rungs.model import Model
 from solver.search import find, near
@@ -259,12 +259,13 @@ CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
     ("linear", linear.prove),
     ("box", box.prove),
     ("residues", residues.prove),
+    ("extremes", extremes.prove),
     ("factor", factor.prove),
     ("isolate", isolate.prove),
     ("refine", refine.prove),
     ("split", split.prove),
 )
-RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "box", "residues", "refine", "split", "search", "sympy", "z3"))
+RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "box", "residues", "extremes", "refine", "split", "search", "sympy", "z3"))
 
 
 def decide(

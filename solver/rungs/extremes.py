@@ -1,0 +1,131 @@
+"""Inequalities with min, max and abs, one `relu(X) = max(X, 0)` after the other.
+
+`G - c*relu(X) >= 0`, c > 0, holds if and only if `G >= 0` and `G - c*X >= 0`: as many goals as the max has arguments. `G + c*relu(X) >= 0` holds if one of `G >= 0`, `G + c*X >= 0` does.
+
+    >>> from solver.facts import Facts
+    >>> from solver.interner import Interner
+    >>> from solver.ladder import decide
+    >>> terms = Interner()
+    >>> symbols = [terms.symbol(f"a{i}") for i in range(30)]
+    >>> known, largest = Facts.empty(terms), symbols[0]
+    >>> for symbol in symbols:
+    ...     known, largest = known.declare_range(symbol, 0, 9), terms.maximum(largest, symbol)
+    >>> decide(known, terms.le(largest, 9)).rung
+    'extremes'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from solver.expr import Atom, Expr
+from solver.facts import Facts
+from solver.laws import rewritten, size_of
+from solver.prop import Prop
+from solver.reasons import Reason, axiom, cases, combine, hypothesis
+from solver.rewriting import apply_round_to_prop
+from solver.settled import prove_by_intervals
+
+if TYPE_CHECKING:
+    from solver.ladder import Climb
+
+GOALS: Final = 96
+"""Goals that one question is taken apart into."""
+GOAL: Final = 400
+"""What each costs, in units of the linear solver's work."""
+
+
+def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+    """An inequality about relus, by inequalities about their arguments."""
+    if goal.kind != "ge" or depth or outermost(goal.expr) is None:
+        return None
+    return _Apart(climb, facts).prove(goal)
+
+
+class _Apart:
+    """One question being taken apart."""
+
+    __slots__ = ("climb", "facts", "goals")
+
+    def __init__(self, climb: Climb, facts: Facts) -> None:
+        self.climb = climb
+        self.facts = facts
+        self.goals = GOALS
+
+    def prove(self, goal: Prop) -> Reason | None:
+        canonical, rounds = self.facts.canonical_prop(goal)
+        proof = prove_by_intervals(self.facts, canonical)
+        if proof is None:
+            self.goals -= 1
+            self.climb.work -= GOAL
+            found = outermost(canonical.expr) if canonical.kind == "ge" else None
+            if found is None or self.goals <= 0 or self.climb.work <= 0:
+                return None
+            atom, c = found
+            proof = self.below(canonical, atom) if c < 0 else self.above(canonical, atom, c)
+        if proof is None or not rounds:
+            return proof
+        return rewritten(goal, proof if canonical.kind != "true" else None, rounds)
+
+    def below(self, goal: Prop, atom: Atom) -> Reason | None:
+        """Both cases of a relu that is taken away."""
+        (argument,) = atom.args
+        assert isinstance(argument, Expr)
+        positive = Prop.nonnegative(argument)
+        branches = []
+        for case, image in ((positive, argument), (positive.negation, goal.interner.zero)):
+            settled = settled_under(case, atom, argument, image)
+            steps = ((atom.monomial, image, settled),)
+            smaller = apply_round_to_prop(goal, steps)
+            proof = Reason("trivial", smaller) if smaller.kind == "true" else self.prove(smaller)
+            if proof is None:
+                return None
+            branches.append(rewritten(goal, proof if smaller.kind != "true" else None, (steps,)))
+        return cases(goal, positive, branches)
+
+    def above(self, goal: Prop, atom: Atom, c: int) -> Reason | None:
+        """One of the two sides that a relu is at least."""
+        (argument,) = atom.args
+        assert isinstance(argument, Expr)
+        rest = goal.expr - c * atom.expr
+        sides = [
+            (rest + c * argument, axiom(Prop.nonnegative(atom.expr - argument), (atom, "above argument"))),
+            (rest, axiom(Prop.nonnegative(atom.expr), (atom, "above zero"))),
+        ]
+        known = [side for side in sides if not side[0].terms or self.facts.low(self.facts.canonical(side[0])[0]) is not None]
+        for e, law in known or sides[1:]:
+            smaller = Prop.nonnegative(e)
+            if smaller.kind == "false":
+                continue
+            if smaller.kind == "true":
+                return combine([law], [c], e.constant)
+            proof = self.prove(smaller)
+            if proof is not None:
+                size = size_of(e)
+                return combine([proof, law], [size, c], e.constant - size * smaller.expr.constant)
+        return None
+
+
+def outermost(e: Expr) -> tuple[Atom, int] | None:
+    """The relu inside no other operation that has the most inside, with its coefficient, if it is a term by itself."""
+    monomials = e.interner.monomials
+    found: tuple[Atom, int] | None = None
+    for m, c in e.terms:
+        atom = monomials[m][0]
+        if len(monomials[m]) == 1 and atom.kind == "relu" and (found is None or (atom.depth, atom.key) > (found[0].depth, found[0].key)):
+            found = atom, c
+    if found is None or any(found[0] in other.expr.atoms for m, _ in e.terms for other in monomials[m] if other is not found[0]):
+        return None
+    return found
+
+
+def settled_under(case: Prop, atom: Atom, argument: Expr, image: Expr) -> Reason:
+    """What a relu equals under the hypothesis of its sign."""
+    supposed = hypothesis(case)
+    if image is argument:
+        return axiom(Prop.zero(atom.expr - argument), (atom, "positive"), [supposed])
+    below = Prop.nonnegative(-argument)
+    if below is not case:
+        size = size_of(argument)
+        supposed = combine([supposed], [size], -argument.constant - size * case.expr.constant)
+    return axiom(Prop.zero(atom.expr), (atom, "negative"), [supposed])
