@@ -20,7 +20,8 @@ one that merely implies it; so a changed number does not pass. Payloads are cano
 in lowest terms, no more slack than rounding leaves to be seen.
 
 A step rests on the hypotheses of its premises, without those that it discharges: `refute` the negation of its goal,
-`cases` in each branch its case. At the end none may be left but the domain of the question. A fact counts with its domain.
+`cases` in each branch its case. At the end none may be left but the domain of the question. A fact counts with its
+domain.
 """
 
 from __future__ import annotations
@@ -409,18 +410,30 @@ def _operation(step: Reason) -> Prop:
 
 
 def _shift(step: Reason) -> Prop:
-    """A polynomial without a negative coefficient once each atom is its end plus (or minus) something not negative."""
+    """A polynomial without a negative coefficient once each atom is its end plus (or minus) something not negative.
+
+    The end of a relu may be its argument, which is written in its place first.
+    """
     e = _inequality(step.conclusion)
     interner = e.interner
     ends = _payload(step, tuple)
+    over: dict[Atom, Expr] = {}
     images: dict[Atom, Expr] = {}
     for p, (atom, (end, lower)) in zip(_premises(step, len(ends)), ends, strict=True):
-        _require(isinstance(atom, Atom) and atom not in images, "shifts an atom twice")
-        if p is not _bound(atom.expr, lower, (end, end)):
+        _require(isinstance(atom, Atom) and atom not in images and atom not in over, "shifts an atom twice")
+        if isinstance(end, Expr):
+            _require(lower is True, "has no lower end")
+            stated = Prop.nonnegative(atom.expr - end)
+        else:
+            stated = _bound(atom.expr, lower, (end, end))
+        if p is not stated:
             raise Wrong(f"has an end of {atom} that `{p}` does not state")
-        images[atom] = atom.expr + end if lower else end - atom.expr
+        (over if isinstance(end, Expr) else images)[atom] = atom.expr + end if lower else end - atom.expr
+    for atom, image in over.items():
+        _require(over.keys() & (image - atom.expr).atoms == set(), "has ends that depend on each other")
+    e = interner.replace(e, over)
     used = {atom for m, _ in e.terms for atom in interner.monomials[m]}
-    _require(used == set(images), "shifts other atoms than it has")
+    _require(images.keys() <= used <= images.keys() | over.keys(), "shifts other atoms than it has")
     shifted = interner.replace(e, images)
     if shifted.constant < 0 or any(c < 0 for _, c in shifted.terms):
         raise Wrong(f"leaves a negative coefficient: {shifted}")

@@ -16,20 +16,21 @@ With `s = lo + s'` (or `s = hi - s'`), s' >= 0, a polynomial without a negative 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from solver.explain import prove_bound
 from solver.expr import Atom, Expr
 from solver.knowledge import Knowledge
 from solver.prop import Prop
-from solver.reasons import Reason
+from solver.reasons import Reason, combine, gap
 
 DEGREE: Final = 6
 TERMS: Final = 40
 
 
 def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
-    """`e >= 0` by shifting atoms to their bounds: lower ones, and upper ones where those do not do."""
+    """`e >= 0` by shifting atoms to their bounds: lower ones, else upper ones, and a relu to its argument."""
     if len(e.terms) > TERMS:
         return None
     monomials = known.interner.monomials
@@ -38,9 +39,30 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
         if len(monomials[m]) > DEGREE:
             return None
         atoms.update(dict.fromkeys(monomials[m]))
+    proof = _by_ends(known, e, e, atoms, {})
+    if proof is None:
+        relus = {atom: argument for atom in atoms if atom.kind == "relu" and isinstance(argument := atom.args[0], Expr)}
+        if relus and all(argument.atoms.isdisjoint(relus) for argument in relus.values()):
+            above = known.interner.replace(e, {atom: atom.expr + argument for atom, argument in relus.items()})
+            proof = _by_ends(known, e, above, direct_atoms(above), relus)
+    return proof
+
+
+def direct_atoms(e: Expr) -> list[Atom]:
+    """The atoms that its monomials are made of."""
+    return list(dict.fromkeys([atom for m, _ in e.terms for atom in e.interner.monomials[m]]))
+
+
+def _by_ends(known: Knowledge, e: Expr, above: Expr, atoms: Iterable[Atom], relus: dict[Atom, Expr]) -> Reason | None:
+    """`e >= 0` with its atoms at ends of their ranges.
+
+    `above` is `e` with these relus written as their argument plus something not negative.
+    """
     ends: dict[Atom, tuple[int, bool]] = {}
     both = []
     for atom in atoms:
+        if atom in relus:
+            continue
         r = known.range_of(atom.monomial)
         if r.lo is not None:
             ends[atom] = (r.lo, True)
@@ -49,16 +71,31 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
         elif r.hi is not None:
             ends[atom] = (r.hi, False)
         else:
-            return None
-    if is_nonnegative(shifted(e, ends)):
-        return _proof(known, e, ends)
+            return quadratic(e)
+    if is_nonnegative(shifted(above, ends)):
+        return _proof(known, e, above, ends, relus)
     for atom in both[:3]:
         high = known.range_of(atom.monomial).hi
         assert high is not None
         trial = ends | {atom: (high, False)}
-        if is_nonnegative(shifted(e, trial)):
-            return _proof(known, e, trial)
+        if is_nonnegative(shifted(above, trial)):
+            return _proof(known, e, above, trial, relus)
     return None
+
+
+def quadratic(e: Expr) -> Reason | None:
+    """`a*x**2 + b*x + c >= 0` without bounds of x: for integers true if |b| <= a and c >= 0."""
+    if len(e.terms) != 2 or e.constant < 0:
+        return None
+    monomials = e.interner.monomials
+    (m, b), (n, a) = sorted(e.terms, key=lambda term: len(monomials[term[0]]))
+    if abs(b) > a or e.interner.multiply_monomials(m, m) != n:
+        return None
+    x = e.interner.expr(((m, 1),), 0)
+    between = gap(x if b < 0 else -x)
+    if abs(b) == a:
+        return combine([between], [a], e.constant)
+    return combine([between, Reason("square", Prop.nonnegative(x * x), (), x)], [abs(b), a - abs(b)], e.constant)
 
 
 def shifted(e: Expr, ends: dict[Atom, tuple[int, bool]]) -> Expr:
@@ -72,25 +109,31 @@ def is_nonnegative(e: Expr) -> bool:
     return e.constant >= 0 and all(c > 0 for _, c in e.terms)
 
 
-def _proof(known: Knowledge, e: Expr, ends: dict[Atom, tuple[int, bool]]) -> Reason:
+def _proof(
+    known: Knowledge, e: Expr, above: Expr, ends: dict[Atom, tuple[int, bool]], relus: dict[Atom, Expr]
+) -> Reason:
     """The proof, with each bound replaced by an older one where that suffices too."""
-    premises = []
+    laws = [(Prop.nonnegative(atom.expr - argument), (atom, "above argument")) for atom, argument in relus.items()]
+    premises = [Reason("axiom", law, (), data) for law, data in laws]
     final: dict[Atom, tuple[int, bool]] = dict(ends)
     for atom, (end, lower) in ends.items():
         older = known.ranges.get(atom.monomial)
         candidates = []
         while older is not None:
             bound = older.lo if lower else older.hi
-            if bound is not None and bound != end and (older.lo_reason if lower else older.hi_reason) is not None:
+            reason = older.lo_reason if lower else older.hi_reason
+            if bound is not None and bound != end and reason is not None:
                 candidates.append(bound)
             older = older.older
         for weaker in reversed(candidates):
-            if is_nonnegative(shifted(e, final | {atom: (weaker, lower)})):
+            if is_nonnegative(shifted(above, final | {atom: (weaker, lower)})):
                 final[atom] = (weaker, lower)
                 break
     for atom, (end, lower) in list(final.items()):
         reason = prove_bound(known, atom.monomial, lower, end)
         constant = reason.conclusion.expr.constant
-        final[atom] = (-constant if lower else constant, lower)  # at least as tight, which no coefficient minds
+        # at least as tight, which no coefficient minds
+        final[atom] = (-constant if lower else constant, lower)
         premises.append(reason)
-    return Reason("shift", Prop.nonnegative(e), tuple(premises), tuple(final.items()))
+    over = [(atom, (argument, True)) for atom, argument in relus.items()]
+    return Reason("shift", Prop.nonnegative(e), tuple(premises), (*over, *final.items()))
