@@ -71,6 +71,22 @@ def text_of(value: Expr | Prop) -> str:
         sys.setrecursionlimit(limit)
 
 
+def operators(value: Expr | Prop) -> int:
+    """How many operators the text has; a call of n arguments counts n - 1, and at least one.
+
+    Raises:
+        NotExpressible: the text would be too long.
+    """
+    depth = value.depth
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + 60 * depth)
+    try:
+        printer = Printer(value.interner)
+        return (printer.expression(value) if isinstance(value, Expr) else printer.proposition(value)).cost
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def _write(value: Expr | Prop) -> str:
     printer = Printer(value.interner)
     return printer.expression(value).text if isinstance(value, Expr) else printer.proposition(value).text

@@ -1,0 +1,490 @@
+"""The same value in fewer operators, as far as the facts allow; every step is proven.
+
+    >>> from solver.facts import Facts
+    >>> from solver.interner import Interner
+    >>> from solver.simplify import simplify
+    >>> terms = Interner()
+    >>> b, s = terms.symbol("b"), terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(b, 0, 7).declare_range(s, 1, None)
+    >>> known = known.assume_prop(terms.divides(16, s))
+    >>> print(simplify(known, terms.maximum(s, 12) // 16 * 16 + b // 8))
+    s
+    >>> print(simplify(known, (8 * s + b) // 8 - terms.minimum(s, b + s)))
+    0
+
+From the inside out, each operation becomes what the facts make of it: a choice one of its sides, a division a
+polynomial. Then short expressions that agree with the result in every sample are proposed (`solver.proposals`), those
+that the known equalities give, and sympy's; the one with the fewest operators in print is taken if a rung, or z3,
+proves it equal. A conditional's value is simplified under its condition.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Final
+
+from solver.display import operators
+from solver.errors import Contradictory, NotExpressible, Undefined
+from solver.expr import Atom, Expr
+from solver.facts import Conflict, Facts
+from solver.ladder import decide
+from solver.prop import Prop
+from solver.proposals import Samples, proposals
+from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+
+ROUNDS: Final = 3
+ROWS: Final = 24
+"""Samples that a proposal must agree with."""
+WIDE: Final = 40
+"""A sum of more terms, or one over more operations, is only settled from the inside, without proposals."""
+TRIED: Final = 6
+"""Proposals for one value whose proof is tried."""
+MATCHES: Final = 400
+"""Proposals that are looked at, most of them spellings of one another."""
+HARD: Final = 4
+"""Proofs in one simplification for which all rungs and z3 may be used."""
+NESTED: Final = 2
+"""Conditions under which values inside conditions are simplified."""
+RELATED: Final = 6
+"""Symbols from known equalities that are building blocks beside those of the expression."""
+EQUALITIES: Final = 12
+FEW_FACTS: Final = 80
+"""With more facts no samples are made beyond those that the facts have."""
+
+
+def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: bool = True) -> Expr:
+    """The expression with the fewest operators that was proven equal under the facts, inside the domain.
+
+    Args:
+        domain: where the expression is to be equal; by default everywhere that the facts allow.
+        solvers: whether sympy and z3 may be asked.
+    """
+    return Simplification(facts, domain, solvers).expression(expr)
+
+
+def simplify_prop(facts: Facts, prop: Prop, *, domain: Prop | None = None, solvers: bool = True) -> Prop:
+    """The proposition with the fewest operators that was proven equivalent under the facts, inside the domain."""
+    return Simplification(facts, domain, solvers).proposition(prop)
+
+
+class Simplification:
+    """One simplification: its samples, and how many hard proofs it may still try."""
+
+    def __init__(self, facts: Facts, domain: Prop | None, solvers: bool, nested: int = NESTED) -> None:
+        self.facts = facts
+        self.interner = facts.interner
+        self.domain = self.interner.true if domain is None else domain
+        self.solvers = solvers
+        self.nested = nested
+        self.hard = HARD
+        self._samples: dict[frozenset[Atom], Samples] = {}
+        self._costs: dict[Expr, int] = {}
+        self._outcomes: dict[Expr, Expr] = {}
+
+    # ------------------------------------------------------------------ expressions
+
+    def expression(self, expr: Expr) -> Expr:
+        best = expr
+        for _ in range(ROUNDS):
+            before = best
+            for candidate in self.candidates(best):
+                if self.cost(candidate) < self.cost(best) and self.equal(best, candidate, hard=True):
+                    best = candidate
+            if best is before or not self.cost(best):
+                break
+        return best
+
+    def candidates(self, e: Expr) -> Iterator[Expr]:
+        settled = self.settled(e)
+        yield settled
+        yield from self.by_equalities(settled)
+        named = self.named(settled)
+        yield named
+        for start in dict.fromkeys((settled, e)):
+            if self.proposable(start):
+                yield from self.proposed(start)
+                if len(start.terms) > 2:
+                    yield self.parts_merged(start)
+
+    def cost(self, e: Expr) -> int:
+        found = self._costs.get(e)
+        if found is None:
+            try:
+                found = operators(e)
+            except NotExpressible:
+                found = 1 << 30
+            self._costs[e] = found
+        return found
+
+    def proposable(self, e: Expr) -> bool:
+        return len(e.terms) <= WIDE and len(e.schedule) <= WIDE
+
+    # ------------------------------------------------------------------ from the inside out
+
+    def settled(self, e: Expr) -> Expr:
+        """The expression with every operation replaced by what the facts make of it, innermost first."""
+        interner = self.interner
+        images: dict[Atom, Expr] = {}
+        for atom in e.schedule:
+            args = tuple(
+                [
+                    self.merged(interner.replace(arg, images)) if isinstance(arg, Expr) else arg.replace(images)
+                    for arg in atom.args
+                ]
+            )
+            changed = any(new is not old for new, old in zip(args, atom.args, strict=True))
+            built = interner.rebuild(atom.kind, atom.name, args) if changed else atom.expr
+            outcome = self.outcome(built)
+            if outcome is not atom.expr:
+                images[atom] = outcome
+        return self.merged(interner.replace(e, images))
+
+    def outcome(self, e: Expr) -> Expr:
+        """What a value, usually that of one operation, comes to under the facts."""
+        found = self._outcomes.get(e)
+        if found is None:
+            found = self._outcomes[e] = self._outcome(e)
+        return found
+
+    def _outcome(self, e: Expr) -> Expr:
+        if not e.terms:
+            return e
+        lo, hi = self.facts.bounds(e)
+        if lo is not None and lo == hi:
+            return self.interner.constant(lo)
+        if len(e.terms) == 1 and not e.constant and e.terms[0][1] == 1:
+            atoms = self.interner.monomials[e.terms[0][0]]
+            if len(atoms) == 1:
+                chosen = self.chosen(atoms[0])
+                if chosen is not None:
+                    return chosen
+        if self.proposable(e):
+            for candidate in self.proposed(e):
+                if self.equal(e, candidate):
+                    return candidate
+        return e
+
+    def chosen(self, atom: Atom) -> Expr | None:
+        """The side of a choice that the facts settle; a conditional with its value simplified under its condition."""
+        match atom.kind, atom.args:
+            case "relu", (Expr() as e,):
+                return self.side(self.interner.ge(e, 0), e)
+            case "ite", (Prop() as p, Expr() as e):
+                side = self.side(p, e)
+                if side is not None or not self.nested:
+                    return side
+                inside = self.facts.suppose(p)
+                if isinstance(inside, Conflict):
+                    return self.interner.zero
+                if not inside.pool.alive:
+                    return None
+                try:
+                    value = Simplification(inside, self.domain, self.solvers, self.nested - 1).expression(e)
+                except Contradictory:
+                    return self.interner.zero
+                return self.interner.ite(p, value, 0) if value is not e else None
+            case _:
+                return None
+
+    def side(self, p: Prop, e: Expr) -> Expr | None:
+        match self.decide(p):
+            case Always():
+                return e
+            case Never():
+                return self.interner.zero
+            case _:
+                return None
+
+    # ------------------------------------------------------------------ sums
+
+    def merged(self, e: Expr) -> Expr:
+        """Conditionals with one condition become one; exact quotients times their divisor become the numerator."""
+        interner = self.interner
+        conditionals: dict[Prop, list[tuple[int, int, Expr]]] = {}
+        for m, c in e.terms:
+            atoms = interner.monomials[m]
+            if len(atoms) == 1 and atoms[0].kind == "ite":
+                p, value = atoms[0].args
+                if isinstance(p, Prop) and isinstance(value, Expr):
+                    conditionals.setdefault(p, []).append((m, c, value))
+        for p, found in conditionals.items():
+            if len(found) > 1:
+                taken = interner.expr(tuple(sorted([(m, c) for m, c, _ in found])), 0)
+                e = e - taken + interner.ite(p, interner.sum([value * c for _, c, value in found]), 0)
+        for m, c in e.terms:
+            atoms = interner.monomials[m]
+            for atom in atoms:
+                image = self.exact(atom, c)
+                if image is not None:
+                    rest = interner.expr(((m, c),), 0)
+                    others = interner.one
+                    for other in atoms if atoms.count(atom) == 1 else ():
+                        if other is not atom:
+                            others = others * other.expr
+                    if atoms.count(atom) == 1:
+                        e = e - rest + image * others
+                        break
+        return e
+
+    def exact(self, atom: Atom, c: int) -> Expr | None:
+        """`c * (n//d)` as a multiple of n, where the facts say that the constant d divides n, and d divides c."""
+        if atom.kind != "floordiv":
+            return None
+        n, d = atom.args
+        if not isinstance(n, Expr) or not isinstance(d, Expr) or d.terms or c % d.constant:
+            return None
+        divides = self.interner.divides(d, n)
+        return n * (c // d.constant) if isinstance(self.decide(divides), Always) else None
+
+    def parts_merged(self, e: Expr) -> Expr:
+        """Pairs of terms that come to something shorter together."""
+        interner = self.interner
+        terms = [interner.expr((term,), 0) for term in e.terms]
+        for i, first in enumerate(terms):
+            for second in terms[i + 1 :]:
+                pair = first + second
+                composite = any(atom.kind != "symbol" for atom in pair.atoms)
+                outcome = self.outcome(pair) if composite else pair
+                if outcome is not pair and self.cost(outcome) < self.cost(pair):
+                    return e - pair + outcome
+        return e
+
+    # ------------------------------------------------------------------ proposals
+
+    def proposed(self, e: Expr) -> list[Expr]:
+        """The proposals with fewer operators, the shortest first."""
+        found: dict[Expr, int] = {}
+        limit = self.cost(e)
+        for candidate in islice(proposals(self.samples(e), e, self.related(e)), MATCHES):
+            if candidate not in found and self.cost(candidate) < limit:
+                found[candidate] = self.cost(candidate)
+                if len(found) == 4 * TRIED:
+                    break
+        return sorted(found, key=found.__getitem__)[:TRIED]
+
+    def related(self, e: Expr) -> list[Expr]:
+        """Symbols that known equalities connect with those of the expression."""
+        near = e.symbols
+        found: dict[Atom, None] = {}
+        for equality in self.equalities(e):
+            for atom in sorted(equality.symbols - near, key=_age):
+                found[atom] = None
+        return [atom.expr for atom in list(found)[:RELATED]]
+
+    def equalities(self, e: Expr) -> list[Expr]:
+        """Expressions that the facts say are zero, near the given one."""
+        near = e.symbols
+        found = []
+        for fact in self.facts.records():
+            for p in fact.prop.comparisons() if fact.prop.kind == "and" else (fact.prop,):
+                if p.kind == "eq" and not p.symbols.isdisjoint(near):
+                    found.append(p.expr)
+            if len(found) >= EQUALITIES:
+                break
+        return found
+
+    def by_equalities(self, e: Expr) -> Iterator[Expr]:
+        """The expression with a product replaced by what an equality says of it."""
+        interner = self.interner
+        for zero in self.equalities(e):
+            for m, c in zero.terms:
+                if abs(c) != 1:
+                    continue
+                image = interner.expr(((m, c),), 0) - zero if c == 1 else zero - interner.expr(((m, c),), 0)
+                replaced = self.with_product(e, interner.monomials[m], image)
+                if replaced is not e:
+                    yield self.settled(replaced)
+
+    def with_product(self, e: Expr, product: tuple[Atom, ...], image: Expr) -> Expr:
+        """The expression with a product of atoms replaced wherever it divides a term."""
+        interner = self.interner
+        parts = [interner.constant(e.constant)]
+        for m, c in e.terms:
+            rest = list(interner.monomials[m])
+            part = interner.expr(((m, c),), 0)
+            if all(product.count(atom) <= rest.count(atom) for atom in product):
+                for atom in product:
+                    rest.remove(atom)
+                part = image * c
+                for atom in rest:
+                    part = part * atom.expr
+            parts.append(part)
+        return interner.sum(parts)
+
+    def named(self, e: Expr) -> Expr:
+        """As the engine sees it, equalities applied, and its own symbols put back."""
+        canonical, _ = self.facts.canonical(e)
+        for t in sorted([atom for atom in canonical.symbols if atom.definition is not None], key=_age):
+            assert t.definition is not None
+            for x in sorted(t.definition.symbols, key=_age):
+                terms = self.facts.canonical(x.expr)[0].terms
+                if len(terms) == 1 and terms[0][0] == t.monomial:
+                    canonical = self.with_multiple(canonical, t, terms[0][1], x)
+        for _ in range(2 * WIDE):
+            own: Mapping[Atom, Expr] = {
+                atom: atom.definition for atom in canonical.symbols if atom.definition is not None
+            }
+            if not own:
+                break
+            canonical = self.interner.substitute(canonical, own)
+        return self.merged(canonical)
+
+    def with_multiple(self, e: Expr, t: Atom, k: int, x: Atom) -> Expr:
+        """`k*t`, which is x, written as x, wherever the coefficient allows it."""
+        interner = self.interner
+        parts = [interner.constant(e.constant)]
+        for m, c in e.terms:
+            atoms = interner.monomials[m]
+            times = atoms.count(t)
+            if times and c % k**times == 0:
+                part = interner.constant(c // k**times)
+                for atom in atoms:
+                    part = part * (x.expr if atom is t else atom.expr)
+                parts.append(part)
+            else:
+                parts.append(interner.expr(((m, c),), 0))
+        return interner.sum(parts)
+
+    # ------------------------------------------------------------------ proof and samples
+
+    def equal(self, a: Expr, b: Expr, *, hard: bool = False) -> bool:
+        """Whether a rung proves them equal; z3 too, a few times, if it is worth it."""
+        if a is b:
+            return True
+        goal = self.interner.eq(a, b)
+        verdict = self.decide(goal)
+        if isinstance(verdict, GaveUp) and hard and self.hard > 0:
+            self.hard -= 1
+            verdict = self.decide(goal, hard=True)
+        return isinstance(verdict, Always)
+
+    def decide(self, p: Prop, *, hard: bool = False) -> Verdict | None:
+        try:
+            if hard:
+                return decide(self.facts, p, domain=self.domain, effort="full", solvers=self.solvers)
+            return decide(self.facts, p, domain=self.domain, effort="fast")
+        except Undefined:
+            return None
+
+    def samples(self, e: Expr) -> Samples:
+        """Sizes that satisfy the facts, for the symbols of the expression and all declared ones."""
+        found = self._samples.get(e.symbols)
+        if found is None:
+            found = self._samples[e.symbols] = Samples(list(islice(self.rows(e), ROWS)))
+        return found
+
+    def rows(self, e: Expr) -> Iterator[dict[Atom, int]]:
+        facts = self.facts
+        rng = random.Random(1)
+        base = [facts.pool.row_values(facts, row) for row in facts.pool.alive]
+        others = [atom for atom in sorted(e.symbols, key=_age) if atom.definition is None]
+        for row in base:
+            for atom in others:
+                row.setdefault(atom, rng.randint(-9, 9))
+        few = sum(1 for _ in islice(facts.records(), FEW_FACTS + 1)) <= FEW_FACTS
+        made = self.moved(base, others, rng) if few else iter(())
+        seen = []
+        for row in self.interleaved(base, made):
+            for atom in sorted(e.symbols, key=_age):
+                if atom.definition is not None:
+                    row[atom] = atom.definition.evaluate(row)
+            if row not in seen and self.domain.evaluate(row):
+                seen.append(row)
+                yield row
+
+    def interleaved(
+        self, base: Iterable[dict[Atom, int]], made: Iterator[dict[Atom, int]]
+    ) -> Iterator[dict[Atom, int]]:
+        """Samples of the facts, which spread far, and samples near them in turn."""
+        for row in base:
+            yield row
+            yield from islice(made, 1)
+        yield from made
+
+    def moved(
+        self, base: list[dict[Atom, int]], symbols: list[Atom], rng: random.Random
+    ) -> Iterator[dict[Atom, int]]:
+        """Samples with one or two of the symbols moved, where the facts still hold."""
+        if not base or not symbols:
+            return
+        for _ in range(8 * ROWS):
+            row = dict(rng.choice(base))
+            for atom in rng.sample(symbols, min(len(symbols), rng.randint(1, 2))):
+                lo, hi = self.facts.bounds(atom.expr)
+                low = lo if lo is not None else (hi if hi is not None else 0) - 40
+                high = min(hi if hi is not None else low + 80, low + 80)
+                row[atom] = rng.randint(low, high)
+            if self.facts.holds_at(row):
+                yield row
+
+    # ------------------------------------------------------------------ propositions
+
+    def proposition(self, p: Prop) -> Prop:
+        match self.decide(p, hard=True):
+            case Always():
+                return self.interner.true
+            case Never():
+                return self.interner.false
+            case Depends() | GaveUp() | None:
+                pass
+        if p.parts:
+            return self.connective(p)
+        best = p
+        for candidate in self.equivalent(p):
+            if operators(candidate) < operators(best) and self.same(best, candidate):
+                best = candidate
+        return best
+
+    def connective(self, p: Prop) -> Prop:
+        """The parts simplified, each under those before it; what they settle is left out."""
+        kept: list[Prop] = []
+        facts: Facts | Conflict = self.facts
+        for part in p.parts:
+            if isinstance(facts, Conflict):
+                break
+            usable = facts if facts.pool.alive else self.facts
+            simple = Simplification(usable, self.domain, self.solvers, self.nested - 1).proposition(part)
+            kept.append(simple)
+            facts = usable.suppose(simple if p.kind == "and" else simple.negation)
+        return Prop.join(self.interner, p.kind, kept)
+
+    def equivalent(self, p: Prop) -> Iterator[Prop]:
+        """Comparisons that may say the same."""
+        interner = self.interner
+        simple = self.expression(p.expr)
+        yield p.of(simple)
+        for m, c in simple.terms:
+            atoms = interner.monomials[m]
+            if len(simple.terms) == 1 and len(atoms) == 1:
+                yield from self.unwrapped(p, atoms[0], c, simple.constant)
+        shared = None
+        for m, _ in simple.terms:
+            atoms_here = set(interner.monomials[m])
+            shared = atoms_here if shared is None else shared & atoms_here
+        for atom in sorted(shared or (), key=_age):
+            if not simple.constant:
+                inner = interner.sum(
+                    [self.with_product(interner.expr((term,), 0), (atom,), interner.one) for term in simple.terms]
+                )
+                yield p.of(inner)
+
+    def unwrapped(self, p: Prop, atom: Atom, c: int, constant: int) -> Iterator[Prop]:
+        """`n//d >= k` as `n >= k*d`, and `n//d <= k` as `n < (k + 1)*d`."""
+        interner = self.interner
+        n, d = atom.args if len(atom.args) == 2 else (None, None)
+        if p.kind != "ge" or abs(c) != 1 or not isinstance(n, Expr) or not isinstance(d, Expr):
+            return
+        if atom.kind == "floordiv":
+            yield interner.ge(n, d * -constant) if c == 1 else interner.lt(n, d * (constant + 1))
+
+    def same(self, p: Prop, q: Prop) -> bool:
+        """Whether each follows from the other."""
+        interner = self.interner
+        both = [interner.disjunction([p.negation, q]), interner.disjunction([p, q.negation])]
+        return all(isinstance(self.decide(each, hard=True), Always) for each in both)
+
+
+def _age(atom: Atom) -> int:
+    return atom.serial
