@@ -33,7 +33,7 @@ from solver.integer.meter import Meter
 from solver.laws import rewritten
 from solver.prop import Prop
 from solver.reasons import Reason, absurd, apart, equal, every, some
-from solver.rungs import bounds, box, extremes, factor, isolate, linear, refine, residues, shift, split
+from solver.rungs import bounds, box, extremes, factor, isolate, linear, refine, residues, shift
 from solver.rungs.linear import Rows
 from solver.rungs.model import Model
 from solver.search import find, near
@@ -222,6 +222,10 @@ class Climb:
 
     # ------------------------------------------------------------------ witnesses
 
+    def sample(self, atom: Atom) -> int:
+        """The value of a symbol in the sample that points are completed from."""
+        return self.facts.pool.atom_column(atom)[self.base or 0]
+
     def consider(self, model: Model) -> None:
         """Whether a point of a relaxation is a witness of the question.
 
@@ -263,9 +267,8 @@ CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
     ("factor", factor.prove),
     ("isolate", isolate.prove),
     ("refine", refine.prove),
-    ("split", split.prove),
 )
-RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "box", "residues", "extremes", "refine", "split", "search", "sympy", "z3"))
+RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "box", "residues", "extremes", "refine", "search", "sympy", "z3"))
 
 
 def decide(

@@ -60,12 +60,11 @@ def strengthen(rows: Rows, model: Model, wrong: Sequence[Expr]) -> int:
 
 def _products(rows: Rows, model: Model, wrong: Sequence[int]) -> int:
     """The violated products of two rows that speak of a wrong product, those with the fewest new monomials first."""
-    if rows.degree > 2:
-        for m in wrong:
-            for pair in factorizations(rows, m):
-                for part in pair:
-                    rows.mention(part)
-        rows.grow()
+    for m in wrong:
+        for pair in factorizations(rows, m):
+            for part in pair:
+                rows.mention(part)
+    rows.grow()
     holders: dict[int, list[int]] = {}
     for number, row in enumerate(rows.rows):
         for position, _ in row.coefficients:

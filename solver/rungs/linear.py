@@ -228,7 +228,7 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     if isinstance(outcome, Point):
         from solver.rungs.model import Model
 
-        climb.consider(Model(rows, outcome))
+        climb.consider(Model(rows, outcome, climb.sample))
         return None
     return None if outcome is None else refute(outcome, goal)
 

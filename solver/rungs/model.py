@@ -19,6 +19,8 @@ is an assignment; where it does not, that operation is what the next step has to
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from solver.expr import Atom, Expr, bounded_power
 from solver.functions import function
 from solver.integer import Point
@@ -28,12 +30,13 @@ from solver.rungs.linear import Rows
 
 
 class Model:
-    """Values of monomials where the relaxation has them; everything else is computed, symbols without a row are 0."""
+    """Values of monomials where the relaxation has them; everything else is computed, symbols without a row are as in a sample, or 0."""
 
-    __slots__ = ("_atoms", "count", "point", "rows")
+    __slots__ = ("_atoms", "count", "point", "rows", "sample")
 
-    def __init__(self, rows: Rows, point: Point) -> None:
+    def __init__(self, rows: Rows, point: Point, sample: Callable[[Atom], int] | None = None) -> None:
         self.rows = rows
+        self.sample = sample
         self.point = point.values
         self.count = len(rows.monomials)  # of the unknowns then; those without a value are free
         self._atoms: dict[Atom, int] = {}
@@ -60,7 +63,10 @@ class Model:
                 rule = self.rows.known.solved.get(atom.monomial)
                 image = atom.definition if rule is None else rule.image
                 self._atoms[atom] = 0  # a symbol and a name made from it may each be replaced by the other
-                found = 0 if image is None else self.expr(image)
+                if image is not None:
+                    found = self.expr(image)
+                else:
+                    found = 0 if self.sample is None or position is not None else self.sample(atom)
             self._atoms[atom] = found
         return found
 

@@ -99,7 +99,7 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
             return outcome
         if any([value.bit_length() > LONG for value in outcome.values]):
             return None  # cases of cubes of cubes
-        model = Model(rows, outcome)
+        model = Model(rows, outcome, climb.sample)
         climb.consider(model)
         violated = []
         added = 0
