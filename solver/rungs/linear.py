@@ -5,15 +5,15 @@ monomials; `solver.integer` finds a contradiction (a proof), or a point (no proo
 
     >>> from solver.interner import Interner
     >>> from solver.facts import Facts
-    >>> from solver.rungs import linear
+    >>> from solver.ladder import decide
     >>> terms = Interner()
     >>> x, y, z = (terms.symbol(name) for name in "xyz")
     >>> known = Facts.empty(terms)
     >>> for symbol in (x, y, z):
     ...     known = known.declare_range(symbol, 0, None)
     >>> known = known.assume_prop(terms.le(x, y)).assume_prop(terms.le(2 * y, z))
-    >>> linear.prove(known, terms.le(x + y, z)).rule
-    'refute'
+    >>> decide(known, terms.le(x + y, z)).rung
+    'linear'
 """
 
 from __future__ import annotations
