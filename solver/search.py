@@ -81,10 +81,31 @@ class Search:
         return e.evaluate(self.assignment(e.symbols, moved))
 
     def holds(self, p: Prop, moved: dict[Atom, int]) -> bool:
+        if not p.parts and not p.schedule:
+            total = self.polynomial(p.expr, moved)
+            return total >= 0 if p.kind == "ge" else (total == 0) == (p.kind == "eq") if p.terms else p.kind == "true"
         try:
             return p.evaluate(self.assignment(p.symbols, moved))
         except OverflowError:
             return False
+
+    def polynomial(self, e: Expr, moved: dict[Atom, int]) -> int:
+        """The value of an expression of symbols alone: the common case, without a dictionary of its own."""
+        total = e.constant
+        base = self.base
+        monomials = e.interner.monomials
+        for m, c in e.terms:
+            for atom in monomials[m]:
+                if atom in moved:
+                    c *= moved[atom]
+                elif atom in base and atom.definition is None:
+                    c *= base[atom]
+                elif atom.definition is None:
+                    c *= self.value(atom, moved)
+                else:
+                    c *= self._defined(atom, moved)
+            total += c
+        return total
 
     def reach(self, goals: Sequence[Prop] | None) -> dict[Atom, int] | None:
         """The moved symbols of an assignment that satisfies the facts and the goals; None means all facts are to be satisfied."""
@@ -225,14 +246,14 @@ class Search:
 
     def slope(self, e: Expr, atom: Atom) -> int:
         """The coefficient of a symbol that occurs only linearly and that nothing is computed from; 0 if it does not."""
-        if self.facts.solved.count:
+        if self.facts.solved.count and (self.facts.solved.get(atom.monomial) or self.pool.dependents.get(atom.serial)):
             return 0
         found = 0
         monomials = self.facts.interner.monomials
         for m, c in e.terms:
             if m == atom.monomial:
                 found = c
-            elif any(other is atom or other.args and atom in other.expr.atoms for other in monomials[m]):
+            elif any([other is atom or other.definition is not None or other.args and atom in other.expr.atoms for other in monomials[m]]):
                 return 0
         return found
 
