@@ -17,6 +17,7 @@ operators is taken. The order of terms and factors depends on texts alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import gcd
 from typing import Final
@@ -26,6 +27,7 @@ from solver.factors import Key, Sum
 from solver.interner import EXPANSION_CAP
 from solver.wording import DIVISION, POWER, PRODUCT, SHIFT, SUM, WHOLE, Comparison, SortKey, Text, natural, number
 
+LITERAL_FIRST: Final = re.compile(r"\d+(?:\*(?!\*)|$)")
 EXPONENT: Final = 64
 """The largest exponent the parser reads."""
 
@@ -202,12 +204,18 @@ class Pieces:
         if len(parts) == 1 and not parts[0][0]:
             return parts[0][1]
         first = next((i for i, (negative, _) in enumerate(parts) if not negative), None)
+        if first is None:
+            # the sign of a literal is no operator
+            first = next((i for i, (_, text) in enumerate(parts) if LITERAL_FIRST.match(text.text)), None)
+            literal = first is not None
+        else:
+            literal = False
         if first:
             parts.insert(0, parts.pop(first))
         cost = len(parts) - 1 + sum([text.cost for _, text in parts])
         pieces = [text.within(DIVISION) for _, text in parts]
-        if first is None:
-            cost += 1
+        if parts[0][0]:
+            cost += 0 if literal else 1
             pieces[0] = "-" + parts[0][1].within(PRODUCT)
         words = [pieces[0]]
         for (negative, _), piece in zip(parts[1:], pieces[1:], strict=True):

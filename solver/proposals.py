@@ -268,7 +268,7 @@ def extremes(blocks: Sequence[Block], simple: Sequence[Block], target: Column) -
 
 
 def divided(simple: Sequence[Block], numbers: Sequence[int], target: Column) -> Iterator[Expr]:
-    """Something with one operation, divided by a number, or its remainder."""
+    """Something with one operation, divided by a number and rounded down or up, or its remainder."""
     for k in numbers:
         if k < 2:
             continue
@@ -277,6 +277,10 @@ def divided(simple: Sequence[Block], numbers: Sequence[int], target: Column) -> 
                 continue
             if all(v // k == t for v, t in zip(block.column, target, strict=True)):
                 yield block.build() // k
+            elif all(-v // k == t for v, t in zip(block.column, target, strict=True)):
+                yield -block.build() // k
+            elif all(-v // k == -t for v, t in zip(block.column, target, strict=True)):
+                yield -(-block.build() // k)
             elif all(v % k == t for v, t in zip(block.column, target, strict=True)):
                 yield block.build() % k
 
