@@ -22,7 +22,7 @@ from solver.division import common_atoms, divide_atoms
 from solver.explain import prove_side
 from solver.facts import Facts
 from solver.laws import size_of
-from solver.polynomials import factors_of
+from solver.polynomials import all_factors_of
 from solver.prop import Prop
 from solver.reasons import Reason, combine, times
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from solver.ladder import Climb
 
 NESTED: Final = 6
+SIGNED: Final = 2
 
 
 def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
@@ -39,8 +40,59 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     if goal.kind == "ne":
         return _nonzero(climb, facts, goal, depth)
     if goal.kind == "ge" and goal.expr.constant < 0:
-        return _cofactor(climb, facts, goal, depth)
+        proof = _cofactor(climb, facts, goal, depth)
+        if proof is not None:
+            return proof
+    return _signs(climb, facts, goal, depth) if goal.kind == "ge" and depth <= SIGNED else None
+
+
+def _signs(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+    """`p*q >= 0` from two factors of the same sign, `p*q >= 1` from two that are not zero either; the samples say which sign."""
+    e = goal.expr
+    if e.degree < 2 or len(e.terms) < 2:
+        return None
+    for strict in (0, 1):
+        factors = all_factors_of(e + strict)
+        if len(factors) == 1 and factors[0][1] == 1:
+            continue
+        (first, power), *others = factors
+        rest = facts.interner.power(first, power - 1)
+        for other, times_ in others:
+            rest = rest * facts.interner.power(other, times_)
+        if power > 1 and power % 2 == 0 and not strict:  # a square, times the rest
+            first, rest = facts.interner.power(first, power), facts.interner.one
+            for other, times_ in others:
+                rest = rest * facts.interner.power(other, times_)
+        if rest.is_constant:
+            continue
+        values = facts.pool.values(first)
+        signs = {values[row] > 0 for row in facts.pool.alive if values[row]}
+        if len(signs) > 1:
+            continue
+        sign = -1 if signs == {False} else 1
+        left = climb.prove(facts, Prop.nonnegative(first * sign - strict), depth + 1)
+        right = None if left is None else climb.prove(facts, Prop.nonnegative(rest * sign - strict), depth + 1)
+        if left is None or right is None:
+            continue
+        return _product(goal, (left, first * sign), (right, rest * sign), strict)
     return None
+
+
+def _product(goal: Prop, left: tuple[Reason, Expr], right: tuple[Reason, Expr], strict: int) -> Reason:
+    """The goal from `p >= strict` and `q >= strict`, where it says `p*q >= strict`."""
+    proofs, sizes = [], []
+    for proof, e in (left, right):
+        proofs.append(proof)
+        sizes.append(size_of(e) if proof.conclusion.terms else 0)
+    if not all(sizes):  # one of them is a constant
+        return combine([proof for proof, size in zip(proofs, sizes, strict=True) if size], [1])
+    product = times(*proofs)
+    # with p = k*p' + r (p' what was shown not to be negative), p*q = k*l*p'*q' + r*q + s*p - r*s
+    (p, q), (k, l) = (left[1], right[1]), sizes
+    r, s = p.constant - k * proofs[0].conclusion.expr.constant, q.constant - l * proofs[1].conclusion.expr.constant
+    whole = size_of(proofs[0].conclusion.expr * proofs[1].conclusion.expr)
+    parts = [(product, k * l * whole), (proofs[1], r * l), (proofs[0], s * k)]
+    return combine([reason for reason, factor in parts if factor], [factor for _, factor in parts if factor], r * s - strict)
 
 
 def _nonzero(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
@@ -65,7 +117,7 @@ def _nonzero(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | Non
 def _nonzero_polynomial(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """`p != 0` from every factor of a polynomial."""
     e = goal.expr
-    found = factors_of(e)
+    found = all_factors_of(e)
     if len(found) == 1 and found[0][1] == 1:
         return None
     proofs = []
