@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from solver.core import Subsets
 from solver.draft import Contradictory
 from solver.expr import Atom, Expr
 from solver.fact import Fact, Kind
@@ -53,13 +54,14 @@ class Record:
 class Facts(Knowledge):
     """An immutable set of facts with what follows from them at once."""
 
-    __slots__ = ("count", "last", "pool", "steps", "symbols")
+    __slots__ = ("count", "last", "pool", "steps", "subsets", "symbols")
 
     count: int
     steps: int  # what it took to learn a hypothesis
     last: Record | None
     pool: Pool
     symbols: SymbolList | None
+    subsets: Subsets
 
     @staticmethod
     def empty(interner: Interner) -> Facts:
@@ -68,6 +70,7 @@ class Facts(Knowledge):
         facts.last = None
         facts.pool = Pool.empty()
         facts.symbols = None
+        facts.subsets = Subsets(interner)
         return facts
 
     def declare(self, symbol: Expr, lo: int | None, hi: int | None, fact: Fact, *, hint: int | None = None) -> Facts | Conflict:
@@ -128,6 +131,7 @@ class Facts(Knowledge):
         facts.last = Record(fact, self.last) if fact is not None else self.last
         facts.symbols = self.symbols
         facts.pool = self.pool
+        facts.subsets = self.subsets
         return facts
 
     def with_pool(self, pool: Pool) -> Facts:

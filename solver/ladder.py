@@ -325,7 +325,7 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
         if rounds:
             proof = rewritten(prop if truth else prop.negation, proof, rounds)
         assert proof is not None
-        return (Always if truth else Never)(prop, domain, rung, proof)
+        return (Always if truth else Never)(prop, domain, rung, proof, facts)
 
     if canonical.kind in ("true", "false"):
         return settle(canonical.kind == "true", None, "substitution")

@@ -49,28 +49,43 @@ class Answer:
 class Settled(Answer):
     """A proof of the proposition or of its negation."""
 
-    __slots__ = ("_core", "proof")
+    __slots__ = ("_core", "_facts", "found")
     __match_args__ = ("core",)
 
-    def __init__(self, prop: Prop, domain: Prop, rung: str, proof: Reason) -> None:
+    def __init__(self, prop: Prop, domain: Prop, rung: str, proof: Reason, facts: Facts | None = None) -> None:
         self.prop = prop
         self.domain = domain
         self.rung = rung
-        self.proof = proof
+        self.found = proof
+        self._facts = facts
         self._core: tuple[Fact, ...] | None = None
 
     @property
+    def goal(self) -> Prop:
+        """What the proof shows: the proposition, or its negation."""
+        return self.prop if isinstance(self, Always) else self.prop.negation
+
+    @property
     def core(self) -> tuple[Fact, ...]:
-        """The facts that the proof rests on, in the order in which they were recorded."""
+        """The facts that the proof rests on, as they were recorded; none idle, as far as the cheap rungs can tell."""
         if self._core is None:
-            self._core = tuple([fact for fact in leaves(self.proof) if fact.kind != "hypothesis" or fact.serial >= 0])
+            self._core = tuple(leaves(self.proof))
         return self._core
+
+    @property
+    def proof(self) -> Reason:
+        """The proof that was found, or one that rests on fewer facts."""
+        if self._facts is not None:
+            from solver.core import leaner
+
+            self.found = leaner(self.found, self.goal, self.domain, self._facts)
+            self._facts = None
+        return self.found
 
     def check(self) -> bool:
         from solver.check import verify
 
-        goal = self.prop if isinstance(self, Always) else self.prop.negation
-        return verify(self.proof, goal, self.domain)
+        return verify(self.proof, self.goal, self.domain)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(fact.text for fact in self.core)})"
