@@ -170,15 +170,19 @@ def _squares(rows: Rows, model: Model) -> int:
     basis = basis[:BASIS]
     if not basis:
         return 0
-    values = [model.monomial(m) for m in basis]
-    variance = [
-        [Fraction(model.monomial(interner.multiply_monomials(m, n)) - values[i] * values[j]) for j, n in enumerate(basis)]
-        for i, m in enumerate(basis)
-    ]
-    direction = negative_direction(variance)
+    squares = [[Fraction(model.monomial(interner.multiply_monomials(m, n))) for n in basis] for m in basis]
+    values = [0] * len(basis)
+    direction = negative_direction(squares)
+    if direction is None:  # no square is negative; perhaps a variance is
+        values = [model.monomial(m) for m in basis]
+        variance = [[squares[i][j] - values[i] * values[j] for j in range(len(basis))] for i in range(len(basis))]
+        direction = negative_direction(variance)
     if direction is None:
         return 0
     form = interner.sum([interner.expr(((m, k),), 0) if k else interner.zero for m, k in zip(basis, direction, strict=True)])
+    if not any(values) and not all(m in rows.index for m, _ in form.terms):
+        lemma = square(form)
+        return int(rows.add(lemma.conclusion, given(lemma)))
     form = form - sum([k * value for k, value in zip(direction, values, strict=True)])
     added = 0
     for e in (form, -form):
