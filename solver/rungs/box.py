@@ -9,7 +9,8 @@
     >>> decide(known, terms.le(terms.bit_or(x, y), 15)).rung
     'box'
 
-Facts about the same symbols leave assignments out. An assignment that none leaves out and that the goal fails is tried as a witness.
+Facts about the same symbols leave assignments out. An assignment that none leaves out and that the goal fails is tried
+as a witness.
 """
 
 from __future__ import annotations
@@ -107,7 +108,8 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
 
 
 def exhaust(climb: Climb, facts: Facts, goal: Prop, symbols: frozenset[Atom]) -> Reason | None:
-    """The goal, or false, in every assignment of some symbols, and of their neighbours where those have few values too."""
+    """The goal, or false, in every assignment of some symbols, and of their neighbours where those have few values too.
+    """
     chosen = sorted(symbols, key=lambda atom: atom.key)
     volume = 1
     for atom in chosen:
@@ -199,9 +201,16 @@ def _widened(known: Knowledge, chosen: Sequence[Atom], room: int) -> Atom | None
     return min(candidates, key=lambda atom: (candidates[atom], atom.key)) if candidates else None
 
 
-def _proof(known: Knowledge, goal: Prop, chosen: Sequence[Atom], sides: Sequence[range], used: Sequence[Reason]) -> Reason:
+def _proof(
+    known: Knowledge, goal: Prop, chosen: Sequence[Atom], sides: Sequence[range], used: Sequence[Reason]
+) -> Reason:
     premises = []
     for atom, side in zip(chosen, sides, strict=True):
         premises.append(prove_bound(known, atom.monomial, True, side.start))
         premises.append(prove_bound(known, atom.monomial, False, side.stop - 1))
-    return boxed(goal, premises, used, tuple([(atom, side.start, side.stop - 1) for atom, side in zip(chosen, sides, strict=True)]))
+    return boxed(
+        goal,
+        premises,
+        used,
+        tuple([(atom, side.start, side.stop - 1) for atom, side in zip(chosen, sides, strict=True)]),
+    )

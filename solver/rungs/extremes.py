@@ -1,6 +1,7 @@
 """Inequalities with min, max and abs, one `relu(X) = max(X, 0)` after the other.
 
-`G - c*relu(X) >= 0`, c > 0, holds if and only if `G >= 0` and `G - c*X >= 0`: as many goals as the max has arguments. `G + c*relu(X) >= 0` holds if one of `G >= 0`, `G + c*X >= 0` does.
+`G - c*relu(X) >= 0`, c > 0, holds if and only if `G >= 0` and `G - c*X >= 0`: as many goals as the max has arguments.
+`G + c*relu(X) >= 0` holds if one of `G >= 0`, `G + c*X >= 0` does.
 
     >>> from solver.facts import Facts
     >>> from solver.interner import Interner
@@ -92,7 +93,9 @@ class _Apart:
             (rest + c * argument, axiom(Prop.nonnegative(atom.expr - argument), (atom, "above argument"))),
             (rest, axiom(Prop.nonnegative(atom.expr), (atom, "above zero"))),
         ]
-        known = [side for side in sides if not side[0].terms or self.facts.low(self.facts.canonical(side[0])[0]) is not None]
+        known = [
+            side for side in sides if not side[0].terms or self.facts.low(self.facts.canonical(side[0])[0]) is not None
+        ]
         for e, law in known or sides[1:]:
             smaller = Prop.nonnegative(e)
             if smaller.kind == "false":
@@ -112,9 +115,15 @@ def outermost(e: Expr) -> tuple[Atom, int] | None:
     found: tuple[Atom, int] | None = None
     for m, c in e.terms:
         atom = monomials[m][0]
-        if len(monomials[m]) == 1 and atom.kind == "relu" and (found is None or (atom.depth, atom.key) > (found[0].depth, found[0].key)):
+        if (
+            len(monomials[m]) == 1
+            and atom.kind == "relu"
+            and (found is None or (atom.depth, atom.key) > (found[0].depth, found[0].key))
+        ):
             found = atom, c
-    if found is None or any(found[0] in other.expr.atoms for m, _ in e.terms for other in monomials[m] if other is not found[0]):
+    if found is None or any(
+        found[0] in other.expr.atoms for m, _ in e.terms for other in monomials[m] if other is not found[0]
+    ):
         return None
     return found
 

@@ -1,7 +1,7 @@
 """Common factors: prove something about each factor instead of about the product.
 
-An atom that every monomial shares and that is known positive (or nonzero) is divided out. With a constant left over, `a*L + c >= 0` follows from
-`L >= k` where k is the least integer with `k * (least value of a) + c >= 0`:
+An atom that every monomial shares and that is known positive (or nonzero) is divided out. With a constant left over,
+`a*L + c >= 0` follows from `L >= k` where k is the least integer with `k * (least value of a) + c >= 0`:
 
     >>> from solver.interner import Interner
     >>> from solver.facts import Facts
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from solver.division import common_atoms, divide_atoms
 from solver.explain import prove_side
+from solver.expr import Expr
 from solver.facts import Facts
 from solver.laws import size_of
 from solver.polynomials import all_factors_of
@@ -47,7 +48,9 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
 
 
 def _signs(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
-    """`p*q >= 0` from two factors of the same sign, `p*q >= 1` from two that are not zero either; the samples say which sign."""
+    """`p*q >= 0` from two factors of the same sign, `p*q >= 1` from two that are not zero either; the samples say which
+    sign.
+    """
     e = goal.expr
     if e.degree < 2 or len(e.terms) < 2:
         return None
@@ -87,12 +90,14 @@ def _product(goal: Prop, left: tuple[Reason, Expr], right: tuple[Reason, Expr], 
     if not all(sizes):  # one of them is a constant
         return combine([proof for proof, size in zip(proofs, sizes, strict=True) if size], [1])
     product = times(*proofs)
-    # with p = k*p' + r (p' what was shown not to be negative), p*q = k*l*p'*q' + r*q + s*p - r*s
-    (p, q), (k, l) = (left[1], right[1]), sizes
-    r, s = p.constant - k * proofs[0].conclusion.expr.constant, q.constant - l * proofs[1].conclusion.expr.constant
+    # with p = k*p' + r (p' what was shown not to be negative), p*q = k*j*p'*q' + r*q + s*p - r*s
+    (p, q), (k, j) = (left[1], right[1]), sizes
+    r, s = p.constant - k * proofs[0].conclusion.expr.constant, q.constant - j * proofs[1].conclusion.expr.constant
     whole = size_of(proofs[0].conclusion.expr * proofs[1].conclusion.expr)
-    parts = [(product, k * l * whole), (proofs[1], r * l), (proofs[0], s * k)]
-    return combine([reason for reason, factor in parts if factor], [factor for _, factor in parts if factor], r * s - strict)
+    parts = [(product, k * j * whole), (proofs[1], r * j), (proofs[0], s * k)]
+    return combine(
+        [reason for reason, factor in parts if factor], [factor for _, factor in parts if factor], r * s - strict
+    )
 
 
 def _nonzero(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:

@@ -1,6 +1,7 @@
 """What holds of products and squares, added to a linear relaxation where a point of it is wrong about them.
 
-The relaxation treats `x*y` as an unknown of its own. Where its point gives it a value that is not the product of those of x and y, one of these may cut the point off:
+The relaxation treats `x*y` as an unknown of its own. Where its point gives it a value that is not the product of those
+of x and y, one of these may cut the point off:
 
 - the product of two rows (`p >= 0` and `q >= 0` give `p*q >= 0`), an equality times a monomial;
 - `e*(e - 1) >= 0`, true of every integer e, for a form e that makes the point's "squares" negative.
@@ -20,6 +21,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations
+from itertools import product as choices
 from math import lcm
 from typing import Final
 
@@ -86,10 +89,9 @@ def _products(rows: Rows, model: Model, wrong: Sequence[int]) -> int:
                     if value < 0 and fresh <= FRESH:
                         found[key] = fresh, value
     added = 0
-    for i, j in sorted(found, key=lambda key: found[key])[: ADDED]:
+    for i, j in sorted(found, key=lambda key: found[key])[:ADDED]:
         rows.multiplied.add((i, j))
-        left, right = rows.reasons[i](), rows.reasons[j]()
-        product = times(left, right)
+        product = times(rows.reasons[i](), rows.reasons[j]())
         added += rows.add(product.conclusion, given(product))
     added += _equalities(rows, model, wrong, holders)
     if added:
@@ -110,7 +112,9 @@ def factorizations(rows: Rows, m: int) -> list[tuple[int, int]]:
 
 
 def _value_of_product(rows: Rows, model: Model, i: int, j: int) -> tuple[int, int]:
-    """The product of two rows at the point, by the point's values of the products of their monomials; how many of them are new."""
+    """The product of two rows at the point, by the point's values of the products of their monomials; how many of them
+    are new.
+    """
     first, second = rows.rows[i], rows.rows[j]
     if first.equality or second.equality:
         return 0, 9
@@ -170,7 +174,7 @@ def _squares(rows: Rows, model: Model) -> int:
     basis = basis[:BASIS]
     if not basis:
         return 0
-    squares = [[Fraction(model.monomial(interner.multiply_monomials(m, n))) for n in basis] for m in basis]
+    squares = [[model.monomial(interner.multiply_monomials(m, n)) for n in basis] for m in basis]
     values = [0] * len(basis)
     direction = negative_direction(squares)
     if direction is None:  # no square is negative; perhaps a variance is
@@ -179,7 +183,9 @@ def _squares(rows: Rows, model: Model) -> int:
         direction = negative_direction(variance)
     if direction is None:
         return 0
-    form = interner.sum([interner.expr(((m, k),), 0) if k else interner.zero for m, k in zip(basis, direction, strict=True)])
+    form = interner.sum(
+        [interner.expr(((m, k),), 0) if k else interner.zero for m, k in zip(basis, direction, strict=True)]
+    )
     if not any(values) and not all(m in rows.index for m, _ in form.terms):
         lemma = square(form)
         return int(rows.add(lemma.conclusion, given(lemma)))
@@ -205,11 +211,16 @@ def _localized(rows: Rows, model: Model) -> int:
         low = rows.known.range_of(atom.monomial).lo
         if low is None or low < 0 or not 1 < len(basis) <= BASIS:
             continue
-        products = [[interner.multiply_monomials(atom.monomial, interner.multiply_monomials(m, n)) for n in basis] for m in basis]
-        direction = negative_direction([[Fraction(model.monomial(product)) for product in line] for line in products])
+        products = [
+            [interner.multiply_monomials(atom.monomial, interner.multiply_monomials(m, n)) for n in basis]
+            for m in basis
+        ]
+        direction = negative_direction([[model.monomial(each) for each in line] for line in products])
         if direction is None:
             continue
-        form = interner.sum([interner.expr(((m, k),), 0) if k else interner.zero for m, k in zip(basis, direction, strict=True)])
+        form = interner.sum(
+            [interner.expr(((m, k),), 0) if k else interner.zero for m, k in zip(basis, direction, strict=True)]
+        )
         lemma = times(prove_bound(rows.known, atom.monomial, True, 0), square(form))
         added += rows.add(lemma.conclusion, given(lemma))
     if added:
@@ -217,10 +228,32 @@ def _localized(rows: Rows, model: Model) -> int:
     return added
 
 
-def negative_direction(matrix: list[list[Fraction]]) -> list[int] | None:
-    """Integers v with `v * matrix * v < 0` for a symmetric matrix, small ones where possible; None if there are none."""
+def negative_direction(matrix: list[list[int]]) -> list[int] | None:
+    """Integers v with `v * matrix * v < 0` for a symmetric matrix, small ones where possible; None if there are none.
+
+    Vectors of one, two or three signs first; else elimination, which finds one if there is any.
+    """
     size = len(matrix)
-    rows = [list(row) for row in matrix]
+    best: tuple[Fraction, list[int]] | None = None
+    for count in (1, 2, 3):
+        for places in combinations(range(size), count):
+            for signs in choices((1, -1), repeat=count - 1):
+                chosen = list(zip(places, (1, *signs), strict=True))
+                value = sum([s * t * matrix[i][j] for i, s in chosen for j, t in chosen])
+                if value < 0 and (best is None or Fraction(value, count) < best[0]):
+                    vector = [0] * size
+                    for i, s in chosen:
+                        vector[i] = s
+                    best = Fraction(value, count), vector
+        if best is not None:
+            return best[1]
+    return _eliminated(matrix)
+
+
+def _eliminated(matrix: list[list[int]]) -> list[int] | None:
+    """The same by elimination."""
+    size = len(matrix)
+    rows = [[Fraction(c) for c in row] for row in matrix]
     basis = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
     for k in range(size):
         pivot = rows[k][k]
@@ -243,7 +276,7 @@ def negative_direction(matrix: list[list[Fraction]]) -> list[int] | None:
     return None
 
 
-def _integral(matrix: list[list[Fraction]], direction: Sequence[Fraction]) -> list[int] | None:
+def _integral(matrix: list[list[int]], direction: Sequence[Fraction]) -> list[int] | None:
     """A multiple of the direction in integers, rounded to small ones as long as it stays negative."""
     largest = max(abs(c) for c in direction)
     for scale in (1, 2, 3, 4, 6):
@@ -255,5 +288,5 @@ def _integral(matrix: list[list[Fraction]], direction: Sequence[Fraction]) -> li
     return exact if max(abs(c) for c in exact).bit_length() <= BITS else None
 
 
-def _quadratic(matrix: list[list[Fraction]], v: Sequence[int]) -> Fraction:
-    return sum([v[i] * v[j] * c for i, row in enumerate(matrix) for j, c in enumerate(row)], Fraction(0))
+def _quadratic(matrix: list[list[int]], v: Sequence[int]) -> int:
+    return sum([v[i] * v[j] * c for i, row in enumerate(matrix) for j, c in enumerate(row)])

@@ -1,7 +1,8 @@
 """Linear reasoning over the integers, on the facts near the question.
 
-The negated goal, the facts that share atoms with it, the ranges of its monomials and the laws of its floor divisions and relus are rows over the
-monomials; `solver.integer` finds a contradiction (a proof), or a point (no proof here, and perhaps a witness).
+The negated goal, the facts that share atoms with it, the ranges of its monomials and the laws of its floor divisions
+and relus are rows over the monomials; `solver.integer` finds a contradiction (a proof), or a point (no proof here, and
+perhaps a witness).
 
     >>> from solver.interner import Interner
     >>> from solver.facts import Facts
@@ -46,7 +47,21 @@ RESTATED: Final = 3_000
 class Rows:
     """The constraints near a question; a reason for each is made when a proof needs it."""
 
-    __slots__ = ("cost", "done", "index", "known", "degree", "monomials", "multiplied", "original", "reasons", "restated", "rows", "seen", "visited")
+    __slots__ = (
+        "cost",
+        "degree",
+        "done",
+        "index",
+        "known",
+        "monomials",
+        "multiplied",
+        "original",
+        "reasons",
+        "restated",
+        "rows",
+        "seen",
+        "visited",
+    )
 
     def __init__(self, known: Knowledge, *, restated: bool = False) -> None:
         self.known = known
@@ -176,14 +191,22 @@ def _replay(rows: Rows, certificate: Refutation, made: list[tuple[Callable[[], R
     return _branch(rows, certificate.branch, made)
 
 
-def _step(rows: Rows, step: Combine, reason_of: Callable[[int], Reason], made: Sequence[tuple[Callable[[], Reason], int]]) -> tuple[Reason, int]:
+def _step(
+    rows: Rows, step: Combine, reason_of: Callable[[int], Reason], made: Sequence[tuple[Callable[[], Reason], int]]
+) -> tuple[Reason, int]:
     premises = [reason_of(i) for i, _ in step.multipliers]
     multipliers = [k * made[i][1] for i, k in step.multipliers]
     if any(premise.conclusion.kind != "eq" for premise in premises):
         return combine(premises, multipliers), 1
-    whole = rows.known.interner.sum([rows.known.interner.scale(p.conclusion.expr, k) for p, k in zip(premises, multipliers, strict=True)])
+    whole = rows.known.interner.sum(
+        [rows.known.interner.scale(p.conclusion.expr, k) for p, k in zip(premises, multipliers, strict=True)]
+    )
     reason = combine_equalities(premises, multipliers)
-    same = not whole.terms or whole.terms[0][1] * reason.conclusion.expr.terms[0][1] > 0 if reason.conclusion.terms else True
+    same = (
+        not whole.terms or whole.terms[0][1] * reason.conclusion.expr.terms[0][1] > 0
+        if reason.conclusion.terms
+        else True
+    )
     return reason, 1 if same else -1
 
 
@@ -198,7 +221,8 @@ def _branch(rows: Rows, branch: Branch, made: list[tuple[Callable[[], Reason], i
 
 
 def rows_near(known: Knowledge, start: Sequence[Expr], hypotheses: Sequence[Reason] = ()) -> Rows:
-    """The rows of what is known near some expressions and hypotheses, restated where hypotheses have settled something."""
+    """The rows of what is known near some expressions and hypotheses, restated where hypotheses have settled something.
+    """
     rows = Rows(known, restated=bool(hypotheses))
     for reason in hypotheses:
         rows.add_restated(reason.conclusion, reason)

@@ -1,7 +1,8 @@
 """A point of a linear relaxation, read as values of atoms and expressions.
 
-The linear rung treats every monomial as an unknown of its own. Where the point that it finds gives an operation the value that its arguments call for, the point
-is an assignment; where it does not, that operation is what the next step has to look at.
+The linear rung treats every monomial as an unknown of its own. Where the point that it finds gives an operation the
+value that its arguments call for, the point is an assignment; where it does not, that operation is what the next step
+has to look at.
 
     >>> from solver.interner import Interner
     >>> from solver.facts import Facts
@@ -30,7 +31,9 @@ from solver.rungs.linear import Rows
 
 
 class Model:
-    """Values of monomials where the relaxation has them; everything else is computed, symbols without a row are as in a sample, or 0."""
+    """Values of monomials where the relaxation has them; everything else is computed, symbols without a row are as in a
+    sample, or 0.
+    """
 
     __slots__ = ("_atoms", "count", "point", "rows", "sample")
 
@@ -82,9 +85,9 @@ class Model:
             case "ne":
                 return self.expr(p.expr) != 0
             case "and":
-                return all([self.prop(part) for part in p.parts])
+                return all(self.prop(part) for part in p.parts)
             case "or":
-                return any([self.prop(part) for part in p.parts])
+                return any(self.prop(part) for part in p.parts)
             case _:
                 return p.kind == "true"
 
@@ -143,4 +146,3 @@ class Model:
                     if symbol not in found:
                         found[symbol] = self.atom(symbol)
         return found
-

@@ -1,8 +1,9 @@
 """Assume the opposite, and ask the linear relaxation for a point; each point that is wrong says what to look at next.
 
-A contradiction of the relaxation is a proof. A point of it may be an assignment that satisfies everything: then the question is open, and this is a witness. Else the
-point gives some operation a value that its arguments do not call for, or violates a fact that is not linear: a lemma that cuts the point off is added
-(`solver.rungs.lemmas`), or the cases are told apart in which that operation is linear, and each is refuted by itself.
+A contradiction of the relaxation is a proof. A point of it may be an assignment that satisfies everything: then the
+question is open, and this is a witness. Else the point gives some operation a value that its arguments do not call for,
+or violates a fact that is not linear: a lemma that cuts the point off is added (`solver.rungs.lemmas`), or the cases
+are told apart in which that operation is linear, and each is refuted by itself.
 
     >>> from solver.interner import Interner
     >>> from solver.facts import Facts
@@ -12,7 +13,8 @@ point gives some operation a value that its arguments do not call for, or violat
     >>> known = Facts.empty(terms)
     >>> for symbol in (x, y, z):
     ...     known = known.declare_range(symbol, None, None)
-    >>> decide(known, terms.eq(terms.minimum(terms.maximum(x, y), terms.maximum(x, z)), terms.maximum(x, terms.minimum(y, z)))).rung
+    >>> left = terms.minimum(terms.maximum(x, y), terms.maximum(x, z))
+    >>> decide(known, terms.eq(left, terms.maximum(x, terms.minimum(y, z)))).rung
     'refine'
 """
 
@@ -42,11 +44,12 @@ NESTED: Final = 8
 LOOKED: Final = 32
 COFACTORS: Final = 2
 CLOSE: Final = 2
-SMALL: Final = 8
 WIDE: Final = 120
 """Rows beyond which nothing is added to a relaxation."""
 LONG: Final = 1 << 14
-"""Bits of a point beyond which no more is tried: what follows from it has as many times more as its degree, level by level."""
+"""Bits of a point beyond which no more is tried: what follows from it has as many times more as its degree, level by
+level.
+"""
 
 
 def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
@@ -92,12 +95,13 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
         return found
     rows = rows_near(facts, near, stated)
     rows.settle()
-    model, violated = None, []
+    model = None
+    violated: list[Reason] = []
     for _ in range(ROUNDS):
         outcome = climb.solve(rows)
         if not isinstance(outcome, Point):
             return outcome
-        if any([value.bit_length() > LONG for value in outcome.values]):
+        if any(value.bit_length() > LONG for value in outcome.values):
             return None  # cases of cubes of cubes
         model = Model(rows, outcome, climb.sample)
         climb.consider(model)
@@ -122,6 +126,7 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
     if model is None or level >= NESTED:
         return None
     supposed = {reason.conclusion for reason in hypotheses}
+    violated = [reason for reason in violated if supposed.isdisjoint(reason.conclusion.parts)]
     useful = [each for each in conditions(facts, model, violated, unsettled) if each not in supposed]
     for condition in useful[: 2 if level == 0 else 1]:
         proof = _by_cases(climb, facts, hypotheses, condition, level)
@@ -136,8 +141,12 @@ def restated(facts: Facts, reason: Reason) -> Reason:
     return rewritten(canonical, reason, rounds) if rounds else reason
 
 
-def _violated(facts: Facts, rows: Rows, model: Model, hypotheses: Sequence[Reason], unsettled: dict[Atom, None]) -> list[Reason]:
-    """What is known of the atoms of the relaxation and does not hold at its point, restated; operations that an equality replaces go to `unsettled`."""
+def _violated(
+    facts: Facts, rows: Rows, model: Model, hypotheses: Sequence[Reason], unsettled: dict[Atom, None]
+) -> list[Reason]:
+    """What is known of the atoms of the relaxation and does not hold at its point, restated; operations that an
+    equality replaces go to `unsettled`.
+    """
     nearby: dict[Prop, Reason] = {reason.conclusion: reason for reason in hypotheses}
     for atom in _atoms(rows):
         uses = facts.uses.get(atom.serial)
@@ -171,14 +180,20 @@ def _near(facts: Facts, p: Prop, canonical: Prop) -> list[Expr]:
     return [] if canonical.kind in ("ge", "eq") else [q.expr for q in canonical.comparisons()]
 
 
-def _by_cases(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], condition: Prop | Reason, level: int) -> Reason | None:
+def _by_cases(
+    climb: Climb, facts: Facts, hypotheses: Sequence[Reason], condition: Prop | Reason, level: int
+) -> Reason | None:
     parts = condition.conclusion.parts if isinstance(condition, Reason) else (condition, condition.negation)
     branches = []
     for p in parts:
         inner = climb.suppose(facts, p)
         if inner is None:
             return None
-        proof = inner.proof if isinstance(inner, Conflict) else contradiction(climb, inner, [*hypotheses, *conjuncts(hypothesis(p))], level + 1)
+        proof = (
+            inner.proof
+            if isinstance(inner, Conflict)
+            else contradiction(climb, inner, [*hypotheses, *conjuncts(hypothesis(p))], level + 1)
+        )
         if proof is None:
             return None
         branches.append(proof)
@@ -190,11 +205,20 @@ def _atoms(rows: Rows) -> list[Atom]:
     return list(dict.fromkeys([atom for m in rows.monomials for atom in interner.monomials[m]]))
 
 
-def conditions(facts: Facts, model: Model, violated: Sequence[Reason], unsettled: Iterable[Atom]) -> list[Prop | Reason]:
-    """What to tell apart, where the point is wrong: alternatives among the facts, then operations, the innermost first, then products."""
-    found: dict[Prop, Prop | Reason] = {reason.conclusion: reason for reason in violated if reason.conclusion.kind == "or"}
+def conditions(
+    facts: Facts, model: Model, violated: Sequence[Reason], unsettled: Iterable[Atom]
+) -> list[Prop | Reason]:
+    """What to tell apart, where the point is wrong: alternatives among the facts, then operations, the innermost first,
+    then products.
+    """
+    found: dict[Prop, Prop | Reason] = {
+        reason.conclusion: reason for reason in violated if reason.conclusion.kind == "or"
+    }
     interner = facts.interner
-    wrong = sorted([*model.spurious(), *[atom.expr for atom in unsettled]], key=lambda e: (e.depth, e.degree, interner.monomial_keys[e.terms[0][0]]))
+    wrong = sorted(
+        [*model.spurious(), *[atom.expr for atom in unsettled]],
+        key=lambda e: (e.depth, e.degree, interner.monomial_keys[e.terms[0][0]]),
+    )
     late: dict[Prop, Prop] = {}
     for e in wrong:
         atoms = interner.monomials[e.terms[0][0]]
@@ -240,10 +264,14 @@ def _named(atom: Atom) -> Atom:
 
 
 def _innermost(facts: Facts, e: Expr) -> Expr:
-    """The argument of a relu, or that of one inside of it: orders of symbols come back more often than those of their combinations."""
+    """The argument of a relu, or that of one inside of it: orders of symbols come back more often than those of their
+    combinations.
+    """
     e = facts.canonical(e)[0]
     while e.depth:
-        inner = min([atom for atom in e.atoms if atom.kind == "relu"], key=lambda atom: (atom.depth, atom.key), default=None)
+        inner = min(
+            [atom for atom in e.atoms if atom.kind == "relu"], key=lambda atom: (atom.depth, atom.key), default=None
+        )
         if inner is None:
             break
         (argument,) = inner.args
@@ -253,17 +281,20 @@ def _innermost(facts: Facts, e: Expr) -> Expr:
 
 
 def _of_product(facts: Facts, model: Model, atoms: Sequence[Atom]) -> list[Prop]:
-    """On which side of zero, or of the point's value, a factor lies: signs first, then the factor with the fewest values."""
+    """On which side of zero, or of the point's value, a factor lies: signs first, then the factor that is closest to an
+    end of its range.
+    """
     signs, sides = [], []
     for atom in dict.fromkeys(atoms):
         r = facts.range_of(atom.monomial)
         if (r.lo is None or r.lo < 0) and (r.hi is None or r.hi > 0):
             signs.append(Prop.nonnegative(atom.expr))
         else:
-            size = r.hi - r.lo if r.lo is not None and r.hi is not None else None
-            sides.append((size is None, size or 0, atom.key, atom))
+            value = model.atom(atom)
+            distance = min([abs(value - end) for end in (r.lo, r.hi) if end is not None])
+            sides.append((distance, atom.key, atom))
     found = list(signs)
-    for _, _, _, atom in sorted(sides, key=lambda side: side[:3]):
+    for _, _, atom in sorted(sides, key=lambda side: side[:2]):
         found += _halves(facts, model, atom.expr)
     return found
 
@@ -292,13 +323,16 @@ def _of_cofactors(facts: Facts, model: Model, m: int) -> list[Prop]:
 
 
 def _halves(facts: Facts, model: Model, e: Expr) -> list[Prop]:
-    """`e <= v`, for v the point's value where the range is small, else the middle; without a range, beyond the value."""
+    """`e <= v`, for v the point's value where that is close to an end of the range, else the middle of the range, or
+    twice as far from its one end.
+    """
     value = model.expr(e)
     low, high = facts.low(e), facts.high(e)
-    if low is not None and high is not None and high - low > SMALL:
-        value = (low + high) // 2
-    elif high is None and low is not None:
-        value += value - low + 1
+    if low is not None and value > low + CLOSE:
+        if high is None:
+            value += value - low + 1
+        elif high > value + CLOSE:
+            value = (low + high) // 2
     if high is not None and value >= high:
         value = high - 1
     if low is not None and value < low:

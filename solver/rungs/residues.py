@@ -9,7 +9,8 @@
     >>> decide(known, terms.ne(x * x + y * y, 4 * x * y + 3)).rung, decide(known, terms.le(x * x % 4, 1)).rung
     ('residues', 'residues')
 
-A sum of two squares is 0, 1 or 2 modulo 4. An inequality follows where the values below its end, down to a known bound, are excluded one by one.
+A sum of two squares is 0, 1 or 2 modulo 4. An inequality follows where the values below its end, down to a known bound,
+are excluded one by one.
 """
 
 from __future__ import annotations

@@ -100,7 +100,9 @@ def quadratic(e: Expr) -> Reason | None:
 
 def shifted(e: Expr, ends: dict[Atom, tuple[int, bool]]) -> Expr:
     """`e` with each atom written as its lower end plus, or its upper end minus, something not negative."""
-    images = {atom: atom.expr + end if lower else end - atom.expr for atom, (end, lower) in ends.items() if end or not lower}
+    images = {
+        atom: atom.expr + end if lower else end - atom.expr for atom, (end, lower) in ends.items() if end or not lower
+    }
     return e.interner.replace(e, images)
 
 

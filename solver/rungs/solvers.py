@@ -1,15 +1,17 @@
 """The last rungs, other people's: sympy proposes factors, z3 proves or refutes.
 
-sympy's factors are adopted only if their product is the very polynomial, and each is then proven by the rungs below. z3 gets the facts near the question as they were written, in order of
-relevance, within limits counted in its own steps; its core becomes the premises of one step, which the checker puts to a fresh solver over that core alone, and its model is completed from the
-samples and evaluated against every fact before it counts.
+sympy's factors are adopted only if their product is the very polynomial, and each is then proven by the rungs below. z3
+gets the facts near the question as they were written, in order of relevance, within limits counted in its own steps;
+its core becomes the premises of one step, which the checker puts to a fresh solver over that core alone, and its model
+is completed from the samples and evaluated against every fact before it counts.
 
     >>> from solver.facts import Facts
     >>> from solver.interner import Interner
     >>> from solver.rungs import solvers
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
-    >>> known = Facts.empty(terms).declare_range(x, 1, None).declare_range(y, 1, None).assume_prop(terms.eq(x * x, y * y))
+    >>> known = Facts.empty(terms).declare_range(x, 1, None).declare_range(y, 1, None)
+    >>> known = known.assume_prop(terms.eq(x * x, y * y))
     >>> solvers.by_z3(known, terms.eq(x, y), terms.true).rule
     'z3'
 """
@@ -112,7 +114,11 @@ def definitions(goal: Prop) -> list[Reason]:
 def nearby(facts: Facts, goal: Prop, limit: int) -> list[Fact]:
     """The facts that share symbols with the goal, then those that share symbols with these, and so on."""
     found: dict[int, Fact] = {}
-    waiting = [symbol for atom in goal.symbols for symbol in (declared_symbols(atom.expr) if atom.definition is None else declared_symbols(atom.definition))]
+    waiting = [
+        symbol
+        for atom in goal.symbols
+        for symbol in (declared_symbols(atom.expr) if atom.definition is None else declared_symbols(atom.definition))
+    ]
     waiting = sorted(dict.fromkeys(waiting), key=lambda atom: atom.key)
     seen = set(waiting)
     while waiting and len(found) < limit:
@@ -133,7 +139,7 @@ def nearby(facts: Facts, goal: Prop, limit: int) -> list[Fact]:
 
 def complete(facts: Facts, model: Mapping[Atom, int], domain: Prop, prop: Prop) -> dict[Atom, int] | None:
     """A model of some symbols as an assignment of all, if it satisfies every fact, the domain and the proposition."""
-    values = facts.witness() or {atom: 0 for atom in facts.all_symbols()}
+    values = facts.witness() or dict.fromkeys(facts.all_symbols(), 0)
     values.update((atom, value) for atom, value in model.items() if atom.definition is None)
     try:
         good = facts.holds_at(values) and domain.evaluate(values) and prop.evaluate(values)
