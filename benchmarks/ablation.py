@@ -25,7 +25,20 @@ from solver.ladder import RUNGS, decide
 from solver.text import parse
 from solver.verdict import Always, Depends, Never
 
-ORDER = ("bounds", "shift", "search", "factor", "linear", "box", "residues", "extremes", "isolate", "refine", "sympy", "z3")
+ORDER = (
+    "bounds",
+    "shift",
+    "search",
+    "factor",
+    "linear",
+    "box",
+    "residues",
+    "extremes",
+    "isolate",
+    "refine",
+    "sympy",
+    "z3",
+)
 """As the ladder climbs them; substitution and the samples of the facts come before and belong to none."""
 
 

@@ -1,7 +1,8 @@
-"""The reasoning core: integers, propositions, facts, verdicts. No tensors, no frames, no policy; imports nothing of ours.
+"""The reasoning core: integers, propositions, facts, verdicts. No tensors, no frames, no policy; imports nothing of
+ours.
 
-    >>> from solver.interner import Interner
-    >>> terms = Interner()
-    >>> terms.symbol("s") * 0 is terms.zero
-    True
+>>> from solver.interner import Interner
+>>> terms = Interner()
+>>> terms.symbol("s") * 0 is terms.zero
+True
 """

@@ -1,6 +1,7 @@
 """Reading arithmetic straight into the normal form: sums gathered as coefficients by monomial, powers, signs, calls.
 
-A common comparison of two polynomials makes no intermediate expression: both sides are gathered into the same coefficients, with opposite signs.
+A common comparison of two polynomials makes no intermediate expression: both sides are gathered into the same
+coefficients, with opposite signs.
 
     >>> from solver.interner import Interner
     >>> from solver.text import parse_expr
@@ -145,11 +146,28 @@ class Arithmetic(Tokens, ABC):
             self.obligations.append(self.interner.ne(b, 0))
 
     def real_sum(
-        self, coefficients: dict[int, int], constant: int, outer: int, sign: int, value: Value, c: int, m: int, e: Expr | None
+        self,
+        coefficients: dict[int, int],
+        constant: int,
+        outer: int,
+        sign: int,
+        value: Value,
+        c: int,
+        m: int,
+        e: Expr | None,
     ) -> Value:
-        """The rest of a sum in which something that is not an integer expression turned up (not inside a comparison's right side)."""
+        """The rest of a sum in which something that is not an integer expression turned up (not inside a comparison's
+        right side).
+        """
         if isinstance(value, Prop):
-            if c == 1 and not m and e is None and not coefficients and not constant and self.tokens[self.at] not in ("+", "-", "*", "//", "%", "/"):
+            if (
+                c == 1
+                and not m
+                and e is None
+                and not coefficients
+                and not constant
+                and self.tokens[self.at] not in ("+", "-", "*", "//", "%", "/")
+            ):
                 return value
             self.number(value)
         if outer < 0:
@@ -253,12 +271,15 @@ class Arithmetic(Tokens, ABC):
             return self.once(self.call)
         if token.isidentifier() and token not in WORDS:
             close = difflib.get_close_matches(token, self.names, 3)
-            self.fail(f"unknown name `{token}`" + (f"; did you mean {' or '.join(f'`{name}`' for name in close)}?" if close else ""))
+            self.fail(
+                f"unknown name `{token}`"
+                + (f"; did you mean {' or '.join(f'`{name}`' for name in close)}?" if close else "")
+            )
         self.fail(f"expected a value, found `{token}`")
 
     def once(self, rule: Callable[[], Value]) -> Value:
-        """What stands in brackets, by a rule. A comparison that turns out to be a chain is read again, its brackets are not:
-        else every level of nesting would double the time.
+        """What stands in brackets, by a rule. A comparison that turns out to be a chain is read again, its brackets are
+        not: else every level of nesting would double the time.
         """
         start = self.at
         known = self.bracketed_before.get(start)
@@ -310,7 +331,7 @@ class Arithmetic(Tokens, ABC):
         integers = [argument for argument in arguments if isinstance(argument, Expr)]
         if len(integers) == len(arguments):
             match name, integers:
-                case ("min" | "max"), [first, *rest]:
+                case (("min" | "max"), [first, *rest]):
                     combine = interner.minimum if name == "min" else interner.maximum
                     for other in rest:
                         first = combine(first, other)
@@ -320,7 +341,7 @@ class Arithmetic(Tokens, ABC):
                 case "ceildiv", [a, b]:
                     self.oblige_nonzero(b)
                     return interner.ceildiv(a, b)
-                case ("floor" | "ceil" | "trunc" | "round" | "int"), [e]:
+                case (("floor" | "ceil" | "trunc" | "round" | "int"), [e]):
                     return e
                 case _ if name in known_functions():
                     if len(integers) != known_functions()[name].arity:
@@ -335,10 +356,26 @@ class Arithmetic(Tokens, ABC):
                 return self.numerals.round_to(x, digits.constant)
             case "double", [Expr() as bits]:
                 return self.numerals.double(bits)
-            case ("sqrt" | "floor" | "ceil" | "trunc" | "int" | "round" | "abs"), [x]:
+            case (("sqrt" | "floor" | "ceil" | "trunc" | "int" | "round" | "abs"), [x]):
                 return self.numerals.apply(name, x)
-        words = ("min", "max", "abs", "ceildiv", "truediv", "float", "sqrt", "floor", "ceil", "trunc", "round", *known_functions())
+        words = (
+            "min",
+            "max",
+            "abs",
+            "ceildiv",
+            "truediv",
+            "float",
+            "sqrt",
+            "floor",
+            "ceil",
+            "trunc",
+            "round",
+            *known_functions(),
+        )
         if name in words:
             self.fail(f"`{name}` does not take {len(arguments)} such values")
         close = difflib.get_close_matches(name, words, 3)
-        self.fail(f"unknown function `{name}`" + (f"; did you mean {' or '.join(f'`{word}`' for word in close)}?" if close else ""))
+        self.fail(
+            f"unknown function `{name}`"
+            + (f"; did you mean {' or '.join(f'`{word}`' for word in close)}?" if close else "")
+        )

@@ -1,6 +1,7 @@
 """Bitwise operations on integers of any size (two's complement, as Python has them), reduced to `&`.
 
-`a | b` is `a + b - (a & b)`, `a ^ b` is `a + b - 2*(a & b)`, `~a` is `-a - 1`. A mask of one or few runs of bits is arithmetic:
+`a | b` is `a + b - (a & b)`, `a ^ b` is `a + b - 2*(a & b)`, `~a` is `-a - 1`. A mask of one or few runs of bits is
+arithmetic:
 
     >>> from solver.interner import Interner
     >>> terms = Interner()

@@ -575,7 +575,7 @@ def _box(step: Reason) -> Prop:
     _require(used <= set(symbols) and all(atom.kind == "symbol" for atom in symbols), "is about other symbols too")
     for point in product(*[range(low, high + 1) for _, low, high in sides]):
         values = dict(zip(symbols, point, strict=True))
-        if not goal.evaluate(values) and all([p.evaluate(values) for p in others]):
+        if not goal.evaluate(values) and all(p.evaluate(values) for p in others):
             raise Wrong(f"does not hold at {values}")
     return goal
 
@@ -625,7 +625,9 @@ def _axiom(step: Reason) -> Prop:
             if positive.kind != "true" if not premises else premises != (positive,):
                 raise Wrong(f"does not show that {d} is positive")
             return Prop.nonnegative(n - d * value if name == "below" else d * value + d - 1 - n)
-        case "floordiv", "below negative" | "above negative", (Expr() as n, Expr() as d), (premise,) if premise is Prop.nonnegative(-d - 1):
+        case "floordiv", "below negative" | "above negative", (Expr() as n, Expr() as d), (premise,) if (
+            premise is Prop.nonnegative(-d - 1)
+        ):
             remainder = n - d * value
             return Prop.nonnegative(-remainder if name == "below negative" else remainder - d - 1)
         case "bitand", "at most first" | "at most second", (Expr() as a, Expr() as b), (premise,):
@@ -669,7 +671,9 @@ def _definition(step: Reason) -> Prop:
 
 
 def _rewrite(step: Reason) -> Prop:
-    """Equalities substituted, round by round: in the premise, or in the conclusion, which becomes the premise (or true)."""
+    """Equalities substituted, round by round: in the premise, or in the conclusion, which becomes the premise (or
+    true).
+    """
     interner, goal = step.conclusion.interner, step.conclusion
     shape = _payload(step, tuple)
     count = sum([len(steps) for steps in shape])

@@ -8,8 +8,9 @@
     >>> terms.ite(terms.gt(a, b), a, b) is terms.maximum(a, b)
     True
 
-One atom, `relu(e) = max(e, 0)`, is behind min, max and abs; `relu(-e) = relu(e) - e` and `relu(k*e) = k*relu(e)` for k > 0 leave one
-spelling of each. A conditional keeps what its two values share outside: `ite(p, a, b) = b + ite(p, a - b, 0)`.
+One atom, `relu(e) = max(e, 0)`, is behind min, max and abs; `relu(-e) = relu(e) - e` and `relu(k*e) = k*relu(e)` for k
+> 0 leave one spelling of each. A conditional keeps what its two values share outside: `ite(p, a, b) = b + ite(p, a - b,
+0)`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def _flips(p: Prop) -> bool:
 
 
 def _as_relu(terms: Interner, condition: Expr, difference: Expr) -> Expr | None:
-    """`difference if condition >= 0 else 0` as a multiple of a relu: difference is k*condition, or k*(condition + 1)."""
+    """`difference if condition >= 0 else 0` as a multiple of a relu: difference is k*condition, or k*(condition + 1).
+    """
     for shifted in (condition, condition + 1):
         c, d = shifted.form(), difference.form()
         if c[0] is d[0] and c[0].terms and d[1] * shifted.constant == difference.constant * c[1] and d[1] % c[1] == 0:

@@ -9,11 +9,11 @@
     >>> known = known.assume_prop(terms.ge(1000 * x - 999 * y, 1))
     >>> consistency(known).witness == known.witness()
     True
-    >>> known.assume(known.next_fact(terms.ge(998 * y, 1000 * x))).assume(known.next_fact(terms.ge(y, 0))).core   # doctest: +SKIP
 
-Every set of facts keeps samples that satisfy it, so the question comes up only when a new fact leaves none. Then it is asked at once, so that a contradiction shows where it was
-made: the linear relaxation of what is near the new fact is refined as for any question, and its points are tried as samples. What this leaves open is asked of z3, but only
-when something wants to know.
+Every set of facts keeps samples that satisfy it, so the question comes up only when a new fact leaves none. Then it is
+asked at once, so that a contradiction shows where it was made: the linear relaxation of what is near the new fact is
+refined as for any question, and its points are tried as samples. What this leaves open is asked of z3, but only when
+something wants to know.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[At
 
 
 def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
-    """Facts inside the domain of a question that no sample of the facts lies in: with a sample where one can be found, or the contradiction."""
+    """Facts inside the domain of a question that no sample of the facts lies in: with a sample where one can be found,
+    or the contradiction.
+    """
     found = find(facts, domain, facts.interner.true)
     if found is not None:
         return revived(inside, found)
@@ -89,7 +91,9 @@ def _searched(facts: Facts, supposed: Sequence[Reason], row: int | None, solved:
     climb.base = row
     climb.solved = tuple(solved)
     try:
-        false = refine.contradiction(climb, facts, [each for reason in supposed for each in refine.conjuncts(reason)], 0)
+        false = refine.contradiction(
+            climb, facts, [each for reason in supposed for each in refine.conjuncts(reason)], 0
+        )
     except Open as found:
         return revived(facts, found.witness)
     return facts if false is None else Conflict(false)

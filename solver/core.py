@@ -14,10 +14,10 @@
     >>> verdict
     Always(max(s//8, 1) >= 2)
 
-A fact is idle if the others show the goal without it. Some facts of the core are learned anew, by themselves, and bounds
-and shift are asked for a proof from those alone. What was learned from a selection is kept for the next question about
-it. An attempt is not made where it is bound to fail: where the goal is false for some values of the symbols that the
-selection does not mention.
+A fact is idle if the others show the goal without it. Some facts of the core are learned anew, by themselves, and
+bounds and shift are asked for a proof from those alone. What was learned from a selection is kept for the next question
+about it. An attempt is not made where it is bound to fail: where the goal is false for some values of the symbols that
+the selection does not mention.
 """
 
 from __future__ import annotations
@@ -174,7 +174,8 @@ class Shortening:
         return [i for i, fact in enumerate(self.core) if fact.serial in used]
 
     def by_relevance(self, selection: list[int]) -> list[int]:
-        """Those about the symbols of the goal alone first, of those the ones about its operations, of those the newest."""
+        """Those about the symbols of the goal alone first, of those the ones about its operations, of those the newest.
+        """
         atoms, symbols = self.goal.atoms, self.goal.symbols
 
         def rank(i: int) -> tuple[int, int, int]:

@@ -1,13 +1,13 @@
 """Comparisons divided by factors of known sign, which are just as true.
 
-    >>> from solver.dividing import without_factors
-    >>> from solver.facts import Facts
-    >>> from solver.interner import Interner
-    >>> terms = Interner()
-    >>> a, b, c = (terms.symbol(name) for name in "abc")
-    >>> known = Facts.empty(terms).declare_range(a, 1, None)
-    >>> without_factors(known, terms.ge(a * b, a * c)).goal is terms.ge(b, c)
-    True
+>>> from solver.dividing import without_factors
+>>> from solver.facts import Facts
+>>> from solver.interner import Interner
+>>> terms = Interner()
+>>> a, b, c = (terms.symbol(name) for name in "abc")
+>>> known = Facts.empty(terms).declare_range(a, 1, None)
+>>> without_factors(known, terms.ge(a * b, a * c)).goal is terms.ge(b, c)
+True
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class Smaller:
 
 
 def without_factors(known: Knowledge, p: Prop) -> Smaller | None:
-    """The comparison without the atoms that all its monomials share and that are known positive (ge) or nonzero (eq, ne)."""
+    """The comparison without the atoms that all its monomials share and that are known positive (ge) or nonzero (eq,
+    ne).
+    """
     e = p.expr
     if e.constant or not e.terms:
         return None
@@ -67,6 +69,7 @@ def without_factors(known: Knowledge, p: Prop) -> Smaller | None:
 
 
 def factored(smaller: Smaller, goal: Prop, premise: Reason) -> Reason:
-    """From the comparison (or its negation) to the divided one (or its negation), or back: goal and premise say which."""
+    """From the comparison (or its negation) to the divided one (or its negation), or back: goal and premise say which.
+    """
     kind = "ge" if smaller.prop.kind == "ge" else "eq"
     return Reason("factored", goal, (premise, *smaller.reasons), (smaller.factor, smaller.rest, kind))

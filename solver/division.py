@@ -12,9 +12,10 @@
     >>> (6 * s * t + 4 * s) // (2 * s) is 3 * t + 2
     True
 
-For a constant divisor d > 0 and numerator n = d*q + r with the coefficients of r smaller than d (of the sign they had: `3*s // 5` stays monotone),
-`n // d = q + r // d`; the gcd of r's coefficients and d is cancelled (the constant floored), the leading coefficient made positive by `-r // d = -((r + d - 1) // d)`, and nested
-divisions folded by `(x//a + c) // b = (x + a*c) // (a*b)`. For a symbolic divisor common monomials and content are cancelled and polynomial
+For a constant divisor d > 0 and numerator n = d*q + r with the coefficients of r smaller than d (of the sign they had:
+`3*s // 5` stays monotone), `n // d = q + r // d`; the gcd of r's coefficients and d is cancelled (the constant
+floored), the leading coefficient made positive by `-r // d = -((r + d - 1) // d)`, and nested divisions folded by
+`(x//a + c) // b = (x + a*c) // (a*b)`. For a symbolic divisor common monomials and content are cancelled and polynomial
 multiples of the divisor taken out. All of it holds for every sign; a zero divisor is outside the domain.
 """
 
@@ -88,9 +89,7 @@ def _nested(terms: Interner, e: Expr) -> tuple[Expr, int] | None:
     if len(atoms) != 1 or atoms[0].kind != "floordiv":
         return None
     numerator, divisor = atoms[0].args
-    if divisor.terms:  # type: ignore[union-attr]
-        return None
-    return numerator, divisor.constant  # type: ignore[union-attr,return-value]
+    return None if divisor.terms else (numerator, divisor.constant)  # type: ignore[union-attr,return-value]
 
 
 def by_expression(terms: Interner, n: Expr, d: Expr) -> Expr:
@@ -184,7 +183,11 @@ def divide(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
         for m, c in sorted(rest.terms, key=lambda term: terms.monomial_keys[term[0]], reverse=True):
             if c % coefficient == 0 and not lead_atoms - Counter(monomials[m]):
                 atoms = divide_monomial(terms, m, lead_atoms)
-                step = terms.expr(((terms.monomial(atoms), c // coefficient),), 0) if atoms else terms.constant(c // coefficient)
+                step = (
+                    terms.expr(((terms.monomial(atoms), c // coefficient),), 0)
+                    if atoms
+                    else terms.constant(c // coefficient)
+                )
                 break
         if step is None:
             break

@@ -1,12 +1,12 @@
 """Learning equalities: one is solved for an atom, or changes a variable, or rewrites its largest product.
 
-    >>> from solver.facts import Facts
-    >>> from solver.interner import Interner
-    >>> terms = Interner()
-    >>> x, y = terms.symbol("x"), terms.symbol("y")
-    >>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).assume_prop(terms.eq(y, 3 * x + 1))
-    >>> known.canonical(y - x)[0] is 2 * x + 1
-    True
+>>> from solver.facts import Facts
+>>> from solver.interner import Interner
+>>> terms = Interner()
+>>> x, y = terms.symbol("x"), terms.symbol("y")
+>>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).assume_prop(terms.eq(y, 3 * x + 1))
+>>> known.canonical(y - x)[0] is 2 * x + 1
+True
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ class Equalities(Inequalities):
     def atom_to_solve(self, e: Expr) -> Atom | None:
         """The atom to eliminate: coefficient 1 or -1 and in no other monomial.
 
-        Symbols first, those that no division or relu of the equality contains before the others, then the least used, then the newest; a
-        composite atom if there is no such symbol.
+        Symbols first, those that no division or relu of the equality contains before the others, then the least used,
+        then the newest; a composite atom if there is no such symbol.
         """
         best: tuple[object, ...] | None = None
         chosen = None
@@ -169,8 +169,9 @@ class Equalities(Inequalities):
     def change_variable(self, prop: Prop, reason: Reason) -> bool:
         """An equality of single atoms without a coefficient of 1: Euclid's step on its smallest coefficient.
 
-        With `c_i = c*q_i + r_i`, `c*x + sum(c_i*x_i)` is `c*(x + sum(q_i*x_i)) + sum(r_i*x_i)`: a name for what is in brackets replaces x, and the
-        coefficients get smaller until one is 1 (Knuth, The Art of Computer Programming, 4.5.2).
+        With `c_i = c*q_i + r_i`, `c*x + sum(c_i*x_i)` is `c*(x + sum(q_i*x_i)) + sum(r_i*x_i)`: a name for what is in
+        brackets replaces x, and the coefficients get smaller until one is 1 (Knuth, The Art of Computer Programming,
+        4.5.2).
         """
         interner = self.interner
         e = prop.expr
@@ -185,7 +186,9 @@ class Equalities(Inequalities):
         if not free or min(free)[0] > min(abs(c) for _, c in atoms):
             return False
         _, _, _, chosen, c = min(free, key=lambda each: each[:3])
-        rest = interner.sum([interner.scale(atom.expr, (2 * k + abs(c)) // (2 * c)) for atom, k in atoms if atom is not chosen])
+        rest = interner.sum(
+            [interner.scale(atom.expr, (2 * k + abs(c)) // (2 * c)) for atom, k in atoms if atom is not chosen]
+        )
         name = interner.name_of(chosen.expr + rest)
         definition = definition_of(chosen.expr + rest, name)
         rule = Rule(name - rest, definition)
@@ -242,7 +245,9 @@ class Equalities(Inequalities):
 
 
 def _occurs_inside(product: tuple[Atom, ...], image: Expr) -> bool:
-    """Whether an argument of an atom of the image has the product: a rule would nest the image in itself, round after round."""
+    """Whether an argument of an atom of the image has the product: a rule would nest the image in itself, round after
+    round.
+    """
     monomials = image.interner.monomials
     for atom in image.schedule:
         for arg in atom.args:

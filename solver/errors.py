@@ -1,10 +1,10 @@
 """Errors of the reasoning core; `shapes.errors` re-exports them beside its own.
 
-    >>> from solver.errors import ParseError
-    >>> print(ParseError("expected a value", "s + ", 4))
-    expected a value
-      s + 
-          ^
+>>> from solver.errors import ParseError
+>>> print(ParseError("expected a value", "s + ", 4))
+expected a value
+  s +
+      ^
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class Undefined(ShapeError, ArithmeticError):
 
 
 class Contradictory(ShapeError):
-    """A question under facts that cannot hold together: everything would follow. `core` are the facts, `proof` the proof of false."""
+    """A question under facts that cannot hold together: everything would follow. `core` are the facts, `proof` the
+    proof of false.
+    """
 
     def __init__(self, core: tuple[Fact, ...], proof: Reason) -> None:
         self.core, self.proof = core, proof

@@ -1,6 +1,7 @@
 """Why a bound holds: reasons for what interval arithmetic found.
 
-Bounds are computed first and explained only when one is used. The explanation prefers the oldest (weakest) recorded bound that still suffices,
+Bounds are computed first and explained only when one is used. The explanation prefers the oldest (weakest) recorded
+bound that still suffices,
 so that a core does not name facts that the answer does not need:
 
     >>> from solver.interner import Interner
@@ -233,7 +234,11 @@ def _bound_prop(e: Expr, lower: bool, value: int) -> Prop:
 
 
 def _needed_bounds(
-    known: Knowledge, arguments: list[Expr], value: Callable[[Callable[[Expr], Interval]], int | None], lower: bool, needed: int
+    known: Knowledge,
+    arguments: list[Expr],
+    value: Callable[[Callable[[Expr], Interval]], int | None],
+    lower: bool,
+    needed: int,
 ) -> dict[Bound, int]:
     """The bounds of the arguments that the result rests on, each as weak as it may be.
 
@@ -248,7 +253,9 @@ def _needed_bounds(
             chosen[(e, False)] = high
 
     def suffices(trial: dict[Bound, int]) -> bool:
-        reached = value(lambda e: (trial.get((e, True), None), trial.get((e, False), None)) if e.terms else (e.constant, e.constant))
+        reached = value(
+            lambda e: (trial.get((e, True)), trial.get((e, False))) if e.terms else (e.constant, e.constant)
+        )
         return reached is not None and (reached >= needed if lower else reached <= needed)
 
     for bound in [b for b in chosen if not b[1]] + [b for b in chosen if b[1]]:

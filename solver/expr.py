@@ -1,7 +1,7 @@
 """Integer expressions in normal form: constant + coefficients * monomials over atoms.
 
-Two expressions with the same normal form are the same object, so `a is b` means "the same polynomial over the same atoms"
-(not merely "equal for all values": that is a question for the ladder).
+Two expressions with the same normal form are the same object, so `a is b` means "the same polynomial over the same
+atoms" (not merely "equal for all values": that is a question for the ladder).
 
     >>> from solver.interner import Interner
     >>> terms = Interner()
@@ -11,9 +11,9 @@ Two expressions with the same normal form are the same object, so `a is b` means
     >>> (4 * b + s % 4) // 4 is b
     True
 
-The second line holds because there is no remainder atom: `a % b` is `a - b*(a//b)`, and floor divisions are kept in one canonical
-form (see `solver.division`). `min`, `max` and `abs` are written with one atom, `relu(e) = max(e, 0)` (see `solver.choice`).
-Python integers only: nothing here rounds or overflows.
+The second line holds because there is no remainder atom: `a % b` is `a - b*(a//b)`, and floor divisions are kept in one
+canonical form (see `solver.division`). `min`, `max` and `abs` are written with one atom, `relu(e) = max(e, 0)` (see
+`solver.choice`). Python integers only: nothing here rounds or overflows.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ if TYPE_CHECKING:
     from solver.prop import Prop
 
 
-
 class Atom:
     """What a monomial is made of: a symbol, or an operation that polynomials do not have.
 
-    `kind` is one of symbol, floordiv (n, d), relu (e,), ite (p, e) meaning "e if p else 0", bitand (a, b), power (base, exponent),
-    product (a, b) for products too large to expand, and function (arguments, with a registered evaluation).
+    `kind` is one of symbol, floordiv (n, d), relu (e,), ite (p, e) meaning "e if p else 0", bitand (a, b), power (base,
+    exponent), product (a, b) for products too large to expand, and function (arguments, with a registered evaluation).
     """
 
     __slots__ = ("args", "definition", "depth", "expr", "key", "kind", "monomial", "name", "serial")
 
-    def __init__(self, kind: str, name: str, args: tuple[Expr | Prop, ...], serial: int, depth: int, key: tuple[int, int]) -> None:
+    def __init__(
+        self, kind: str, name: str, args: tuple[Expr | Prop, ...], serial: int, depth: int, key: tuple[int, int]
+    ) -> None:
         self.kind = kind
         self.name = name
         self.args = args

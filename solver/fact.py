@@ -1,11 +1,11 @@
 """A fact: a proposition that was declared, given, committed to or checked, with its place in the program.
 
-    >>> from solver.interner import Interner
-    >>> from solver.fact import Fact
-    >>> terms = Interner()
-    >>> s = terms.symbol("s")
-    >>> Fact(terms.ge(s, 2), terms.true, "range", "s >= 2", None, 1, 0).kind
-    'range'
+>>> from solver.interner import Interner
+>>> from solver.fact import Fact
+>>> terms = Interner()
+>>> s = terms.symbol("s")
+>>> Fact(terms.ge(s, 2), terms.true, "range", "s >= 2", None, 1, 0).kind
+'range'
 """
 
 from __future__ import annotations
@@ -23,13 +23,10 @@ class Fact:
     """What is known, why, and from where.
 
     Attributes:
-        prop: the proposition, true wherever the fact holds.
-        domain: where it makes sense; the fact asserts that too.
-        kind: range (bounds of a symbol), given (the caller's promise), guard (a committed branch), assert (a run-time check), hypothesis (for a scope).
-        text: as it was written.
-        origin: the place in the program, opaque here.
-        line: the caller's number for it, a line of a file for instance.
-        serial: its position among the facts.
+        prop: the proposition, true wherever the fact holds. domain: where it makes sense; the fact asserts that too.
+        kind: range (bounds of a symbol), given (the caller's promise), guard (a committed branch), assert (a run-time
+        check), hypothesis (for a scope). text: as it was written. origin: the place in the program, opaque here. line:
+        the caller's number for it, a line of a file for instance. serial: its position among the facts.
     """
 
     prop: Prop

@@ -9,8 +9,9 @@
     >>> second.bounds(s), first.bounds(s)
     ((16, None), (2, None))
 
-`assume` never changes a value: it gives a new one, or a `Conflict` as data. Keeping an old value is a checkpoint, going back to it a rollback. What was
-computed for a value (ranges of composite atoms, substitutions) is cached on it and goes with it.
+`assume` never changes a value: it gives a new one, or a `Conflict` as data. Keeping an old value is a checkpoint, going
+back to it a rollback. What was computed for a value (ranges of composite atoms, substitutions) is cached on it and goes
+with it.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ class Facts(Knowledge):
         facts.subsets = Subsets(interner)
         return facts
 
-    def declare(self, symbol: Expr, lo: int | None, hi: int | None, fact: Fact, *, hint: int | None = None) -> Facts | Conflict:
+    def declare(
+        self, symbol: Expr, lo: int | None, hi: int | None, fact: Fact, *, hint: int | None = None
+    ) -> Facts | Conflict:
         """A symbol with its inclusive bounds; `fact.prop` says the same (true where there are none)."""
         draft = Learner(self)
         (atom,) = symbol.symbols
@@ -103,7 +106,9 @@ class Facts(Knowledge):
         return facts
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
-        """The facts under a hypothesis: it is not recorded, and no sample is mended for it. `leaf` names the rule of its reason."""
+        """The facts under a hypothesis: it is not recorded, and no sample is mended for it. `leaf` names the rule of
+        its reason.
+        """
         draft = Learner(self)
         draft.queue.append((p, Reason(leaf, p)))
         try:
@@ -145,10 +150,19 @@ class Facts(Knowledge):
         return facts
 
     def next_fact(
-        self, prop: Prop, *, domain: Prop | None = None, kind: Kind = "given", text: str = "", origin: object = None, line: int | None = None
+        self,
+        prop: Prop,
+        *,
+        domain: Prop | None = None,
+        kind: Kind = "given",
+        text: str = "",
+        origin: object = None,
+        line: int | None = None,
     ) -> Fact:
         """A fact that would come next."""
-        return Fact(prop, self.interner.true if domain is None else domain, kind, text or str(prop), origin, line, self.count)
+        return Fact(
+            prop, self.interner.true if domain is None else domain, kind, text or str(prop), origin, line, self.count
+        )
 
     def declare_range(self, symbol: Expr, lo: int | None, hi: int | None, *, hint: int | None = None) -> Facts:
         """`declare` for callers that know the bounds to be consistent.
@@ -156,7 +170,13 @@ class Facts(Knowledge):
         Raises:
             ValueError: they are not.
         """
-        facts = self.declare(symbol, lo, hi, self.next_fact(range_prop(symbol, lo, hi), kind="range", text=f"{lo} <= {symbol.atom.name} <= {hi}"), hint=hint)
+        facts = self.declare(
+            symbol,
+            lo,
+            hi,
+            self.next_fact(range_prop(symbol, lo, hi), kind="range", text=f"{lo} <= {symbol.atom.name} <= {hi}"),
+            hint=hint,
+        )
         if isinstance(facts, Conflict):
             raise ValueError(f"no value of {symbol} is between {lo} and {hi}")
         return facts

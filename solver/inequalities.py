@@ -1,12 +1,12 @@
 """Learning inequalities: bounds of monomials and forms, what they say of factors and arguments, and their propagation.
 
-    >>> from solver.facts import Facts
-    >>> from solver.interner import Interner
-    >>> terms = Interner()
-    >>> x, y = terms.symbol("x"), terms.symbol("y")
-    >>> known = Facts.empty(terms).declare_range(x, 1, None).declare_range(y, 2, None).assume_prop(terms.le(x * y, 9))
-    >>> known.high(x), known.high(y)
-    (4, 9)
+>>> from solver.facts import Facts
+>>> from solver.interner import Interner
+>>> terms = Interner()
+>>> x, y = terms.symbol("x"), terms.symbol("y")
+>>> known = Facts.empty(terms).declare_range(x, 1, None).declare_range(y, 2, None).assume_prop(terms.le(x * y, 9))
+>>> known.high(x), known.high(y)
+(4, 9)
 """
 
 from __future__ import annotations
@@ -97,7 +97,11 @@ class Inequalities(Draft):
         if self.moved_enough(m, lower, value):
             return False
         recorded = self.ranges.get(m)
-        lo, hi, lo_reason, hi_reason = (None, None, None, None) if recorded is None else (recorded.lo, recorded.hi, recorded.lo_reason, recorded.hi_reason)
+        lo, hi, lo_reason, hi_reason = (
+            (None, None, None, None)
+            if recorded is None
+            else (recorded.lo, recorded.hi, recorded.lo_reason, recorded.hi_reason)
+        )
         if lower:
             lo, lo_reason = value, reason
         else:
@@ -154,7 +158,10 @@ class Inequalities(Draft):
                 bound = root(r.hi // others, power)
                 high = self.range_of(atom.monomial).hi
                 if high is None or bound < high:
-                    premises = (prove_bound(self, m, False, r.hi), *[self._at_least(a) for a in dict.fromkeys(atoms) if a is not atom])
+                    premises = (
+                        prove_bound(self, m, False, r.hi),
+                        *[self._at_least(a) for a in dict.fromkeys(atoms) if a is not atom],
+                    )
                     goal = Prop.nonnegative(bound - single)
                     self.queue.append((goal, Reason("factor-bounded", goal, premises, (m, atom))))
 
@@ -172,7 +179,9 @@ class Inequalities(Draft):
                 continue
             goal = Prop.nonnegative(atom.expr - end if lower else end - atom.expr)
             beyond = hypothesis(goal.negation)
-            negative = Reason("shift", Prop.nonnegative(-e - 1), (beyond,), ((atom, (end - 1 if lower else end + 1, not lower)),))
+            negative = Reason(
+                "shift", Prop.nonnegative(-e - 1), (beyond,), ((atom, (end - 1 if lower else end + 1, not lower)),)
+            )
             proof = refute(combine([reason, negative], [1, 1]), goal)
             self.queue.append((goal, proof))
 
@@ -184,7 +193,7 @@ class Inequalities(Draft):
     def bound_arguments(self, atom: Atom, lower: bool, value: int, reason: Reason) -> None:
         """What a bound of an atom says of its arguments."""
         match atom.kind, atom.args:
-            case "floordiv", (Expr() as n, Expr() as d):
+            case "floordiv", (_, Expr() as d):
                 low = self.low(d)
                 if low is None or low < 1 or (not d.is_constant and value < 0):
                     return
@@ -196,7 +205,9 @@ class Inequalities(Draft):
                     return
                 scaled = times_nonnegative(self, reason, d)
                 if scaled is not None:
-                    bound = combine([law, scaled], [size_of(law_expr(atom, lower)), size_of(reason.conclusion.expr * d)])
+                    bound = combine(
+                        [law, scaled], [size_of(law_expr(atom, lower)), size_of(reason.conclusion.expr * d)]
+                    )
                     self.queue.append((bound.conclusion, bound))
             case "relu", (Expr() as e,):
                 if lower and value > 0:
@@ -223,7 +234,11 @@ class Inequalities(Draft):
         if self.moved_enough(-form_key(form), lower, value):
             return False
         recorded = self.forms.get(form_key(form))
-        lo, hi, lo_reason, hi_reason = (None, None, None, None) if recorded is None else (recorded.lo, recorded.hi, recorded.lo_reason, recorded.hi_reason)
+        lo, hi, lo_reason, hi_reason = (
+            (None, None, None, None)
+            if recorded is None
+            else (recorded.lo, recorded.hi, recorded.lo_reason, recorded.hi_reason)
+        )
         if lower:
             lo, lo_reason = value, reason
         else:
@@ -309,7 +324,9 @@ class Inequalities(Draft):
                 need = bound - others
                 r = self.range_of(m)
                 raises = (c > 0) == lower
-                value = (-(-need // c) if raises else need // c) if c > 0 else (need // c if not raises else -(-need // c))
+                value = (
+                    (-(-need // c) if raises else need // c) if c > 0 else (need // c if not raises else -(-need // c))
+                )
                 if raises and (r.lo is None or value > r.lo) or not raises and (r.hi is None or value < r.hi):
                     derived = self._propagated(form, m, lower, reason)
                     if derived is not None:

@@ -8,7 +8,8 @@
     >>> print(terms.divides(16, b * s))
     b*s % 16 == 0
 
-One interner serves an environment and its forks and knows none of them. Monomials are small integers, so that terms compare and sort natively.
+One interner serves an environment and its forks and knows none of them. Monomials are small integers, so that terms
+compare and sort natively.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ EXPANSION_CAP: Final = 1024
 
 
 POWER_EXPANDED: Final = 1024
-"""A power of an expression with symbols stays an atom beyond this exponent, as one of a constant does beyond `POWER_BITS`."""
+"""A power of an expression with symbols stays an atom beyond this exponent, as one of a constant does beyond
+`POWER_BITS`.
+"""
 
 
 class Interner:
@@ -146,7 +149,9 @@ class Interner:
         missing = set(gone)
         if missing:
             self._products = {
-                key: product for key, product in self._products.items() if product not in missing and missing.isdisjoint(key)
+                key: product
+                for key, product in self._products.items()
+                if product not in missing and missing.isdisjoint(key)
             }
 
     # ------------------------------------------------------------------ arithmetic
@@ -346,7 +351,9 @@ class Interner:
         for atom in schedule:
             if atom in images:
                 continue
-            args = tuple([self.replace(arg, images) if isinstance(arg, Expr) else arg.replace(images) for arg in atom.args])
+            args = tuple(
+                [self.replace(arg, images) if isinstance(arg, Expr) else arg.replace(images) for arg in atom.args]
+            )
             if any(new is not old for new, old in zip(args, atom.args, strict=True)):
                 images[atom] = self.rebuild(atom.kind, atom.name, args)
         return images

@@ -1,11 +1,11 @@
 """A quotient that stands alone: for D > 0, `N//D >= l` is `N >= D*l`, and `N//D <= h` is `N < D*(h + 1)`.
 
-    >>> from solver.interner import Interner
-    >>> from solver.isolation import isolated
-    >>> terms = Interner()
-    >>> n, d, k = (terms.symbol(name) for name in "ndk")
-    >>> print(isolated((n // d).atom, -k, 1), "and", isolated((n // d).atom, k, -1))
-    d*k <= n and d*k + d > n
+>>> from solver.interner import Interner
+>>> from solver.isolation import isolated
+>>> terms = Interner()
+>>> n, d, k = (terms.symbol(name) for name in "ndk")
+>>> print(isolated((n // d).atom, -k, 1), "and", isolated((n // d).atom, k, -1))
+d*k <= n and d*k + d > n
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def isolated(atom: Atom, rest: Expr, sign: int) -> Prop:
 
 
 def isolations(known: Knowledge, e: Expr) -> Iterator[tuple[Atom, Expr, int]]:
-    """The quotients by something positive that occur once in an expression, with coefficient 1 or -1, and what is left of it."""
+    """The quotients by something positive that occur once in an expression, with coefficient 1 or -1, and what is left
+    of it.
+    """
     monomials = known.interner.monomials
     for m, c in e.terms:
         atoms = monomials[m]

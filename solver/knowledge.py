@@ -1,6 +1,7 @@
 """What is known, as the rungs read it: ranges of monomials and forms, excluded values, substitutions.
 
-The state of `solver.facts.Facts` (a value) and of `solver.learn.Draft` (one being made from another) and the questions that both answer:
+The state of `solver.facts.Facts` (a value) and of `solver.learn.Draft` (one being made from another) and the questions
+that both answer:
 
 - `range_of(m)`: the bounds of a monomial, those that follow from its atoms included;
 - `low(e)`, `high(e)`: bounds of an expression by interval arithmetic;
@@ -40,12 +41,19 @@ TURNS: Final = 4
 
 
 class Range:
-    """Bounds of a monomial or form. A bound without a reason follows from the structure; `older` are the weaker bounds known before."""
+    """Bounds of a monomial or form. A bound without a reason follows from the structure; `older` are the weaker bounds
+    known before.
+    """
 
     __slots__ = ("hi", "hi_reason", "lo", "lo_reason", "older")
 
     def __init__(
-        self, lo: int | None, hi: int | None, lo_reason: Reason | None = None, hi_reason: Reason | None = None, older: Range | None = None
+        self,
+        lo: int | None,
+        hi: int | None,
+        lo_reason: Reason | None = None,
+        hi_reason: Reason | None = None,
+        older: Range | None = None,
     ) -> None:
         self.lo = lo
         self.hi = hi
@@ -96,7 +104,8 @@ class Knowledge:
     """The maps, and how to read them."""
 
     __slots__ = (
-        "bounded_products", "elementary_cache", "excluded", "forms", "inert", "interner", "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
+        "bounded_products", "elementary_cache", "excluded", "forms", "inert", "interner", "product_rules",
+        "range_cache", "ranges", "scratch", "solved", "uses",
     )  # fmt: skip
 
     def __init__(self, interner: Interner) -> None:
@@ -298,12 +307,19 @@ class Knowledge:
         return None
 
     def turned(self, product: int, rule: Rule) -> bool:
-        """Whether what was solved since has made the image of a product larger than the product: applied again and again it would grow."""
+        """Whether what was solved since has made the image of a product larger than the product: applied again and
+        again it would grow.
+        """
         found = self.scratch.get(rule)
         if found is None:
             image = rule.image
             for _ in range(TURNS):
-                solved = {atom.monomial: known for m, _ in image.terms for atom in self.interner.monomials[m] if (known := self.elementary(atom.monomial))}
+                solved = {
+                    atom.monomial: known
+                    for m, _ in image.terms
+                    for atom in self.interner.monomials[m]
+                    if (known := self.elementary(atom.monomial))
+                }
                 if not solved:
                     break
                 image = apply_round(image, tuple([(m, known.image, known.reason) for m, known in solved.items()]))
@@ -341,7 +357,10 @@ class Knowledge:
             if not steps:
                 break
             new = apply_round_to_prop(p, steps)
-            if new is p or sum(len(q.terms) for q in new.comparisons()) > 4 * sum(len(q.terms) for q in p.comparisons()) + 64:
+            if (
+                new is p
+                or sum(len(q.terms) for q in new.comparisons()) > 4 * sum(len(q.terms) for q in p.comparisons()) + 64
+            ):
                 break
             if len(rounds) > 2 and new.depth > p.depth:
                 break
@@ -359,7 +378,11 @@ class Knowledge:
         if not steps and self.product_rules:
             found: dict[int, Rule] = {}
             inner = [arg for atom in atoms for arg in atom.args]
-            exprs = exprs + [a for a in inner if isinstance(a, Expr)] + [q.expr for p in inner if isinstance(p, Prop) for q in p.comparisons()]
+            exprs = (
+                exprs
+                + [a for a in inner if isinstance(a, Expr)]
+                + [q.expr for p in inner if isinstance(p, Prop) for q in p.comparisons()]
+            )
             for e in exprs:
                 for m, _ in e.terms:
                     rule_found = self.product_rule(m)

@@ -1,7 +1,8 @@
 """Does a proposition follow from the facts? The rungs in order, and what they cost.
 
-`decide` brings the question into canonical form, then asks cheap rungs first. Bounds settle most questions; the samples of the facts show which are open and in
-which direction the others are worth proving; the rest is climbed rung by rung until one proves it or the budget is used up.
+`decide` brings the question into canonical form, then asks cheap rungs first. Bounds settle most questions; the samples
+of the facts show which are open and in which direction the others are worth proving; the rest is climbed rung by rung
+until one proves it or the budget is used up.
 
     >>> from solver.interner import Interner
     >>> from solver.facts import Facts
@@ -255,8 +256,6 @@ class Climb:
             raise Open(found)
 
 
-
-
 Rung = Callable[[Climb, Facts, Prop, int], Reason | None]
 
 CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
@@ -268,7 +267,9 @@ CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
     ("isolate", isolate.prove),
     ("refine", refine.prove),
 )
-RUNGS: Final = frozenset(("bounds", "factor", "isolate", "shift", "linear", "box", "residues", "extremes", "refine", "search", "sympy", "z3"))
+RUNGS: Final = frozenset(
+    ("bounds", "factor", "isolate", "shift", "linear", "box", "residues", "extremes", "refine", "search", "sympy", "z3")
+)
 
 
 def decide(
@@ -383,7 +384,9 @@ def _cheap(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:
     return None
 
 
-def _open(climb: Climb, facts: Facts, prop: Prop, domain: Prop, truth: bool, row: int | None, found: Witness) -> Verdict:
+def _open(
+    climb: Climb, facts: Facts, prop: Prop, domain: Prop, truth: bool, row: int | None, found: Witness
+) -> Verdict:
     assert row is not None
     first = Witness(row)
     return Depends(prop, domain, "search", facts, first if truth else found, found if truth else first)

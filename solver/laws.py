@@ -1,12 +1,13 @@
-"""What holds of operations by their definition, and steps that use it: laws of floor division and relu, names, substitution.
+"""What holds of operations by their definition, and steps that use it: laws of floor division and relu, names,
+substitution.
 
-    >>> from solver.facts import Facts
-    >>> from solver.interner import Interner
-    >>> from solver.laws import laws_of
-    >>> terms = Interner()
-    >>> s = terms.symbol("s")
-    >>> [str(law.conclusion) for law in laws_of(Facts.empty(terms), (s // 4).atom)]
-    ['s % 4 >= 0', 's % 4 <= 3']
+>>> from solver.facts import Facts
+>>> from solver.interner import Interner
+>>> from solver.laws import laws_of
+>>> terms = Interner()
+>>> s = terms.symbol("s")
+>>> [str(law.conclusion) for law in laws_of(Facts.empty(terms), (s // 4).atom)]
+['s % 4 >= 0', 's % 4 <= 3']
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def definition_of(e: Expr, name: Expr) -> Reason:
 
 
 def rewritten(goal: Prop, premise: Reason | None, rounds: tuple[Round, ...]) -> Reason:
-    """A statement with equalities substituted; the rounds lead from the premise to the goal, or from the goal to the premise."""
+    """A statement with equalities substituted; the rounds lead from the premise to the goal, or from the goal to the
+    premise.
+    """
     statement = () if premise is None else (premise,)
     equalities = tuple(reason for steps in rounds for _, _, reason in steps)
     shape = tuple(tuple((m, image) for m, image, _ in steps) for steps in rounds)
@@ -72,7 +75,11 @@ def laws_of(known: Knowledge, atom: Atom) -> list[Reason]:
             above = Reason("axiom", Prop.nonnegative(atom.expr - e), (), (atom, "above argument"))
             return [Reason("axiom", Prop.nonnegative(atom.expr), (), (atom, "above zero")), above]
         case "bitand", (Expr() as a, Expr() as b):
-            return [law for law in (_mask_law(known, atom, a, b, "first"), _mask_law(known, atom, b, a, "second")) if law is not None]
+            return [
+                law
+                for law in (_mask_law(known, atom, a, b, "first"), _mask_law(known, atom, b, a, "second"))
+                if law is not None
+            ]
         case _:
             return []
 

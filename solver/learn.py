@@ -1,6 +1,7 @@
 """Taking in a fact: what it says directly, and what follows at once.
 
-A `Learner` is knowledge being extended; `solver.facts` makes one from a value, learns into it and hands out a new value. Learning a proposition
+A `Learner` is knowledge being extended; `solver.facts` makes one from a value, learns into it and hands out a new
+value. Learning a proposition
 
 - records an inequality as a bound of its linear form (or monomial), and propagates bounds a bounded number of steps;
 - solves an equality for an atom (or rewrites its largest monomial) and restates what was known of that atom;

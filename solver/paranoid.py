@@ -9,7 +9,8 @@
     >>> known = Facts.empty(terms).declare_range(s, 2, None)
     >>> audit(decide(known, terms.ge(s * s, 4)))
 
-An answer that does not stand is an `Unsound` error with the question, the answer and what refutes it: the worst there is, so it is never swallowed.
+An answer that does not stand is an `Unsound` error with the question, the answer and what refutes it: the worst there
+is, so it is never swallowed.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@
     >>> second.get(7), first.get(7)
     ('seven', None)
 
-Two levels of plain dictionaries: a draft copies the list of shards, and a shard when it is first written. At thousands of entries that is a
-microsecond where copying the whole map is tens, and a look-up is two plain look-ups. Keys are integers.
+Two levels of plain dictionaries: a draft copies the list of shards, and a shard when it is first written. At thousands
+of entries that is a microsecond where copying the whole map is tens, and a look-up is two plain look-ups. Keys are
+integers.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ MASK: Final = SHARDS - 1
 
 
 class ShardedMap(Generic[V]):
-    """Integers to values. Only the draft that made a shard may write it; a map that was handed out is not written again."""
+    """Integers to values. Only the draft that made a shard may write it; a map that was handed out is not written
+    again.
+    """
 
     __slots__ = ("_owned", "count", "shards")
 
     def __init__(self) -> None:
-        self.shards: list[dict[int, V]] = [_EMPTY] * SHARDS
+        # all empty shards are one dictionary, which is never written: `set` copies it first
+        self.shards: list[dict[int, V]] = [{}] * SHARDS
         self._owned = 0
         self.count = 0
 
@@ -57,6 +61,3 @@ class ShardedMap(Generic[V]):
     def items(self) -> Iterator[tuple[int, V]]:
         for shard in self.shards:
             yield from shard.items()
-
-
-_EMPTY: dict[int, Any] = {}

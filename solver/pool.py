@@ -1,7 +1,7 @@
 """Sample assignments that satisfy the facts, kept by column.
 
-A question that is true in one sample and false in another is open, and the two samples are its witnesses; one that every sample answers alike is worth
-proving in that direction only; and facts with a sample are consistent.
+A question that is true in one sample and false in another is open, and the two samples are its witnesses; one that
+every sample answers alike is worth proving in that direction only; and facts with a sample are consistent.
 
     >>> from solver.interner import Interner
     >>> from solver.facts import Facts
@@ -11,8 +11,8 @@ proving in that direction only; and facts with a sample are consistent.
     >>> known.pool.classify(terms.ge(s, 40)) != (None, None)
     True
 
-A pool depends on the facts alone: what is asked leaves no trace in it. A new fact drops the rows that it refutes; when few are left, some are mended
-by `solver.search`. Columns are shared with older values until a row changes.
+A pool depends on the facts alone: what is asked leaves no trace in it. A new fact drops the rows that it refutes; when
+few are left, some are mended by `solver.search`. Columns are shared with older values until a row changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from solver.knowledge import Rule
 
 SPREADS: Final = (None, 0, 1, 2, 4, 8, 16, 64, 256, 4096, 1 << 20, 1 << 64, -8, -64)
-"""How far above its lower bound a symbol lies in each row: its hint, fixed offsets, ranges to pick from, and (negative) one value for all symbols."""
+"""How far above its lower bound a symbol lies in each row: its hint, fixed offsets, ranges to pick from, and (negative)
+one value for all symbols.
+"""
 ROWS: Final = len(SPREADS)
 ENOUGH: Final = 4
 TOUCHED: Final = 96
@@ -101,7 +103,10 @@ class Pool:
         if solved:
             pool.dependents = self.dependents.draft()
             for atom, rule in solved:
-                for symbol in {**dict.fromkeys(declared_symbols(rule.image)), **dict.fromkeys(sorted(rule.image.symbols, key=_serial))}:
+                for symbol in {
+                    **dict.fromkeys(declared_symbols(rule.image)),
+                    **dict.fromkeys(sorted(rule.image.symbols, key=_serial)),
+                }:
                     if symbol is not atom:
                         known = pool.dependents.get(symbol.serial) or ()
                         pool.dependents.set(symbol.serial, (*known, atom))
@@ -116,7 +121,7 @@ class Pool:
         wanted = MENDED if pool.alive else 2 * MENDED
         candidates = [row for row in self.alive if row not in pool.alive] or ([] if pool.alive else list(range(ROWS)))
         columns = None
-        mended = []
+        mended: list[int] = []
         for row in candidates:
             if not wanted:
                 break
@@ -278,7 +283,8 @@ class Pool:
                 return [p.kind == "true"] * ROWS
 
     def evaluable(self, rows: tuple[int, ...], *props: Prop) -> tuple[int, ...]:
-        """The rows in which no operation of the propositions was too large to compute; to be asked after their truths."""
+        """The rows in which no operation of the propositions was too large to compute; to be asked after their truths.
+        """
         pending: list[Expr | Prop] = list(props)
         while pending:
             node = pending.pop()

@@ -10,8 +10,9 @@
     >>> terms.lt(s, 3).negation is terms.ge(s, 3)
     True
 
-There is no negation node: `negation` gives the complement. Parts of `and` and `or` keep their written order, which is the order in which
-Python would evaluate them. What must hold for a proposition to make sense (divisors not zero) is its *domain*, kept beside it.
+There is no negation node: `negation` gives the complement. Parts of `and` and `or` keep their written order, which is
+the order in which Python would evaluate them. What must hold for a proposition to make sense (divisors not zero) is its
+*domain*, kept beside it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,17 @@ class Prop:
     `kind` is one of ge, eq, ne (about `expr`), and, or (of `parts`), true, false.
     """
 
-    __slots__ = ("_atoms", "_fingerprint", "_schedule", "_symbols", "expr", "interner", "kind", "negation_cache", "parts")
+    __slots__ = (
+        "_atoms",
+        "_fingerprint",
+        "_schedule",
+        "_symbols",
+        "expr",
+        "interner",
+        "kind",
+        "negation_cache",
+        "parts",
+    )
 
     def __init__(self, interner: Interner, kind: str, expr: Expr, parts: tuple[Prop, ...]) -> None:
         self.interner = interner

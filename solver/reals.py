@@ -1,6 +1,7 @@
 """Real values as they occur in recorded sessions: exact quotients of integer expressions.
 
-A recorded session reads `0.6` as the rational 3/5 and `truediv(a, b)` as a/b; rounding brings both back to integers exactly:
+A recorded session reads `0.6` as the rational 3/5 and `truediv(a, b)` as a/b; rounding brings both back to integers
+exactly:
 
     >>> from solver.interner import Interner
     >>> from solver.reals import Ratio, floor
@@ -25,7 +26,8 @@ from solver.prop import Prop
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """`numerator / denominator`, the denominator not zero; with `root`, plus `sign` times the square root of a ratio."""
+    """`numerator / denominator`, the denominator not zero; with `root`, plus `sign` times the square root of a ratio.
+    """
 
     numerator: Expr
     denominator: Expr
@@ -51,7 +53,9 @@ def ratio(value: Expr | Ratio) -> Ratio:
 
 def _plain(*values: Ratio) -> None:
     if any(value.root is not None for value in values):
-        raise NotExpressible("arithmetic on a square root has no exact integer form; round it first, or compare it with a quotient")
+        raise NotExpressible(
+            "arithmetic on a square root has no exact integer form; round it first, or compare it with a quotient"
+        )
 
 
 def add(a: Ratio, b: Ratio) -> Ratio:

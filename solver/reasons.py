@@ -8,8 +8,8 @@
     >>> print(step.conclusion)
     s >= 3
 
-The graph of reasons behind a verdict is its certificate. `solver.check` recomputes every conclusion from the premises and the payload and compares
-it exactly; the rules are listed there. A core is the facts at the leaves.
+The graph of reasons behind a verdict is its certificate. `solver.check` recomputes every conclusion from the premises
+and the payload and compares it exactly; the rules are listed there. A core is the facts at the leaves.
 """
 
 from __future__ import annotations
@@ -31,7 +31,12 @@ class Reason:
     __slots__ = ("conclusion", "data", "fact", "premises", "rule")
 
     def __init__(
-        self, rule: str, conclusion: Prop, premises: tuple[Reason, ...] = (), data: object = None, fact: Fact | None = None
+        self,
+        rule: str,
+        conclusion: Prop,
+        premises: tuple[Reason, ...] = (),
+        data: object = None,
+        fact: Fact | None = None,
     ) -> None:
         self.rule = rule
         self.conclusion = conclusion
@@ -138,8 +143,12 @@ def gap(e: Expr) -> Reason:
     return Reason("gap", Prop.nonnegative(e * e - e), (), e)
 
 
-def boxed(goal: Prop, bounds: Sequence[Reason], others: Sequence[Reason], sides: Sequence[tuple[Atom, int, int]]) -> Reason:
-    """The goal holds at every assignment of a few symbols within their bounds (two for each) at which the other premises hold."""
+def boxed(
+    goal: Prop, bounds: Sequence[Reason], others: Sequence[Reason], sides: Sequence[tuple[Atom, int, int]]
+) -> Reason:
+    """The goal holds at every assignment of a few symbols within their bounds (two for each) at which the other
+    premises hold.
+    """
     return Reason("box", goal, (*bounds, *others), tuple(sides))
 
 

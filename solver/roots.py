@@ -8,7 +8,8 @@
     >>> root_bound(e, x.atom, lower=True), root_bound(e, x.atom, lower=False)
     (-8, 5)
 
-With `x = end + 1 + x'`, x' >= 0, the polynomial has no coefficient above 0 and is below 0: so it is beyond every larger end too, and the least one is found by halving.
+With `x = end + 1 + x'`, x' >= 0, the polynomial has no coefficient above 0 and is below 0: so it is beyond every larger
+end too, and the least one is found by halving.
 """
 
 from __future__ import annotations

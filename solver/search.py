@@ -10,9 +10,10 @@
     >>> values[x.atom], values[y.atom] >= 2**63 - 1
     (9223372036854775807, True)
 
-One symbol is moved at a time: to its bounds, to small values, and to the root of what is violated (two evaluations give a slope). A move that breaks
-another fact is followed by a move of another symbol of that fact, a few levels deep. Symbols that equalities eliminate are recomputed. Every assignment
-found is evaluated against every fact it touches: the search may miss, it cannot be wrong.
+One symbol is moved at a time: to its bounds, to small values, and to the root of what is violated (two evaluations give
+a slope). A move that breaks another fact is followed by a move of another symbol of that fact, a few levels deep.
+Symbols that equalities eliminate are recomputed. Every assignment found is evaluated against every fact it touches: the
+search may miss, it cannot be wrong.
 """
 
 from __future__ import annotations
@@ -57,14 +58,20 @@ class Search:
         if found is None:
             found = self.base.get(atom)
             if found is None:
-                found = self.base[atom] = self.pool.atom_column(atom)[self.row] if atom.definition is None else self._defined(atom, moved)
+                found = self.base[atom] = (
+                    self.pool.atom_column(atom)[self.row] if atom.definition is None else self._defined(atom, moved)
+                )
         return found
 
     def _defined(self, atom: Atom, moved: dict[Atom, int]) -> int:
-        """The value of a name: by the equality that eliminates it, unless that leads to names made from this one, or else by its definition."""
+        """The value of a name: by the equality that eliminates it, unless that leads to names made from this one, or
+        else by its definition.
+        """
         assert atom.definition is not None
         rule = self.facts.solved.get(atom.monomial)
-        if rule is None or any([other.definition is not None and atom in other.definition.symbols for other in rule.image.symbols]):
+        if rule is None or any(
+            other.definition is not None and atom in other.definition.symbols for other in rule.image.symbols
+        ):
             return self.evaluate(atom.definition, moved)
         return self.evaluate(rule.image, moved)
 
@@ -108,7 +115,9 @@ class Search:
         return total
 
     def reach(self, goals: Sequence[Prop] | None) -> dict[Atom, int] | None:
-        """The moved symbols of an assignment that satisfies the facts and the goals; None means all facts are to be satisfied."""
+        """The moved symbols of an assignment that satisfies the facts and the goals; None means all facts are to be
+        satisfied.
+        """
         if goals is None:
             broken = self.broken()
             return None if broken is None else self.mend({}, broken, DEPTH + len(broken), ())
@@ -124,7 +133,9 @@ class Search:
                 return None
         return found
 
-    def mend(self, moved: dict[Atom, int], broken: list[Prop], depth: int, goals: tuple[Prop, ...]) -> dict[Atom, int] | None:
+    def mend(
+        self, moved: dict[Atom, int], broken: list[Prop], depth: int, goals: tuple[Prop, ...]
+    ) -> dict[Atom, int] | None:
         """Satisfy what is broken by moving symbols that were not moved yet."""
         if not broken:
             return moved
@@ -188,12 +199,16 @@ class Search:
             found += [current - current % step, current - current % step + step, current + step]
         found += [0, 1, 2, 3, 2 * current, current + 1, current - 1]
         size = LONG + current.bit_length()
-        kept = dict.fromkeys(v for v in found if v != current and (lo is None or v >= lo) and (hi is None or v <= hi) and v.bit_length() <= size)
+        kept = dict.fromkeys(
+            v
+            for v in found
+            if v != current and (lo is None or v >= lo) and (hi is None or v <= hi) and v.bit_length() <= size
+        )
         return list(kept)[:PLACES]
 
     def strides(self, target: Prop, atom: Atom) -> list[int]:
         """Divisors that the symbol meets: in the target, and in the equality that eliminates it."""
-        found = {}
+        found: dict[int, None] = {}
         for inner in target.atoms:
             if inner.kind == "floordiv" and isinstance(inner.args[1], Expr) and inner.args[1].is_constant:
                 found[inner.args[1].constant] = None
@@ -253,7 +268,10 @@ class Search:
         for m, c in e.terms:
             if m == atom.monomial:
                 found = c
-            elif any([other is atom or other.definition is not None or other.args and atom in other.expr.atoms for other in monomials[m]]):
+            elif any(
+                other is atom or other.definition is not None or other.args and atom in other.expr.atoms
+                for other in monomials[m]
+            ):
                 return 0
         return found
 
@@ -335,8 +353,8 @@ def near(
 ) -> Witness | None:
     """An assignment that satisfies the facts and the goals, as close as possible to values of some symbols.
 
-    The other symbols are as in the row, which satisfies the facts that they alone are in, but for those just `solved`; where there is no such row, all facts
-    are looked at.
+    The other symbols are as in the row, which satisfies the facts that they alone are in, but for those just `solved`;
+    where there is no such row, all facts are looked at.
     """
     search = Search(facts, facts.pool, row or 0, effort=1)
     try:
@@ -349,7 +367,9 @@ def near(
         for atom in list(moved):
             if search.recompute(atom, moved) is None:
                 return None
-        before.update({atom: search.value(atom, {}) for atom in moved if atom not in before and atom.definition is None})
+        before.update(
+            {atom: search.value(atom, {}) for atom in moved if atom not in before and atom.definition is None}
+        )
         if row is None:
             search.base.update((atom, value) for atom, value in moved.items() if atom.definition is None)
             rest = search.broken()

@@ -1,12 +1,13 @@
-"""Atoms that the facts settle: a division with one possible quotient, a relu of known sign, a conditional whose condition is decided.
+"""Atoms that the facts settle: a division with one possible quotient, a relu of known sign, a conditional whose
+condition is decided.
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
-    >>> terms = Interner()
-    >>> s = terms.symbol("s")
-    >>> known = Facts.empty(terms).declare_range(s, 8, 15)
-    >>> known.canonical(s // 8)[0] is terms.one
-    True
+>>> from solver.interner import Interner
+>>> from solver.facts import Facts
+>>> terms = Interner()
+>>> s = terms.symbol("s")
+>>> known = Facts.empty(terms).declare_range(s, 8, 15)
+>>> known.canonical(s // 8)[0] is terms.one
+True
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def prove_between_multiples(known: Knowledge, p: Prop) -> Reason | None:
         return None
     for atom in first:
         r = known.range_of(atom.monomial)
-        if r.lo is not None and r.lo > size and all([atom in atoms for atoms in others]):
+        if r.lo is not None and r.lo > size and all(atom in atoms for atoms in others):
             return Reason("multiple", p, (prove_bound(known, atom.monomial, True, size + 1),), atom)
     return None
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -43,6 +44,8 @@ TRIED: Final = 6
 """Proposals for one value whose proof is tried."""
 MATCHES: Final = 400
 """Proposals that are looked at, most of them spellings of one another."""
+PROOFS: Final = 200
+"""Questions that one simplification may ask."""
 HARD: Final = 4
 """Proofs in one simplification for which all rungs and z3 may be used."""
 NESTED: Final = 2
@@ -69,19 +72,33 @@ def simplify_prop(facts: Facts, prop: Prop, *, domain: Prop | None = None, solve
     return Simplification(facts, domain, solvers).proposition(prop)
 
 
-class Simplification:
-    """One simplification: its samples, and how many hard proofs it may still try."""
+@dataclass(slots=True)
+class Budget:
+    """What one simplification may still ask, conditions inside included."""
 
-    def __init__(self, facts: Facts, domain: Prop | None, solvers: bool, nested: int = NESTED) -> None:
+    proofs: int = PROOFS
+    hard: int = HARD
+
+
+class Simplification:
+    """One simplification: its samples, what operations came to, and its budget."""
+
+    def __init__(
+        self, facts: Facts, domain: Prop | None, solvers: bool, budget: Budget | None = None, nested: int = NESTED
+    ) -> None:
         self.facts = facts
         self.interner = facts.interner
         self.domain = self.interner.true if domain is None else domain
         self.solvers = solvers
         self.nested = nested
-        self.hard = HARD
+        self.budget = Budget() if budget is None else budget
         self._samples: dict[frozenset[Atom], Samples] = {}
         self._costs: dict[Expr, int] = {}
         self._outcomes: dict[Expr, Expr] = {}
+
+    def under(self, facts: Facts) -> Simplification:
+        """The simplification of a part under more facts."""
+        return Simplification(facts, self.domain, self.solvers, self.budget, self.nested - 1)
 
     # ------------------------------------------------------------------ expressions
 
@@ -181,7 +198,7 @@ class Simplification:
                 if not inside.pool.alive:
                     return None
                 try:
-                    value = Simplification(inside, self.domain, self.solvers, self.nested - 1).expression(e)
+                    value = self.under(inside).expression(e)
                 except Contradictory:
                     return self.interner.zero
                 return self.interner.ite(p, value, 0) if value is not e else None
@@ -355,12 +372,15 @@ class Simplification:
             return True
         goal = self.interner.eq(a, b)
         verdict = self.decide(goal)
-        if isinstance(verdict, GaveUp) and hard and self.hard > 0:
-            self.hard -= 1
+        if isinstance(verdict, GaveUp) and hard and self.budget.hard > 0:
+            self.budget.hard -= 1
             verdict = self.decide(goal, hard=True)
         return isinstance(verdict, Always)
 
     def decide(self, p: Prop, *, hard: bool = False) -> Verdict | None:
+        if self.budget.proofs <= 0:
+            return None
+        self.budget.proofs -= 1
         try:
             if hard:
                 return decide(self.facts, p, domain=self.domain, effort="full", solvers=self.solvers)
@@ -430,7 +450,7 @@ class Simplification:
             case Depends() | GaveUp() | None:
                 pass
         if p.parts:
-            return self.connective(p)
+            return self.connective(p) if self.nested >= 0 else p
         best = p
         for candidate in self.equivalent(p):
             if operators(candidate) < operators(best) and self.same(best, candidate):
@@ -445,7 +465,7 @@ class Simplification:
             if isinstance(facts, Conflict):
                 break
             usable = facts if facts.pool.alive else self.facts
-            simple = Simplification(usable, self.domain, self.solvers, self.nested - 1).proposition(part)
+            simple = self.under(usable).proposition(part)
             kept.append(simple)
             facts = usable.suppose(simple if p.kind == "and" else simple.negation)
         return Prop.join(self.interner, p.kind, kept)

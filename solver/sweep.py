@@ -1,7 +1,8 @@
 """Forgetting expressions that nobody holds any more, so that memory stays bounded however many questions are asked.
 
-Expressions are hash-consed, so the interner holds every one ever made. `sweep` drops those that only the interner refers to: first what it has
-memoized, then propositions, then expressions, then composite atoms that no surviving expression mentions, with their monomials. Symbols stay.
+Expressions are hash-consed, so the interner holds every one ever made. `sweep` drops those that only the interner
+refers to: first what it has memoized, then propositions, then expressions, then composite atoms that no surviving
+expression mentions, with their monomials. Symbols stay.
 
     >>> from solver.interner import Interner
     >>> from solver.sweep import size, sweep
@@ -16,7 +17,8 @@ memoized, then propositions, then expressions, then composite atoms that no surv
     >>> size(terms) <= before + 10, (s + 5) // 7 is kept
     (True, True)
 
-Whether somebody refers to a node is read off its reference count, less the references that the interner's own tables make.
+Whether somebody refers to a node is read off its reference count, less the references that the interner's own tables
+make.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from sys import getrefcount
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from solver.expr import Atom, Expr
+    from solver.expr import Atom
     from solver.interner import Interner
 
 

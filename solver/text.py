@@ -10,9 +10,9 @@
     >>> print(parsed.domain)
     b*s % 16 != 0 or s != 0
 
-A recursive descent straight into the normal form: sums are gathered as coefficients by monomial, so the common comparison of two
-polynomials makes no intermediate expression. The *domain* of what was read (no divisor zero, no negative shift, as far as Python would evaluate
-it) is gathered beside it. `solver.display` is the inverse.
+A recursive descent straight into the normal form: sums are gathered as coefficients by monomial, so the common
+comparison of two polynomials makes no intermediate expression. The *domain* of what was read (no divisor zero, no
+negative shift, as far as Python would evaluate it) is gathered beside it. `solver.display` is the inverse.
 """
 
 from __future__ import annotations
@@ -50,12 +50,18 @@ COMPARISON: Final = re.compile(r" (<=|>=|==|!=|<|>) ")
 
 
 def parse(
-    text: str, names: Mapping[str, Expr], interner: Interner, *, decimals: Decimals = "ieee", sides: dict[str, Side] | None = None
+    text: str,
+    names: Mapping[str, Expr],
+    interner: Interner,
+    *,
+    decimals: Decimals = "ieee",
+    sides: dict[str, Side] | None = None,
 ) -> Parsed:
     """The proposition that the text says.
 
     Args:
-        sides: a cache of sides of comparisons, to be kept with `names` and dropped when a name changes its meaning. Programs ask the same sizes
+        sides: a cache of sides of comparisons, to be kept with `names` and dropped when a name changes its meaning.
+        Programs ask the same sizes
             about different things: 71 % of the sides in the recorded sessions were read before in the same session.
 
     Raises:
@@ -79,7 +85,9 @@ def parse(
     return Parsed(prop, reader.domain())
 
 
-def _side(text: str, names: Mapping[str, Expr], interner: Interner, decimals: Decimals, sides: dict[str, Side]) -> Side | None:
+def _side(
+    text: str, names: Mapping[str, Expr], interner: Interner, decimals: Decimals, sides: dict[str, Side]
+) -> Side | None:
     """One side of a comparison, if it is an integer."""
     known = names.get(text)
     if known is None and text.isdigit():
@@ -131,7 +139,12 @@ class Reader(Arithmetic):
         value = self.ternary()
         if isinstance(value, Prop):
             return value
-        if isinstance(value, Expr) and value.is_constant and value.constant in (0, 1) and self.tokens[start] in ("True", "False"):
+        if (
+            isinstance(value, Expr)
+            and value.is_constant
+            and value.constant in (0, 1)
+            and self.tokens[start] in ("True", "False")
+        ):
             return self.interner.true if value.constant else self.interner.false
         if self.tokens[self.at]:
             advice = "; equality is `==`" if self.tokens[self.at] == "=" else ""
@@ -145,7 +158,10 @@ class Reader(Arithmetic):
         if isinstance(value, Expr):
             return value
         self.at = start
-        self.fail("expected an integer, found a " + ("proposition" if isinstance(value, Prop) else "real value; round it with floor, ceil or trunc"))
+        self.fail(
+            "expected an integer, found a "
+            + ("proposition" if isinstance(value, Prop) else "real value; round it with floor, ceil or trunc")
+        )
 
     # ------------------------------------------------------------------ logic
 
@@ -222,7 +238,11 @@ class Reader(Arithmetic):
             if op in COMPARISONS:
                 self.at += 1
                 right = self.gather(coefficients, left, -1)
-                if type(right) is int and self.tokens[self.at] not in COMPARISONS and self.tokens[self.at] not in BITWISE:
+                if (
+                    type(right) is int
+                    and self.tokens[self.at] not in COMPARISONS
+                    and self.tokens[self.at] not in BITWISE
+                ):
                     return self.compare_with_zero(op, coefficients, right)
             elif op not in BITWISE:
                 return self.interner.collect(coefficients, left)
@@ -256,7 +276,9 @@ class Reader(Arithmetic):
     def compare(self, op: str, left: Value, right: Value) -> Prop:
         if isinstance(left, Prop) and isinstance(right, Prop) and op in ("==", "!="):
             join = self.interner
-            same = join.disjunction([join.conjunction([left, right]), join.conjunction([left.negation, right.negation])])
+            same = join.disjunction(
+                [join.conjunction([left, right]), join.conjunction([left.negation, right.negation])]
+            )
             return same if op == "==" else same.negation
         a, b = self.number(left), self.number(right)
         if isinstance(a, Expr) and isinstance(b, Expr):

@@ -1,9 +1,9 @@
 """A text as tokens, with the place where reading stands and what has been found to be needed so far.
 
-    >>> from solver.interner import Interner
-    >>> from solver.tokens import Tokens
-    >>> Tokens("b*s % 16 == 0", {}, Interner(), "ieee").tokens
-    ['b', '*', 's', '%', '16', '==', '0', '']
+>>> from solver.interner import Interner
+>>> from solver.tokens import Tokens
+>>> Tokens("b*s % 16 == 0", {}, Interner(), "ieee").tokens
+['b', '*', 's', '%', '16', '==', '0', '']
 """
 
 from __future__ import annotations
@@ -33,7 +33,17 @@ NESTING: Final = 100_000
 class Tokens:
     """One text being read. `at` is the next token; `obligations` what the part read so far needs to make sense."""
 
-    __slots__ = ("at", "bracketed_before", "decimals", "interner", "monomials", "names", "obligations", "text", "tokens")
+    __slots__ = (
+        "at",
+        "bracketed_before",
+        "decimals",
+        "interner",
+        "monomials",
+        "names",
+        "obligations",
+        "text",
+        "tokens",
+    )
 
     def __init__(self, text: str, names: Mapping[str, Expr], interner: Interner, decimals: Decimals) -> None:
         self.text = text
@@ -50,7 +60,9 @@ class Tokens:
         return self.interner.conjunction(self.obligations) if self.obligations else self.interner.true
 
     def read(self, rule: Callable[[], Result]) -> Result:
-        """The whole text by one rule. Deep nesting raises the recursion limit for its time; Python's frames are on the heap."""
+        """The whole text by one rule. Deep nesting raises the recursion limit for its time; Python's frames are on the
+        heap.
+        """
         depth = self.text.count("(") if len(self.text) > 200 else 0
         depth += self.text.count("not") + self.text.count("if") if depth or len(self.text) > 200 else 0
         depth += self.text.count("-") if len(self.text) > 1000 else 0

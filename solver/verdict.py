@@ -39,7 +39,9 @@ class Answer:
     rung: str
 
     def __bool__(self) -> NoReturn:
-        raise TypeError(f"a verdict is not a truth value; match on Always, Never, Depends and GaveUp (asked: `{self.prop}`)")
+        raise TypeError(
+            f"a verdict is not a truth value; match on Always, Never, Depends and GaveUp (asked: `{self.prop}`)"
+        )
 
     def check(self) -> bool:
         """Verify the evidence again, without search."""
@@ -137,7 +139,11 @@ class Depends(Answer):
 
     def check(self) -> bool:
         for values, truth in ((self.true_values, True), (self.false_values, False)):
-            if not self.facts.holds_at(values) or not self.domain.evaluate(values) or self.prop.evaluate(values) is not truth:
+            if (
+                not self.facts.holds_at(values)
+                or not self.domain.evaluate(values)
+                or self.prop.evaluate(values) is not truth
+            ):
                 return False
         return True
 

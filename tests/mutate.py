@@ -2,7 +2,8 @@
 
     python -m tests.mutate [--only WORD]
 
-Each mutation replaces one text in one source file of a copy of the project and runs the tests that guard it. One that survives is a hole in the suite.
+Each mutation replaces one text in one source file of a copy of the project and runs the tests that guard it. One that
+survives is a hole in the suite.
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("solver", "shapes", "tests", "benchmarks", "docs", "notebooks", "setup.cfg", "pyproject.toml", "README.md", "Makefile")
+COPIED = (
+    "solver",
+    "shapes",
+    "tests",
+    "benchmarks",
+    "docs",
+    "notebooks",
+    "setup.cfg",
+    "pyproject.toml",
+    "README.md",
+    "Makefile",
+)
 
 
 @dataclass(frozen=True)
@@ -31,30 +43,130 @@ class Mutation:
 
 
 MUTATIONS = (
-    Mutation("bounds: off by one", "solver/rungs/bounds.py", "if low is not None and low >= 0:", "if low is not None and low >= -1:"),
+    Mutation(
+        "bounds: off by one",
+        "solver/rungs/bounds.py",
+        "if low is not None and low >= 0:",
+        "if low is not None and low >= -1:",
+    ),
     Mutation("bounds: sides swapped", "solver/knowledge.py", "bound = r.lo if c > 0 else r.hi", "bound = r.lo"),
-    Mutation("shift: a negative coefficient passes", "solver/rungs/shift.py", "all(c > 0 for _, c in e.terms)", "any(c > 0 for _, c in e.terms)"),
+    Mutation(
+        "shift: a negative coefficient passes",
+        "solver/rungs/shift.py",
+        "all(c > 0 for _, c in e.terms)",
+        "any(c > 0 for _, c in e.terms)",
+    ),
     Mutation("linear: the goal is not negated", "solver/rungs/linear.py", "negated = goal.negation", "negated = goal"),
-    Mutation("isolate: the divisor's last residue is lost", "solver/rungs/isolate.py", "d * (rest + 1) - 1 - n", "d * (rest + 1) - n"),
-    Mutation("factor: a factor that may be zero", "solver/learn.py", "if low is not None and low >= 1:\n            reason: Reason", "if low is not None and low >= 0:\n            reason: Reason"),
-    Mutation("refine: one case is forgotten", "solver/rungs/refine.py", "else (condition, condition.negation)", "else (condition, condition)"),
-    Mutation("refine: a violated fact is not looked at", "solver/rungs/refine.py", "if p not in rows.seen and not model.prop(p):", "if False:"),
-    Mutation("box: one assignment is left out", "solver/rungs/box.py", "return range(r.lo, r.hi + 1)", "return range(r.lo, r.hi)"),
-    Mutation("residues: one value is not excluded", "solver/rungs/residues.py", "for value in range(end, 0):", "for value in range(end + 1, 0):"),
-    Mutation("extremes: one side of a max is enough", "solver/rungs/extremes.py", "if c < 0 else self.above", "if c < -1 else self.above"),
-    Mutation("lemmas: a square may be negative", "solver/reasons.py", "Prop.nonnegative(e * e - e)", "Prop.nonnegative(e * e - 2 * e)"),
+    Mutation(
+        "isolate: the divisor's last residue is lost",
+        "solver/rungs/isolate.py",
+        "d * (rest + 1) - 1 - n",
+        "d * (rest + 1) - n",
+    ),
+    Mutation(
+        "factor: a factor that may be zero",
+        "solver/learn.py",
+        "if low is not None and low >= 1:\n            reason: Reason",
+        "if low is not None and low >= 0:\n            reason: Reason",
+    ),
+    Mutation(
+        "refine: one case is forgotten",
+        "solver/rungs/refine.py",
+        "else (condition, condition.negation)",
+        "else (condition, condition)",
+    ),
+    Mutation(
+        "refine: a violated fact is not looked at",
+        "solver/rungs/refine.py",
+        "if p not in rows.seen and not model.prop(p):",
+        "if False:",
+    ),
+    Mutation(
+        "box: one assignment is left out",
+        "solver/rungs/box.py",
+        "return range(r.lo, r.hi + 1)",
+        "return range(r.lo, r.hi)",
+    ),
+    Mutation(
+        "residues: one value is not excluded",
+        "solver/rungs/residues.py",
+        "for value in range(end, 0):",
+        "for value in range(end + 1, 0):",
+    ),
+    Mutation(
+        "extremes: one side of a max is enough",
+        "solver/rungs/extremes.py",
+        "if c < 0 else self.above",
+        "if c < -1 else self.above",
+    ),
+    Mutation(
+        "lemmas: a square may be negative",
+        "solver/reasons.py",
+        "Prop.nonnegative(e * e - e)",
+        "Prop.nonnegative(e * e - 2 * e)",
+    ),
     Mutation("normal form: negation of >= forgets the one", "solver/prop.py", "-e.constant - 1)", "-e.constant)"),
-    Mutation("normal form: constant rounded up", "solver/prop.py", "for m, c in e.terms]), e.constant // k)\n        return Prop.make(interner, \"ge\", e)", "for m, c in e.terms]), -(-e.constant // k))\n        return Prop.make(interner, \"ge\", e)"),
-    Mutation("division: ceil for floor", "solver/division.py", "remainder = terms.collect({m: -c for m, c in rest.items()}, d - 1 - constant)", "remainder = terms.collect({m: -c for m, c in rest.items()}, d - constant)"),
+    Mutation(
+        "normal form: constant rounded up",
+        "solver/prop.py",
+        'for m, c in e.terms]), e.constant // k)\n        return Prop.make(interner, "ge", e)',
+        'for m, c in e.terms]), -(-e.constant // k))\n        return Prop.make(interner, "ge", e)',
+    ),
+    Mutation(
+        "division: ceil for floor",
+        "solver/division.py",
+        "remainder = terms.collect({m: -c for m, c in rest.items()}, d - 1 - constant)",
+        "remainder = terms.collect({m: -c for m, c in rest.items()}, d - constant)",
+    ),
     Mutation("division: nested divisors added", "solver/division.py", "divisor * d)", "divisor + d)"),
-    Mutation("relu: the flip loses the argument", "solver/choice.py", 'terms.scale(terms.add(terms.atom("relu", (-e,)), e), k)', 'terms.scale(terms.atom("relu", (-e,)), k)'),
-    Mutation("intervals: an even power keeps its sign", "solver/intervals.py", "return 0, None if lo is None or hi is None else max(-lo, hi) ** exponent", "return lo, None if lo is None or hi is None else max(-lo, hi) ** exponent"),
-    Mutation("intervals: quotient by what may be zero", "solver/intervals.py", "if dl is None or dl < 1:", "if dl is None or dl < 0:"),
-    Mutation("propagation: rounds the wrong way", "solver/reasons.py", 'return Reason("combine", Prop.nonnegative(total)', 'return Reason("combine", Prop.nonnegative(total + 1)'),
-    Mutation("equalities: solved with the wrong sign", "solver/learn.py", "image = atom.expr - e if c > 0 else atom.expr + e", "image = atom.expr + e if c > 0 else atom.expr - e"),
-    Mutation("excluded value: moved too far", "solver/reasons.py", "Prop.nonnegative(inequality.conclusion.expr - 1)", "Prop.nonnegative(inequality.conclusion.expr - 2)"),
-    Mutation("samples: dead rows speak", "solver/pool.py", "pool.alive = tuple([row for row in self.alive if truth[row]])", "pool.alive = self.alive"),
-    Mutation("search: facts are not checked", "solver/search.py", "touching = self.pool.touching.get(atom.serial)\n            if touching is not None and touching.count", "touching = None\n            if touching is not None and touching.count"),
+    Mutation(
+        "relu: the flip loses the argument",
+        "solver/choice.py",
+        'terms.scale(terms.add(terms.atom("relu", (-e,)), e), k)',
+        'terms.scale(terms.atom("relu", (-e,)), k)',
+    ),
+    Mutation(
+        "intervals: an even power keeps its sign",
+        "solver/intervals.py",
+        "return 0, None if lo is None or hi is None else max(-lo, hi) ** exponent",
+        "return lo, None if lo is None or hi is None else max(-lo, hi) ** exponent",
+    ),
+    Mutation(
+        "intervals: quotient by what may be zero",
+        "solver/intervals.py",
+        "if dl is None or dl < 1:",
+        "if dl is None or dl < 0:",
+    ),
+    Mutation(
+        "propagation: rounds the wrong way",
+        "solver/reasons.py",
+        'return Reason("combine", Prop.nonnegative(total)',
+        'return Reason("combine", Prop.nonnegative(total + 1)',
+    ),
+    Mutation(
+        "equalities: solved with the wrong sign",
+        "solver/learn.py",
+        "image = atom.expr - e if c > 0 else atom.expr + e",
+        "image = atom.expr + e if c > 0 else atom.expr - e",
+    ),
+    Mutation(
+        "excluded value: moved too far",
+        "solver/reasons.py",
+        "Prop.nonnegative(inequality.conclusion.expr - 1)",
+        "Prop.nonnegative(inequality.conclusion.expr - 2)",
+    ),
+    Mutation(
+        "samples: dead rows speak",
+        "solver/pool.py",
+        "pool.alive = tuple([row for row in self.alive if truth[row]])",
+        "pool.alive = self.alive",
+    ),
+    Mutation(
+        "search: facts are not checked",
+        "solver/search.py",
+        "touching = self.pool.touching.get(atom.serial)\n            if touching is not None and touching.count",
+        "touching = None\n            if touching is not None and touching.count",
+    ),
     Mutation("checker: hypotheses may stay open", "solver/check.py", "if left is not domain:", "if False:"),
 )
 
@@ -73,10 +185,22 @@ def survives(mutation: Mutation, folder: Path) -> bool:
     path = folder / mutation.file
     original = path.read_text()
     if original.count(mutation.old) < 1:
-        raise SystemExit(f"{mutation.name}: the text to break is not in {mutation.file} any more; update tests/mutate.py")
+        raise SystemExit(
+            f"{mutation.name}: the text to break is not in {mutation.file} any more; update tests/mutate.py"
+        )
     path.write_text(original.replace(mutation.old, mutation.new, 1))
     try:
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout=300", *mutation.tests]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            "--timeout=300",
+            *mutation.tests,
+        ]
         return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 0
     finally:
         path.write_text(original)

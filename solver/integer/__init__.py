@@ -45,7 +45,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def solve(rows: Sequence[Row], *, budget: Budget | None = None, meter: Meter | None = None) -> Point | Infeasible | Unknown:
+def solve(
+    rows: Sequence[Row], *, budget: Budget | None = None, meter: Meter | None = None
+) -> Point | Infeasible | Unknown:
     """Integers that satisfy all rows, or a proof that none do. A meter says afterwards what is left of its budget."""
     meter = meter or Meter(budget or Budget())
     before = meter.work

@@ -1,7 +1,8 @@
 """Random questions as text, and Python itself as the oracle.
 
-A `Case` is some symbols with small bounds, facts and a question, all as text. Python's `eval` says what is true at each point of the box, so that the parser, the normal
-form, the facts and the rungs are tested against something that shares no code with them.
+A `Case` is some symbols with small bounds, facts and a question, all as text. Python's `eval` says what is true at each
+point of the box, so that the parser, the normal form, the facts and the rungs are tested against something that shares
+no code with them.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def known(case: Case, *, bounded: bool = True) -> tuple[Facts, dict[str, Expr]] 
     facts = Facts.empty(interner)
     for (lo, hi), symbol in zip(case.bounds, names.values(), strict=True):
         least, most = (lo, hi) if bounded else (lo, None)
-        declared = facts.declare(symbol, least, most, facts.next_fact(range_prop(symbol, least, most), kind="range", text=str(symbol)))
+        declared = facts.declare(
+            symbol, least, most, facts.next_fact(range_prop(symbol, least, most), kind="range", text=str(symbol))
+        )
         assert isinstance(declared, Facts)
         facts = declared
     for text in case.facts:
@@ -102,7 +105,9 @@ def expressions(names: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 def comparisons(names: tuple[str, ...]) -> st.SearchStrategy[str]:
     sides = expressions(names)
-    return st.tuples(sides, st.sampled_from(("==", "!=", "<", "<=", ">", ">=")), st.one_of(sides, constants())).map(lambda p: f"{p[0]} {p[1]} {p[2]}")
+    return st.tuples(sides, st.sampled_from(("==", "!=", "<", "<=", ">", ">=")), st.one_of(sides, constants())).map(
+        lambda p: f"{p[0]} {p[1]} {p[2]}"
+    )
 
 
 def propositions(names: tuple[str, ...]) -> st.SearchStrategy[str]:

@@ -1,4 +1,6 @@
-"""Random lives of an environment: declare, assume, ask, guard, check, checkpoint, roll back; always the same as an environment that only did what stands."""
+"""Random lives of an environment: declare, assume, ask, guard, check, checkpoint, roll back; always the same as an
+environment that only did what stands.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,28 @@ from shapes import Always, Depends, GaveUp, Never, ShapeEnv
 from shapes.errors import ShapeError
 from shapes.questions import Checkpoint
 
-QUESTIONS = ("a >= 1", "a % 2 == 0", "a <= b", "a + b >= 8", "b // 4 * 4 == b", "a * b >= 16", "min(a, b) == a", "a == b or a != 5")
-FACTS = ("a % 2 == 0", "a <= b", "b % 4 == 0", "a + b <= 60", "a != 6", "b == 2 * a", "a >= 4", "a * b >= 8", "a == 8 or a == 12", "max(a, b) <= 40")
+QUESTIONS = (
+    "a >= 1",
+    "a % 2 == 0",
+    "a <= b",
+    "a + b >= 8",
+    "b // 4 * 4 == b",
+    "a * b >= 16",
+    "min(a, b) == a",
+    "a == b or a != 5",
+)
+FACTS = (
+    "a % 2 == 0",
+    "a <= b",
+    "b % 4 == 0",
+    "a + b <= 60",
+    "a != 6",
+    "b == 2 * a",
+    "a >= 4",
+    "a * b >= 8",
+    "a == 8 or a == 12",
+    "max(a, b) <= 40",
+)
 
 Command = Callable[[ShapeEnv], object]
 
@@ -114,7 +136,11 @@ class Machine(RuleBasedStateMachine):
         assert state(again) == state(self.env)
         for question in QUESTIONS:
             match self.env.ask(question), again.ask(question):
-                case (Always(), Never() | Depends()) | (Never(), Always() | Depends()) | (Depends(), Always() | Never()) as pair:
+                case (
+                    (Always(), Never() | Depends())
+                    | (Never(), Always() | Depends())
+                    | (Depends(), Always() | Never()) as pair
+                ):
                     raise AssertionError(f"{question}: {pair}")
                 case GaveUp(), _:
                     pass

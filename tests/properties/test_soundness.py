@@ -1,4 +1,6 @@
-"""Every rung, alone and together, against Python on every point of a small box, and against z3 and cvc5 on the whole line."""
+"""Every rung, alone and together, against Python on every point of a small box, and against z3 and cvc5 on the whole
+line.
+"""
 
 from __future__ import annotations
 
@@ -108,5 +110,3 @@ def test_cores_hold_alone(refutes, case: Case) -> None:  # type: ignore[no-untyp
     if found is not None:
         core, goal = found
         assert not refutes(core, goal)
-
-
