@@ -198,7 +198,8 @@ class Equalities(Inequalities):
         self.restate(chosen)
         if chosen.args:
             self.queue.extend((law.conclusion, law) for law in laws_of(self, chosen))
-        self.queue.append((prop, reason))
+        # this equality to its end before any other: two that take turns undo each other's steps
+        self.queue.appendleft((prop, reason))
         return True
 
     def restate(self, atom: Atom) -> None:
