@@ -27,7 +27,7 @@ from math import lcm
 from typing import Final
 
 from solver.division import divide_monomial
-from solver.explain import prove_bound
+from solver.explain import prove_side
 from solver.expr import Atom, Expr
 from solver.reasons import gap, multiply_equality, square, times
 from solver.rungs.linear import Rows, given
@@ -174,12 +174,14 @@ def _squares(rows: Rows, model: Model) -> int:
     basis = basis[:BASIS]
     if not basis:
         return 0
-    squares = [[model.monomial(interner.multiply_monomials(m, n)) for n in basis] for m in basis]
+    squares = [[_known(rows, model, interner.multiply_monomials(m, n)) for n in basis] for m in basis]
     values = [0] * len(basis)
     direction = negative_direction(squares)
     if direction is None:  # no square is negative; perhaps a variance is
         values = [model.monomial(m) for m in basis]
-        variance = [[squares[i][j] - values[i] * values[j] for j in range(len(basis))] for i in range(len(basis))]
+        variance = [
+            [None if each is None else each - values[i] * values[j] for j, each in enumerate(line)] for i, line in enumerate(squares)
+        ]
         direction = negative_direction(variance)
     if direction is None:
         return 0
@@ -215,23 +217,28 @@ def _localized(rows: Rows, model: Model) -> int:
             [interner.multiply_monomials(atom.monomial, interner.multiply_monomials(m, n)) for n in basis]
             for m in basis
         ]
-        direction = negative_direction([[model.monomial(each) for each in line] for line in products])
+        direction = negative_direction([[_known(rows, model, each) for each in line] for line in products])
         if direction is None:
             continue
         form = interner.sum(
             [interner.expr(((m, k),), 0) if k else interner.zero for m, k in zip(basis, direction, strict=True)]
         )
-        lemma = times(prove_bound(rows.known, atom.monomial, True, 0), square(form))
+        lemma = times(prove_side(rows.known, atom.expr, True, 0), square(form))
         added += rows.add(lemma.conclusion, given(lemma))
     if added:
         rows.grow()
     return added
 
 
-def negative_direction(matrix: list[list[int]]) -> list[int] | None:
-    """Integers v with `v * matrix * v < 0` for a symmetric matrix, small ones where possible; None if there are none.
+def _known(rows: Rows, model: Model, m: int) -> int | None:
+    """The point's value of a monomial that it has one for."""
+    return model.monomial(m) if m in rows.index else None
 
-    Vectors of one, two or three signs first; else elimination, which finds one if there is any.
+
+def negative_direction(matrix: list[list[int | None]]) -> list[int] | None:
+    """Integers v with `v * matrix * v < 0` for a symmetric matrix, small ones where possible; None if none were found.
+
+    Vectors of one, two or three signs first, where all entries that they meet are known; else elimination, which finds one in a full matrix if there is any.
     """
     size = len(matrix)
     best: tuple[Fraction, list[int]] | None = None
@@ -239,7 +246,9 @@ def negative_direction(matrix: list[list[int]]) -> list[int] | None:
         for places in combinations(range(size), count):
             for signs in choices((1, -1), repeat=count - 1):
                 chosen = list(zip(places, (1, *signs), strict=True))
-                value = sum([s * t * matrix[i][j] for i, s in chosen for j, t in chosen])
+                entries = [(s * t, matrix[i][j]) for i, s in chosen for j, t in chosen]
+                known = [sign * entry for sign, entry in entries if entry is not None]
+                value = sum(known) if len(known) == len(entries) else 0
                 if value < 0 and (best is None or Fraction(value, count) < best[0]):
                     vector = [0] * size
                     for i, s in chosen:
@@ -247,7 +256,8 @@ def negative_direction(matrix: list[list[int]]) -> list[int] | None:
                     best = Fraction(value, count), vector
         if best is not None:
             return best[1]
-    return _eliminated(matrix)
+    full = [[entry for entry in line if entry is not None] for line in matrix]
+    return _eliminated(full) if all(len(line) == size for line in full) else None
 
 
 def _eliminated(matrix: list[list[int]]) -> list[int] | None:

@@ -51,7 +51,7 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
         return None
     gap = bound.conclusion.expr - e
     end = -gap.constant
-    if gap.terms or not -GAP <= end < 0:
+    if gap.terms or not -GAP <= end <= 0:
         return None
     excluded = []
     for value in range(end, 0):
