@@ -37,7 +37,7 @@ from solver.reasons import Reason, absurd, apart, equal, every, some
 from solver.rungs import bounds, box, extremes, factor, isolate, linear, refine, residues, shift
 from solver.rungs.linear import Rows
 from solver.rungs.model import Model
-from solver.search import find, near
+from solver.search import find, near, scattered
 from solver.settled import prove_by_intervals
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.witness import Witness
@@ -406,7 +406,10 @@ def _last_rungs(
     """The longer search for a second witness, then the solvers."""
     if climb.allows("search") and len(directions) == 1 and climb.effort == "full":
         truth = directions[0]
-        found = find(facts, canonical.negation if truth else canonical, domain, rows=8, effort=4)
+        opposite = canonical.negation if truth else canonical
+        found = scattered(facts, opposite, domain, row=facts.pool.alive[0])
+        if found is None:
+            found = find(facts, opposite, domain, rows=8, effort=4)
         if found is not None:
             return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
     if climb.solvers:

@@ -25,6 +25,7 @@ from solver.expr import Atom, Expr
 from solver.fact import Fact
 from solver.pool import Pool, declared_symbols
 from solver.prop import Prop
+from solver.table import Table
 from solver.witness import Witness
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ SYMBOLS: Final = 6
 LONG: Final = 8192
 """A symbol grows by no more bits than this in one move: roots of powers of roots would soon have millions."""
 PLACES: Final = 14
+FAR: Final = (9, 1 << 62, 100, 1 << 40, 5000, 1 << 20, 1 << 64)
+SCATTERED: Final = (20, 16, 9, 6)
+"""Places for each symbol, when there are one, two, three or four."""
+TRIED: Final = 4
 NEAR: Final = 2
 """How many symbols are moved to mend a point of the linear relaxation."""
 
@@ -387,3 +392,31 @@ def near(
             return None
         moved.update(further)
     return Witness(row or 0, moved)
+
+
+def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | None:
+    """An assignment as `find` looks for, with all symbols of the goal moved at once: to the ends of their ranges, or far."""
+    symbols = sorted([atom for atom in goal.symbols if atom.definition is None], key=lambda atom: atom.key)
+    if not 0 < len(symbols) <= len(SCATTERED):
+        return None
+    sides = []
+    for atom in symbols:
+        r = facts.range_of(atom.monomial)
+        here = facts.pool.atom_column(atom)[row]
+        low = r.lo if r.lo is not None else min(here, 0 if r.hi is None else r.hi)
+        places = [low, here, low + 1, r.hi, *[low + far for far in FAR], low + 2, None if r.hi is None else r.hi - 1]
+        places += [] if r.lo is not None else [-far for far in FAR]
+        places += [] if r.hi is None else [(low + r.hi) // 2]
+        inside = [v for v in places if v is not None and (r.lo is None or v >= r.lo) and (r.hi is None or v <= r.hi)]
+        sides.append(list(dict.fromkeys(inside))[: SCATTERED[len(symbols) - 1]])
+    others = sorted((goal.symbols | domain.symbols) - set(symbols), key=lambda atom: atom.key)
+    table = Table([*symbols, *others], [*sides, *[(facts.pool.atom_column(atom)[row],) for atom in others]])
+    try:
+        hits = [i for i, (a, b) in enumerate(zip(table.truths(goal), table.truths(domain), strict=True)) if a and b]
+    except OverflowError:
+        return None
+    for i in hits[:: max(1, len(hits) // TRIED)][:TRIED]:
+        found = near(facts, (domain, goal), {atom: table.columns[atom][i] for atom in symbols}, row=row)
+        if found is not None:
+            return found
+    return None

@@ -16,15 +16,15 @@ as a witness.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from solver.explain import prove_bound
-from solver.expr import Atom, Expr, evaluate_atom
+from solver.expr import Atom
 from solver.facts import Facts
 from solver.knowledge import Knowledge
 from solver.prop import Prop
 from solver.reasons import Reason, boxed
+from solver.table import Table
 
 if TYPE_CHECKING:
     from solver.ladder import Climb
@@ -33,72 +33,6 @@ VOLUME: Final = {"fast": 512, "full": 4096}
 """Assignments in a box."""
 CONSTRAINTS: Final = 24
 TRIED: Final = 3
-
-
-class Table:
-    """The values of expressions under many assignments at once."""
-
-    __slots__ = ("columns", "count", "products")
-
-    def __init__(self, symbols: Sequence[Atom], sides: Sequence[range]) -> None:
-        points = list(zip(*product(*sides), strict=True))
-        self.count = len(points[0]) if points else 1
-        self.columns: dict[Atom, Sequence[int]] = dict(zip(symbols, points, strict=True))
-        self.products: dict[int, Sequence[int]] = {}
-
-    def column(self, atom: Atom) -> Sequence[int]:
-        found = self.columns.get(atom)
-        if found is None:
-            for inner in atom.expr.schedule:
-                if inner not in self.columns:
-                    self.columns[inner] = self.operation(inner)
-            found = self.columns[atom]
-        return found
-
-    def operation(self, atom: Atom) -> Sequence[int]:
-        match atom.kind, atom.args:
-            case "floordiv", (Expr() as n, Expr() as d):
-                return [x // y if y else 0 for x, y in zip(self.values(n), self.values(d), strict=True)]
-            case "relu", (Expr() as e,):
-                return [x if x > 0 else 0 for x in self.values(e)]
-            case "ite", (Prop() as p, Expr() as e):
-                return [x if truth else 0 for x, truth in zip(self.values(e), self.truths(p), strict=True)]
-            case "bitand", (Expr() as a, Expr() as b):
-                return [x & y for x, y in zip(self.values(a), self.values(b), strict=True)]
-            case _:
-                monomials = atom.expr.interner.monomials
-                direct = {a for arg in atom.args if isinstance(arg, Expr) for m, _ in arg.terms for a in monomials[m]}
-                columns = {a: self.column(a) for a in direct}
-                return [evaluate_atom(atom, {a: column[i] for a, column in columns.items()}) for i in range(self.count)]
-
-    def values(self, e: Expr) -> Sequence[int]:
-        total: Sequence[int] = [e.constant] * self.count
-        monomials = e.interner.monomials
-        for m, c in e.terms:
-            column = self.products.get(m)
-            if column is None:
-                first, *rest = monomials[m]
-                column = self.column(first)
-                for atom in rest:
-                    column = [x * y for x, y in zip(column, self.column(atom), strict=True)]
-                self.products[m] = column
-            total = [x + c * y for x, y in zip(total, column, strict=True)]
-        return total
-
-    def truths(self, p: Prop) -> Sequence[bool]:
-        match p.kind:
-            case "ge":
-                return [x >= 0 for x in self.values(p.expr)]
-            case "eq":
-                return [x == 0 for x in self.values(p.expr)]
-            case "ne":
-                return [x != 0 for x in self.values(p.expr)]
-            case "and":
-                return [all(column) for column in zip(*[self.truths(part) for part in p.parts], strict=True)]
-            case "or":
-                return [any(column) for column in zip(*[self.truths(part) for part in p.parts], strict=True)]
-            case _:
-                return [p.kind == "true"] * self.count
 
 
 def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:

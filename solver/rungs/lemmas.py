@@ -180,7 +180,8 @@ def _squares(rows: Rows, model: Model) -> int:
     if direction is None:  # no square is negative; perhaps a variance is
         values = [model.monomial(m) for m in basis]
         variance = [
-            [None if each is None else each - values[i] * values[j] for j, each in enumerate(line)] for i, line in enumerate(squares)
+            [None if each is None else each - values[i] * values[j] for j, each in enumerate(line)]
+            for i, line in enumerate(squares)
         ]
         direction = negative_direction(variance)
     if direction is None:
@@ -238,7 +239,8 @@ def _known(rows: Rows, model: Model, m: int) -> int | None:
 def negative_direction(matrix: list[list[int | None]]) -> list[int] | None:
     """Integers v with `v * matrix * v < 0` for a symmetric matrix, small ones where possible; None if none were found.
 
-    Vectors of one, two or three signs first, where all entries that they meet are known; else elimination, which finds one in a full matrix if there is any.
+    Vectors of one, two or three signs first, where all entries that they meet are known; else elimination, which finds
+    one in a full matrix if there is any.
     """
     size = len(matrix)
     best: tuple[Fraction, list[int]] | None = None

@@ -1,0 +1,116 @@
+"""What each rung proves alone, or with those that finish its smaller goals: one row per idea."""
+
+from __future__ import annotations
+
+import pytest
+
+from solver.verdict import Always, Depends, Never
+from tests.solver.asked import asked
+
+HELP = {"isolate": ("shift", "bounds"), "factor": ("shift", "linear", "bounds")}
+"""Rungs that only make goals smaller need others for what is left."""
+
+ALONE = {
+    "shift": [
+        "b 2.. s 2..; b*s >= b + s",
+        "a 1.. b 1.. c 1..; a*b*c + 2 >= a + b + c",
+        "x 0..9 y 0..; (9 - x)*y >= 0",
+        "x 3..; x*x >= 3*x",
+        "x 1.. y 1..; x*y + 1 != 0",
+        "n 1..100 m 1..; n*m <= 100*m",
+    ],
+    "linear": [
+        "x 0.. y 0.. z 0..; x <= y; 2*y <= z; x + y <= z",
+        "x .. y .. z ..; x < y; y < z; x + 2 <= z",
+        "x .. y ..; 2*x + 3*y >= 7; x - y <= 1; y <= 1; x == 2",
+        "x ..; x//3*3 <= x",
+        "x 0.. y 0..; 4*x + 6*y == 18; x != 1",
+        "n 1.. i 0..; i < n; i//4 <= (n - 1)//4",
+        "x .. y ..; 3*x - 3*y >= 1; 3*x - 3*y >= 3",
+    ],
+    "box": [
+        "x 0..15 y 0..15; x | y <= 15",
+        "x -9..4 y -10..-1; x % y <= 0",
+        "x -12..12 y -12..12; x*x + y*y != 7",
+        "a 1..4 b 1..4 c 1..4 d 1..4; a + b + c + d == 10; a*b*c*d == 24; max(a, b, c, d) == 4",
+        "k 0..8; (256 >> k)*(1 << k) == 256",
+        "a 0..2 b 0..2 c 0..2; not (a != b and b != c and a != c) or a + b + c == 3",
+    ],
+    "residues": [
+        "x .. y ..; x*x + y*y != 4*x*y + 3",
+        "x ..; x*x % 4 <= 1",
+        "x ..; x*(x + 1)*(x + 2) % 6 == 0",
+        "x ..; x*x*x % 7 != 2",
+        "x .. y ..; x*x - 5*y != 2",
+        "n ..; n*(n + 1)//2*2 == n*n + n",
+    ],
+    "extremes": [
+        "a 0..9 b 0..9 c 0..9 d 0..9; max(a, b, c, d) <= 9",
+        "a .. b .. c ..; min(a, b, c) <= b",
+        "x ..; abs(x) >= x",
+        "x .. y ..; x <= 3; y <= 5; max(x + 2, y) <= 5",
+        "x .. y ..; x >= 1; y >= x; min(x, y) + max(x, y) >= 2",
+    ],
+    "isolate": [
+        "n 0.. d 1.. k 0..; n < d*k; n//d < k",
+        "n 0.. d 1..; n//d <= n",
+        "a 0.. b 1.. c 0..; a >= b*c; a//b >= c",
+    ],
+    "factor": [
+        "u 1.. s 2..; s*(u - u//2) >= 2",
+        "a 1.. b 1.. c 1..; a != b; c != 1; (a - b)*(c - 1) != 0",
+        "a 0.. b 0..; a <= b; b*b >= a*a",
+        "x .. y ..; x > y; x + y > 0; x*x > y*y",
+    ],
+    "refine": [
+        "x .. y .. z ..; min(max(x, y), max(x, z)) == max(x, min(y, z))",
+        "x .. y ..; x*x + y*y >= 2*x*y + x - y",
+        "a .. b .. c ..; a*a + b*b + c*c >= a*b + b*c + c*a",
+        "a 1.. b 1.. c 1..; a*(b - c)*(b - c) + b*(c - a)*(c - a) >= 0",
+        "x .. n 1..; x*x <= n; x <= n",
+        "x .. y ..; x == 1 or x == 3 or x == 8; y == x or y == x + 1; y <= 9",
+        "x .. d ..; abs(x % d) < abs(d)",
+        "n 1..; n*n % (n + 1) == 1",
+        "a .. b .. c .. d ..; a*b == c*d; a != 0; c == a; b == d",
+        "x ..; not (x*x - 5*x + 6 == 0) or (x == 2 or x == 3)",
+        "x 0.. y 0..; (x & y) <= min(x, y)",
+        "x .. y ..; abs(x) <= 5; abs(x - y) <= 2; x*y <= 35",
+        "x .. y ..; not (max(x, y) <= 5) or (x <= 5 and y <= 5)",
+        "a 1.. b 1..; max(a, b) >= 8; min(a, b) <= 2; a//4 >= 2; b <= 2",
+        "x 0.. y ..; x % 6 == 4; y == x//2; y % 3 == 2",
+    ],
+}
+
+
+@pytest.mark.parametrize(("rung", "line"), [(rung, line) for rung, lines in ALONE.items() for line in lines])
+def test_a_rung_proves_it(rung: str, line: str) -> None:
+    """If this fails, a rung has lost something that it is there for, or its proof does not check."""
+    verdict = asked(line).verdict(rung, *HELP.get(rung, ("bounds",)))
+    assert isinstance(verdict, (Always, Never)), f"{line}: {verdict!r}"
+
+
+@pytest.mark.parametrize("rung", list(ALONE))
+def test_a_rung_is_needed(rung: str) -> None:
+    """If this fails, what is said to need a rung does not: the facts and the rungs that help it settle all its rows."""
+    left = [asked(line).verdict(*HELP.get(rung, ("bounds",))) for line in ALONE[rung]]
+    assert not all(isinstance(verdict, (Always, Never)) for verdict in left)
+
+
+OPEN = [
+    "x 0.. y 0..; x <= y",
+    "x 1.. y 1..; x*y == 36; x == y",
+    "x .. y .. z ..; x <= y; y <= z; z <= x; x + y + z == 9",
+    "x 1..1024 y 1..; x*y <= (x + y)*1023",
+    "a 0.. b 1..; a % b == b - 1",
+    "x ..; x % 3 == 2; x % 5 == 3; x % 7 == 2; x == 128",
+    "x .. y ..; 1000003*x + 999983*y == 1",
+    "x .. y .. z ..; x + y == 3 and y + z == 4 and x + z == 5",
+    "u0 0..9223372036854775807 s 1..; u0 <= s; u0 == 9223372036854775807",
+    "x .. y ..; x >= 2**63 - 1 and y >= 2**63 - 1 and x + y <= 2**64 - 2",
+]
+
+
+@pytest.mark.parametrize("line", OPEN)
+def test_open_questions_have_witnesses(line: str) -> None:
+    """If this fails, a question that depends on the sizes is given up, or its witnesses are wrong."""
+    assert isinstance(asked(line).verdict(), Depends)
