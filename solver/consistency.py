@@ -21,14 +21,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from solver.climb import Open, climb_of
 from solver.expr import Atom
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
-from solver.ladder import FORKS, RUNGS, WORK, Climb, Open
+from solver.finding import find
 from solver.prop import Prop
 from solver.reasons import Reason
 from solver.rungs import refine
-from solver.search import find
 from solver.witness import Witness
 
 
@@ -86,7 +86,7 @@ def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
 
 
 def _searched(facts: Facts, supposed: Sequence[Reason], row: int | None, solved: Sequence[Atom]) -> Facts | Conflict:
-    climb = Climb(facts, "full", False, RUNGS, FORKS["full"], {}, WORK["full"])
+    climb = climb_of(facts)
     climb.opposite = tuple([reason.conclusion for reason in supposed])
     climb.base = row
     climb.solved = tuple(solved)

@@ -20,256 +20,23 @@ until one proves it or the budget is used up.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from collections.abc import Callable
+from typing import Final
 
-from solver.dividing import factored, without_factors
+from solver.climb import RUNGS, Climb, Effort, Open, climb_of
 from solver.errors import Contradictory, Undefined
-from solver.expr import Atom
-from solver.fact import Fact
 from solver.facts import Conflict, Facts
-from solver.integer import Budget, Point
-from solver.integer.meter import Meter
+from solver.finding import find, scattered
 from solver.laws import rewritten
 from solver.prop import Prop
-from solver.reasons import Reason, absurd, apart, equal, every, some
-from solver.rungs import bounds, box, extremes, factor, isolate, linear, refine, residues, shift
-from solver.rungs.linear import Rows
-from solver.rungs.model import Model
-from solver.search import find, near, scattered
+from solver.reasons import Reason
+from solver.rungs import bounds, shift
 from solver.settled import prove_by_intervals
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.witness import Witness
 
-Effort = Literal["fast", "full"]
-
 PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
 """Whether every verdict is checked again and cross-checked with z3 (see `solver.paranoid`)."""
-FORKS: Final = {"fast": 12, "full": 48}
-"""How many times one question may suppose something."""
-WORK: Final = {"fast": 100_000, "full": 400_000}
-"""Numbers that the linear solver may touch for one question, roughly 0.1 µs each."""
-SOLVING: Final = Budget(work=60_000, cuts=24, branches=24)
-"""The limits of one linear problem."""
-FORK: Final = 2_000
-"""What it costs to suppose something, in the same unit, and for each statement learned from it."""
-STEP: Final = 500
-POINT: Final = 12_000
-POINTS: Final = 6
-"""Points of linear relaxations that are tried as witnesses of one question."""
-
-
-class Open(Exception):
-    """A witness against the goal was found on the way: the question is open."""
-
-    def __init__(self, witness: Witness) -> None:
-        super().__init__(witness)
-        self.witness = witness
-
-
-@dataclass(slots=True)
-class Climb:
-    """One question being decided: its budget, and what was tried."""
-
-    facts: Facts
-    effort: Effort
-    solvers: bool
-    rungs: frozenset[str]
-    forks: int
-    tried: dict[str, None]
-    work: int
-    rung: str = ""
-    opposite: tuple[Prop, ...] | None = None
-    base: int | None = None
-    solved: tuple[Atom, ...] = ()
-    points: int = POINTS
-
-    def allows(self, rung: str) -> bool:
-        if rung not in self.rungs:
-            return False
-        self.tried[rung] = None
-        return True
-
-    # ------------------------------------------------------------------ proving
-
-    def prove(self, facts: Facts, goal: Prop, depth: int = 0) -> Reason | None:
-        """A proof of the goal by any rung, or None."""
-        canonical, rounds = facts.canonical_prop(goal)
-        proof = self.prove_canonical(facts, canonical, depth)
-        if proof is None or canonical is goal:
-            return proof
-        return rewritten(goal, proof if canonical.kind != "true" else None, rounds)
-
-    def prove_canonical(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
-        match goal.kind:
-            case "true":
-                return Reason("trivial", goal)
-            case "false":
-                return None
-            case "and":
-                reasons = []
-                for p in goal.parts:
-                    reason = self.prove(facts, p, depth)
-                    if reason is None:
-                        return None
-                    reasons.append(reason)
-                return every(goal, reasons)
-            case "or":
-                return self.prove_disjunction(facts, goal, depth)
-            case _:
-                return self.prove_comparison(facts, goal, depth)
-
-    def prove_disjunction(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
-        alive = facts.pool.alive
-        likely = []
-        for p in goal.parts:
-            truths = facts.pool.truths(p) if alive else []
-            if all(truths[row] for row in alive):
-                likely.append(p)
-                proof = self.prove_quickly(facts, p)
-                if proof is not None:
-                    self.rung = "parts"
-                    return some(goal, proof)
-        for name, rung in (("box", box.prove), ("refine", refine.prove)):
-            if self.allows(name):
-                proof = rung(self, facts, goal, depth)
-                if proof is not None:
-                    self.rung = name
-                    return proof
-        for p in likely:
-            proof = self.prove(facts, p, depth + 1)
-            if proof is not None:
-                self.rung = "parts"
-                return some(goal, proof)
-        return None
-
-    def prove_quickly(self, facts: Facts, goal: Prop) -> Reason | None:
-        """A comparison by the cheap rungs."""
-        proof = prove_by_intervals(facts, goal)
-        if proof is None and goal.kind == "ge" and self.allows("shift"):
-            proof = shift.prove_nonnegative(facts, goal.expr)
-        if proof is None and self.allows("linear"):
-            proof = linear.prove(self, facts, goal, 0)
-        return proof
-
-    def prove_comparison(self, facts: Facts, goal: Prop, depth: int) -> Reason | None:
-        if "bounds" in self.rungs:
-            settled = bounds.settle(facts, goal)
-            if settled is not None:
-                self.rung = self.rung or "bounds"
-                return settled[1] if settled[0] else None
-        if self.allows("factor"):
-            smaller = without_factors(facts, goal)
-            if smaller is not None:
-                proof = self.prove(facts, smaller.goal, depth)
-                return None if proof is None else factored(smaller, goal, proof)
-        if goal.kind == "eq":
-            above = self.prove(facts, Prop.nonnegative(goal.expr), depth)
-            if above is None:
-                return None
-            below = self.prove(facts, Prop.nonnegative(-goal.expr), depth)
-            return None if below is None else equal(above, below)
-        if goal.kind == "ne":
-            proof = self.prove_apart(facts, goal)
-            if proof is not None:
-                return proof
-        elif self.allows("shift"):
-            proof = shift.prove_nonnegative(facts, goal.expr)
-            if proof is not None:
-                self.rung = "shift"
-                return proof
-        for name, rung in CLIMBED:
-            if self.allows(name):
-                proof = rung(self, facts, goal, depth)
-                if proof is not None:
-                    self.rung = name
-                    return proof
-        return None
-
-    def prove_apart(self, facts: Facts, goal: Prop) -> Reason | None:
-        """`e != 0` because e is positive, or negative: the side that the samples show."""
-        if not self.allows("shift"):
-            return None
-        values = facts.pool.values(goal.expr)
-        signs = {(values[row] > 0) - (values[row] < 0) for row in facts.pool.alive}
-        for sign in (1, -1):
-            if signs <= {sign}:
-                proof = shift.prove_nonnegative(facts, goal.expr * sign - 1)
-                if proof is not None:
-                    self.rung = "shift"
-                    return apart(proof, goal)
-        return None
-
-    def suppose(self, facts: Facts, p: Prop) -> Facts | Conflict | None:
-        """The facts with a hypothesis; None when the budget is used up."""
-        if self.forks <= 0 or self.work <= 0:
-            return None
-        self.forks -= 1
-        supposed = facts.suppose(p)
-        self.work -= FORK + (STEP * supposed.steps if isinstance(supposed, Facts) else 0)
-        return supposed
-
-    def solve(self, rows: Rows) -> Reason | Point | None:
-        """A contradiction of linear rows, or a point; None when the budget is used up."""
-        meter = Meter(replace(SOLVING, work=min(SOLVING.work, self.work)))
-        before = meter.work
-        if before <= 0:
-            return None
-        outcome = rows.contradiction(meter)
-        self.work -= before - meter.work + rows.cost
-        rows.cost = 0
-        return outcome
-
-    # ------------------------------------------------------------------ witnesses
-
-    def sample(self, atom: Atom) -> int:
-        """The value of a symbol in the sample that points are completed from."""
-        return self.facts.pool.atom_column(atom)[self.base or 0]
-
-    def consider(self, model: Model) -> None:
-        """Whether a point of a relaxation is a witness of the question.
-
-        Raises:
-            Open: it is.
-        """
-        values = model.symbols()
-        solved = model.rows.known.solved
-        for p in self.opposite or ():
-            for symbol in p.symbols:  # those that hypotheses have eliminated
-                if symbol not in values and solved.get(symbol.monomial) is not None:
-                    values[symbol] = model.atom(symbol)
-        self.consider_values(values)
-
-    def consider_values(self, values: Mapping[Atom, int]) -> None:
-        """Whether these values of some symbols are part of a witness of the question.
-
-        Raises:
-            Open: they are.
-        """
-        if self.opposite is None or not self.points or "search" not in self.rungs:
-            return
-        self.points -= 1
-        self.work -= POINT
-        found = near(self.facts, self.opposite, values, row=self.base, solved=self.solved)
-        if found is not None:
-            raise Open(found)
-
-
-Rung = Callable[[Climb, Facts, Prop, int], Reason | None]
-
-CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
-    ("linear", linear.prove),
-    ("box", box.prove),
-    ("residues", residues.prove),
-    ("extremes", extremes.prove),
-    ("factor", factor.prove),
-    ("isolate", isolate.prove),
-    ("refine", refine.prove),
-)
-RUNGS: Final = frozenset(
-    ("bounds", "factor", "isolate", "shift", "linear", "box", "residues", "extremes", "refine", "search", "sympy", "z3")
-)
 
 
 def decide(
@@ -310,7 +77,7 @@ def decide(
         return Always(prop, domain, "syntactic", Reason("trivial", prop))
     if prop.kind == "false":
         return Never(prop, domain, "syntactic", Reason("trivial", prop.negation))
-    climb = Climb(facts, effort, solvers and effort == "full", rungs, FORKS[effort], {}, WORK[effort])
+    climb = climb_of(facts, effort=effort, solvers=solvers and effort == "full", rungs=rungs)
     verdict = _decide(climb, facts, prop, domain)
     if PARANOID:
         from solver.paranoid import audit
@@ -447,9 +214,4 @@ def _with_sample(facts: Facts, *, solvers: bool) -> Facts | None:
             return None
 
 
-def question_fact(domain: Prop) -> Fact:
-    """The domain of a question as a hypothesis of its own."""
-    return Fact(domain, domain, "hypothesis", f"domain: {domain}", None, None, -1)
-
-
-__all__ = ["Climb", "RUNGS", "absurd", "decide"]
+__all__ = ["RUNGS", "decide"]

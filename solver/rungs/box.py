@@ -27,7 +27,7 @@ from solver.reasons import Reason, boxed
 from solver.table import Table
 
 if TYPE_CHECKING:
-    from solver.ladder import Climb
+    from solver.climb import Climb
 
 VOLUME: Final = {"fast": 512, "full": 4096}
 """Assignments in a box."""

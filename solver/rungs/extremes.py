@@ -28,7 +28,7 @@ from solver.rewriting import apply_round_to_prop
 from solver.settled import prove_by_intervals
 
 if TYPE_CHECKING:
-    from solver.ladder import Climb
+    from solver.climb import Climb
 
 GOALS: Final = 96
 """Goals that one question is taken apart into."""

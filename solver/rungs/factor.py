@@ -28,7 +28,7 @@ from solver.prop import Prop
 from solver.reasons import Reason, combine, times
 
 if TYPE_CHECKING:
-    from solver.ladder import Climb
+    from solver.climb import Climb
 
 NESTED: Final = 6
 SIGNED: Final = 2

@@ -25,7 +25,7 @@ from solver.prop import Prop
 from solver.reasons import Reason
 
 if TYPE_CHECKING:
-    from solver.ladder import Climb
+    from solver.climb import Climb
 
 NESTED: Final = 3
 

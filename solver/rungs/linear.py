@@ -33,7 +33,7 @@ from solver.prop import Prop
 from solver.reasons import Reason, cases, combine, combine_equalities, hypothesis, refute
 
 if TYPE_CHECKING:
-    from solver.ladder import Climb
+    from solver.climb import Climb
 
 ROWS: Final = 48
 MONOMIALS: Final = 40

@@ -37,7 +37,7 @@ from solver.rungs.linear import Rows, given, rows_near
 from solver.rungs.model import Model
 
 if TYPE_CHECKING:
-    from solver.ladder import Climb
+    from solver.climb import Climb
 
 ROUNDS: Final = 8
 NESTED: Final = 8

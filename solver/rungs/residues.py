@@ -27,7 +27,7 @@ from solver.prop import Prop
 from solver.reasons import Reason, combine, residues, strengthen
 
 if TYPE_CHECKING:
-    from solver.ladder import Climb
+    from solver.climb import Climb
 
 SMALL: Final = (2, 3, 4, 5, 7, 8, 9, 16)
 LARGEST: Final = 64

@@ -30,8 +30,8 @@ from solver.prop import Prop
 from solver.reasons import Reason
 
 if TYPE_CHECKING:
+    from solver.climb import Climb
     from solver.consistency import Consistent, Unknown
-    from solver.ladder import Climb
 
 NEAR: Final = 60
 """Facts that z3 is given at most."""

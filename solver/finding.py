@@ -1,0 +1,113 @@
+"""Witnesses: assignments that satisfy the facts and a goal.
+
+    >>> from solver.facts import Facts
+    >>> from solver.finding import find
+    >>> from solver.interner import Interner
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).assume_prop(terms.le(x, y))
+    >>> values = find(known, terms.eq(x, 2**63 - 1), terms.true).values(known)
+    >>> values[x.atom], values[y.atom] >= 2**63 - 1
+    (9223372036854775807, True)
+
+`find` moves one symbol after the other, `scattered` all symbols of the goal at once, `near` completes values that
+something else has proposed. What they find was evaluated against every fact that it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from solver.expr import Atom
+from solver.facts import Facts
+from solver.prop import Prop
+from solver.search import Search
+from solver.table import Table
+from solver.witness import Witness
+
+FAR: Final = (9, 1 << 62, 100, 1 << 40, 5000, 1 << 20, 1 << 64)
+SCATTERED: Final = (20, 16, 9, 6)
+"""Places for each symbol, when there are one, two, three or four."""
+TRIED: Final = 4
+NEAR: Final = 2
+"""How many symbols are moved to mend a point of the linear relaxation."""
+
+
+def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2) -> Witness | None:
+    """An assignment that satisfies the facts, the domain and the goal; None if none was found."""
+    pool = facts.pool
+    for row in pool.alive[:rows]:
+        moved = Search(facts, pool, row, effort=effort).reach([domain, goal])
+        if moved is not None:
+            return Witness(row, moved)
+    return None
+
+
+def near(
+    facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row: int | None, solved: Sequence[Atom] = ()
+) -> Witness | None:
+    """An assignment that satisfies the facts and the goals, as close as possible to values of some symbols.
+
+    The other symbols are as in the row, which satisfies the facts that they alone are in, but for those just `solved`;
+    where there is no such row, all facts are looked at.
+    """
+    search = Search(facts, facts.pool, row or 0, effort=1)
+    try:
+        moved = {atom: value for atom, value in values.items() if atom.definition is None}
+        for atom in solved:
+            rule = facts.solved.get(atom.monomial)
+            if rule is not None and atom not in moved and not atom.args and atom.definition is None:
+                moved[atom] = search.evaluate(rule.image, moved)
+        before = {atom: search.value(atom, {}) for atom in moved}
+        for atom in list(moved):
+            if search.recompute(atom, moved) is None:
+                return None
+        before.update(
+            {atom: search.value(atom, {}) for atom in moved if atom not in before and atom.definition is None}
+        )
+        if row is None:
+            search.base.update((atom, value) for atom, value in moved.items() if atom.definition is None)
+            rest = search.broken()
+        else:
+            rest = search.broken_by(moved, before, [], tuple(goals))
+    except OverflowError:
+        return None
+    if rest is None:
+        return None
+    if rest:
+        search.base.update((atom, value) for atom, value in moved.items() if atom.definition is None)
+        search.shifted = True
+        further = search.mend({}, rest, NEAR, tuple(goals))
+        if further is None:
+            return None
+        moved.update(further)
+    return Witness(row or 0, moved)
+
+
+def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | None:
+    """An assignment as `find` looks for, with all symbols of the goal moved at once: to their ends, or far."""
+    symbols = sorted([atom for atom in goal.symbols if atom.definition is None], key=lambda atom: atom.key)
+    if not 0 < len(symbols) <= len(SCATTERED):
+        return None
+    sides = []
+    for atom in symbols:
+        r = facts.range_of(atom.monomial)
+        here = facts.pool.atom_column(atom)[row]
+        low = r.lo if r.lo is not None else min(here, 0 if r.hi is None else r.hi)
+        places = [low, here, low + 1, r.hi, *[low + far for far in FAR], low + 2, None if r.hi is None else r.hi - 1]
+        places += [] if r.lo is not None else [-far for far in FAR]
+        places += [] if r.hi is None else [(low + r.hi) // 2]
+        inside = [v for v in places if v is not None and (r.lo is None or v >= r.lo) and (r.hi is None or v <= r.hi)]
+        sides.append(list(dict.fromkeys(inside))[: SCATTERED[len(symbols) - 1]])
+    others = sorted((goal.symbols | domain.symbols) - set(symbols), key=lambda atom: atom.key)
+    table = Table([*symbols, *others], [*sides, *[(facts.pool.atom_column(atom)[row],) for atom in others]])
+    try:
+        hits = [i for i, (a, b) in enumerate(zip(table.truths(goal), table.truths(domain), strict=True)) if a and b]
+    except OverflowError:
+        return None
+    for i in hits[:: max(1, len(hits) // TRIED)][:TRIED]:
+        found = near(facts, (domain, goal), {atom: table.columns[atom][i] for atom in symbols}, row=row)
+        if found is not None:
+            return found
+    return None
