@@ -60,15 +60,7 @@ def text_of(value: Expr | Prop) -> str:
     Raises:
         NotExpressible: the text would be longer than `LONGEST` characters (shared parts are written out each time).
     """
-    depth = value.depth
-    if depth < 20:
-        return _write(value)
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit + 60 * depth)
-    try:
-        return _write(value)
-    finally:
-        sys.setrecursionlimit(limit)
+    return Printer(value.interner).write(value).text
 
 
 def operators(value: Expr | Prop) -> int:
@@ -77,19 +69,7 @@ def operators(value: Expr | Prop) -> int:
     Raises:
         NotExpressible: the text would be too long.
     """
-    depth = value.depth
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit + 60 * depth)
-    try:
-        printer = Printer(value.interner)
-        return (printer.expression(value) if isinstance(value, Expr) else printer.proposition(value)).cost
-    finally:
-        sys.setrecursionlimit(limit)
-
-
-def _write(value: Expr | Prop) -> str:
-    printer = Printer(value.interner)
-    return printer.expression(value).text if isinstance(value, Expr) else printer.proposition(value).text
+    return Printer(value.interner).operators(value)
 
 
 class Printer:
@@ -112,6 +92,23 @@ class Printer:
         self._expressions: dict[Expr, Text] = {}
         self._propositions: dict[Prop, Text] = {}
         self._characters = 0
+
+    def operators(self, value: Expr | Prop) -> int:
+        """How many operators the text has; texts are kept for the next value."""
+        self.trials, self.work, self._characters = TRIALS, WORK, 0
+        return self.write(value).cost
+
+    def write(self, value: Expr | Prop) -> Text:
+        """The text. Nesting raises the recursion limit for its time: Python's frames are on the heap."""
+        depth = value.depth
+        limit = sys.getrecursionlimit()
+        if depth > 20:
+            sys.setrecursionlimit(limit + 60 * depth)
+        try:
+            return self.expression(value) if isinstance(value, Expr) else self.proposition(value)
+        finally:
+            if depth > 20:
+                sys.setrecursionlimit(limit)
 
     # ------------------------------------------------------------------ expressions
 
@@ -232,7 +229,7 @@ class Printer:
         best = self.division("//", n, d)
         for upper in recover.ceiling_numerators(n, d):
             other = self.ceiling(upper, d)
-            if other.cost < best.cost or (other.cost == best.cost and len(n.terms) == 1):
+            if other.cost < best.cost:
                 best = other
         return best
 

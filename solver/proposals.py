@@ -1,7 +1,8 @@
 """Short expressions that have the values of a given one in every sample: proposals for simplification, not proofs.
 
     >>> from solver.interner import Interner
-    >>> from solver.proposals import Samples, proposals
+    >>> from solver.proposals import proposals
+    >>> from solver.sampling import Samples
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> rows = [{x.atom: a, y.atom: b} for a in (0, 3, 5, 8) for b in (1, 2, 7)]
@@ -19,8 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from solver.expr import Atom, Expr
-
-Column = tuple[int, ...]
+from solver.sampling import Column, Samples
 
 BLOCKS: Final = 14
 """Building blocks at most."""
@@ -28,7 +28,6 @@ NUMBERS: Final = 8
 """Numbers of the expression that are used as operands."""
 ENOUGH_ROWS: Final = 6
 """With fewer samples nothing is proposed: too much would match."""
-LARGEST: Final = 1 << 400
 
 
 class Block:
@@ -61,24 +60,6 @@ class Block:
                 return a.interner.maximum(a, b)
             case _:
                 return a
-
-
-class Samples:
-    """Assignments of symbols, and columns of values over them."""
-
-    def __init__(self, rows: Sequence[Mapping[Atom, int]]) -> None:
-        self.rows = rows
-        self._columns: dict[Expr, Column | None] = {}
-
-    def column(self, e: Expr) -> Column | None:
-        """The values of an expression; None if one is too large to compute, or a symbol has none."""
-        if e not in self._columns:
-            try:
-                found = tuple([e.evaluate(row) for row in self.rows])
-                self._columns[e] = None if any(abs(value) > LARGEST for value in found) else found
-            except (OverflowError, KeyError):
-                self._columns[e] = None
-        return self._columns[e]
 
 
 def proposals(samples: Samples, e: Expr, related: Sequence[Expr] = ()) -> Iterator[Expr]:

@@ -20,41 +20,39 @@ proves it equal. A conditional's value is simplified under its condition.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from solver.display import operators
+from solver.display import Printer
 from solver.errors import Contradictory, NotExpressible, Undefined
 from solver.expr import Atom, Expr
 from solver.facts import Conflict, Facts
 from solver.ladder import decide
 from solver.prop import Prop
-from solver.proposals import Samples, proposals
+from solver.proposals import proposals
+from solver.sampling import Samples, rows
+from solver.substitutes import by_equalities, equalities, merged, named, with_product
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 
 ROUNDS: Final = 3
-ROWS: Final = 24
-"""Samples that a proposal must agree with."""
-WIDE: Final = 40
-"""A sum of more terms, or one over more operations, is only settled from the inside, without proposals."""
+WIDE: Final = 24
+"""For a sum of more terms, or over more operations, nothing is proposed: it is settled from the inside."""
 TRIED: Final = 6
 """Proposals for one value whose proof is tried."""
 MATCHES: Final = 400
 """Proposals that are looked at, most of them spellings of one another."""
 PROOFS: Final = 200
 """Questions that one simplification may ask."""
+SEARCHES: Final = 60
+"""Searches for proposals in one simplification."""
 HARD: Final = 4
 """Proofs in one simplification for which all rungs and z3 may be used."""
 NESTED: Final = 2
 """Conditions under which values inside conditions are simplified."""
 RELATED: Final = 6
 """Symbols from known equalities that are building blocks beside those of the expression."""
-EQUALITIES: Final = 12
-FEW_FACTS: Final = 80
-"""With more facts no samples are made beyond those that the facts have."""
 
 
 def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: bool = True) -> Expr:
@@ -78,6 +76,7 @@ class Budget:
 
     proofs: int = PROOFS
     hard: int = HARD
+    searches: int = SEARCHES
 
 
 class Simplification:
@@ -92,6 +91,7 @@ class Simplification:
         self.solvers = solvers
         self.nested = nested
         self.budget = Budget() if budget is None else budget
+        self.printer = Printer(facts.interner)
         self._samples: dict[frozenset[Atom], Samples] = {}
         self._costs: dict[Expr, int] = {}
         self._outcomes: dict[Expr, Expr] = {}
@@ -116,9 +116,9 @@ class Simplification:
     def candidates(self, e: Expr) -> Iterator[Expr]:
         settled = self.settled(e)
         yield settled
-        yield from self.by_equalities(settled)
-        named = self.named(settled)
-        yield named
+        for replaced in by_equalities(self.facts, settled):
+            yield self.settled(replaced)
+        yield self.merged(named(self.facts, settled))
         for start in dict.fromkeys((settled, e)):
             if self.proposable(start):
                 yield from self.proposed(start)
@@ -129,14 +129,14 @@ class Simplification:
         found = self._costs.get(e)
         if found is None:
             try:
-                found = operators(e)
+                found = self.printer.operators(e)
             except NotExpressible:
                 found = 1 << 30
             self._costs[e] = found
         return found
 
     def proposable(self, e: Expr) -> bool:
-        return len(e.terms) <= WIDE and len(e.schedule) <= WIDE
+        return len(e.terms) <= WIDE and len(e.schedule) <= WIDE and self.budget.searches > 0
 
     # ------------------------------------------------------------------ from the inside out
 
@@ -190,7 +190,7 @@ class Simplification:
                 return self.side(self.interner.ge(e, 0), e)
             case "ite", (Prop() as p, Expr() as e):
                 side = self.side(p, e)
-                if side is not None or not self.nested:
+                if side is not None or self.nested <= 0 or self.budget.searches <= 0:
                     return side
                 inside = self.facts.suppose(p)
                 if isinstance(inside, Conflict):
@@ -217,32 +217,19 @@ class Simplification:
     # ------------------------------------------------------------------ sums
 
     def merged(self, e: Expr) -> Expr:
-        """Conditionals with one condition become one; exact quotients times their divisor become the numerator."""
+        """Conditionals put together, and quotients that leave nothing, times their divisor, as the numerator."""
         interner = self.interner
-        conditionals: dict[Prop, list[tuple[int, int, Expr]]] = {}
-        for m, c in e.terms:
-            atoms = interner.monomials[m]
-            if len(atoms) == 1 and atoms[0].kind == "ite":
-                p, value = atoms[0].args
-                if isinstance(p, Prop) and isinstance(value, Expr):
-                    conditionals.setdefault(p, []).append((m, c, value))
-        for p, found in conditionals.items():
-            if len(found) > 1:
-                taken = interner.expr(tuple(sorted([(m, c) for m, c, _ in found])), 0)
-                e = e - taken + interner.ite(p, interner.sum([value * c for _, c, value in found]), 0)
+        e = merged(e)
         for m, c in e.terms:
             atoms = interner.monomials[m]
             for atom in atoms:
-                image = self.exact(atom, c)
+                image = self.exact(atom, c) if atoms.count(atom) == 1 else None
                 if image is not None:
-                    rest = interner.expr(((m, c),), 0)
-                    others = interner.one
-                    for other in atoms if atoms.count(atom) == 1 else ():
+                    for other in atoms:
                         if other is not atom:
-                            others = others * other.expr
-                    if atoms.count(atom) == 1:
-                        e = e - rest + image * others
-                        break
+                            image = image * other.expr
+                    e = e - interner.expr(((m, c),), 0) + image
+                    break
         return e
 
     def exact(self, atom: Atom, c: int) -> Expr | None:
@@ -272,6 +259,7 @@ class Simplification:
 
     def proposed(self, e: Expr) -> list[Expr]:
         """The proposals with fewer operators, the shortest first."""
+        self.budget.searches -= 1
         found: dict[Expr, int] = {}
         limit = self.cost(e)
         for candidate in islice(proposals(self.samples(e), e, self.related(e)), MATCHES):
@@ -285,84 +273,10 @@ class Simplification:
         """Symbols that known equalities connect with those of the expression."""
         near = e.symbols
         found: dict[Atom, None] = {}
-        for equality in self.equalities(e):
+        for equality in equalities(self.facts, e):
             for atom in sorted(equality.symbols - near, key=_age):
                 found[atom] = None
         return [atom.expr for atom in list(found)[:RELATED]]
-
-    def equalities(self, e: Expr) -> list[Expr]:
-        """Expressions that the facts say are zero, near the given one."""
-        near = e.symbols
-        found = []
-        for fact in self.facts.records():
-            for p in fact.prop.comparisons() if fact.prop.kind == "and" else (fact.prop,):
-                if p.kind == "eq" and not p.symbols.isdisjoint(near):
-                    found.append(p.expr)
-            if len(found) >= EQUALITIES:
-                break
-        return found
-
-    def by_equalities(self, e: Expr) -> Iterator[Expr]:
-        """The expression with a product replaced by what an equality says of it."""
-        interner = self.interner
-        for zero in self.equalities(e):
-            for m, c in zero.terms:
-                if abs(c) != 1:
-                    continue
-                image = interner.expr(((m, c),), 0) - zero if c == 1 else zero - interner.expr(((m, c),), 0)
-                replaced = self.with_product(e, interner.monomials[m], image)
-                if replaced is not e:
-                    yield self.settled(replaced)
-
-    def with_product(self, e: Expr, product: tuple[Atom, ...], image: Expr) -> Expr:
-        """The expression with a product of atoms replaced wherever it divides a term."""
-        interner = self.interner
-        parts = [interner.constant(e.constant)]
-        for m, c in e.terms:
-            rest = list(interner.monomials[m])
-            part = interner.expr(((m, c),), 0)
-            if all(product.count(atom) <= rest.count(atom) for atom in product):
-                for atom in product:
-                    rest.remove(atom)
-                part = image * c
-                for atom in rest:
-                    part = part * atom.expr
-            parts.append(part)
-        return interner.sum(parts)
-
-    def named(self, e: Expr) -> Expr:
-        """As the engine sees it, equalities applied, and its own symbols put back."""
-        canonical, _ = self.facts.canonical(e)
-        for t in sorted([atom for atom in canonical.symbols if atom.definition is not None], key=_age):
-            assert t.definition is not None
-            for x in sorted(t.definition.symbols, key=_age):
-                terms = self.facts.canonical(x.expr)[0].terms
-                if len(terms) == 1 and terms[0][0] == t.monomial:
-                    canonical = self.with_multiple(canonical, t, terms[0][1], x)
-        for _ in range(2 * WIDE):
-            own: Mapping[Atom, Expr] = {
-                atom: atom.definition for atom in canonical.symbols if atom.definition is not None
-            }
-            if not own:
-                break
-            canonical = self.interner.substitute(canonical, own)
-        return self.merged(canonical)
-
-    def with_multiple(self, e: Expr, t: Atom, k: int, x: Atom) -> Expr:
-        """`k*t`, which is x, written as x, wherever the coefficient allows it."""
-        interner = self.interner
-        parts = [interner.constant(e.constant)]
-        for m, c in e.terms:
-            atoms = interner.monomials[m]
-            times = atoms.count(t)
-            if times and c % k**times == 0:
-                part = interner.constant(c // k**times)
-                for atom in atoms:
-                    part = part * (x.expr if atom is t else atom.expr)
-                parts.append(part)
-            else:
-                parts.append(interner.expr(((m, c),), 0))
-        return interner.sum(parts)
 
     # ------------------------------------------------------------------ proof and samples
 
@@ -392,52 +306,8 @@ class Simplification:
         """Sizes that satisfy the facts, for the symbols of the expression and all declared ones."""
         found = self._samples.get(e.symbols)
         if found is None:
-            found = self._samples[e.symbols] = Samples(list(islice(self.rows(e), ROWS)))
+            found = self._samples[e.symbols] = Samples(rows(self.facts, e, self.domain))
         return found
-
-    def rows(self, e: Expr) -> Iterator[dict[Atom, int]]:
-        facts = self.facts
-        rng = random.Random(1)
-        base = [facts.pool.row_values(facts, row) for row in facts.pool.alive]
-        others = [atom for atom in sorted(e.symbols, key=_age) if atom.definition is None]
-        for row in base:
-            for atom in others:
-                row.setdefault(atom, rng.randint(-9, 9))
-        few = sum(1 for _ in islice(facts.records(), FEW_FACTS + 1)) <= FEW_FACTS
-        made = self.moved(base, others, rng) if few else iter(())
-        seen = []
-        for row in self.interleaved(base, made):
-            for atom in sorted(e.symbols, key=_age):
-                if atom.definition is not None:
-                    row[atom] = atom.definition.evaluate(row)
-            if row not in seen and self.domain.evaluate(row):
-                seen.append(row)
-                yield row
-
-    def interleaved(
-        self, base: Iterable[dict[Atom, int]], made: Iterator[dict[Atom, int]]
-    ) -> Iterator[dict[Atom, int]]:
-        """Samples of the facts, which spread far, and samples near them in turn."""
-        for row in base:
-            yield row
-            yield from islice(made, 1)
-        yield from made
-
-    def moved(
-        self, base: list[dict[Atom, int]], symbols: list[Atom], rng: random.Random
-    ) -> Iterator[dict[Atom, int]]:
-        """Samples with one or two of the symbols moved, where the facts still hold."""
-        if not base or not symbols:
-            return
-        for _ in range(8 * ROWS):
-            row = dict(rng.choice(base))
-            for atom in rng.sample(symbols, min(len(symbols), rng.randint(1, 2))):
-                lo, hi = self.facts.bounds(atom.expr)
-                low = lo if lo is not None else (hi if hi is not None else 0) - 40
-                high = min(hi if hi is not None else low + 80, low + 80)
-                row[atom] = rng.randint(low, high)
-            if self.facts.holds_at(row):
-                yield row
 
     # ------------------------------------------------------------------ propositions
 
@@ -453,7 +323,7 @@ class Simplification:
             return self.connective(p) if self.nested >= 0 else p
         best = p
         for candidate in self.equivalent(p):
-            if operators(candidate) < operators(best) and self.same(best, candidate):
+            if self.printer.operators(candidate) < self.printer.operators(best) and self.same(best, candidate):
                 best = candidate
         return best
 
@@ -486,7 +356,7 @@ class Simplification:
         for atom in sorted(shared or (), key=_age):
             if not simple.constant:
                 inner = interner.sum(
-                    [self.with_product(interner.expr((term,), 0), (atom,), interner.one) for term in simple.terms]
+                    [with_product(interner.expr((term,), 0), (atom,), interner.one) for term in simple.terms]
                 )
                 yield p.of(inner)
 
