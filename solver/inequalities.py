@@ -50,6 +50,9 @@ class Inequalities(Draft):
         if len(form.terms) == 1:
             if self.set_bound(form.terms[0][0], k > 0, -e.constant if k > 0 else e.constant, reason):
                 self.note(prop, reason)
+                if form.degree > 1:
+                    self.learn_by_division(prop, reason)
+                    self.learn_cofactors(prop, reason)
             return
         self.learn_by_division(prop, reason)
         self.learn_cofactors(prop, reason)
@@ -136,34 +139,34 @@ class Inequalities(Draft):
             self.queue.append((stronger.conclusion, stronger))
 
     def bound_factors(self, m: int, atoms: tuple[Atom, ...]) -> None:
-        """`x*y <= c` with both positive: each is at most c over the least value of the other."""
+        """`x*y <= c` with y positive: x is at most c over the least value of y."""
         r = self.range_of(m)
-        lows = [self.range_of(atom.monomial).lo for atom in atoms]
-        if any(low is None or low < 0 for low in lows):
-            if r.hi is not None and atoms[0] is atoms[-1]:
-                whole = self.interner.expr(((m, 1),), 0)
-                self.bound_by_roots(r.hi - whole, prove_bound(self, m, False, r.hi))
+        if r.hi is None:
+            return
+        if atoms[0] is atoms[-1]:
+            low = self.range_of(atoms[0].monomial).lo
+            if low is None or low < 0:
+                self.bound_by_roots(r.hi - self.interner.expr(((m, 1),), 0), prove_bound(self, m, False, r.hi))
+                return
+        if r.hi < 0:
             return
         for atom in dict.fromkeys(atoms):
-            single = atom.expr
-            if r.hi is not None and r.hi >= 0 and all(low is not None and low >= 1 for low in lows):
-                rest = list(atoms)
-                power = rest.count(atom)
-                others = 1
-                for other in rest:
-                    if other is not atom:
-                        other_low = self.range_of(other.monomial).lo
-                        assert other_low is not None
-                        others *= other_low
-                bound = root(r.hi // others, power)
-                high = self.range_of(atom.monomial).hi
-                if high is None or bound < high:
-                    premises = (
-                        prove_bound(self, m, False, r.hi),
-                        *[self._at_least(a) for a in dict.fromkeys(atoms) if a is not atom],
-                    )
-                    goal = Prop.nonnegative(bound - single)
-                    self.queue.append((goal, Reason("factor-bounded", goal, premises, (m, atom))))
+            others = 1
+            for other in atoms:
+                if other is not atom:
+                    low = self.range_of(other.monomial).lo
+                    others = 0 if low is None or low < 1 else others * low
+            if not others:
+                continue
+            bound = root(r.hi // others, atoms.count(atom))
+            high = self.range_of(atom.monomial).hi
+            if high is None or bound < high:
+                premises = (
+                    prove_bound(self, m, False, r.hi),
+                    *[self._at_least(a) for a in dict.fromkeys(atoms) if a is not atom],
+                )
+                goal = Prop.nonnegative(bound - atom.expr)
+                self.queue.append((goal, Reason("factor-bounded", goal, premises, (m, atom))))
 
     def bound_by_roots(self, e: Expr, reason: Reason) -> None:
         """`p(x) >= 0` for a polynomial of one atom that is negative beyond some value: x lies before it."""

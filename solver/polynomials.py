@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Final
 
@@ -53,6 +53,14 @@ def all_factors_of(e: Expr) -> list[tuple[Expr, int]]:
     for factor, power in found:
         merged[factor] = merged.get(factor, 0) + power
     return list(merged.items())
+
+
+def product_of(factors: Iterable[tuple[Expr, int]], one: Expr) -> Expr:
+    """The product of powers."""
+    total = one
+    for factor, power in factors:
+        total = total * one.interner.power(factor, power)
+    return total
 
 
 def linear_factor(e: Expr) -> tuple[Expr, Expr] | None:

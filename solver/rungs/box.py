@@ -29,7 +29,7 @@ from solver.table import Table
 if TYPE_CHECKING:
     from solver.climb import Climb
 
-VOLUME: Final = {"fast": 512, "full": 4096}
+VOLUME: Final = {"fast": 512, "full": 8192}
 """Assignments in a box."""
 CONSTRAINTS: Final = 24
 TRIED: Final = 3

@@ -29,12 +29,14 @@ from solver.expr import Atom, Expr
 from solver.facts import Conflict, Facts
 from solver.integer import Point
 from solver.laws import rewritten, unfold
+from solver.polynomials import all_factors_of, product_of
 from solver.prop import Prop
 from solver.reasons import Reason, cases, hypothesis, part
 from solver.reasons import refute as by_contradiction
 from solver.rungs import box, lemmas, residues
 from solver.rungs.linear import Rows, given, rows_near
 from solver.rungs.model import Model
+from solver.settled import prove_nonzero
 
 if TYPE_CHECKING:
     from solver.climb import Climb
@@ -44,6 +46,7 @@ NESTED: Final = 8
 LOOKED: Final = 32
 COFACTORS: Final = 2
 CLOSE: Final = 2
+FACTORED: Final = 8
 WIDE: Final = 120
 """Rows beyond which nothing is added to a relaxation."""
 LONG: Final = 1 << 14
@@ -81,6 +84,7 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
         now = restated(facts, reason)
         near += _near(facts, reason.conclusion, now.conclusion)
         stated += conjuncts(now)
+    stated += cancelled(facts, [*hypotheses, *stated])
     for reason in [*stated, *hypotheses]:
         p = reason.conclusion
         if p.kind == "false":
@@ -133,6 +137,28 @@ def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], leve
         if proof is not None:
             return proof
     return None
+
+
+def cancelled(facts: Facts, stated: Sequence[Reason]) -> list[Reason]:
+    """Equalities without their factors that are known not to be zero."""
+    nonzero = {reason.conclusion: reason for reason in stated if reason.conclusion.kind == "ne"}
+    found = []
+    for reason in stated:
+        e = reason.conclusion.expr
+        if reason.conclusion.kind != "eq" or e.degree < 2 or len(e.terms) > FACTORED:
+            continue
+        factors = all_factors_of(e)
+        last = reason
+        for factor, power in list(factors) if len(factors) > 1 else ():
+            against = Prop.zero(factor).negation
+            why = nonzero.get(against) or prove_nonzero(facts, against)
+            if why is not None:
+                factors.remove((factor, power))
+                rest = product_of(factors, facts.interner.one)
+                last = Reason("cancelled", Prop.zero(rest), (last, why), (rest, factor, power))
+        if last is not reason:
+            found.append(last)
+    return found
 
 
 def restated(facts: Facts, reason: Reason) -> Reason:
@@ -300,25 +326,33 @@ def _of_product(facts: Facts, model: Model, atoms: Sequence[Atom]) -> list[Prop]
 
 
 def _of_cofactors(facts: Facts, model: Model, m: int) -> list[Prop]:
-    """Which is larger, the cofactors of an atom in two products whose order the point gets wrong."""
+    """Which is larger, where a point orders two products wrongly: cofactors of an atom, or two squared atoms."""
     interner = facts.interner
-    found = []
-    if len(interner.monomials[m]) > 2:
+    atoms = interner.monomials[m]
+    if len(atoms) > 2:
         return []
-    for atom in dict.fromkeys(interner.monomials[m]):
-        factor = Counter([atom])
-        left = interner.monomial(divide_monomial(interner, m, factor))
-        for other in model.rows.monomials:
-            if other == m or atom not in interner.monomials[other] or len(interner.monomials[other]) != 2:
-                continue
-            right = interner.monomial(divide_monomial(interner, other, factor))
-            order = model.monomial(left) - model.monomial(right)
-            excess = model.monomial(m) - model.monomial(other) - model.atom(atom) * order
-            if model.atom(atom) < 0 or not excess or (abs(order) > CLOSE and (excess > 0) == (order > 0)):
-                continue
-            end = order if abs(order) <= CLOSE else 0
-            difference = interner.expr(((left, 1),), 0) - interner.expr(((right, 1),), 0)
-            found.append(Prop.nonnegative(end - difference if excess > 0 else difference - end))
+    pairs = []
+    for other in model.rows.monomials:
+        others = interner.monomials[other]
+        if other == m or len(others) != 2:
+            continue
+        if atoms[0] is atoms[1] and others[0] is others[1]:
+            total = model.atom(atoms[0]) + model.atom(others[0])
+            pairs.append((other, atoms[0].monomial, others[0].monomial, total))
+        for atom in dict.fromkeys(atoms):
+            if atom in others:
+                single = Counter([atom])
+                left, right = (interner.monomial(divide_monomial(interner, n, single)) for n in (m, other))
+                pairs.append((other, left, right, model.atom(atom)))
+    found = []
+    for other, left, right, factor in pairs:
+        order = model.monomial(left) - model.monomial(right)
+        excess = model.monomial(m) - model.monomial(other) - factor * order
+        if factor < 0 or not excess or (abs(order) > CLOSE and (excess > 0) == (order > 0)):
+            continue
+        end = order if abs(order) <= CLOSE else 0
+        difference = interner.expr(((left, 1),), 0) - interner.expr(((right, 1),), 0)
+        found.append(Prop.nonnegative(end - difference if excess > 0 else difference - end))
     return found[:COFACTORS]
 
 
