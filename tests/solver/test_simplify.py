@@ -1,0 +1,179 @@
+"""Simplification: equal under the facts at every sampled size, proven, and short."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solver.display import operators, text_of
+from solver.edges.z3 import Refuted, entails
+from solver.expr import Atom, Expr
+from solver.facts import Conflict, Facts
+from solver.interner import Interner
+from solver.ladder import decide
+from solver.simplify import simplify, simplify_prop
+from solver.text import parse, parse_expr
+from solver.verdict import Never
+from tests.solver.random_values import some_expression, some_proposition
+
+Ranges = Mapping[str, tuple[int | None, int | None]]
+
+FREE: Ranges = dict.fromkeys("xyzw", (None, None))
+SIZES: Ranges = dict.fromkeys("bhsw", (1, None))
+PARTS: Ranges = {"x": (None, None), "y": (0, 31), "z": (0, 3), "i": (0, None), "n": (1, None)}
+
+# ranges, facts, expression, its shortest form
+TABLE: list[tuple[Ranges, list[str], str, str]] = [
+    # by the bounds of operations
+    (PARTS, [], "y//32", "0"),
+    (PARTS, [], "y % 64", "y"),
+    (PARTS, [], "(32*x + y)//32", "x"),
+    (PARTS, [], "(32*x + y) % 32", "y"),
+    (PARTS, [], "(128*x + 4*y + z)//512", "x//4"),
+    (PARTS, [], "max(y, -1) + min(z, 40)", "y + z"),
+    (PARTS, [], "abs(y + 1)", "y + 1"),
+    (PARTS, ["i < n"], "(i + n) % n", "i"),
+    (PARTS, ["i < n"], "min(i, n - 1)", "i"),
+    (PARTS, ["i < n"], "abs(i - n)", "n - i"),
+    # by divisibility and equalities
+    (SIZES, ["s % 16 == 0"], "s//16*16 + s % 8", "s"),
+    (SIZES, ["s % 16 == 0", "s > 0"], "max(s, 12)", "s"),
+    (SIZES, ["h == b*s"], "2*b*b*s", "2*b*h"),
+    (SIZES, ["b*s == h*w", "w == 2*s"], "b*s//w", "h"),
+    (SIZES, ["b*s == h*w", "w == 2*s"], "b - 2*h", "0"),
+    (SIZES, ["w == 4"], "b*w//2", "2*b"),
+    # by identities
+    (FREE, [], "x//4 + (x + 1)//4 + (x + 2)//4 + (x + 3)//4", "x"),
+    (FREE, [], "x % 2 + (x + 1) % 2", "1"),
+    (FREE, [], "min(x, y)*max(x, y)", "x*y"),
+    (FREE, [], "abs(x)*abs(x)", "x**2"),
+    (FREE, [], "max(x//4*4, x)", "x"),
+    (FREE, [], "min(max(x, y), max(x, z))", "max(x, min(y, z))"),
+    (FREE, [], "max(max(x, 1), 10)", "max(x, 10)"),
+    (FREE, [], "min(x//10, y//10)", "min(x, y)//10"),
+    (FREE, [], "x % 8 // 8", "0"),
+    # by conditions
+    (FREE, [], "(x if x > 3 else 7) if x > 5 else 0", "x if x >= 6 else 0"),
+    (FREE, [], "(y if x < 0 else 0) + (1 if x < 0 else z)", "y + 1 if x < 0 else z"),
+    (FREE, [], "x if x == 5 else 5", "5"),
+    (FREE, ["x > 0"], "x if x >= 0 else y", "x"),
+]
+
+PROPOSITIONS: list[tuple[Ranges, list[str], str, str]] = [
+    (PARTS, [], "y >= -3", "True"),
+    (PARTS, [], "z > 3", "False"),
+    (PARTS, [], "y//4 >= 2", "y >= 8"),
+    (PARTS, [], "x//8 <= 4", "x <= 39"),
+    (SIZES, [], "b*s >= b*h", "s >= h"),
+    (SIZES, ["s % 16 == 0"], "(s + 3) % 8 == 3 and h > 4", "h >= 5"),
+    (PARTS, ["i < n"], "i < n or x > 4", "True"),
+    (FREE, [], "x > 3 and (x > 2 or y > 1)", "x >= 4"),
+    (FREE, [], "x > 3 or x > 2 and y > 7 and x <= 3", "x >= 4 or y >= 8 and x == 3"),
+]
+
+
+def known(ranges: Ranges, facts: list[str]) -> tuple[Interner, dict[str, Expr], Facts]:
+    terms = Interner()
+    names = {name: terms.symbol(name) for name in ranges}
+    state = Facts.empty(terms)
+    for name, (lo, hi) in ranges.items():
+        state = state.declare_range(names[name], lo, hi)
+    for text in facts:
+        parsed = parse(text, names, terms)
+        state = state.assume_prop(parsed.prop, parsed.domain)
+    return terms, names, state
+
+
+@pytest.mark.parametrize(("ranges", "facts", "text", "short"), TABLE)
+def test_the_shortest_form(ranges: Ranges, facts: list[str], text: str, short: str) -> None:
+    """A failure means that people read more than the facts leave of an expression, or something else."""
+    terms, names, state = known(ranges, facts)
+    parsed = parse_expr(text, names, terms)
+    simple = simplify(state, parsed.expr, domain=parsed.domain)
+    assert text_of(simple) == short
+    props = [fact.prop for fact in state.records()]
+    assert not isinstance(entails([*props, parsed.domain], terms.eq(simple, parsed.expr)), Refuted)
+
+
+@pytest.mark.parametrize(("ranges", "facts", "text", "short"), PROPOSITIONS)
+def test_the_shortest_proposition(ranges: Ranges, facts: list[str], text: str, short: str) -> None:
+    """A failure means that a guard is longer than it need be, or another one."""
+    terms, names, state = known(ranges, facts)
+    parsed = parse(text, names, terms)
+    simple = simplify_prop(state, parsed.prop, domain=parsed.domain)
+    assert operators(simple) <= operators(parse(short, names, terms).prop), text_of(simple)
+    props = [fact.prop for fact in state.records()]
+    for one, other in ((simple, parsed.prop), (parsed.prop, simple)):
+        assert not isinstance(entails([*props, one], other), Refuted)
+
+
+@given(st.integers(0, 2**64), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_equal_at_all_small_sizes(seed: int, depth: int) -> None:
+    """A failure means that a simplified expression is another number at some sizes: a wrong program."""
+    terms = Interner()
+    rng = random.Random(seed)
+    symbols = [terms.symbol(name) for name in "xyz"]
+    state = Facts.empty(terms)
+    for symbol in symbols:
+        lo = rng.choice([-3, 0, 1])
+        state = state.declare_range(symbol, lo, rng.choice([None, lo + 7]))
+    fact = some_proposition(terms, symbols, rng, 1)
+    assumed = state.assume(state.next_fact(fact))
+    if not isinstance(assumed, Conflict) and not isinstance(decide(state, fact), Never) and assumed.pool.alive:
+        state = assumed
+    e = some_expression(terms, symbols, rng, depth)
+    simple = simplify(state, e, solvers=False)
+    assert operators(simple) <= operators(e)
+    divisors = [atom.args[1] for atom in e.schedule if atom.kind == "floordiv"]
+    for sizes in itertools.product(range(-3, 9, 2), repeat=3):
+        values: dict[Atom, int] = {symbol.atom: size for symbol, size in zip(symbols, sizes, strict=True)}
+        try:
+            if not state.holds_at(values) or any(isinstance(d, Expr) and d.evaluate(values) == 0 for d in divisors):
+                continue
+            assert simple.evaluate(values) == e.evaluate(values), (sizes, e, simple)
+        except OverflowError:
+            continue
+
+
+def test_a_divisor_that_may_be_zero() -> None:
+    """A failure means that an expression is simplified where it has no value, without being told so."""
+    terms, names, state = known(FREE, [])
+    parsed = parse_expr("x*y//y", names, terms)
+    assert simplify(state, parsed.expr, domain=parsed.domain) is names["x"]
+    chosen = parse_expr("x//y if y > 0 else 0", names, terms)
+    assert simplify(state, chosen.expr, domain=chosen.domain) is chosen.expr
+
+
+@pytest.mark.parametrize("case", ["max", "remainder", "quotient", "conditional", "sum"])
+def test_large_expressions_end(case: str) -> None:
+    """A failure means that simplifying a large expression takes minutes."""
+    terms = Interner()
+    x = terms.symbol("x")
+    many = [terms.symbol(f"s{i}") for i in range(40)]
+    state = Facts.empty(terms)
+    for symbol in (x, *many):
+        state = state.declare_range(symbol, 0, None)
+    e = x
+    for i, symbol in enumerate(many):
+        match case:
+            case "max":
+                e = terms.maximum(e, symbol - i)
+            case "remainder":
+                e = terms.mod(e + symbol, i + 2)
+            case "quotient":
+                e = terms.floordiv(e * 3 + i, 7) + symbol
+            case "conditional":
+                e = terms.ite(terms.ge(x, symbol + i * i), e, i)
+            case _:
+                e = e + terms.maximum(symbol, x - 3) // 4
+    started = time.perf_counter()
+    simple = simplify(state, e)
+    assert time.perf_counter() - started < 60
+    assert operators(simple) <= operators(e)
