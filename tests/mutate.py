@@ -59,13 +59,13 @@ MUTATIONS = (
     Mutation("linear: the goal is not negated", "solver/rungs/linear.py", "negated = goal.negation", "negated = goal"),
     Mutation(
         "isolate: the divisor's last residue is lost",
-        "solver/rungs/isolate.py",
+        "solver/isolation.py",
         "d * (rest + 1) - 1 - n",
         "d * (rest + 1) - n",
     ),
     Mutation(
         "factor: a factor that may be zero",
-        "solver/learn.py",
+        "solver/dividing.py",
         "if low is not None and low >= 1:\n            reason: Reason",
         "if low is not None and low >= 0:\n            reason: Reason",
     ),
@@ -122,8 +122,8 @@ MUTATIONS = (
     Mutation(
         "relu: the flip loses the argument",
         "solver/choice.py",
-        'terms.scale(terms.add(terms.atom("relu", (-e,)), e), k)',
-        'terms.scale(terms.atom("relu", (-e,)), k)',
+        "terms.scale(terms.add(relu(terms, -e), e), k)",
+        "terms.scale(relu(terms, -e), k)",
     ),
     Mutation(
         "intervals: an even power keeps its sign",
@@ -140,12 +140,12 @@ MUTATIONS = (
     Mutation(
         "propagation: rounds the wrong way",
         "solver/reasons.py",
-        'return Reason("combine", Prop.nonnegative(total)',
-        'return Reason("combine", Prop.nonnegative(total + 1)',
+        "conclusion = Prop.nonnegative(total)",
+        "conclusion = Prop.nonnegative(total + 1)",
     ),
     Mutation(
         "equalities: solved with the wrong sign",
-        "solver/learn.py",
+        "solver/equalities.py",
         "image = atom.expr - e if c > 0 else atom.expr + e",
         "image = atom.expr + e if c > 0 else atom.expr - e",
     ),
@@ -158,7 +158,7 @@ MUTATIONS = (
     Mutation(
         "samples: dead rows speak",
         "solver/pool.py",
-        "pool.alive = tuple([row for row in self.alive if truth[row]])",
+        "pool.alive = pool.evaluable(tuple([row for row in self.alive if truth[row]]), fact.prop, fact.domain)",
         "pool.alive = self.alive",
     ),
     Mutation(
