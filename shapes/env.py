@@ -182,10 +182,10 @@ class ShapeEnv(Scopes):
 
     def simplify(self, size: Size) -> SymInt | int:
         """The same value in fewer operations, as far as the facts allow; every step is proven."""
-        from shapes.simplification import simplify
+        from solver.simplify import simplify
 
         expr, domain = self._read_expr(size)
-        simple = simplify(self, expr)
+        simple = simplify(self.facts, expr, domain=domain, solvers=self.solvers)
         return simple.constant if simple.is_constant else SymInt(self, simple, domain)
 
     def fits(self, size: Size, bits: int) -> Verdict:

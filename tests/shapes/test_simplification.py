@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shapes import Always, Depends, Never, ShapeEnv, ShapeError, sym_max
 from shapes.errors import ForeignSymbol
-from shapes.simplification import operators
+from solver.display import operators
 
 FACTS = ["s % 16 == 0", "b <= 8", "b == 2 * c", "s >= 32", "c + 1 <= s"]
 LEAVES = ["b", "s", "c", "7", "16", "3"]
