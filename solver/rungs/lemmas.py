@@ -30,7 +30,7 @@ from solver.division import divide_monomial
 from solver.explain import prove_side
 from solver.expr import Atom, Expr
 from solver.reasons import gap, multiply_equality, square, times
-from solver.rungs.linear import Rows, given
+from solver.rungs.linear import Rows, distinct, given
 from solver.rungs.model import Model
 
 WRONG: Final = 6
@@ -103,7 +103,7 @@ def factorizations(rows: Rows, m: int) -> list[tuple[int, int]]:
     """The monomial as an atom times the rest, for each of its atoms."""
     interner = rows.known.interner
     found = []
-    for atom in dict.fromkeys(interner.monomials[m]):
+    for atom in distinct(interner, m):
         rest = interner.monomial(divide_monomial(interner, m, Counter([atom])))
         found.append((atom.monomial, rest))
         if len(interner.monomials[m]) == 2:

@@ -23,10 +23,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from solver.explain import prove_bound
-from solver.expr import Expr
+from solver.expr import Atom, Expr
 from solver.facts import Facts
 from solver.integer import Branch, Combine, Infeasible, Point, Refutation, Row, solve
 from solver.integer.meter import Meter
+from solver.interner import Interner
 from solver.knowledge import Knowledge
 from solver.laws import laws_of, rewritten
 from solver.prop import Prop
@@ -83,9 +84,7 @@ class Rows:
         if p in self.seen or p.kind not in ("ge", "eq") or not p.terms:
             return False
         self.seen.add(p)
-        pairs = []
-        for m, c in p.terms:
-            pairs.append((self.mention(m), c))
+        pairs = [(self.mention(m), c) for m, c in ordered(p.expr)]
         self.rows.append(Row(tuple(sorted(pairs)), p.expr.constant, p.kind == "eq"))
         self.reasons.append(reason)
         self.cost += ROW
@@ -106,8 +105,7 @@ class Rows:
             m = self.monomials[self.done]
             self.done += 1
             self.add_range(m)
-            atoms = known.interner.monomials[m]
-            for atom in dict.fromkeys(atoms):
+            for atom in distinct(known.interner, m):
                 if atom.serial in self.visited:
                     continue
                 self.visited.add(atom.serial)
@@ -161,6 +159,20 @@ class Rows:
                 return answer
             case _:
                 return None
+
+
+def ordered(e: Expr) -> list[tuple[int, int]]:
+    """The terms by structure; their own order is that in which monomials were first met, by any question."""
+    if len(e.terms) == 1:
+        return list(e.terms)
+    keys = e.interner.monomial_keys
+    return sorted(e.terms, key=lambda term: keys[term[0]])
+
+
+def distinct(interner: Interner, m: int) -> list[Atom]:
+    """The atoms of a monomial, each once, by structure."""
+    atoms = interner.monomials[m]
+    return list(atoms) if len(atoms) == 1 else sorted(set(atoms), key=lambda atom: atom.key)
 
 
 def given(reason: Reason) -> Callable[[], Reason]:
@@ -227,7 +239,7 @@ def rows_near(known: Knowledge, start: Sequence[Expr], hypotheses: Sequence[Reas
     for reason in hypotheses:
         rows.add_restated(reason.conclusion, reason)
     for e in start:
-        for m, _ in e.terms:
+        for m, _ in ordered(e):
             rows.mention(m)
     rows.grow()
     return rows

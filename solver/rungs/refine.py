@@ -34,7 +34,7 @@ from solver.prop import Prop
 from solver.reasons import Reason, cases, hypothesis, part
 from solver.reasons import refute as by_contradiction
 from solver.rungs import box, lemmas, residues
-from solver.rungs.linear import Rows, given, rows_near
+from solver.rungs.linear import Rows, distinct, given, rows_near
 from solver.rungs.model import Model
 from solver.settled import prove_nonzero
 
@@ -228,7 +228,7 @@ def _by_cases(
 
 def _atoms(rows: Rows) -> list[Atom]:
     interner = rows.known.interner
-    return list(dict.fromkeys([atom for m in rows.monomials for atom in interner.monomials[m]]))
+    return list(dict.fromkeys([atom for m in rows.monomials for atom in distinct(interner, m)]))
 
 
 def conditions(
@@ -250,7 +250,7 @@ def conditions(
         atoms = interner.monomials[e.terms[0][0]]
         if len(atoms) > 1:
             late.update((p, p) for p in _of_cofactors(facts, model, e.terms[0][0]))
-            late.update((p, p) for p in _of_product(facts, model, atoms))
+            late.update((p, p) for p in _of_product(facts, model, distinct(interner, e.terms[0][0])))
             continue
         atom = _named(atoms[0])
         match atom.kind, atom.args:
@@ -311,7 +311,7 @@ def _of_product(facts: Facts, model: Model, atoms: Sequence[Atom]) -> list[Prop]
     end of its range.
     """
     signs, sides = [], []
-    for atom in dict.fromkeys(atoms):
+    for atom in atoms:
         r = facts.range_of(atom.monomial)
         if (r.lo is None or r.lo < 0) and (r.hi is None or r.hi > 0):
             signs.append(Prop.nonnegative(atom.expr))
@@ -339,7 +339,7 @@ def _of_cofactors(facts: Facts, model: Model, m: int) -> list[Prop]:
         if atoms[0] is atoms[1] and others[0] is others[1]:
             total = model.atom(atoms[0]) + model.atom(others[0])
             pairs.append((other, atoms[0].monomial, others[0].monomial, total))
-        for atom in dict.fromkeys(atoms):
+        for atom in distinct(interner, m):
             if atom in others:
                 single = Counter([atom])
                 left, right = (interner.monomial(divide_monomial(interner, n, single)) for n in (m, other))

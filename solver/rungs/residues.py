@@ -25,6 +25,7 @@ from solver.knowledge import Knowledge
 from solver.laws import floordiv_law
 from solver.prop import Prop
 from solver.reasons import Reason, combine, residues, strengthen
+from solver.rungs.linear import ordered
 
 if TYPE_CHECKING:
     from solver.climb import Climb
@@ -107,7 +108,7 @@ def values_modulo(e: Expr, m: int, atoms: list[Atom]) -> set[int]:
 def lower_bound(known: Knowledge, e: Expr) -> Reason | None:
     """A lower bound of an expression: what a remainder in it says, or else what is known."""
     monomials = known.interner.monomials
-    for m, c in e.terms:
+    for m, c in ordered(e):
         atom = monomials[m][0]
         if len(monomials[m]) > 1 or atom.kind != "floordiv":
             continue
