@@ -30,6 +30,8 @@ FAR: Final = (9, 1 << 62, 100, 1 << 40, 5000, 1 << 20, 1 << 64)
 SCATTERED: Final = (20, 16, 9, 6)
 """Places for each symbol, when there are one, two, three or four."""
 TRIED: Final = 4
+TOUCHED: Final = 500
+"""Facts about one symbol that a proposed value is held against."""
 NEAR: Final = 2
 """How many symbols are moved to mend a point of the linear relaxation."""
 
@@ -53,6 +55,7 @@ def near(
     where there is no such row, all facts are looked at.
     """
     search = Search(facts, facts.pool, row or 0, effort=1)
+    mending, search.limit = search.limit, TOUCHED
     try:
         moved = {atom: value for atom, value in values.items() if atom.definition is None}
         for atom in solved:
@@ -78,6 +81,7 @@ def near(
     if rest:
         search.base.update((atom, value) for atom, value in moved.items() if atom.definition is None)
         search.shifted = True
+        search.limit = mending
         further = search.mend({}, rest, NEAR, tuple(goals))
         if further is None:
             return None

@@ -40,7 +40,7 @@ PLACES: Final = 14
 class Search:
     """One search from one row."""
 
-    __slots__ = ("base", "facts", "left", "pool", "row", "shifted")
+    __slots__ = ("base", "facts", "left", "limit", "pool", "row", "shifted")
 
     def __init__(self, facts: Facts, pool: Pool, row: int, *, effort: int = 2) -> None:
         self.facts = facts
@@ -48,6 +48,7 @@ class Search:
         self.row = row
         self.left = 40 * effort
         self.base: dict[Atom, int] = {}
+        self.limit = TOUCHED
         self.shifted = False  # whether the base differs from the row
 
     def value(self, atom: Atom, moved: dict[Atom, int]) -> int:
@@ -322,7 +323,7 @@ class Search:
             if lo is not None and trial[atom] < lo or hi is not None and trial[atom] > hi:
                 return None
             touching = self.pool.touching.get(atom.serial)
-            if touching is not None and touching.count > TOUCHED:
+            if touching is not None and touching.count > self.limit:
                 return None
             while touching is not None:
                 fact: Fact = touching.fact
