@@ -77,12 +77,11 @@ class Selection:
 
 
 class Subsets:
-    """Selections of facts as a tree, and which of them sufficed where a core was made smaller."""
+    """Selections of facts, as a tree: what was learned depends on the facts and their order alone."""
 
-    __slots__ = ("count", "interner", "root", "sufficed")
+    __slots__ = ("count", "interner", "root")
 
     root: Selection
-    sufficed: dict[tuple[int, ...], list[list[int]]]
 
     def __init__(self, interner: Interner) -> None:
         self.interner = interner
@@ -91,7 +90,6 @@ class Subsets:
     def forget(self) -> None:
         self.count = 0
         self.root = Selection(Knowledge(self.interner), None)
-        self.sufficed = {}
 
     def knowledge(self, facts: Iterable[Fact], domain: Prop) -> Knowledge | None:
         """What the facts say by themselves, in this order, inside the domain of a question."""
@@ -125,7 +123,7 @@ def leaner(proof: Reason, goal: Prop, domain: Prop, facts: Facts) -> Reason:
 class Shortening:
     """One proof being made to rest on fewer facts. The facts of its core go by their positions there."""
 
-    __slots__ = ("core", "domain", "failed", "goal", "sample", "subsets", "symbols")
+    __slots__ = ("core", "domain", "failed", "goal", "sample", "sign", "subsets", "symbols")
 
     def __init__(self, core: Sequence[Fact], goal: Prop, domain: Prop, facts: Facts) -> None:
         self.core = core
@@ -134,39 +132,28 @@ class Shortening:
         self.subsets = facts.subsets
         self.symbols = [fact.prop.symbols for fact in core]
         self.sample = sample_of(facts.pool, goal, domain)
+        self.sign = sign_at(goal, self.sample)
         self.failed: set[frozenset[int]] = set()
 
     def shortest(self, proof: Reason) -> Reason:
-        everything = list(range(len(self.core)))
-        key = tuple([id(fact) for fact in self.core])
-        before = self.subsets.sufficed.get(key, []) if len(everything) > 2 else []
-        chosen = everything
-        for selection in before:
-            found = self.proof_from(selection)
-            if found is not None:
-                proof, chosen = found, self.positions(found)
-                break
+        """The proof, or one from as few facts as are found to suffice."""
+        chosen = list(range(len(self.core)))
         needed = [i for i in chosen if self.fails_without_mention([j for j in chosen if j != i])]
         if len(needed) == len(chosen):
             return proof
         others = self.by_relevance([i for i in chosen if i not in needed])
-        if chosen is everything:
-            alike = sum([self.symbols[i] <= self.goal.symbols for i in others])
-            for size in sorted({*SIZES, alike}):
-                if size >= len(others):
-                    break
-                found = self.proof_from(needed + others[:size])
-                if found is not None:
-                    proof, chosen = found, self.positions(found)
-                    break
+        alike = sum([self.symbols[i] <= self.goal.symbols for i in others])
+        for size in sorted({*SIZES, alike}):
+            found = self.proof_from(needed + others[:size]) if size < len(others) else None
+            if found is not None:
+                proof, chosen = found, self.positions(found)
+                break
         order = needed + others
         for i in [i for i in reversed(chosen) if i not in needed][:ATTEMPTS]:
             if i in chosen:
                 found = self.proof_from([j for j in order if j != i and j in chosen])
                 if found is not None:
                     proof, chosen = found, self.positions(found)
-        if 2 < len(everything) != len(chosen) and chosen not in before:
-            self.subsets.sufficed.setdefault(key, []).insert(0, chosen)
         return proof
 
     def positions(self, proof: Reason) -> list[int]:
@@ -193,7 +180,7 @@ class Shortening:
         if self.fails_without_mention(selection):
             return None
         known = self.subsets.knowledge([self.core[i] for i in selection], self.domain)
-        return None if known is None else prove(known, self.goal)
+        return None if known is None else prove(known, self.goal, self.sign)
 
     def fails_without_mention(self, selection: list[int]) -> bool:
         """Whether the goal is false for some values of the symbols that none of these facts mentions."""
@@ -215,6 +202,16 @@ class Shortening:
         return False
 
 
+def sign_at(goal: Prop, sample: dict[Atom, int] | None) -> int:
+    """On which side of zero the expression of a disequality is in the sample; 0 if that is not known."""
+    if goal.kind != "ne" or sample is None:
+        return 0
+    try:
+        return 1 if goal.expr.evaluate(sample) > 0 else -1
+    except OverflowError:
+        return 0
+
+
 def sample_of(pool: Pool, goal: Prop, domain: Prop) -> dict[Atom, int] | None:
     """Values of the symbols of the question in a sample of the facts."""
     if not pool.alive:
@@ -229,8 +226,8 @@ def sample_of(pool: Pool, goal: Prop, domain: Prop) -> dict[Atom, int] | None:
     return values
 
 
-def prove(known: Knowledge, goal: Prop) -> Reason | None:
-    """The goal by substitution, bounds, factors or shift."""
+def prove(known: Knowledge, goal: Prop, sign: int = 0) -> Reason | None:
+    """The goal by substitution, bounds, factors or shift; `sign` says on which side of zero a disequality is shown."""
     canonical, rounds = known.canonical_prop(goal)
     match canonical.kind:
         case "true":
@@ -240,11 +237,11 @@ def prove(known: Knowledge, goal: Prop) -> Reason | None:
         case "and" | "or":
             proof = prove_by_intervals(known, canonical)
         case _:
-            proof = prove_comparison(known, canonical)
+            proof = prove_comparison(known, canonical, sign)
     return rewritten(goal, proof, rounds) if proof is not None and rounds else proof
 
 
-def prove_comparison(known: Knowledge, goal: Prop) -> Reason | None:
+def prove_comparison(known: Knowledge, goal: Prop, sign: int) -> Reason | None:
     settled = bounds.settle(known, goal)
     if settled is not None:
         return settled[1] if settled[0] else None
@@ -254,8 +251,9 @@ def prove_comparison(known: Knowledge, goal: Prop) -> Reason | None:
         return None if inner is None else factored(smaller, goal, inner)
     if goal.kind == "ge":
         return shift.prove_nonnegative(known, goal.expr)
-    for sign in (1, -1) if goal.kind == "ne" else ():
-        side = shift.prove_nonnegative(known, goal.expr * sign - 1)
-        if side is not None:
-            return apart(side, goal)
+    for side in (1, -1) if goal.kind == "ne" else ():
+        if side != -sign:
+            bounded = shift.prove_nonnegative(known, goal.expr * side - 1)
+            if bounded is not None:
+                return apart(bounded, goal)
     return None
