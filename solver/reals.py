@@ -58,7 +58,16 @@ def _plain(*values: Ratio) -> None:
         )
 
 
+def _positive(x: Ratio) -> bool:
+    """Whether it is a constant, and positive."""
+    constant = x.root is None and x.numerator.is_constant and x.denominator.is_constant
+    return constant and x.numerator.constant * x.denominator.constant > 0
+
+
 def add(a: Ratio, b: Ratio) -> Ratio:
+    for one, other in ((a, b), (b, a)):
+        if one.root is None and one.numerator is one.interner.zero:
+            return other  # a square root too
     _plain(a, b)
     if a.denominator is b.denominator:
         return Ratio(a.numerator + b.numerator, a.denominator)
@@ -66,11 +75,19 @@ def add(a: Ratio, b: Ratio) -> Ratio:
 
 
 def multiply(a: Ratio, b: Ratio) -> Ratio:
+    for one, other in ((a, b), (b, a)):
+        if one.root is None and one.numerator is one.denominator:
+            return other
+        if one.root is not None and _positive(other):
+            # k * sqrt(x) is sqrt(k*k * x) for k > 0
+            return square_root(multiply(one.root, multiply(other, other)))
     _plain(a, b)
     return Ratio(a.numerator * b.numerator, a.denominator * b.denominator)
 
 
 def divide(a: Ratio, b: Ratio) -> Ratio:
+    if a.root is not None and _positive(b):
+        return multiply(a, Ratio(b.denominator, b.numerator))
     _plain(a, b)
     return Ratio(a.numerator * b.denominator, a.denominator * b.numerator)
 
