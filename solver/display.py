@@ -17,6 +17,7 @@ The text depends on structure and names alone, never on the age of an object; tw
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Final
 
@@ -50,6 +51,8 @@ TRIALS: Final = 8
 """So many candidates are written out for one text before the choice is by estimate alone."""
 WORK: Final = 100_000
 """So many terms are handled while looking for the best candidates before only the plainest are tried."""
+OPERATION: Final = re.compile(r"\w+\(|//|\*\*|[-+*/%]")
+"""An operator or call in the text of a program over floats."""
 LONGEST: Final = 5_000_000
 """No text has more characters."""
 
@@ -215,7 +218,8 @@ class Printer:
         arguments = [self.expression(arg) for arg in atom.args if isinstance(arg, Expr)]
         known = function(atom.name)
         texts = [argument.text for argument in arguments]
-        cost = max(1, len(arguments) - 1) + sum([argument.cost for argument in arguments])
+        own = max(1, len(arguments) - 1) if known.template is None else len(OPERATION.findall(known.template))
+        cost = own + sum([argument.cost for argument in arguments])
         return Text(known.text(texts), WHOLE, cost)
 
     # ------------------------------------------------------------------ operations

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import random
+import subprocess
 import sys
 import time
 
@@ -186,6 +188,38 @@ def test_text_does_not_depend_on_age(seed: int) -> None:
         e = terms.sum([rng.randint(-3, 3) * rng.choice(symbols) * rng.choice(symbols) for _ in range(4)])
         texts.append(text_of(e + terms.floordiv(symbols[0] * 3 + symbols[1], 7)))
     assert texts[0] == texts[1]
+
+
+PROGRAM = """
+from solver.display import text_of
+from solver.facts import Facts
+from solver.interner import Interner
+from solver.simplify import simplify
+from solver.text import parse, parse_expr
+import random
+from tests.solver.random_values import some_expression, some_proposition
+terms = Interner()
+names = {name: terms.symbol(name) for name in "wxyz"}
+rng = random.Random(11)
+for _ in range(60):
+    print(text_of(some_expression(terms, list(names.values()), rng, 4)))
+    print(text_of(some_proposition(terms, list(names.values()), rng, 3)))
+known = Facts.empty(terms)
+for symbol in names.values():
+    known = known.declare_range(symbol, 0, 50)
+for _ in range(12):
+    print(text_of(simplify(known, some_expression(terms, list(names.values()), rng, 2))))
+"""
+
+
+def test_every_process_prints_alike() -> None:
+    """A failure means that ranks of one program disagree about its guards: hash seeds or addresses are in the text."""
+    printed = set()
+    for seed in ("0", "1", "4711"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.getcwd()}
+        command = [sys.executable, "-c", PROGRAM]
+        printed.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert len(printed) == 1
 
 
 def deep_cases() -> dict[str, Expr | Prop]:
