@@ -64,6 +64,17 @@ class Commitments(Declarations):
         fact = self._fact(self.interner.eq(expr, value), domain, "range", f"{name} == {text_of(value)}")
         self._add(fact, Assumed(fact))
 
+    def postulate(self, question: Question) -> None:
+        """What holds by construction, as of the values that an operator computes: a fact of the kind "range", which no
+        check tests.
+
+        Raises:
+            Contradiction: it cannot hold together with what is known.
+        """
+        prop, domain = self._read(question)
+        fact = self._fact(prop, domain, "range", _written(question, prop))
+        self._add(fact, Assumed(fact))
+
     def _add(self, fact: Fact, commitment: Commitment) -> None:
         """Take a fact over, or raise and leave everything as it was."""
         facts = self.facts.assume(fact)
@@ -140,6 +151,14 @@ class Commitments(Declarations):
 
     def require(self, question: Question, message: str = "") -> None:
         """As `expect_true`, but a `ShapeError` with the message where it cannot hold."""
+        if question is True:
+            return
+        if question is False:
+            raise ShapeError(message or "requirement fails")
+        if type(question) is SymBool and question.domain is self._true and not self._listeners:
+            settled = self._settled.get(question.prop)
+            if type(settled) is Always:
+                return
         try:
             self.expect_true(question, message)
         except Contradiction as contradiction:

@@ -1,0 +1,79 @@
+"""The shape of a tensor as rules see it: its sizes, and dtype and strides where they are given.
+
+    >>> from shapes.rules import Shape
+    >>> x = Shape((2, 3), dtype="float32")
+    >>> x, x[0], len(x), x[1:], x.dtype, x.strides is None
+    (Shape(2, 3, dtype=float32), 2, 2, (3,), 'float32', True)
+
+A shape is a tuple of its sizes, so a rule may slice and unpack it; what comes out of that is a plain tuple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from shapes.choices import Int
+from shapes.layout import Layout, contiguous_strides
+
+
+class Shape(tuple[Int, ...]):
+    """Sizes, outermost first. `dtype` is a name as in "float32"; strides and offset count elements."""
+
+    dtype: str | None
+    strides: tuple[Int, ...] | None
+    storage_offset: Int
+
+    def __new__(
+        cls,
+        sizes: Iterable[Int] = (),
+        *,
+        dtype: str | None = None,
+        strides: Iterable[Int] | None = None,
+        storage_offset: Int = 0,
+    ) -> Shape:
+        self = super().__new__(cls, sizes)
+        self.dtype = dtype
+        self.strides = None if strides is None else tuple(strides)
+        self.storage_offset = storage_offset
+        return self
+
+    @property
+    def sizes(self) -> tuple[Int, ...]:
+        return tuple(self)
+
+    @property
+    def rank(self) -> int:
+        return len(self)
+
+    def layout(self) -> Layout:
+        """Where its elements lie; as a fresh tensor's where no strides are given."""
+        strides = contiguous_strides(self) if self.strides is None else self.strides
+        return Layout(tuple(self), strides, self.storage_offset)
+
+    def __repr__(self) -> str:
+        parts = [str(size) for size in self]
+        if self.dtype is not None:
+            parts.append(f"dtype={self.dtype}")
+        if self.strides is not None:
+            parts.append(f"strides=({', '.join([str(stride) for stride in self.strides])})")
+        return f"Shape({', '.join(parts)})"
+
+
+def as_shape(value: object) -> Shape:
+    """A shape from any sequence of sizes.
+
+    Raises:
+        TypeError: it is no sequence.
+    """
+    if type(value) is Shape:
+        return value
+    if isinstance(value, Shape):
+        return value
+    if isinstance(value, Layout):
+        return Shape(value.sizes, strides=value.strides, storage_offset=value.storage_offset)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return Shape(value)
+    raise TypeError(f"expected the sizes of a tensor, not {value!r}")
+
+
+__all__ = ["Int", "Shape", "as_shape"]

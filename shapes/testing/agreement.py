@@ -1,0 +1,153 @@
+"""One call, put to a rule and to the operator itself: do they agree?
+
+    >>> from shapes.rules import rules
+    >>> from shapes.testing.agreement import disagreement
+    >>> from shapes.testing.calls import Call, Input
+    >>> call = Call((Input((2, 3, 8, 8)), Input((4, 3, 3, 3))))
+    >>> disagreement(rules["conv2d"], call, expected=((2, 4, 6, 6),)) is None
+    True
+    >>> print(disagreement(rules["conv2d"], call, expected=None))
+    conv2d(Input(2, 3, 8, 8), Input(4, 3, 3, 3)): the operator refuses, the rule on these sizes ((2, 4, 6, 6),)
+
+The rule runs on the sizes themselves, and once more on a symbol for each size; what it gave and required is then
+evaluated. Both have to refuse what the operator refuses and give the sizes that it gives. A size that only a run can
+tell (of `nonzero`, say) is taken from the operator, and all that the rule says of it has to hold there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shapes.choices import Int
+from shapes.env import ShapeEnv
+from shapes.errors import ShapeError
+from shapes.events import Assumed, Declared, Deferred, Forced, Guarded
+from shapes.rules.registry import Output, Rule
+from shapes.rules.shape import Shape
+from shapes.symint import SymInt
+from shapes.testing.calls import Call, Input
+from solver.expr import Atom
+from solver.fact import Fact
+
+Sizes = tuple[tuple[int, ...] | None, ...]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A call on which a rule and an operator differ. None stands for a refusal."""
+
+    rule: Rule
+    call: Call
+    expected: Sizes | None
+    found: Sizes | None
+    mode: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        def told(sizes: Sizes | None) -> str:
+            return "refuses" if sizes is None else f"gives {sizes}"
+
+        found = "refuses" if self.found is None else str(self.found)
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{self.rule.name}{self.call}: the operator {told(self.expected)}, the rule {self.mode} {found}{detail}"
+
+
+def disagreement(rule: Rule, call: Call, expected: Sizes | None) -> Disagreement | None:
+    """How a rule differs from what the operator does; `expected` are the sizes of its outputs, None for a refusal."""
+    found, detail = on_sizes(rule, call, expected)
+    if found != expected:
+        return Disagreement(rule, call, expected, found, "on these sizes", detail)
+    found, detail = on_symbols(rule, call, expected)
+    if found != expected:
+        return Disagreement(rule, call, expected, found, "on symbols", detail)
+    return None
+
+
+def on_sizes(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
+    """What the rule gives for the sizes themselves."""
+    env = ShapeEnv(origin=lambda: None)
+    args, kwargs = call.replaced(lambda tensor: tensor)
+    try:
+        outputs = rule(env, *args, **kwargs)
+    except ShapeError as refusal:
+        return None, str(refusal)
+    return evaluated(env, outputs, {}, expected)
+
+
+def on_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
+    """What the rule gives for a symbol in the place of each size, evaluated at the sizes."""
+    env = ShapeEnv(origin=lambda: None)
+    values: dict[Atom, int] = {}
+
+    def symbolic(tensor: Input) -> Input:
+        sizes = []
+        for size in tensor:
+            assert isinstance(size, int)
+            symbol = env.symbol(f"s{len(values)}")
+            values[symbol.expr.atom] = size
+            sizes.append(symbol)
+        return Input(
+            sizes, dtype=tensor.dtype, strides=tensor.strides, storage_offset=tensor.storage_offset,
+            low=tensor.low, high=tensor.high, values=tensor.values,
+        )  # fmt: skip
+
+    args, kwargs = call.replaced(symbolic)
+    try:
+        outputs = rule(env, *args, **kwargs)
+    except ShapeError as refusal:
+        return None, str(refusal)
+    return evaluated(env, outputs, values, expected)
+
+
+def evaluated(
+    env: ShapeEnv, outputs: Output, values: dict[Atom, int], expected: Sizes | None
+) -> tuple[Sizes | None, str]:
+    """The outputs at concrete sizes; None where a fact that the rule added is false there."""
+    found = tuple(flattened(outputs))
+    _bind_unbacked(found, values, expected)
+    for fact in recorded_facts(env):
+        if not fact.domain.evaluate(values) or not fact.prop.evaluate(values):
+            return None, f"it requires {fact.text}"
+    return tuple([None if one is None else tuple([_at(size, values) for size in one]) for one in found]), ""
+
+
+def recorded_facts(env: ShapeEnv) -> Iterator[Fact]:
+    """Every fact of an environment, in order."""
+    for commitment in env.events:
+        if isinstance(commitment, Declared | Assumed | Guarded | Deferred | Forced):
+            yield commitment.fact
+
+
+def _bind_unbacked(found: tuple[Shape | None, ...], values: dict[Atom, int], expected: Sizes | None) -> None:
+    """Values of the symbols that only a run can tell, from what the operator gave."""
+    for one, sizes in zip(found, expected or ()):
+        for size, actual in zip(one or (), sizes or ()):
+            if isinstance(size, SymInt) and _is_symbol(size):
+                values.setdefault(size.expr.atom, actual)
+    for one in found:
+        for size in one or ():
+            for atom in size.expr.symbols if isinstance(size, SymInt) else ():
+                values.setdefault(atom, 0)
+
+
+def _is_symbol(size: Int) -> bool:
+    if not isinstance(size, SymInt):
+        return False
+    try:
+        return size.expr.atom.kind == "symbol"
+    except ValueError:
+        return False
+
+
+def _at(size: Int, values: dict[Atom, int]) -> int:
+    return size if isinstance(size, int) else size.expr.evaluate(values)
+
+
+def flattened(outputs: Output) -> Iterator[Shape | None]:
+    """The single shapes of an output, in order."""
+    if outputs is None or isinstance(outputs, Shape):
+        yield outputs
+    else:
+        for one in outputs:
+            yield from flattened(one)

@@ -1,0 +1,68 @@
+"""Hypothesis strategies for the arguments of operators, one family a file, as the rules are.
+
+    >>> from shapes.testing.arguments import arguments_for, arguments_of
+    >>> from hypothesis import strategies as st
+    >>> from shapes.testing.calls import Call, Input
+    >>> @arguments_of("mylib.twice")
+    ... def twice(name):
+    ...     return st.integers(0, 4).map(lambda n: Call((Input((n,)),)))
+    >>> arguments_for("mylib.twice").example()          # doctest: +SKIP
+    (Input(3))
+
+A strategy draws calls that the operator accepts and calls that it refuses: empty tensors, sizes of 1, axes out of
+range.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Final
+
+from hypothesis.strategies import SearchStrategy
+
+from shapes.rules.registry import FAMILIES
+from shapes.testing.calls import Call
+
+Factory = Callable[[str], SearchStrategy[Call]]
+
+_factories: Final[dict[str, Factory]] = {}
+_pending: Final = list(FAMILIES)
+
+
+def arguments_of(*names: str) -> Callable[[Factory], Factory]:
+    """Register a function from an operator's name to a strategy of its calls."""
+
+    def register(factory: Factory) -> Factory:
+        for name in names:
+            if name in _factories:
+                raise ValueError(f"{name} has arguments already")
+            _factories[name] = factory
+        return factory
+
+    return register
+
+
+def arguments_for(name: str) -> SearchStrategy[Call]:
+    """The strategy of an operator's calls.
+
+    Raises:
+        KeyError: nobody wrote one.
+    """
+    if name not in _factories:
+        _load()
+    return _factories[name](name)
+
+
+def operators_with_arguments() -> tuple[str, ...]:
+    """The names of all operators whose arguments can be generated."""
+    _load()
+    return tuple(_factories)
+
+
+def _load() -> None:
+    while _pending:
+        family = _pending.pop()
+        if importlib.util.find_spec(f"{__name__}.{family}") is not None:
+            importlib.import_module(f"{__name__}.{family}")

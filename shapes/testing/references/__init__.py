@@ -1,0 +1,1 @@
+"""The real operators: what each library does with a call. None is loaded before it is asked for."""

@@ -1,0 +1,87 @@
+"""PyTorch's eager kernels on the CPU, by the plain name of an operator.
+
+    >>> from shapes.testing.calls import Call, Input
+    >>> from shapes.testing.references.torch_eager import torch_eager
+    >>> cat = torch_eager("cat")                                              # doctest: +SKIP
+    >>> cat(Call(([Input((2, 3)), Input((1, 3))],), {"dim": 0}))              # doctest: +SKIP
+    ((3, 3),)
+    >>> cat(Call(([Input((2, 3)), Input((1, 4))],), {"dim": 0})) is None      # refused     # doctest: +SKIP
+    True
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+
+from shapes.testing.agreement import Sizes
+from shapes.testing.calls import Call, Input
+
+REFUSALS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, OverflowError)
+
+
+def torch_eager(name: str) -> Callable[[Call], Sizes | None]:
+    """A function from a call to the sizes of the outputs, None where torch refuses it.
+
+    Raises:
+        LookupError: torch has no operator of that name.
+    """
+    operator = torch_operator(name)
+
+    def reference(call: Call) -> Sizes | None:
+        import torch
+
+        args, kwargs = call.replaced(tensor_of)
+        try:
+            with warnings.catch_warnings(), torch.no_grad():
+                warnings.simplefilter("ignore")
+                result = operator(*args, **kwargs)
+        except REFUSALS:
+            return None
+        return tuple(_sizes(result))
+
+    return reference
+
+
+def torch_operator(name: str) -> Callable[..., object]:  # type: ignore[explicit-any]
+    """The function that torch, torch.nn.functional or a tensor has under this name; dotted names as they are."""
+    import torch
+
+    for home in (torch.nn.functional, torch, torch.Tensor, torch.special, torch._C._nn):
+        found: object = home
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if callable(found):
+            return found
+    raise LookupError(f"torch has no operator {name}")
+
+
+def tensor_of(tensor: Input) -> object:
+    """A real tensor for an input."""
+    import torch
+
+    dtype = getattr(torch, tensor.dtype or "float32")
+    if tensor.values is not None:
+        return torch.tensor(tensor.values, dtype=dtype).reshape(tuple(tensor))
+    if tensor.strides is not None:
+        reach = sum([(size - 1) * stride for size, stride in zip(tensor, tensor.strides)]) if 0 not in tensor else 0
+        storage = torch.ones(tensor.storage_offset + reach + 1, dtype=dtype)
+        return storage.as_strided(tuple(tensor), tensor.strides, tensor.storage_offset)
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.rand(tuple(tensor), dtype=dtype)
+    if dtype is torch.bool:
+        return torch.rand(tuple(tensor)) < 0.5
+    return torch.randint(tensor.low, max(tensor.high, tensor.low + 1), tuple(tensor), dtype=dtype)
+
+
+def _sizes(result: object) -> Iterator[tuple[int, ...] | None]:
+    """The sizes of each tensor in a result, in order; None for what is no tensor."""
+    import torch
+
+    if isinstance(result, torch.Tensor):
+        yield tuple(result.shape)
+    elif isinstance(result, tuple | list):
+        for one in result:
+            yield from _sizes(one)
+    else:
+        yield None
