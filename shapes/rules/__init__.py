@@ -18,7 +18,7 @@ settle it, an error where they contradict it. New rules register themselves:
     >>> rules["mylib.window"](env, (b, h), 4, step=2)
     Shape(b, h//2 - 1, 4)
     >>> [guard.text for guard in env.guards()]
-    ['h >= 4']
+    ['w >= 3', 'h >= 4']
 """
 
 from shapes.rules.registry import Outcome, Refused, Requirement, Rule, Rules, rule, rules

@@ -1,0 +1,56 @@
+"""Windows that slide over an axis: how many there are, and arguments that come once or once for each axis.
+
+>>> from shapes import ShapeEnv
+>>> from shapes.rules.windows import per_axis, window_count, window_reach
+>>> env = ShapeEnv(origin=lambda: None)
+>>> s, k = env.sizes("s k", lo=1)
+>>> per_axis(2, 3, "stride"), per_axis((1, 2), 2, "padding")
+((2, 2, 2), (1, 2))
+>>> window_reach(3, dilation=2), window_reach(k, dilation=2)
+(5, 2*k - 1)
+>>> window_count(s + 2, window_reach(3), stride=2)
+ceildiv(s, 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shapes.choices import Int
+from shapes.errors import ShapeError
+
+
+def per_axis(value: Int | Sequence[Int], axes: int, name: str) -> tuple[Int, ...]:
+    """One number for each axis; a single one stands for all.
+
+    Raises:
+        ShapeError: there are too few or too many.
+    """
+    if not isinstance(value, tuple | list):
+        return (value,) * axes  # type: ignore[return-value]
+    if len(value) == axes:
+        return tuple(value)
+    if len(value) == 1:
+        return tuple(value) * axes
+    raise ShapeError(f"{name}: expected one number or {axes}, not {len(value)}")
+
+
+def at_least(values: Sequence[Int], least: int, name: str) -> None:
+    """Check plain numbers of an argument.
+
+    Raises:
+        ShapeError: one of them is less.
+    """
+    for value in values:
+        if isinstance(value, int) and value < least:
+            raise ShapeError(f"{name}={value}: expected at least {least}")
+
+
+def window_reach(kernel: Int, dilation: Int = 1) -> Int:
+    """From a window's first element to its last, both counted."""
+    return dilation * (kernel - 1) + 1
+
+
+def window_count(size: Int, reach: Int, stride: Int) -> Int:
+    """How many windows lie in an axis of at least their reach."""
+    return (size - reach) // stride + 1
