@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from shapes.errors import ShapeError
+from shapes.errors import ShapeError, UndecidedGuard
 from shapes.rules.shape import Shape, as_shape
 from shapes.symint import SymInt
 
@@ -39,11 +39,15 @@ Output = Shape | tuple["Output", ...] | None
 """What a rule gives: one shape, a tuple of outputs for an operator with several, None where there is none."""
 
 FAMILIES: Final = (
-    "attention", "collectives", "convolution", "creation", "folding", "indexing", "joining", "linalg", "losses",
+    "attention", "collectives", "convolution", "creation", "diagonals", "einsum", "folding", "indexing", "joining", "linalg", "losses",
     "matmul", "norms", "padding", "pointwise", "pooling", "reductions", "repeating", "resampling", "scans",
     "selecting", "slicing", "sorting", "splitting", "transforms", "views",
 )  # fmt: skip
 """The modules of this folder that hold rules, loaded when a rule is looked for."""
+
+
+class Outputs(tuple[object, ...]):
+    """Outputs of an operator that may have any number of them: also none at all, or a single one in a tuple."""
 
 
 class Refused(ShapeError):
@@ -92,6 +96,7 @@ class Rule:
 
         Raises:
             Refused: the facts contradict what it needs, or an argument is none that the operator takes.
+            UndecidedGuard: how many axes or outputs there are depends on a size that neither facts nor a hint tell.
         """
         given = [a if read is None else read(a) for a, read in zip(args, self._readings)]
         if len(args) > len(given):
@@ -103,6 +108,9 @@ class Rule:
         try:
             return _output(self.function(env, *given, **kwargs))
         except Refused:
+            raise
+        except UndecidedGuard as error:
+            error.add_note(f"  in:     {self.call_text(given, kwargs)}")
             raise
         except ShapeError as error:
             raise Refused(f"{self.call_text(given, kwargs)}: {error}") from error
@@ -206,6 +214,8 @@ def _output(value: object) -> Output:
     """What a rule's function returned, sizes in a tuple as a shape."""
     if value is None or isinstance(value, Shape):
         return value
+    if isinstance(value, Outputs):
+        return tuple([_output(item) for item in value])
     if isinstance(value, list | tuple):
         if any(one is None or isinstance(one, tuple | list) for one in value):
             return tuple([_output(item) for item in value])

@@ -10,7 +10,8 @@
     conv2d(Input(2, 3, 8, 8), Input(4, 3, 3, 3)): the operator refuses, the rule on these sizes ((2, 4, 6, 6),)
 
 The rule runs on the sizes themselves, and once more on a symbol for each size; what it gave and required is then
-evaluated. Both have to refuse what the operator refuses and give the sizes that it gives. A size that only a run can
+evaluated. Both have to refuse what the operator refuses and give the sizes that it gives. Where the number of axes or of
+outputs depends on a size, the symbols have the sizes as hints. A size that only a run can
 tell (of `nonzero`, say) is taken from the operator, and all that the rule says of it has to hold there.
 """
 
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 
 from shapes.choices import Int
 from shapes.env import ShapeEnv
-from shapes.errors import ShapeError
+from shapes.errors import ShapeError, UndecidedGuard
 from shapes.events import Assumed, Declared, Deferred, Forced, Guarded
 from shapes.rules.registry import Output, Rule
 from shapes.rules.shape import Shape
@@ -75,7 +76,9 @@ def on_sizes(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | No
     return evaluated(env, outputs, {}, expected)
 
 
-def on_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
+def on_symbols(
+    rule: Rule, call: Call, expected: Sizes | None, *, hinted: bool = False
+) -> tuple[Sizes | None, str]:
     """What the rule gives for a symbol in the place of each size, evaluated at the sizes."""
     env = ShapeEnv(origin=lambda: None)
     values: dict[Atom, int] = {}
@@ -84,7 +87,7 @@ def on_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | 
         sizes = []
         for size in tensor:
             assert isinstance(size, int)
-            symbol = env.symbol(f"s{len(values)}")
+            symbol = env.symbol(f"s{len(values)}", hint=size if hinted else None)
             values[symbol.expr.atom] = size
             sizes.append(symbol)
         return Input(
@@ -95,6 +98,8 @@ def on_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | 
     args, kwargs = call.replaced(symbolic)
     try:
         outputs = rule(env, *args, **kwargs)
+    except UndecidedGuard as undecided:
+        return (None, str(undecided)) if hinted else on_symbols(rule, call, expected, hinted=True)
     except ShapeError as refusal:
         return None, str(refusal)
     return evaluated(env, outputs, values, expected)

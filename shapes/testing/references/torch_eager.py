@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+import inspect
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 
@@ -26,7 +28,7 @@ def torch_eager(name: str) -> Callable[[Call], Sizes | None]:
     Raises:
         LookupError: torch has no operator of that name.
     """
-    operator = torch_operator(name)
+    function = torch_operator(name)
 
     def reference(call: Call) -> Sizes | None:
         import torch
@@ -35,7 +37,7 @@ def torch_eager(name: str) -> Callable[[Call], Sizes | None]:
         try:
             with warnings.catch_warnings(), torch.no_grad():
                 warnings.simplefilter("ignore")
-                result = operator(*args, **kwargs)
+                result = function(*args, **kwargs)
         except REFUSALS:
             return None
         return tuple(_sizes(result))
@@ -44,15 +46,22 @@ def torch_eager(name: str) -> Callable[[Call], Sizes | None]:
 
 
 def torch_operator(name: str) -> Callable[..., object]:  # type: ignore[explicit-any]
-    """The function that torch, torch.nn.functional or a tensor has under this name; dotted names as they are."""
+    """The function that torch, torch.nn.functional or a tensor has under this name; dotted names as they are.
+
+    "getitem" is `x[index]`, and a property of tensors is a function of them.
+    """
     import torch
 
+    if name == "getitem":
+        return operator.getitem
     for home in (torch.nn.functional, torch, torch.Tensor, torch.special, torch._C._nn):
         found: object = home
         for part in name.split("."):
             found = getattr(found, part, None)
         if callable(found):
             return found
+        if inspect.isdatadescriptor(found):
+            return operator.attrgetter(name)
     raise LookupError(f"torch has no operator {name}")
 
 
