@@ -1,0 +1,157 @@
+"""Calls of products of matrices and vectors."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import strategies as st
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
+from shapes.testing.calls import Call, Input
+
+
+def _inputs(draw: st.DrawFn, *fitting: tuple[int, ...]) -> list[Input]:
+    return [Input(slipped(draw, one)) for one in fitting]
+
+
+@arguments_of("matmul")
+@st.composite
+def matmul(draw: st.DrawFn, name: str) -> Call:
+    n, m, p, batch = draw(SIZE), draw(SIZE), draw(SIZE), draw(sizes(0, 2))
+    left = draw(st.sampled_from([(m,), (n, m), (*narrowed(draw, batch), n, m)]))
+    right = draw(st.sampled_from([(m,), (m, p), (*narrowed(draw, batch), m, p)]))
+    return Call(tuple(_inputs(draw, left, right)))
+
+
+@arguments_of("mm", "addmm")
+@st.composite
+def mm(draw: st.DrawFn, name: str) -> Call:
+    n, m, p = draw(sizes(3))
+    factors = _inputs(draw, (n, m), (m, p))
+    return _added(draw, factors, (n, p)) if name == "addmm" else Call(tuple(factors))
+
+
+@arguments_of("bmm", "addbmm", "baddbmm")
+@st.composite
+def bmm(draw: st.DrawFn, name: str) -> Call:
+    b, n, m, p = draw(sizes(4))
+    factors = _inputs(draw, (b, n, m), (b, m, p))
+    return Call(tuple(factors)) if name == "bmm" else _added(draw, factors, (n, p) if name == "addbmm" else (b, n, p))
+
+
+@arguments_of("mv", "addmv")
+@st.composite
+def mv(draw: st.DrawFn, name: str) -> Call:
+    n, m = draw(sizes(2))
+    factors = _inputs(draw, (n, m), (m,))
+    if name == "mv":
+        return Call(tuple(factors))
+    # torch gives an input of fewer elements back as it is where there is nothing to add
+    return Call((Input((n,)), *factors)) if 0 in factors[0] else _added(draw, factors, (n,))
+
+
+@arguments_of("outer", "ger", "addr")
+@st.composite
+def outer(draw: st.DrawFn, name: str) -> Call:
+    n, m = draw(sizes(2))
+    factors = _inputs(draw, (n,), (m,))
+    return _added(draw, factors, (n, m)) if name == "addr" else Call(tuple(factors))
+
+
+def _added(draw: st.DrawFn, factors: list[Input], target: tuple[int, ...]) -> Call:
+    added = Input(slipped(draw, narrowed(draw, target)))
+    return Call((added, *factors), draw(st.sampled_from([{}, {"beta": 0}, {"beta": 2, "alpha": 0.5}])))
+
+
+@arguments_of("dot", "vdot")
+@st.composite
+def dot(draw: st.DrawFn, name: str) -> Call:
+    n = draw(SIZE)
+    return Call(tuple(_inputs(draw, (n,), (n,))))
+
+
+@arguments_of("inner")
+@st.composite
+def inner(draw: st.DrawFn, name: str) -> Call:
+    n = draw(SIZE)
+    one, other = [() if seldom(draw) else (*draw(sizes(0, 2)), n) for _ in range(2)]
+    return Call(tuple(_inputs(draw, one, other)))
+
+
+@arguments_of("linear")
+@st.composite
+def linear(draw: st.DrawFn, name: str) -> Call:
+    n, m, batch = draw(SIZE), draw(SIZE), draw(sizes(0, 3))
+    one_row = seldom(draw)
+    tensors = _inputs(draw, (*batch, n), (n,) if one_row else (m, n))
+    if draw(st.booleans()):
+        tensors.append(Input(slipped(draw, () if one_row else (m,))))
+    return Call(tuple(tensors))
+
+
+@arguments_of("bilinear")
+@st.composite
+def bilinear(draw: st.DrawFn, name: str) -> Call:
+    n, m, p, batch = draw(SIZE), draw(SIZE), draw(SIZE), draw(sizes(0, 2))
+    tensors = _inputs(draw, (*batch, n), (*batch, m), (p, n, m))
+    if draw(st.booleans()):
+        tensors += _inputs(draw, (p,))
+    return Call(tuple(tensors))
+
+
+@arguments_of("linalg.multi_dot", "chain_matmul")
+@st.composite
+def chain(draw: st.DrawFn, name: str) -> Call:
+    between = draw(sizes(2 if seldom(draw) else 3, 5))
+    matrices = list(pairwise(between))
+    fitting: list[tuple[int, ...]] = [*matrices]
+    if name == "linalg.multi_dot" and draw(st.booleans()):
+        fitting[0] = fitting[0][1:]
+    if name == "linalg.multi_dot" and draw(st.booleans()):
+        fitting[-1] = fitting[-1][:1]
+    tensors = _inputs(draw, *fitting)
+    return Call(tuple(tensors)) if name == "chain_matmul" else Call((tensors,))
+
+
+@arguments_of("tensordot")
+@st.composite
+def tensordot(draw: st.DrawFn, name: str) -> Call:
+    summed = draw(sizes(0, 2))
+    count = len(summed)
+    left, right = draw(sizes(0, 2)), draw(sizes(0, 2))
+    if draw(st.booleans()):
+        tensors = _inputs(draw, (*left, *narrowed_in_place(draw, summed)), (*summed, *right))
+        return Call(tuple(tensors), {} if count == 2 and draw(st.booleans()) else {"dims": count + seldom(draw)})
+    tensors = _inputs(draw, (*left, *summed), (*right, *narrowed_in_place(draw, summed)))
+    first, second = [len(left) + place for place in range(count)], [place - count for place in range(count)]
+    if seldom(draw):
+        second = [draw(st.integers(-3, 3)) for _ in second]
+    if seldom(draw):
+        first = first[1:]
+    return Call(tuple(tensors), {"dims": (first, second)})
+
+
+def narrowed_in_place(draw: st.DrawFn, target: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes, now and then one of them 1."""
+    return tuple([1 if seldom(draw) else size for size in target])
+
+
+@arguments_of("kron")
+@st.composite
+def kron(draw: st.DrawFn, name: str) -> Call:
+    return Call((Input(draw(sizes(0, 3))), Input(draw(sizes(0, 3)))))
+
+
+@arguments_of("cross", "linalg.cross")
+@st.composite
+def cross(draw: st.DrawFn, name: str) -> Call:
+    target = list(draw(sizes(1, 3)))
+    axis = draw(st.integers(0, len(target) - 1))
+    target[axis] = 3
+    one, other = [
+        tuple([1 if place != axis and seldom(draw) else size for place, size in enumerate(target)]) for _ in range(2)
+    ]
+    dims: list[int] = [axis, axis - len(target), axis, axis - len(target), draw(st.integers(-4, 4))]
+    kwargs: dict[str, object] = {"dim": draw(st.sampled_from(dims))} if draw(st.booleans()) else {}
+    return Call(tuple(_inputs(draw, one, other)), kwargs)

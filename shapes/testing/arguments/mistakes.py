@@ -1,0 +1,49 @@
+"""Sizes that mostly fit, and now and then do not, so that calls an operator refuses come up as well.
+
+    >>> from hypothesis import strategies as st
+    >>> from shapes.testing.arguments.mistakes import sizes, slipped
+    >>> st.composite(lambda draw: slipped(draw, draw(sizes(2))))().example()     # doctest: +SKIP
+    (3, 0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hypothesis import strategies as st
+
+SIZE: Final = st.sampled_from((2, 3, 4, 1, 5, 0))
+"""One size, small, with the edges among them."""
+
+
+def sizes(least: int, most: int | None = None) -> st.SearchStrategy[tuple[int, ...]]:
+    """The sizes of a tensor with `least` to `most` axes."""
+    return st.lists(SIZE, min_size=least, max_size=least if most is None else most).map(tuple)
+
+
+def seldom(draw: st.DrawFn) -> bool:
+    """True in about one of eight cases."""
+    return draw(st.integers(0, 7)) == 7
+
+
+def slipped(draw: st.DrawFn, fitting: Sequence[int]) -> tuple[int, ...]:
+    """The sizes, now and then with one changed, left out or added."""
+    result = list(fitting)
+    if draw(st.integers(0, 11)) < 11:
+        return tuple(result)
+    axis = draw(st.integers(0, max(len(result) - 1, 0)))
+    match draw(st.integers(0, 3)):
+        case 0:
+            result.insert(axis, draw(SIZE))
+        case 1 if result:
+            result.pop(axis)
+        case _ if result:
+            result[axis] = draw(SIZE)
+    return tuple(result)
+
+
+def narrowed(draw: st.DrawFn, target: Sequence[int]) -> tuple[int, ...]:
+    """Sizes that broadcast to a target: fewer axes, or some of size 1."""
+    kept = target[draw(st.integers(0, len(target))) :] if draw(st.booleans()) else target
+    return tuple([1 if draw(st.integers(0, 3)) == 0 else size for size in kept])
