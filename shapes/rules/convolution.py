@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int
+from shapes.choices import Int, Truth, sym_ite, sym_or
 from shapes.errors import ShapeError
-from shapes.rules.broadcasting import same
+from shapes.rules.broadcasting import known, same
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import at_least, per_axis, window_count, window_reach
@@ -29,34 +29,27 @@ Ints = Int | Sequence[Int]
 
 
 def convolved(
-    env: ShapeEnv,
-    axes: int,
-    x: Shape,
-    weight: Shape,
-    bias: Shape | None,
-    stride: Ints,
-    padding: Ints | str,
-    dilation: Ints,
-    groups: int,
-) -> Shape:
+    env: ShapeEnv, axes: int, x: Shape, weight: Shape, bias: Shape | None,
+    stride: Ints, padding: Ints | str, dilation: Ints, groups: int,
+) -> Shape:  # fmt: skip
     """(batch, out channels, windows...) of (batch, in channels, sizes...); the batch may be missing."""
     batch, channels, sizes = _split(x, weight, axes)
     strides, dilations = per_axis(stride, axes, "stride"), per_axis(dilation, axes, "dilation")
     at_least(strides, 1, "stride")
-    at_least(dilations, 1, "dilation")
-    at_least((groups,), 1, "groups")
+    _dilated(env, dilations, batch, weight[1])
     out, kernel = weight[0], weight[2:]
-    env.require(weight[1] * groups == channels, "input channels are not groups times those of the weight")
-    if groups != 1:
-        env.require(out % groups == 0, "output channels are not divisible by groups")
-    if bias is not None:
-        if len(bias) != 1:
-            raise ShapeError(f"bias has {len(bias)} axes: expected 1")
-        if not same(bias[0], out):
-            env.require(bias[0] == out, "bias has not one number for each output channel")
+    _grouped(env, out, groups)
+    if not same(weight[1] * groups, channels):
+        env.require(weight[1] * groups == channels, "input channels are not groups times those of the weight")
+    _biased(env, bias, out)
+    if not (isinstance(weight[1], int) and weight[1] > 0) and not known(env, weight[1] >= 1):
+        out = sym_ite(weight[1] == 0, 0, out)  # torch: no channels in, none out
     if padding == "same":
         if any(step != 1 for step in strides):
             raise ShapeError("padding='same' needs stride=1")
+        for size, extent in zip(sizes, kernel, strict=True):
+            env.require(size >= 1, "an axis of the input is empty")
+            env.require(extent >= 1, "an axis of the kernel is empty")
         return Shape((*batch, out, *sizes), dtype=x.dtype)
     if padding == "valid":
         padding = 0
@@ -65,11 +58,45 @@ def convolved(
     paddings = per_axis(padding, axes, "padding")
     at_least(paddings, 0, "padding")
     windows: list[Int] = []
-    for axis in range(axes):
-        size, reach = sizes[axis] + 2 * paddings[axis], window_reach(kernel[axis], dilations[axis])
-        env.require(reach <= size, "the kernel is larger than the padded input")
-        windows.append(window_count(size, reach, strides[axis]))
+    for size, extent, pad, step, spread in zip(sizes, kernel, paddings, strides, dilations, strict=True):
+        padded, reach = size + 2 * pad, window_reach(extent, spread)
+        env.require(reach <= padded, "the kernel is larger than the padded input")
+        env.require(sym_or(extent >= 1, weight[1] == 0), "an axis of the kernel is empty")
+        if not (isinstance(reach, int) and isinstance(pad, int) and reach > 2 * pad):
+            env.require(sym_or(size >= 1, _idle(batch, weight[1])), "an axis of the input is empty")
+        windows.append(window_count(padded, reach, step))
     return Shape((*batch, out, *windows), dtype=x.dtype)
+
+
+def spread(
+    env: ShapeEnv, axes: int, x: Shape, weight: Shape, bias: Shape | None,
+    stride: Ints, padding: Ints, output_padding: Ints, groups: int, dilation: Ints,
+) -> Shape:  # fmt: skip
+    """(batch, out channels, sizes...) from which a convolution makes an input; the batch may be missing."""
+    batch, channels, sizes = _split(x, weight, axes)
+    strides, dilations = per_axis(stride, axes, "stride"), per_axis(dilation, axes, "dilation")
+    paddings, extras = per_axis(padding, axes, "padding"), per_axis(output_padding, axes, "output_padding")
+    at_least(strides, 1, "stride")
+    _dilated(env, dilations, batch)
+    at_least(paddings, 0, "padding")
+    at_least(extras, 0, "output_padding")
+    out = weight[1] * groups
+    _grouped(env, weight[0], groups)
+    if not same(weight[0], channels):
+        env.require(weight[0] == channels, "input channels are not those of the weight")
+    env.require(weight[1] >= 1, "the weight has no output channels")
+    _biased(env, bias, out)
+    results: list[Int] = []
+    for axis in range(axes):
+        extent, extra = weight[2 + axis], extras[axis]
+        fits = sym_or(extra < strides[axis], extra < dilations[axis])
+        env.require(sym_or(fits, _idle(batch)), "output_padding is neither below stride nor dilation")
+        env.require(extent >= 1, "an axis of the kernel is empty")
+        env.require(sym_or(sizes[axis] >= 1, _idle(batch)), "an axis of the input is empty")
+        result = (sizes[axis] - 1) * strides[axis] - 2 * paddings[axis] + window_reach(extent, dilations[axis]) + extra
+        env.require(result >= 0, "an axis of the output has a negative size")
+        results.append(result)
+    return Shape((*batch, out, *results), dtype=x.dtype)
 
 
 def _split(x: Shape, weight: Shape, axes: int) -> tuple[tuple[Int, ...], Int, tuple[Int, ...]]:
@@ -81,28 +108,68 @@ def _split(x: Shape, weight: Shape, axes: int) -> tuple[tuple[Int, ...], Int, tu
     return x[: -axes - 1], x[-axes - 1], x[-axes:]
 
 
-@rule("conv1d")
-def conv1d(
-    env: ShapeEnv, input: Shape, weight: Shape, bias: Shape | None = None,
-    stride: Ints = 1, padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
-) -> Shape:  # fmt: skip
-    """One axis of windows after batch and output channels."""
-    return convolved(env, 1, input, weight, bias, stride, padding, dilation, groups)
+def _idle(batch: Sequence[Int], channels: Int = 1) -> Truth:
+    """Without a batch or without channels there is nothing to compute, and torch checks less."""
+    return sym_or(channels == 0, *[size == 0 for size in batch])
 
 
-@rule("conv2d")
-def conv2d(
-    env: ShapeEnv, input: Shape, weight: Shape, bias: Shape | None = None,
-    stride: Ints = 1, padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
-) -> Shape:  # fmt: skip
-    """Two axes of windows after batch and output channels."""
-    return convolved(env, 2, input, weight, bias, stride, padding, dilation, groups)
+def _dilated(env: ShapeEnv, dilations: Sequence[Int], batch: Sequence[Int], channels: Int = 1) -> None:
+    """Dilations are positive where it matters."""
+    for dilation in dilations:
+        if not isinstance(dilation, int) or dilation < 1:
+            env.require(sym_or(dilation >= 1, _idle(batch, channels)), "dilation is not positive")
 
 
-@rule("conv3d")
-def conv3d(
-    env: ShapeEnv, input: Shape, weight: Shape, bias: Shape | None = None,
-    stride: Ints = 1, padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
-) -> Shape:  # fmt: skip
-    """Three axes of windows after batch and output channels."""
-    return convolved(env, 3, input, weight, bias, stride, padding, dilation, groups)
+def _grouped(env: ShapeEnv, channels: Int, groups: int) -> None:
+    """The weight's first axis has the same number of channels for each group, and at least one."""
+    at_least((groups,), 1, "groups")
+    env.require(channels >= 1, "the first axis of the weight is empty")
+    if groups != 1:
+        env.require(channels % groups == 0, "the first axis of the weight is not divisible by groups")
+
+
+def _biased(env: ShapeEnv, bias: Shape | None, out: Int) -> None:
+    """The bias is a vector of the output channels."""
+    if bias is None:
+        return
+    if len(bias) != 1:
+        raise ShapeError(f"bias has {len(bias)} axes: expected 1")
+    if not same(bias[0], out):
+        env.require(bias[0] == out, "bias has not one number for each output channel")
+
+
+def _register(axes: int) -> None:
+    """The operators over so many axes; their sizes are those of `convolved` and `spread`."""
+
+    @rule(f"conv{axes}d")
+    def conv(
+        env: ShapeEnv, input: Shape, weight: Shape, bias: Shape | None = None,
+        stride: Ints = 1, padding: Ints | str = 0, dilation: Ints = 1, groups: int = 1,
+    ) -> Shape:  # fmt: skip
+        """Windows after batch and output channels."""
+        return convolved(env, axes, input, weight, bias, stride, padding, dilation, groups)
+
+    @rule(f"conv_transpose{axes}d")
+    def conv_transpose(
+        env: ShapeEnv, input: Shape, weight: Shape, bias: Shape | None = None,
+        stride: Ints = 1, padding: Ints = 0, output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+    ) -> Shape:  # fmt: skip
+        """The sizes that a convolution reduces to those of the input."""
+        return spread(env, axes, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+for _axes in (1, 2, 3):
+    _register(_axes)
+
+
+@rule("conv_tbc")
+def conv_tbc(env: ShapeEnv, input: Shape, weight: Shape, bias: Shape, pad: Int = 0) -> Shape:
+    """Windows, batch, output channels of (time, batch, in channels)."""
+    for name, shape, rank in (("input", input, 3), ("weight", weight, 3), ("bias", bias, 1)):
+        if len(shape) != rank:
+            raise ShapeError(f"{name} has {len(shape)} axes: expected {rank}")
+    env.require(input[2] == weight[1], "input channels are not those of the weight")
+    env.require(bias[0] == weight[2], "bias has not one number for each output channel")
+    windows = input[0] + 2 * pad - weight[0] + 1
+    env.require(windows >= 0, "the kernel is larger than the padded input")
+    return Shape((windows, input[1], weight[2]), dtype=input.dtype)

@@ -1,0 +1,127 @@
+"""Calls of convolutions.
+
+>>> from hypothesis import find
+>>> from shapes.testing.arguments import arguments_for
+>>> find(arguments_for("conv1d"), lambda call: call.kwargs.get("padding") == "same").kwargs["padding"]
+'same'
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.windows import Draw, each, once_or_each, seldom, spoiled
+from shapes.testing.calls import Call, Input
+
+LARGEST = {1: 7, 2: 5, 3: 4}
+"""By the number of axes, the largest size of one."""
+
+
+@arguments_of("conv1d", "conv2d", "conv3d")
+def convolutions(name: str) -> SearchStrategy[Call]:
+    """A kernel over an input, in groups."""
+    return _convolutions(int(name[-2]))
+
+
+@st.composite
+def _convolutions(draw: Draw, axes: int) -> Call:
+    groups = draw(st.sampled_from((1, 1, 1, 2, 2, 3)))
+    inside = draw(st.sampled_from((1, 2, 1, 2, 0)))
+    out = groups * draw(st.sampled_from((1, 2, 1, 2, 1, 2, 0)))
+    sizes = [draw(st.integers(0, LARGEST[axes])) for _ in range(axes)]
+    kernel = [draw(st.integers(1, 3)) for _ in range(axes)]
+    batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
+    x = draw(spoiled((*batch, inside * groups, *sizes), 16))
+    weight = draw(spoiled((out, inside, *kernel), 16))
+    kwargs: dict[str, object] = {}
+    if draw(st.booleans()):
+        kwargs["bias"] = Input(draw(spoiled((out,), 8)))
+    if draw(st.booleans()):
+        kwargs["stride"] = draw(once_or_each(st.sampled_from((1, 1, 2, 2, 3, 3) * 3 + (0,)), axes))
+    if draw(st.booleans()):
+        kwargs["dilation"] = draw(once_or_each(st.sampled_from((1, 1, 2, 2, 3) * 3 + (0,)), axes))
+    if draw(st.booleans()):
+        numbers = once_or_each(st.sampled_from((0, 1, 1, 2, 2, 3) * 3 + (-1,)), axes)
+        kwargs["padding"] = draw(st.one_of(numbers, numbers, st.sampled_from(("same", "valid", "same"))))
+        if kwargs["padding"] == "same" and not draw(seldom(4)):
+            kwargs.pop("stride", None)
+    if groups != 1:
+        kwargs["groups"] = groups
+    if draw(seldom(30)):
+        kwargs["groups"] = draw(st.integers(0, 3))
+    return Call((Input(x), Input(weight)), kwargs)
+
+
+@arguments_of("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+def transposed_convolutions(name: str) -> SearchStrategy[Call]:
+    """A kernel that spreads an input out, in groups."""
+    # whether torch takes an axis of the output without elements depends on the library that computes it
+    return _transposed(int(name[-2])).filter(lambda call: 0 not in spread_sizes(call, int(name[-2])))
+
+
+@st.composite
+def _transposed(draw: Draw, axes: int) -> Call:
+    groups = draw(st.sampled_from((1, 1, 1, 2, 2)))
+    channels = groups * draw(st.integers(1, 2))
+    inside = draw(st.sampled_from((1, 2) * 5 + (0,)))
+    sizes = [draw(st.sampled_from((1, 2, 3, 1, 2, 3, 2, 0))) for _ in range(axes)]
+    kernel = [draw(st.integers(1, 3)) for _ in range(axes)]
+    batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
+    x = draw(spoiled((*batch, channels, *sizes), 16))
+    weight = draw(spoiled((channels, inside, *kernel), 16))
+    stride = draw(once_or_each(st.sampled_from((1, 1, 2, 2, 3) * 5 + (0,)), axes))
+    dilation = draw(once_or_each(st.sampled_from((1, 1, 2, 3)), axes))
+    padding = draw(once_or_each(st.sampled_from((0, 0, 0, 1, 0, 1, 2) * 2 + (-1,)), axes))
+    most = max(min(each(stride, axes)), min(each(dilation, axes)))
+    extra = draw(once_or_each(st.sampled_from((*range(most), *range(most), *range(-1, most + 1))), axes))
+    kwargs: dict[str, object] = {"stride": stride, "padding": padding, "output_padding": extra, "dilation": dilation}
+    for option in list(kwargs):
+        if draw(st.booleans()):
+            del kwargs[option]
+    if draw(st.booleans()):
+        kwargs["bias"] = Input(draw(spoiled((inside * groups,), 10)))
+    if groups != 1:
+        kwargs["groups"] = groups
+    if draw(seldom(30)):
+        kwargs["groups"] = draw(st.integers(0, 3))
+    return Call((Input(x), Input(weight)), kwargs)
+
+
+def spread_sizes(call: Call, axes: int) -> list[int]:
+    """The sizes of a transposed convolution, empty for a call that is none."""
+    x, weight = call.inputs().__next__(), list(call.inputs())[1]
+    if len(weight) != axes + 2 or len(x) < axes:
+        return []
+
+    def option(name: str, default: int) -> tuple[int, ...]:
+        value = call.kwargs.get(name, default)
+        assert isinstance(value, int | tuple)
+        return each(value, axes)
+
+    parts = zip(
+        x[-axes:], weight[2:], option("stride", 1), option("padding", 0), option("output_padding", 0),
+        option("dilation", 1), strict=True,
+    )  # fmt: skip
+    return [
+        (size - 1) * stride - 2 * padding + (kernel - 1) * dilation + 1 + extra
+        for size, kernel, stride, padding, extra, dilation in parts
+        if isinstance(size, int) and isinstance(kernel, int)
+    ]
+
+
+@arguments_of("conv_tbc")
+def convolutions_over_time(name: str) -> SearchStrategy[Call]:
+    """Time first, the channels last."""
+    return _over_time()
+
+
+@st.composite
+def _over_time(draw: Draw) -> Call:
+    time, batch, channels, out = [draw(st.integers(0, most)) for most in (5, 2, 2, 2)]
+    kernel = draw(st.integers(0, 4))
+    x = Input(draw(spoiled((time, batch, channels))))
+    weight = Input(draw(spoiled((kernel, channels, out))))
+    pad = draw(st.sampled_from(((), (0,), (1,), (1,), (2,), (-1,))))
+    return Call((x, weight, Input(draw(spoiled((out,)))), *pad))
