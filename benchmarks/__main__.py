@@ -16,6 +16,7 @@ ORDER = (
     "wide_deep",
     "guards",
     "memory",
+    "sizes",
     "import_time",
 )
 

@@ -1,0 +1,55 @@
+"""Testing of shape rules, guards and programs over symbolic sizes: rules against real operators, sizes at the edges.
+
+    >>> from shapes import ShapeEnv
+    >>> from shapes.testing import assignments
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> s = env.symbol("s", lo=1)
+    >>> env.assume("s % 16 == 0")
+    >>> [sizes["s"] for sizes in assignments(env, 3)]
+    [16, 2147483648, 9223372036854775792]
+
+The strategies need Hypothesis, which comes with the extra `testing` (`pip install symshape[testing]`). Nothing here is
+loaded before it is asked for.
+
+- `check_rule(rule, reference)`: a rule gives the sizes that the operator gives, and refuses what it refuses;
+- `check_guards(trace, reference)`: guards let nothing through that behaves differently, and reject nothing else;
+- `infer_rule(operator, samples)`: a rule guessed from what an operator does;
+- `sizes_for(env)`, `assignments(env, count)`: sizes that satisfy facts, or violate one of them only just;
+- `shapes`, `shapes_that_broadcast`, `environments`, `expressions`, `propositions`: strategies;
+- `arguments_for`, `arguments_of`: the calls of an operator.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from shapes.testing.sampling import assignments as assignments
+    from shapes.testing.sizes import sizes_for as sizes_for
+
+HOMES: Final = {
+    "assignments": "sampling",
+    "sizes_for": "sizes",
+}
+"""Where each public name is defined."""
+
+__all__ = ["assignments", "sizes_for"]
+
+
+def __getattr__(name: str) -> object:
+    home = HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "hypothesis":
+            raise
+        raise ModuleNotFoundError(
+            f"shapes.testing.{name} needs Hypothesis: pip install 'symshape[testing]'", name="hypothesis"
+        ) from missing
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
