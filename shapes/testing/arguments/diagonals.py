@@ -1,0 +1,56 @@
+"""Calls that take diagonals and put them in."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped
+from shapes.testing.calls import Call, Input
+
+OFFSET = st.integers(-6, 6)
+
+
+@arguments_of("trace")
+@st.composite
+def trace(draw: st.DrawFn, name: str) -> Call:
+    return Call((Input(slipped(draw, draw(sizes(2)))),))
+
+
+@arguments_of("tril", "triu")
+@st.composite
+def triangle(draw: st.DrawFn, name: str) -> Call:
+    return Call((Input(draw(sizes(1, 4))),), draw(st.sampled_from([{}, {"diagonal": 1}, {"diagonal": -7}])))
+
+
+@arguments_of("diagonal", "linalg.diagonal", "diag_embed")
+@st.composite
+def diagonal(draw: st.DrawFn, name: str) -> Call:
+    kwargs: dict[str, object] = {"offset": draw(OFFSET)} if draw(st.booleans()) else {}
+    least = 0 if seldom(draw) else (1 if name == "diag_embed" else 2)
+    tensor = Input(draw(sizes(least, 4)))
+    if draw(st.booleans()):
+        rank = len(tensor) + (name == "diag_embed")
+        dims = st.integers(-rank - seldom(draw), max(rank - 1, 0) + seldom(draw))
+        kwargs |= {"dim1": draw(dims), "dim2": draw(dims)}
+    return Call((tensor,), kwargs)
+
+
+@arguments_of("diag", "diagflat")
+@st.composite
+def diag(draw: st.DrawFn, name: str) -> Call:
+    return Call((Input(draw(sizes(1, 2)) if not seldom(draw) else draw(sizes(0, 3))), draw(OFFSET)))
+
+
+@arguments_of("vander")
+@st.composite
+def vander(draw: st.DrawFn, name: str) -> Call:
+    kwargs: dict[str, object] = {"N": draw(st.integers(-1, 4))} if draw(st.booleans()) else {}
+    return Call((Input(slipped(draw, (draw(SIZE),))),), kwargs)
+
+
+@arguments_of("linalg.vander")
+@st.composite
+def linalg_vander(draw: st.DrawFn, name: str) -> Call:
+    kwargs: dict[str, object] = {"N": draw(st.integers(-1, 4))} if draw(st.booleans()) else {}
+    return Call((Input(draw(sizes(0, 3))),), kwargs)
