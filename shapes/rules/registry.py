@@ -41,7 +41,7 @@ Output = Shape | tuple["Output", ...] | None
 FAMILIES: Final = (
     "attention", "collectives", "convolution", "creation", "diagonals", "einsum", "folding", "indexing", "joining",
     "linalg", "losses", "matmul", "norms", "padding", "pointwise", "pooling", "reductions", "repeating", "resampling",
-    "scans", "selecting", "slicing", "sorting", "splitting", "transforms", "views",
+    "scans", "selecting", "slicing", "sorting", "splitting", "storage", "transforms", "views",
 )  # fmt: skip
 """The modules of this folder that hold rules, loaded when a rule is looked for."""
 

@@ -1,0 +1,165 @@
+"""Tensors on the elements of another one: where these lie, and when the strides allow another shape.
+
+    >>> from shapes import ShapeEnv
+    >>> from shapes.rules import Shape
+    >>> from shapes.rules.viewing import view_strides
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s, t = env.sizes("b s t", lo=1)
+    >>> view_strides((b, s, 64), (64 * s, 64, 1), (b * s, 64))
+    (True, (64, 1))
+    >>> view_strides((b, s, 64), (t, 64, 1), (b * s, 64))           # rows that need not follow each other
+    (b == 1 or s == 1 or 64*s == t, (64 if s >= 2 else t, 1))
+
+Axes can be joined where each steps over all of the next one; an axis of size 1 has no step. So a shape is possible if
+at every boundary between two axes these can be joined or the other shape has a boundary as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from shapes.choices import Int, Truth, sym_and, sym_ite, sym_not, sym_or
+from shapes.layout import contiguous_strides, is_empty, numel, simple
+from shapes.rules.broadcasting import same
+from shapes.rules.shape import Shape
+from shapes.rules.structure import at_least, is_positive
+from shapes.symbool import SymBool
+
+Strides = tuple[Int, ...]
+
+
+def viewed(x: Shape, sizes: Sequence[Int], strides: Sequence[Int] | None, storage_offset: Int | None = None) -> Shape:
+    """A tensor on the elements of another one; its strides are given if the other has some."""
+    if x.strides is None:
+        return Shape(sizes, dtype=x.dtype)
+    offset = x.storage_offset if storage_offset is None else storage_offset
+    return Shape(sizes, dtype=x.dtype, strides=strides, storage_offset=offset)
+
+
+def with_axis(x: Shape, axis: int) -> Shape:
+    """A new axis of size 1."""
+    strides = x.strides
+    if strides is None:
+        return Shape((*x[:axis], 1, *x[axis:]), dtype=x.dtype)
+    step: Int = x[axis] * strides[axis] if axis < len(x) else 1
+    return viewed(x, (*x[:axis], 1, *x[axis:]), (*strides[:axis], step, *strides[axis:]))
+
+
+def permuted(x: Shape, order: Sequence[int]) -> Shape:
+    """The axes in another order."""
+    strides = x.strides
+    return viewed(x, [x[axis] for axis in order], None if strides is None else [strides[axis] for axis in order])
+
+
+def view_strides(sizes: Sequence[Int], strides: Sequence[Int], target: Sequence[Int]) -> tuple[Truth, Strides]:
+    """Whether elements that lie so can be read in a shape of as many elements, and the strides of that shape."""
+    if len(sizes) == len(target) and all(same(one, other) for one, other in zip(sizes, target)):
+        return True, tuple(strides)
+    if any(isinstance(size, int) and size == 0 for size in sizes):
+        return True, contiguous_strides(target)
+    axes = [axis for axis, size in enumerate(sizes) if not _is_one(size)]
+    wanted = [axis for axis, size in enumerate(target) if not _is_one(size)]
+    old = Axes([sizes[axis] for axis in axes], [strides[axis] for axis in axes])
+    new = [target[axis] for axis in wanted]
+    found = dict(zip(wanted, old.strides_of(new)))
+    result: list[Int] = [1] * len(target)
+    for axis in reversed(range(len(target))):
+        if axis in found:
+            result[axis] = found[axis]
+        elif axis + 1 < len(target):
+            result[axis] = result[axis + 1] * target[axis + 1]
+    return old.readable_as(new), tuple(result)
+
+
+class Axes:
+    """Axes of more elements than one, as far as that is known, and how they lie."""
+
+    def __init__(self, sizes: Sequence[Int], strides: Sequence[Int]) -> None:
+        self.sizes, self.strides, self.rank = sizes, strides, len(sizes)
+        self.joined = [self._is_joined(boundary) for boundary in range(self.rank)]
+
+    def _is_joined(self, boundary: int) -> bool:
+        """Whether all axes after a boundary lie, whatever the sizes, as one with the axis before."""
+        if boundary == 0:
+            return False
+        size, stride, before = self.sizes[boundary], self.strides[boundary], self.strides[boundary - 1]
+        whole = same(before, size * stride)
+        if not whole and not is_positive(size):
+            # torch's strides count an empty axis as 1; without elements every shape is possible
+            whole = same(before, contiguous_strides((1, size))[0] * stride)
+        return whole and (boundary + 1 == self.rank or at_least(size, 2) or self._is_joined(boundary + 1))
+
+    def readable_as(self, target: Sequence[Int]) -> Truth:
+        """Whether a shape of as many elements is possible."""
+        possible: list[Truth] = []
+        for (start, first), (stop, last) in pairwise(self.matches(target)):
+            for boundary in range(start + 1, stop):
+                if not self.joined[boundary]:
+                    inner = numel(self.sizes[boundary:stop])
+                    ends = [simple(inner == numel(target[place:last])) for place in range(first, last + 1)]
+                    otherwise = [simple(self.sizes[boundary - 1] == 1), *ends]
+                    possible.append(sym_or(*otherwise, self._steps_over(boundary - 1, boundary, otherwise)))
+        return simple(sym_or(is_empty(self.sizes), sym_and(*possible))) if possible else True
+
+    def _steps_over(self, axis: int, other: int, otherwise: Sequence[Truth]) -> Truth:
+        """Whether an axis steps over all of the next one that has more elements than one, or something else holds."""
+        if other == self.rank:
+            return True
+        size = self.sizes[other]
+        over = simple(self.strides[axis] == size * self.strides[other])
+        single = simple(size == 1)
+        if single is False or at_least(size, 2) or any(_is_same(single, one) for one in otherwise):
+            return over
+        further = self._steps_over(axis, other + 1, otherwise)
+        return sym_or(sym_and(single, further), sym_and(sym_not(single), over))
+
+    def matches(self, target: Sequence[Int]) -> list[tuple[int, int]]:
+        """The boundaries that both shapes have, whatever the sizes: as many elements before them, or after."""
+        found = [(0, 0)]
+        for boundary in range(1, self.rank):
+            before, after = numel(self.sizes[:boundary]), numel(self.sizes[boundary:])
+            for place in range(found[-1][1] + 1, len(target)):
+                if same(after, numel(target[place:])) or same(before, numel(target[:place])):
+                    found.append((boundary, place))
+                    break
+        return [*found, (self.rank, len(target))]
+
+    def strides_of(self, target: Sequence[Int]) -> list[Int]:
+        """The strides of a shape that is possible."""
+        if not self.rank:
+            return list(contiguous_strides(target))
+        result: list[Int] = []
+        matches = self.matches(target)
+        for (start, first), (stop, last) in pairwise(matches):
+            result += [self._stride_of(numel(target[axis + 1 : last]), start, stop) for axis in range(first, last)]
+        return result
+
+    def _stride_of(self, elements: Int, start: int, stop: int) -> Int:
+        """How far apart elements are that are so many apart in reading order, within some of the axes."""
+        lasts = [axis for axis in range(start, stop) if axis + 1 == stop or not self.joined[axis + 1]]
+        result: Int = 0
+        for place, last in enumerate(lasts):
+            inner = numel(self.sizes[last + 1 : stop])
+            stride = _over(elements, inner) * self.strides[last]
+            if place == 0:
+                result = stride
+            else:
+                reach = numel(self.sizes[lasts[place - 1] + 1 : stop])
+                result = sym_ite(elements < reach, stride, result)
+        return result
+
+
+def _over(elements: Int, inner: Int) -> Int:
+    """A quotient of products of sizes of which the second is not larger."""
+    if isinstance(inner, int) and inner == 1 or isinstance(elements, int) and elements == 1:
+        return elements
+    return elements // (inner if is_positive(inner) else contiguous_strides((1, inner))[0])
+
+
+def _is_one(size: Int) -> bool:
+    return isinstance(size, int) and size == 1
+
+
+def _is_same(p: Truth, q: Truth) -> bool:
+    return isinstance(p, SymBool) and isinstance(q, SymBool) and p.prop is q.prop
