@@ -106,10 +106,11 @@ def _packed(sizes: Sequence[Int], axes: Iterable[int]) -> tuple[Int, ...]:
 
 def _at_least_one(size: Int) -> Int:
     """`max(size, 1)`, which is the size where that is known."""
-    return size if _is_positive(size) else sym_max(size, 1)
+    return size if is_positive(size) else sym_max(size, 1)
 
 
-def _is_positive(size: Int) -> bool:
+def is_positive(size: Int) -> bool:
+    """Whether a size is at least 1 by its bounds alone."""
     if isinstance(size, int):
         return size > 0
     lo, _ = size.env.facts.bounds(size.expr)
@@ -118,7 +119,7 @@ def _is_positive(size: Int) -> bool:
 
 def is_empty(sizes: Sequence[Int]) -> Truth:
     """Whether there is no element."""
-    if all(_is_positive(size) for size in sizes):
+    if all(is_positive(size) for size in sizes):
         return False
     return simple(numel(sizes) == 0)
 

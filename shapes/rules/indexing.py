@@ -1,0 +1,307 @@
+"""Indexing with tensors: what is read or written where other tensors say.
+
+    >>> from shapes import ShapeEnv
+    >>> from shapes.rules import Shape, rules
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s, d, k = env.sizes("b s d k", lo=1)
+    >>> rules["index"](env, (b, s, d), [None, Shape((k, 1), dtype="int64")])
+    Shape(b, k, 1, d)
+    >>> rules["index"](env, (b, s, d), [Shape((k,), dtype="int64"), None, Shape((k,), dtype="int64")])
+    Shape(k, s)
+    >>> rules["index"](env, (b, s, d), [Shape((b, s), dtype="bool")])         # as many rows as there are True in it
+    Shape(u0, d)
+    >>> print(env.events[-1])
+    assume b*s >= u0
+
+That the numbers in an index are in range is seen when the operator runs; that an axis without elements can not be
+picked from is seen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shapes.choices import Int, sym_and, sym_or
+from shapes.errors import ShapeError
+from shapes.layout import numel
+from shapes.rules.axes import axis_of, replaced
+from shapes.rules.broadcasting import agree, broadcast, broadcast_size, expandable
+from shapes.rules.elements import alike, count, empty, filled, pickable, typed
+from shapes.rules.registry import rule
+from shapes.rules.shape import Shape
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+
+MASKS = ("bool", "uint8")
+NUMBERS = ("int64", "int32")
+
+
+@rule("index")
+def index(env: ShapeEnv, input: Shape, indices: Sequence[Shape | None]) -> Shape:
+    """The axes that indices broadcast to, in the place of those they pick from; in front where these are apart."""
+    return Shape(_indexed(env, input, indices), dtype=input.dtype)
+
+
+@rule("index_put")
+def index_put(
+    env: ShapeEnv, input: Shape, indices: Sequence[Shape | None], values: Shape, accumulate: bool = False
+) -> Shape:
+    """The sizes of the input; the values broadcast to what the indices pick."""
+    alike(input, values, "input", "values")
+    expandable(env, values, _indexed(env, input, indices), "values: do not broadcast to what is indexed")
+    return Shape(input, dtype=input.dtype)
+
+
+def _indexed(env: ShapeEnv, sizes: Sequence[Int], indices: Sequence[Shape | None]) -> tuple[Int, ...]:
+    """The sizes of what indices pick: None keeps an axis, a mask picks from as many axes as it has."""
+    if not indices or len(indices) > len(sizes):
+        raise ShapeError(f"indices: expected 1 to {len(sizes)} of them, not {len(indices)}")
+    picked: list[int] = []
+    by_number: list[Int] = []
+    picks: list[Sequence[Int]] = []
+    axis = 0
+    for index in indices:
+        if index is None:
+            axis += 1
+        elif index.dtype in MASKS:
+            if axis + len(index) > len(sizes):
+                raise ShapeError("indices: a mask has more axes than are left")
+            for size, flags in zip(sizes[axis:], index):
+                agree(env, size, flags, "indices: a mask has other sizes than the axes that it picks from")
+            if index:
+                picks.append((count(env, numel(index)),))
+            picked += range(axis, axis + len(index))
+            axis += len(index)
+        else:
+            typed(index, (*NUMBERS, *MASKS), "indices")
+            if axis >= len(sizes):
+                raise ShapeError("indices: more axes are indexed than there are")
+            by_number.append(sizes[axis])
+            picks.append(index)
+            picked.append(axis)
+            axis += 1
+    if axis > len(sizes):
+        raise ShapeError("indices: more axes are indexed than there are")
+    if not picked:
+        return tuple(sizes)
+    found = broadcast(env, *picks, message="indices: do not broadcast")
+    reachable = filled(by_number)
+    if reachable is not True:
+        env.require(sym_or(reachable, empty(found)), "no index fits an axis without elements")
+    kept = [size for axis, size in enumerate(sizes) if axis not in picked]
+    first = picked[0] if picked == list(range(picked[0], picked[-1] + 1)) else 0
+    return (*kept[:first], *found, *kept[first:])
+
+
+def _vector(env: ShapeEnv, index: Shape, dtypes: Sequence[str] = NUMBERS) -> Int:
+    """How many numbers are in an index of at most one axis."""
+    typed(index, dtypes, "index")
+    if len(index) > 1:
+        raise ShapeError(f"index: expected at most 1 axis, not {len(index)}")
+    return index[0] if index else 1
+
+
+@rule("index_select")
+def index_select(env: ShapeEnv, input: Shape, dim: int, index: Shape) -> Shape:
+    """The sizes of the input, the axis as long as the index."""
+    axis, length = axis_of(dim, len(input)), _vector(env, index)
+    if not input:
+        env.require(length == 1, "index: a tensor without axes has one element")
+        return Shape((), dtype=input.dtype)
+    pickable(env, input[axis], (length,))
+    return Shape(replaced(input, axis, length), dtype=input.dtype)
+
+
+@rule("index_add")
+def index_add(env: ShapeEnv, input: Shape, dim: int, index: Shape, source: Shape, *, alpha: object = 1) -> Shape:
+    """The sizes of the input; the source has them too, but for the axis, which is as long as the index."""
+    alike(input, source, "input", "source")
+    axis, length = axis_of(dim, len(input)), _vector(env, index)
+    if len(source) != len(input):
+        raise ShapeError("source: has another rank than the input")
+    _slices(env, input, source, axis, length)
+    if len(input) == 1:
+        pickable(env, input[0], (length,))  # with more axes, an input without elements takes any index
+    return Shape(input, dtype=input.dtype)
+
+
+@rule("index_copy")
+def index_copy(env: ShapeEnv, input: Shape, dim: int, index: Shape, source: Shape) -> Shape:
+    """The sizes of the input; the source has them too, but for the axis, which is as long as the index."""
+    alike(input, source, "input", "source")
+    axis, length = axis_of(dim, len(input)), _vector(env, index, ("int64",))
+    if not input or not source:
+        if len(input) > 1 or len(source) > 1:
+            raise ShapeError("source: has another rank than the input")
+        env.require((source[0] if source else 1) == length, "source: is not as long as the index")
+    else:
+        if len(source) != len(input):
+            raise ShapeError("source: has another rank than the input")
+        _slices(env, input, source, axis, length)
+    pickable(env, input[axis] if input else 1, (length,), empty(_others(input, axis)))
+    return Shape(input, dtype=input.dtype)
+
+
+def _slices(env: ShapeEnv, input: Shape, source: Shape, axis: int, length: Int) -> None:
+    """Require of a source that it has a slice for each number in the index."""
+    agree(env, source[axis] if source else 1, length, "source: is not as long as the index")
+    for other, (size, wanted) in enumerate(zip(source, input)):
+        if other != axis:
+            agree(env, size, wanted, "source: has other sizes than the input")
+
+
+def _others(sizes: Sequence[Int], axis: int) -> Sequence[Int]:
+    return (*sizes[:axis], *sizes[axis + 1 :])
+
+
+@rule("index_fill")
+def index_fill(env: ShapeEnv, input: Shape, dim: int, index: Shape, value: Shape | complex) -> Shape:
+    """The sizes of the input."""
+    axis, length = axis_of(dim, len(input)), _vector(env, index, ("int64",))
+    _single(value)
+    pickable(env, input[axis] if input else 1, (length,), empty(_others(input, axis)))
+    return Shape(input, dtype=input.dtype)
+
+
+def _single(value: Shape | complex) -> None:
+    if isinstance(value, Shape) and value:
+        raise ShapeError(f"value: expected a number or a tensor without axes, not one with {len(value)}")
+
+
+@rule("take")
+def take(env: ShapeEnv, input: Shape, index: Shape) -> Shape:
+    """The sizes of the index, which counts through all elements."""
+    typed(index, ("int64",), "index")
+    _all_pickable(env, input, index)
+    return Shape(index, dtype=input.dtype)
+
+
+@rule("put")
+def put(env: ShapeEnv, input: Shape, index: Shape, source: Shape, accumulate: bool = False) -> Shape:
+    """The sizes of the input; index and source have equally many elements."""
+    typed(index, ("int64",), "index")
+    alike(input, source, "input", "source")
+    agree(env, numel(index), numel(source), "source: has not as many elements as the index")
+    _all_pickable(env, input, index)
+    return Shape(input, dtype=input.dtype)
+
+
+def _all_pickable(env: ShapeEnv, input: Shape, index: Shape) -> None:
+    reachable = filled(input)
+    if reachable is not True:
+        env.require(sym_or(reachable, empty(index)), "no index fits a tensor without elements")
+
+
+@rule("take_along_dim")
+def take_along_dim(env: ShapeEnv, input: Shape, indices: Shape, dim: int | None = None) -> Shape:
+    """The sizes that both broadcast to, the axis as long as the indices; without one, a number for each index."""
+    if dim is None:
+        _typed_unless_empty(env, indices)
+        _all_pickable(env, input, indices)
+        return Shape((numel(indices),), dtype=input.dtype)
+    typed(indices, ("int64",), "indices")
+    if len(input) != len(indices):
+        raise ShapeError("indices: have another rank than the input")
+    axis = axis_of(dim, len(input))
+    if not input:
+        return Shape((), dtype=input.dtype)
+    found = [
+        length if other == axis else broadcast_size(env, size, length, "indices: do not broadcast with the input")
+        for other, (size, length) in enumerate(zip(input, indices))
+    ]
+    pickable(env, input[axis], found)
+    return Shape(found, dtype=input.dtype)
+
+
+@rule("masked_scatter")
+def masked_scatter(env: ShapeEnv, input: Shape, mask: Shape, source: Shape) -> Shape:
+    """The sizes that input and mask broadcast to; the source has an element for each True, as only a run can tell."""
+    typed(mask, ("bool",), "mask")
+    alike(input, source, "input", "source")
+    return Shape(broadcast(env, input, mask), dtype=input.dtype)
+
+
+# ---------------------------------------------------------------------- an index for each element
+
+
+@rule("gather")
+def gather(env: ShapeEnv, input: Shape, dim: int, index: Shape, *, sparse_grad: bool = False) -> Shape:
+    """The sizes of the index."""
+    axis = axis_of(dim, len(input))
+    _inside(env, index, axis, input)
+    return Shape(index, dtype=input.dtype)
+
+
+@rule("scatter")
+def scatter(
+    env: ShapeEnv,
+    input: Shape,
+    dim: int,
+    index: Shape,
+    src: Shape | complex | None = None,
+    *,
+    value: Shape | complex | None = None,
+    reduce: str | None = None,
+) -> Shape:
+    """The sizes of the input."""
+    if (src is None) is (value is None):
+        raise ShapeError("expected either src or value")
+    _single(0 if value is None else value)
+    _chosen(reduce, ("add", "multiply", None))
+    return _scattered(env, input, dim, index, src)
+
+
+@rule("scatter_add")
+def scatter_add(env: ShapeEnv, input: Shape, dim: int, index: Shape, src: Shape) -> Shape:
+    """The sizes of the input."""
+    return _scattered(env, input, dim, index, src)
+
+
+@rule("scatter_reduce")
+def scatter_reduce(
+    env: ShapeEnv, input: Shape, dim: int, index: Shape, src: Shape, reduce: str, *, include_self: bool = True
+) -> Shape:
+    """The sizes of the input."""
+    _chosen(reduce, ("sum", "prod", "mean", "amax", "amin"))
+    return _scattered(env, input, dim, index, src)
+
+
+def _chosen(reduce: str | None, known: Sequence[str | None]) -> None:
+    if reduce not in known:
+        raise ShapeError(f"reduce={reduce!r}: expected one of {', '.join([one for one in known if one])}")
+
+
+def _scattered(env: ShapeEnv, input: Shape, dim: int, index: Shape, src: Shape | complex | None) -> Shape:
+    axis = axis_of(dim, len(input))
+    _inside(env, index, axis, input)
+    if isinstance(src, Shape):
+        alike(input, src, "input", "src")
+        _inside(env, index, None, src)
+    return Shape(input, dtype=input.dtype)
+
+
+def _inside(env: ShapeEnv, index: Shape, axis: int | None, tensor: Shape) -> None:
+    """Require of an index that it is nowhere longer than a tensor but along the axis, unless it is empty."""
+    _typed_unless_empty(env, index)
+    lengths, limits = tuple(index) or (1,), tuple(tensor) or (1,)
+    if len(lengths) != len(limits):
+        env.require(empty(index), "index: has another rank than the tensor")
+        return
+    fits = sym_and(
+        *[
+            length <= limit
+            for other, (length, limit) in enumerate(zip(lengths, limits))
+            if other != axis and length is not limit
+        ]
+    )
+    if fits is not True:
+        env.require(sym_or(fits, empty(index)), "index: is longer than the tensor")
+    if axis is not None:
+        pickable(env, limits[axis], index)
+
+
+def _typed_unless_empty(env: ShapeEnv, index: Shape) -> None:
+    if index.dtype is not None and index.dtype not in NUMBERS:
+        env.require(empty(index), "index: expected int64 or int32")

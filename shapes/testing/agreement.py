@@ -10,15 +10,18 @@
     conv2d(Input(2, 3, 8, 8), Input(4, 3, 3, 3)): the operator refuses, the rule on these sizes ((2, 4, 6, 6),)
 
 The rule runs on the sizes themselves, and once more on a symbol for each size; what it gave and required is then
-evaluated. Both have to refuse what the operator refuses and give the sizes that it gives. Where the number of axes or of
-outputs depends on a size, the symbols have the sizes as hints. A size that only a run can
-tell (of `nonzero`, say) is taken from the operator, and all that the rule says of it has to hold there.
+evaluated. Both have to refuse what the operator refuses and give the sizes that it gives. Where the number of axes or
+of outputs depends on a size, the symbols have the sizes as hints. A size that only a run can tell (of `nonzero`, say)
+is taken from the operator, or looked for where it stands in no output by itself, and all that the rule says of it has
+to hold there.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from shapes.choices import Int
 from shapes.env import ShapeEnv
@@ -33,6 +36,9 @@ from solver.fact import Fact
 
 Sizes = tuple[tuple[int, ...] | None, ...]
 
+TRIED: Final = (1, 65, 13, 5)
+"""How many values are tried for each symbol that no output shows, by how many of those there are."""
+
 
 @dataclass(frozen=True)
 class Disagreement:
@@ -44,24 +50,35 @@ class Disagreement:
     found: Sizes | None
     mode: str
     detail: str = ""
+    crash: Exception | None = None
 
     def __str__(self) -> str:
         def told(sizes: Sizes | None) -> str:
             return "refuses" if sizes is None else f"gives {sizes}"
 
         found = "refuses" if self.found is None else str(self.found)
+        if self.crash is not None:
+            found = f"fails with {type(self.crash).__name__}: {self.crash}"
         detail = f" ({self.detail})" if self.detail else ""
         return f"{self.rule.name}{self.call}: the operator {told(self.expected)}, the rule {self.mode} {found}{detail}"
 
 
-def disagreement(rule: Rule, call: Call, expected: Sizes | None) -> Disagreement | None:
-    """How a rule differs from what the operator does; `expected` are the sizes of its outputs, None for a refusal."""
-    found, detail = on_sizes(rule, call, expected)
-    if found != expected:
-        return Disagreement(rule, call, expected, found, "on these sizes", detail)
-    found, detail = on_symbols(rule, call, expected)
-    if found != expected:
-        return Disagreement(rule, call, expected, found, "on symbols", detail)
+def disagreement(
+    rule: Rule, call: Call, expected: Sizes | None, *, refusals: tuple[type[Exception], ...] = ()
+) -> Disagreement | None:
+    """How a rule differs from what the operator does; `expected` are the sizes of its outputs, None for a refusal.
+
+    An exception that is no `ShapeError` is a failure of the rule, but for `refusals` where the operator refuses too.
+    """
+    for mode, run in (("on these sizes", on_sizes), ("on symbols", on_symbols)):
+        try:
+            found, detail = run(rule, call, expected)
+        except Exception as crash:
+            if expected is None and isinstance(crash, refusals):
+                continue
+            return Disagreement(rule, call, expected, None, mode, crash=crash)
+        if found != expected:
+            return Disagreement(rule, call, expected, found, mode, detail)
     return None
 
 
@@ -111,10 +128,28 @@ def evaluated(
     """The outputs at concrete sizes; None where a fact that the rule added is false there."""
     found = tuple(flattened(outputs))
     _bind_unbacked(found, values, expected)
-    for fact in recorded_facts(env):
-        if not fact.domain.evaluate(values) or not fact.prop.evaluate(values):
-            return None, f"it requires {fact.text}"
-    return tuple([None if one is None else tuple([_at(size, values) for size in one]) for one in found]), ""
+    first: tuple[Sizes | None, str] | None = None
+    for complete in _assignments(env, values):
+        broken = next(
+            (f for f in recorded_facts(env) if not f.domain.evaluate(complete) or not f.prop.evaluate(complete)), None
+        )
+        if broken is None:
+            sizes = tuple([None if one is None else tuple([_at(size, complete) for size in one]) for one in found])
+            if sizes == expected:
+                return sizes, ""
+            if first is None or first[0] is None:
+                first = sizes, ""
+        elif first is None:
+            first = None, f"it requires {broken.text}"
+    assert first is not None
+    return first
+
+
+def _assignments(env: ShapeEnv, values: dict[Atom, int]) -> Iterator[dict[Atom, int]]:
+    """The values with all small ones for the symbols that only a run can tell and that no output shows."""
+    free = [atom for atom, declared in env.symbols.items() if declared.kind == "unbacked" and atom not in values]
+    for guess in itertools.product(range(TRIED[min(len(free), len(TRIED) - 1)]), repeat=len(free)):
+        yield {**values, **dict(zip(free, guess))}
 
 
 def recorded_facts(env: ShapeEnv) -> Iterator[Fact]:
@@ -130,10 +165,6 @@ def _bind_unbacked(found: tuple[Shape | None, ...], values: dict[Atom, int], exp
         for size, actual in zip(one or (), sizes or ()):
             if isinstance(size, SymInt) and _is_symbol(size):
                 values.setdefault(size.expr.atom, actual)
-    for one in found:
-        for size in one or ():
-            for atom in size.expr.symbols if isinstance(size, SymInt) else ():
-                values.setdefault(atom, 0)
 
 
 def _is_symbol(size: Int) -> bool:

@@ -14,12 +14,20 @@ from __future__ import annotations
 import inspect
 import operator
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from shapes.testing.agreement import Sizes
 from shapes.testing.calls import Call, Input
 
 REFUSALS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, OverflowError)
+
+ATEN: Final[Mapping[str, str]] = {
+    "index": "index.Tensor",
+    "index_put": "index_put.default",
+    "unique_dim": "unique_dim.default",
+}
+"""What torch has no function for, or one that takes less: the names of its dispatcher."""
 
 
 def torch_eager(name: str) -> Callable[[Call], Sizes | None]:
@@ -54,6 +62,9 @@ def torch_operator(name: str) -> Callable[..., object]:  # type: ignore[explicit
 
     if name == "getitem":
         return operator.getitem
+    if name in ATEN:
+        dispatched: Callable[..., object] = operator.attrgetter(ATEN[name])(torch.ops.aten)  # type: ignore[explicit-any]
+        return dispatched
     for home in (torch.nn.functional, torch, torch.Tensor, torch.special, torch._C._nn):
         found: object = home
         for part in name.split("."):
