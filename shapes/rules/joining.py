@@ -1,0 +1,124 @@
+"""Operators that put tensors beside each other.
+
+    >>> from shapes import ShapeEnv
+    >>> from shapes.rules import rules
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s, t = env.sizes("b s t")
+    >>> rules["cat"](env, [(b, s, 8), (b, t, 8), (b, 1, 8)], dim=1)
+    Shape(b, s + t + 1, 8)
+    >>> rules["stack"](env, [(b, s), (b, t)], dim=-1)
+    Shape(b, t, 2)
+    >>> [guard.text for guard in env.guards()]
+    ['s == t']
+
+Torch passes over an empty tensor of one axis beside tensors of more: so does `cat`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shapes.choices import Int, sym_and, sym_sum
+from shapes.errors import ShapeError
+from shapes.layout import numel
+from shapes.rules.axes import axis_of
+from shapes.rules.broadcasting import agree
+from shapes.rules.promotion import promoted
+from shapes.rules.registry import rule
+from shapes.rules.shape import Shape, as_shape
+from shapes.rules.viewing import with_axes
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+
+
+def joined(env: ShapeEnv, tensors: Sequence[Shape], dim: int) -> Shape:
+    """The sizes of the tensors added up along one axis; all others are the same."""
+    if not tensors:
+        raise ShapeError("expected at least one tensor")
+    if any(not tensor for tensor in tensors):
+        raise ShapeError("a tensor without axes cannot be joined")
+    parts = tensors
+    rank = max([len(tensor) for tensor in tensors])
+    if any(len(tensor) != rank for tensor in tensors):
+        for tensor in tensors:
+            if len(tensor) == 1:
+                env.require(tensor[0] == 0, "a tensor of one axis, and not empty, beside tensors of more axes")
+        parts = [tensor for tensor in tensors if len(tensor) > 1]
+        if any(len(tensor) != rank for tensor in parts):
+            raise ShapeError("tensors of different numbers of axes")
+    elif rank == 1 and not -1 <= dim < 1:
+        # torch does not look at dim where there is nothing to join
+        env.require(sym_and(*[tensor[0] == 0 for tensor in tensors]), "dim is none of the only axis")
+        dim = 0
+    axis = axis_of(dim, rank)
+    sizes = list(parts[0])
+    for part in parts[1:]:
+        for other, size in enumerate(part):
+            if other != axis:
+                sizes[other] = agree(env, sizes[other], size, "axes differ that are not joined")
+    sizes[axis] = sym_sum([part[axis] for part in parts])
+    return Shape(sizes, dtype=promoted(*tensors))
+
+
+@rule("cat", "concat", "concatenate")
+def cat(env: ShapeEnv, tensors: Sequence[Shape], dim: int = 0) -> Shape:
+    """The sizes of the tensors added up along one axis."""
+    return joined(env, tensors, dim)
+
+
+@rule("stack")
+def stack(env: ShapeEnv, tensors: Sequence[Shape], dim: int = 0) -> Shape:
+    """A new axis, as long as there are tensors."""
+    if not tensors:
+        raise ShapeError("expected at least one tensor")
+    sizes: list[Int] = list(tensors[0])
+    axis = axis_of(dim, len(sizes) + 1)
+    for tensor in tensors[1:]:
+        if len(tensor) != len(sizes):
+            raise ShapeError("tensors of different numbers of axes")
+        sizes = [agree(env, one, other, "tensors of different sizes") for one, other in zip(sizes, tensor)]
+    return Shape((*sizes[:axis], len(tensors), *sizes[axis:]), dtype=promoted(*tensors))
+
+
+@rule("hstack")
+def hstack(env: ShapeEnv, tensors: Sequence[Shape]) -> Shape:
+    """The second axis adds up; the only one if there is one."""
+    rows = [with_axes(tensor, 1) for tensor in tensors]
+    return joined(env, rows, 0 if rows and len(rows[0]) == 1 else 1)
+
+
+@rule("vstack", "row_stack")
+def vstack(env: ShapeEnv, tensors: Sequence[Shape]) -> Shape:
+    """The first axis of matrices adds up, where a tensor of one axis is a row."""
+    return joined(env, [with_axes(tensor, 2) for tensor in tensors], 0)
+
+
+@rule("dstack")
+def dstack(env: ShapeEnv, tensors: Sequence[Shape]) -> Shape:
+    """The third axis adds up, where a tensor with fewer has one of size 1."""
+    return joined(env, [with_axes(tensor, 3) for tensor in tensors], 2)
+
+
+@rule("column_stack")
+def column_stack(env: ShapeEnv, tensors: Sequence[Shape]) -> Shape:
+    """The second axis of matrices adds up, where a tensor of one axis is a column."""
+    columns = [
+        tensor if len(tensor) > 1 else Shape((numel(tensor), 1), dtype=tensor.dtype)
+        for tensor in tensors
+    ]  # fmt: skip
+    return joined(env, columns, 1)
+
+
+@rule("block_diag")
+def block_diag(env: ShapeEnv, *tensors: Shape) -> Shape:
+    """A matrix of as many rows and columns as all tensors together."""
+    blocks = [as_shape(tensor) for tensor in tensors]
+    if any(len(block) > 2 for block in blocks):
+        raise ShapeError("a tensor of more than two axes")
+    if not blocks:
+        return Shape((1, 0))
+    blocks = [with_axes(block, 2) for block in blocks]
+    sizes = [sym_sum([block[axis] for block in blocks]) for axis in (0, 1)]
+    return Shape(sizes, dtype=promoted(*tensors))

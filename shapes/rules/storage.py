@@ -72,6 +72,13 @@ def as_strided(
     env: ShapeEnv, input: Shape, size: Sequence[Int], stride: Sequence[Int], storage_offset: Int | None = None
 ) -> Shape:
     """The sizes asked for; their elements have to be in the storage, which is a fresh one if there are no strides."""
+    return strided(env, input, size, stride, storage_offset)
+
+
+def strided(
+    env: ShapeEnv, input: Shape, size: Sequence[Int], stride: Sequence[Int], storage_offset: Int | None
+) -> Shape:
+    """Sizes and strides on the storage of a tensor."""
     offset = input.storage_offset if storage_offset is None else storage_offset
     if len(size) != len(stride):
         raise ShapeError(f"{len(size)} sizes, but {len(stride)} strides")

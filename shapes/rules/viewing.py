@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Final
 
 from shapes.choices import Int, Truth, sym_and, sym_ite, sym_not, sym_or
 from shapes.layout import contiguous_strides, is_empty, numel, simple
@@ -44,6 +45,19 @@ def with_axis(x: Shape, axis: int) -> Shape:
         return Shape((*x[:axis], 1, *x[axis:]), dtype=x.dtype)
     step: Int = x[axis] * strides[axis] if axis < len(x) else 1
     return viewed(x, (*x[:axis], 1, *x[axis:]), (*strides[:axis], step, *strides[axis:]))
+
+
+PLACES: Final[dict[tuple[int, int], tuple[int, ...]]] = {
+    (0, 1): (0,), (0, 2): (0, 0), (1, 2): (0,), (0, 3): (0, 0, 0), (1, 3): (0, 2), (2, 3): (2,),
+}  # fmt: skip
+"""Where a tensor of so few axes gets some of size 1 to have so many."""
+
+
+def with_axes(x: Shape, rank: int) -> Shape:
+    """At least so many axes: a number becomes a row, a row a matrix, a matrix gets an innermost axis."""
+    for axis in PLACES.get((len(x), rank), ()):
+        x = with_axis(x, axis)
+    return x
 
 
 def permuted(x: Shape, order: Sequence[int]) -> Shape:
@@ -97,7 +111,7 @@ class Axes:
             for boundary in range(start + 1, stop):
                 if not self.joined[boundary]:
                     inner = numel(self.sizes[boundary:stop])
-                    ends = [simple(inner == numel(target[place:last])) for place in range(first, last + 1)]
+                    ends = [simple(inner == numel(target[place:last])) for place in range(first + 1, last + 1)]
                     otherwise = [simple(self.sizes[boundary - 1] == 1), *ends]
                     possible.append(sym_or(*otherwise, self._steps_over(boundary - 1, boundary, otherwise)))
         return simple(sym_or(is_empty(self.sizes), sym_and(*possible))) if possible else True

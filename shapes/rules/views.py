@@ -32,7 +32,7 @@ from shapes.rules.registry import Outputs, rule
 from shapes.rules.reshaping import reshaped
 from shapes.rules.shape import Shape, as_shape
 from shapes.rules.structure import at_least, holds
-from shapes.rules.viewing import permuted, view_strides, viewed, with_axis
+from shapes.rules.viewing import permuted, view_strides, viewed, with_axes, with_axis
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -277,32 +277,23 @@ def unsqueeze(env: ShapeEnv, input: Shape, dim: int) -> Shape:
 @rule("atleast_1d")
 def atleast_1d(env: ShapeEnv, *tensors: Shape | Sequence[Shape]) -> Shape | Outputs:
     """A number becomes one with an axis."""
-    return _each_with_axes(tensors, {0: (0,)})
+    return _each_with_axes(tensors, 1)
 
 
 @rule("atleast_2d")
 def atleast_2d(env: ShapeEnv, *tensors: Shape | Sequence[Shape]) -> Shape | Outputs:
     """Numbers and rows become matrices."""
-    return _each_with_axes(tensors, {0: (0, 0), 1: (0,)})
+    return _each_with_axes(tensors, 2)
 
 
 @rule("atleast_3d")
 def atleast_3d(env: ShapeEnv, *tensors: Shape | Sequence[Shape]) -> Shape | Outputs:
     """Numbers, rows and matrices get three axes."""
-    return _each_with_axes(tensors, {0: (0, 0, 0), 1: (0, 2), 2: (2,)})
+    return _each_with_axes(tensors, 3)
 
 
-def with_axes(x: Shape, places: dict[int, tuple[int, ...]]) -> Shape:
-    """Axes of size 1 added where a tensor of so few axes gets them."""
-    for axis in places.get(len(x), ()):
-        x = with_axis(x, axis)
-    return x
-
-
-def _each_with_axes(
-    tensors: Sequence[Shape | Sequence[Shape]], places: dict[int, tuple[int, ...]]
-) -> Shape | Outputs:
-    first = tensors[0] if len(tensors) == 1 else tensors
-    if isinstance(first, Shape):
-        return with_axes(first, places)
-    return Outputs([with_axes(as_shape(tensor), places) for tensor in first])
+def _each_with_axes(tensors: Sequence[Shape | Sequence[Shape]], rank: int) -> Shape | Outputs:
+    several = tensors[0] if len(tensors) == 1 else tensors
+    if isinstance(several, Shape):
+        return with_axes(several, rank)
+    return Outputs([with_axes(as_shape(tensor), rank) for tensor in several])
