@@ -25,16 +25,64 @@ import importlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from shapes.testing.arguments import arguments_for as arguments_for
+    from shapes.testing.arguments import arguments_of as arguments_of
+    from shapes.testing.calls import Call as Call
+    from shapes.testing.calls import Input as Input
+    from shapes.testing.checking import NothingAccepted as NothingAccepted
+    from shapes.testing.checking import RuleDisagrees as RuleDisagrees
+    from shapes.testing.checking import check_call as check_call
+    from shapes.testing.checking import check_rule as check_rule
     from shapes.testing.sampling import assignments as assignments
     from shapes.testing.sizes import sizes_for as sizes_for
+    from shapes.testing.strategies import environments as environments
+    from shapes.testing.strategies import expressions as expressions
+    from shapes.testing.strategies import facts as facts
+    from shapes.testing.strategies import propositions as propositions
+    from shapes.testing.strategies import shapes as shapes
+    from shapes.testing.strategies import shapes_that_broadcast as shapes_that_broadcast
+    from shapes.testing.strategies import symbols as symbols
 
 HOMES: Final = {
+    "arguments_for": "arguments",
+    "arguments_of": "arguments",
+    "Call": "calls",
+    "Input": "calls",
+    "NothingAccepted": "checking",
+    "RuleDisagrees": "checking",
+    "check_call": "checking",
+    "check_rule": "checking",
     "assignments": "sampling",
     "sizes_for": "sizes",
+    "environments": "strategies",
+    "expressions": "strategies",
+    "facts": "strategies",
+    "propositions": "strategies",
+    "shapes": "strategies",
+    "shapes_that_broadcast": "strategies",
+    "symbols": "strategies",
 }
 """Where each public name is defined."""
 
-__all__ = ["assignments", "sizes_for"]
+__all__ = [
+    "Call",
+    "Input",
+    "NothingAccepted",
+    "RuleDisagrees",
+    "arguments_for",
+    "arguments_of",
+    "assignments",
+    "check_call",
+    "check_rule",
+    "environments",
+    "expressions",
+    "facts",
+    "propositions",
+    "shapes",
+    "shapes_that_broadcast",
+    "sizes_for",
+    "symbols",
+]
 
 
 def __getattr__(name: str) -> object:
