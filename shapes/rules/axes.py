@@ -54,3 +54,10 @@ def replaced(sizes: Sequence[Int], axis: int, size: Int) -> tuple[Int, ...]:
 def without(sizes: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
     """The sizes without some axes."""
     return tuple([size for axis, size in enumerate(sizes) if axis not in axes])
+
+
+def reduced(sizes: Sequence[Int], axes: Sequence[int], keepdim: bool) -> tuple[Int, ...]:
+    """The sizes after a reduction over some axes: those go, or stay with size 1."""
+    if not keepdim:
+        return without(sizes, axes)
+    return tuple([1 if axis in axes else size for axis, size in enumerate(sizes)])

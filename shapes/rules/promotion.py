@@ -35,6 +35,11 @@ COMPLEX_OF: Final = {"float16": "complex32", "bfloat16": "complex64", "float32":
 REAL_OF: Final = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 
+def named(dtype: object) -> str | None:
+    """The name of a dtype, given as such or as a framework's own object."""
+    return None if dtype is None else str(dtype).rpartition(".")[2]
+
+
 def kind_of(dtype: str | None) -> int | None:
     """0 for bool, 1 for integers, 2 for floats, 3 for complex numbers."""
     return None if dtype is None else KIND.get(dtype)
@@ -46,6 +51,12 @@ def floating(dtype: str | None) -> str | None:
     if kind is None:
         return None
     return dtype if kind > 1 else "float32"
+
+
+def summed(dtype: str | None) -> str | None:
+    """The dtype that numbers are added up or multiplied in: bools and integers become 64 bits wide."""
+    kind = kind_of(dtype)
+    return None if kind is None else dtype if kind > 1 else "int64"
 
 
 def real(dtype: str | None) -> str | None:

@@ -1,0 +1,118 @@
+"""Calls of reductions."""
+
+from __future__ import annotations
+
+from math import inf
+
+from hypothesis import strategies as st
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.axes import some_axes, some_axis
+from shapes.testing.arguments.mistakes import seldom, sizes
+from shapes.testing.arguments.pointwise import meeting
+from shapes.testing.calls import Call, Input
+
+
+def optional(draw: st.DrawFn, **options: object) -> dict[str, object]:
+    """Some of these."""
+    return {name: value for name, value in options.items() if draw(st.booleans())}
+
+
+@arguments_of("sum", "nansum", "mean", "nanmean", "amax", "amin", "all", "any", "std", "var", "std_mean", "var_mean")
+@st.composite
+def over_axes(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    kwargs = optional(draw, dim=some_axes(draw, len(one)))
+    if "dim" in kwargs:
+        kwargs |= optional(draw, keepdim=True)
+    if name.startswith(("std", "var")):
+        kwargs |= optional(draw, correction=draw(st.integers(0, 2)))
+    return Call((Input(one),), kwargs)
+
+
+@arguments_of("logsumexp", "special.logsumexp")
+@st.composite
+def logsumexp(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    # torch makes an error of its own of no axes
+    dim = some_axes(draw, len(one)) or (0,)
+    return Call((Input(one), dim), optional(draw, keepdim=True))
+
+
+@arguments_of("count_nonzero")
+@st.composite
+def count_nonzero(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    return Call((Input(one),), optional(draw, dim=some_axes(draw, len(one))))
+
+
+@arguments_of("linalg.vector_norm")
+@st.composite
+def vector_norm(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    order = draw(st.sampled_from([0, 1, 2, 2.5, inf, -inf, -1, "fro"]))
+    return Call((Input(one),), optional(draw, ord=order, dim=some_axes(draw, len(one)), keepdim=True))
+
+
+@arguments_of("norm")
+@st.composite
+def norm(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    order = draw(st.sampled_from([0, 1, 2, inf, -1, "fro", "nuc", None]))
+    # torch has no singular values of a matrix without elements
+    if order == "nuc":
+        one = tuple([size + 1 for size in one])
+    return Call((Input(one),), optional(draw, p=order, dim=some_axes(draw, len(one)), keepdim=True))
+
+
+@arguments_of("dist")
+@st.composite
+def dist(draw: st.DrawFn, name: str) -> Call:
+    one, other = meeting(draw, 2)
+    return Call((Input(one), Input(other)), optional(draw, p=draw(st.sampled_from([1, 2, inf, -1]))))
+
+
+@arguments_of("prod", "median", "nanmedian", "argmax", "argmin")
+@st.composite
+def over_axis(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    kwargs = optional(draw, dim=some_axis(draw, len(one)))
+    if "dim" in kwargs:
+        kwargs |= optional(draw, keepdim=True)
+    return Call((Input(one),), kwargs)
+
+
+@arguments_of("aminmax", "mode")
+@st.composite
+def aminmax(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    return Call((Input(one),), optional(draw, dim=some_axis(draw, len(one)), keepdim=True))
+
+
+@arguments_of("max", "min")
+@st.composite
+def extreme(draw: st.DrawFn, name: str) -> Call:
+    match draw(st.integers(0, 3)):
+        case 0:
+            return Call(tuple([Input(each) for each in meeting(draw, 2)]))
+        case 1:
+            return Call((Input(draw(sizes(0, 4))),))
+        case _:
+            one = draw(sizes(0, 4))
+            return Call((Input(one), some_axis(draw, len(one))), optional(draw, keepdim=True))
+
+
+@arguments_of("quantile", "nanquantile")
+@st.composite
+def quantile(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    shares = draw(st.lists(st.sampled_from([0, 0.25, 0.5, 1]), max_size=3))
+    vector: object = Input((len(shares),), values=shares)
+    if seldom(draw):
+        vector = Input((1, len(shares)), values=shares)
+    q = draw(st.sampled_from([0.5, vector, vector, Input(()), 1.5]))
+    modes = ("lower", "higher", "midpoint", "nearest", "middle")
+    kwargs = optional(
+        draw, dim=some_axis(draw, len(one)), keepdim=True, interpolation=draw(st.sampled_from(modes))
+    )
+    return Call((Input(one), q), kwargs)

@@ -1,0 +1,74 @@
+"""Calls of operators that run along an axis."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from shapes.rules.axes import replaced
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.axes import WRONG, some_axis
+from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
+from shapes.testing.arguments.reductions import optional
+from shapes.testing.calls import Call, Input
+
+
+@arguments_of("cumsum", "cumprod", "logcumsumexp", "cummax", "cummin")
+@st.composite
+def along(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    dim = some_axis(draw, len(one))
+    if name in ("cummax", "cummin") and (0 in one or not one):
+        # torch does not look at dim then
+        dim = draw(st.sampled_from((0, -1)))
+    return Call((Input(one), dim))
+
+
+@arguments_of("diff")
+@st.composite
+def diff(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 3))
+    kwargs = optional(draw, n=draw(st.integers(-1, 4)))
+    axis = len(one) - 1
+    if len(one) > 0 and draw(st.booleans()):
+        axis = draw(st.integers(0, len(one) - 1))
+        kwargs["dim"] = axis
+    elif draw(WRONG):
+        kwargs["dim"] = some_axis(draw, len(one))
+    for end in ("prepend", "append"):
+        if len(one) > 0 and draw(st.booleans()):
+            kwargs[end] = Input(slipped(draw, replaced(one, axis, draw(SIZE))))  # type: ignore[arg-type]
+    return Call((Input(one),), kwargs)
+
+
+@arguments_of("trapezoid", "trapz", "cumulative_trapezoid")
+@st.composite
+def trapezoid(draw: st.DrawFn, name: str) -> Call:
+    y = draw(sizes(0, 3))
+    dim = some_axis(draw, len(y))
+    kwargs: dict[str, object] = {} if dim in (-1, len(y) - 1) else {"dim": dim}
+    if seldom(draw):
+        return Call((Input(y),), {**kwargs, **optional(draw, dx=0.5)})
+    x: tuple[int, ...] = slipped(draw, narrowed(draw, y))
+    if y and -len(y) <= dim < len(y) and draw(st.booleans()):
+        x = slipped(draw, (y[dim],))
+    if len(x) > len(y) and 0 in y:
+        # without samples x does not count, so that there is no shape for all sizes of y
+        x = x[1:]
+    return Call((Input(y), Input(x)), kwargs)
+
+
+@arguments_of("gradient")
+@st.composite
+def gradient(draw: st.DrawFn, name: str) -> Call:
+    one = tuple([size + 1 for size in draw(sizes(1, 3))])
+    axes = draw(st.lists(st.integers(0, len(one) - 1), min_size=1, max_size=len(one), unique=not seldom(draw)))
+    kwargs = optional(draw, edge_order=draw(st.sampled_from([1, 2, 2, 3])))
+    if draw(st.booleans()):
+        kwargs["dim"] = axes[0] if len(axes) == 1 else axes
+    else:
+        axes = list(range(len(one)))
+    points = [Input((one[axis],)) for axis in axes]
+    if seldom(draw):
+        points[0] = Input((one[axes[0]] + 1,)) if one[axes[0]] > 3 else Input((1, 2))
+    spacing = draw(st.sampled_from([2.0, [0.5] * len(axes), points, points, [1.0] * (len(axes) + 1)]))
+    return Call((Input(one),), {**kwargs, **optional(draw, spacing=spacing)})
