@@ -20,7 +20,7 @@ from typing import Final
 from shapes.testing.agreement import Sizes
 from shapes.testing.calls import Call, Input
 
-REFUSALS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, OverflowError)
+REFUSALS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, OverflowError, AssertionError)
 
 ATEN: Final[Mapping[str, str]] = {
     "index": "index.Tensor",

@@ -1,0 +1,129 @@
+"""Tables that are looked up by number: embeddings, bags of them, and one-hot vectors.
+
+>>> from shapes import ShapeEnv
+>>> from shapes.rules import rules
+>>> env = ShapeEnv(origin=lambda: None)
+>>> b, s, v, d = env.sizes("b s v d", lo=1)
+>>> rules["embedding"](env, (b, s), (v, d))
+Shape(b, s, d)
+>>> rules["embedding_bag"](env, (s,), (v, d), offsets=(b,))
+Shape(b, d)
+>>> rules["one_hot"](env, (b, s))                    # as many classes as the largest number tells
+Shape(b, s, u0, dtype=int64)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shapes.choices import Int, sym_or
+from shapes.errors import ShapeError
+from shapes.layout import is_positive
+from shapes.rules.broadcasting import agree
+from shapes.rules.elements import alike, filled, pickable, typed
+from shapes.rules.registry import rule
+from shapes.rules.shape import Shape
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+
+NUMBERS = ("int64", "int32")
+MODES = ("sum", "mean", "max")
+
+
+@rule("embedding")
+def embedding(
+    env: ShapeEnv,
+    input: Shape,
+    weight: Shape,
+    padding_idx: Int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Shape:
+    """The sizes of the input, and a row of the table for each of its numbers."""
+    typed(input, NUMBERS, "input")
+    rows, columns = _table(weight)
+    if padding_idx is not None:
+        env.require(sym_or(padding_idx == 0, padding_idx < rows), "padding_idx: out of range")
+        env.require(padding_idx >= -rows, "padding_idx: out of range")
+    pickable(env, rows, input)
+    return Shape((*input, columns), dtype=weight.dtype)
+
+
+@rule("embedding_bag")
+def embedding_bag(
+    env: ShapeEnv,
+    input: Shape,
+    weight: Shape,
+    offsets: Shape | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Shape | None = None,
+    include_last_offset: bool = False,
+    padding_idx: Int | None = None,
+) -> Shape:
+    """A row of the table for each bag: each row of the input, or what lies between two offsets."""
+    if mode not in MODES:
+        raise ShapeError(f"mode={mode!r}: expected one of {', '.join(MODES)}")
+    if mode == "max" and (sparse or scale_grad_by_freq):
+        raise ShapeError("mode='max': takes neither sparse nor scale_grad_by_freq")
+    typed(input, NUMBERS, "input")
+    rows, columns = _table(weight)
+    if per_sample_weights is not None:
+        _weighed(env, input, weight, per_sample_weights, mode)
+    if padding_idx is not None:
+        env.require(padding_idx < rows, "padding_idx: out of range")
+        env.require(padding_idx >= -rows, "padding_idx: out of range")
+    if len(input) == 2:
+        if offsets is not None:
+            raise ShapeError("offsets: an input with 2 axes has its bags in rows")
+        if not is_positive(input[1]):
+            env.require(input[1] != 0, "input: rows without elements")
+        pickable(env, rows, input)
+        return Shape((input[0], columns), dtype=weight.dtype)
+    if len(input) != 1:
+        raise ShapeError(f"input: expected 1 or 2 axes, not {len(input)}")
+    if offsets is None or len(offsets) != 1:
+        raise ShapeError("offsets: expected a tensor with 1 axis")
+    typed(offsets, NUMBERS, "offsets")
+    bags = offsets[0]
+    if include_last_offset:
+        if not is_positive(bags):
+            env.require(bags != 0, "offsets: not even the last one")
+        bags = bags - 1
+    else:
+        # where the last offset is given, nothing may lie before it
+        pickable(env, rows, input, bags == 0)
+    return Shape((bags, columns), dtype=weight.dtype)
+
+
+def _table(weight: Shape) -> tuple[Int, Int]:
+    if len(weight) != 2:
+        raise ShapeError(f"weight: expected 2 axes, not {len(weight)}")
+    return weight[0], weight[1]
+
+
+def _weighed(env: ShapeEnv, input: Shape, weight: Shape, weights: Shape, mode: str) -> None:
+    if mode != "sum":
+        raise ShapeError("per_sample_weights: expected only with mode='sum'")
+    if len(weights) != len(input):
+        raise ShapeError("per_sample_weights: has another rank than the input")
+    for size, wanted in zip(weights, input):
+        agree(env, size, wanted, "per_sample_weights: has other sizes than the input")
+    alike(weight, weights, "weight", "per_sample_weights")
+
+
+@rule("one_hot")
+def one_hot(env: ShapeEnv, tensor: Shape, num_classes: Int = -1) -> Shape:
+    """The sizes of the tensor, and a place for each class; for -1 a run tells how many there are."""
+    typed(tensor, ("int64",), "tensor")
+    if isinstance(num_classes, int) and num_classes == -1:
+        env.require(filled(tensor), "tensor: has no element that tells how many classes there are")
+        return Shape((*tensor, env.unbacked(lo=1)), dtype="int64")
+    env.require(num_classes >= 1, "num_classes: expected at least 1, or -1")
+    return Shape((*tensor, num_classes), dtype="int64")

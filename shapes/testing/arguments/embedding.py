@@ -1,0 +1,94 @@
+"""Arguments of operators that look numbers up in a table.
+
+>>> from shapes.testing.arguments import arguments_for
+>>> arguments_for("embedding").example()                # doctest: +SKIP
+(Input(2, 3, dtype=int64), Input(4, 2))
+"""
+
+from __future__ import annotations
+
+from hypothesis import assume
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.indexing import numbers, other_dtype
+from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped
+from shapes.testing.calls import Call, Input
+
+
+def _padding(draw: st.DrawFn, rows: int) -> dict[str, object]:
+    """A row for padding, sometimes."""
+    return {"padding_idx": draw(st.integers(-rows - 1, rows))} if draw(st.integers(0, 3)) == 0 else {}
+
+
+@arguments_of("embedding")
+def looking_up(name: str) -> SearchStrategy[Call]:
+    """Numbers of any rank, and a table."""
+
+    @st.composite
+    def calls(draw: st.DrawFn) -> Call:
+        rows = draw(SIZE)
+        named = _padding(draw, rows)
+        if draw(st.integers(0, 3)) == 0:
+            named["max_norm"] = 1.0
+        table = Input(slipped(draw, (rows, draw(SIZE))), dtype="float32")
+        return Call((numbers(draw, draw(sizes(0, 3))), table), named)
+
+    return calls()
+
+
+@arguments_of("embedding_bag")
+def bags(name: str) -> SearchStrategy[Call]:
+    """Rows of numbers, or a list of them with offsets that are all 0.
+
+    Left out is where torch reads past its offsets or its table: tables without columns, maxima of no bag at all and,
+    together with `include_last_offset`, bags in rows.
+    """
+
+    @st.composite
+    def calls(draw: st.DrawFn) -> Call:
+        named: dict[str, object] = {}
+        rows, shape = draw(SIZE), draw(sizes(1, 2))
+        if seldom(draw):
+            shape = draw(sizes(0, 3))
+        mode = "min" if seldom(draw) and draw(st.booleans()) else draw(st.sampled_from(("sum", "mean", "max", None)))
+        last = len(shape) == 1 and draw(st.integers(0, 3)) == 0
+        if last:
+            # whether an empty table is looked into depends on the last offset then
+            named["include_last_offset"], rows = True, max(rows, 1)
+        if (len(shape) < 2) is not seldom(draw):
+            offsets = slipped(draw, (draw(SIZE),))
+            assume(offsets != ((1,) if last else (0,)) or mode != "max")
+            values = [0] * (offsets[0] - 1) + [shape[0]] if last and len(offsets) == 1 and offsets[0] > 1 else None
+            named["offsets"] = Input(offsets, dtype=draw(st.sampled_from(("int64", "int32"))), values=values)
+        if mode is not None:
+            named["mode"] = mode
+        if draw(st.integers(0, 1 if mode == "sum" else 7)) == 0:
+            named["per_sample_weights"] = Input(slipped(draw, shape), dtype=other_dtype(draw))
+        for option in ("sparse", "scale_grad_by_freq"):
+            if seldom(draw):
+                named[option] = True
+        table = Input(slipped(draw, (rows, draw(st.integers(1, 4)))), dtype="float32")
+        assume(len(table) < 2 or table[1] != 0)
+        return Call((numbers(draw, shape), table), {**named, **_padding(draw, rows)})
+
+    return calls()
+
+
+@arguments_of("one_hot")
+def classes(name: str) -> SearchStrategy[Call]:
+    """Numbers that are all 0, and how many classes there are."""
+
+    @st.composite
+    def calls(draw: st.DrawFn) -> Call:
+        tensor = Input(draw(sizes(0, 3)), dtype="int32" if seldom(draw) else "int64")
+        match draw(st.integers(0, 2)):
+            case 0:
+                return Call((tensor,))
+            case 1:
+                return Call((tensor, draw(st.integers(-2, 5))))
+            case _:
+                return Call((tensor,), {"num_classes": draw(st.integers(1, 5))})
+
+    return calls()
