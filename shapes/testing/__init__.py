@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from shapes.testing.checking import RuleDisagrees as RuleDisagrees
     from shapes.testing.checking import check_call as check_call
     from shapes.testing.checking import check_rule as check_rule
+    from shapes.testing.guarding import GuardsDisagree as GuardsDisagree
+    from shapes.testing.guarding import check_guards as check_guards
     from shapes.testing.sampling import assignments as assignments
     from shapes.testing.sizes import sizes_for as sizes_for
     from shapes.testing.strategies import environments as environments
@@ -52,6 +54,8 @@ HOMES: Final = {
     "RuleDisagrees": "checking",
     "check_call": "checking",
     "check_rule": "checking",
+    "GuardsDisagree": "guarding",
+    "check_guards": "guarding",
     "assignments": "sampling",
     "sizes_for": "sizes",
     "environments": "strategies",
@@ -66,6 +70,7 @@ HOMES: Final = {
 
 __all__ = [
     "Call",
+    "GuardsDisagree",
     "Input",
     "NothingAccepted",
     "RuleDisagrees",
@@ -73,6 +78,7 @@ __all__ = [
     "arguments_of",
     "assignments",
     "check_call",
+    "check_guards",
     "check_rule",
     "environments",
     "expressions",

@@ -25,7 +25,7 @@ A comparison `e >= 0` is tight where e is 0, or as small as the other facts let 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -154,10 +154,11 @@ def _of_proposition(env: ShapeEnv, facts: list[Fact], question: Question) -> lis
     return [fact for fact in facts if fact.prop is prop]
 
 
-def violating_only(env: ShapeEnv, fact: Fact) -> Iterator[Corner]:
-    """Assignments that violate this fact only just, each of its comparisons in turn, and no other fact."""
+def violating_only(env: ShapeEnv, fact: Fact, *, dropped: Sequence[Fact] = ()) -> Iterator[Corner]:
+    """Assignments that violate this fact only just, each of its comparisons in turn, and no other fact but, perhaps,
+    dropped ones."""
     try:
-        others = Satisfying(without(env, fact))
+        others = Satisfying(without(env, fact, *dropped))
     except (Contradiction, ShapeError):
         return
     found = False

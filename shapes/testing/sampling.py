@@ -52,10 +52,18 @@ def assignments(
         Contradiction: the facts contradict each other.
         ShapeError: no sizes were found, or there is no such fact.
     """
+    begin = corners(env) if violating is None or violating is False else violations(env, violating)
+    yield from around_corners(env, begin, count, seed=seed)
+
+
+def around_corners(
+    env: ShapeEnv, begin: Iterator[Corner], count: int = 100, *, seed: int = 0
+) -> Iterator[dict[str, int]]:
+    """Up to `count` different assignments: these corners, then what is found from them."""
     rng = random.Random(seed)
     seen: set[tuple[int, ...]] = set()
     starts: list[Corner] = []
-    for corner in corners(env) if violating is None or violating is False else violations(env, violating):
+    for corner in begin:
         starts.append(corner)
         key = tuple(corner.values.values())
         if key not in seen:

@@ -242,14 +242,18 @@ def _definitions(facts: Facts, values: Values) -> Values:
     return found
 
 
-def without(env: ShapeEnv, left_out: Fact) -> Facts:
-    """The facts of an environment but one."""
+def without(env: ShapeEnv, *left_out: Fact) -> Facts:
+    """The facts of an environment but some.
+
+    Raises:
+        Contradiction: the others contradict each other.
+    """
     facts = Facts.empty(env.interner)
-    recorded = [fact for fact in env.facts.records() if fact is not left_out]
-    declared = {event.fact.serial: (atom, event) for atom, event in env.symbols.items()}
+    recorded = [fact for fact in env.facts.records() if not any(fact is other for other in left_out)]
+    declared = {event.fact.serial: event for event in env.symbols.values()}
     for fact in sorted(recorded, key=lambda fact: fact.serial):
-        if fact.serial in declared and declared[fact.serial][1].fact is fact:
-            _, event = declared[fact.serial]
+        event = declared.get(fact.serial)
+        if event is not None and event.fact is fact:
             larger = facts.declare(event.symbol, event.lo, event.hi, fact, hint=event.hint)
         else:
             larger = facts.assume(fact)
