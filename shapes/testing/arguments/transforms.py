@@ -1,0 +1,124 @@
+"""Calls of Fourier transforms."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.mistakes import seldom, sizes
+from shapes.testing.calls import Call, Input
+
+POINTS = st.sampled_from((1, 2, 3, 5, 0, -1))
+# Intel's library reports an error for a stack of no signals, others transform it: only transformed axes are empty
+NONEMPTY = st.sampled_from((2, 3, 4, 1, 5))
+
+
+def _dtype(name: str) -> str:
+    return "complex64" if name.rpartition(".")[2].startswith(("ir", "hf")) else "float32"
+
+
+@arguments_of("fft.fft", "fft.ifft", "fft.rfft", "fft.irfft", "fft.hfft", "fft.ihfft")
+@st.composite
+def one_axis(draw: st.DrawFn, name: str) -> Call:
+    shape = draw(st.lists(NONEMPTY, min_size=0 if seldom(draw) else 1, max_size=3))
+    kwargs: dict[str, object] = {}
+    if draw(st.booleans()):
+        kwargs["n"] = draw(POINTS)
+    axis = -1
+    if draw(st.booleans()):
+        kwargs["dim"] = axis = draw(st.integers(-len(shape) - seldom(draw), max(len(shape) - 1 + seldom(draw), 0)))
+    if seldom(draw) and -len(shape) <= axis < len(shape):
+        shape[axis] = 0
+    return Call((Input(shape, dtype=_dtype(name)),), kwargs)
+
+
+@arguments_of(
+    "fft.fft2", "fft.ifft2", "fft.rfft2", "fft.irfft2", "fft.hfft2", "fft.ihfft2",
+    "fft.fftn", "fft.ifftn", "fft.rfftn", "fft.irfftn", "fft.hfftn", "fft.ihfftn",
+)  # fmt: skip
+@st.composite
+def several_axes(draw: st.DrawFn, name: str) -> Call:
+    planar = name.endswith("2")
+    shape = draw(st.lists(NONEMPTY, min_size=0 if seldom(draw) else 1 + planar, max_size=3))
+    rank = len(shape)
+    kwargs: dict[str, object] = {}
+    count = 2 if planar else rank
+    if draw(st.booleans()):
+        count = draw(st.integers(0, 3)) if seldom(draw) else min(rank, 2)
+        dims = st.integers(-rank - seldom(draw), max(rank - 1, 0))
+        kwargs["dim"] = tuple([draw(dims) for _ in range(count)])
+    elif not planar:
+        count = draw(st.integers(0, rank))
+    if draw(st.booleans()):
+        kwargs["s"] = tuple([draw(POINTS) for _ in range(count + seldom(draw))])
+    if seldom(draw) and not kwargs:
+        shape[-1:] = [0]
+    return Call((Input(shape, dtype=_dtype(name)),), kwargs)
+
+
+@arguments_of("fft.fftshift", "fft.ifftshift")
+@st.composite
+def fftshift(draw: st.DrawFn, name: str) -> Call:
+    shape = draw(sizes(0, 3))
+    dims = st.integers(-3, 2)
+    kwargs: dict[str, object] = {}
+    if draw(st.booleans()):
+        kwargs["dim"] = draw(st.one_of(dims, st.lists(dims, min_size=1, max_size=2).map(tuple)))
+    return Call((Input(shape),), kwargs)
+
+
+@arguments_of("fft.fftfreq", "fft.rfftfreq")
+@st.composite
+def fftfreq(draw: st.DrawFn, name: str) -> Call:
+    # torch rounds -1 to -3 towards zero, and gives something for them
+    return Call((draw(st.one_of(st.integers(0, 9), st.just(-4))),), draw(st.sampled_from([{}, {"d": 0.5}])))
+
+
+@arguments_of("stft")
+@st.composite
+def stft(draw: st.DrawFn, name: str) -> Call:
+    shape = draw(st.lists(st.integers(1, 3), max_size=2 if seldom(draw) else 1))
+    n_fft = draw(st.sampled_from((4, 5, 2, 3, 1, 8, 0, -1)))
+    kwargs = _windows(draw, n_fft)
+    kwargs["center"] = draw(st.booleans())
+    if kwargs["center"] and draw(st.booleans()):
+        kwargs["pad_mode"] = draw(st.sampled_from(["constant", "circular", "replicate", "mirror"]))
+    if draw(st.booleans()):
+        kwargs["onesided"] = draw(st.booleans())
+    if not seldom(draw):
+        kwargs["return_complex"] = draw(st.booleans())
+    dtype = "complex64" if seldom(draw) else "float32"
+    return Call((Input((*shape, draw(st.integers(0, 12))), dtype=dtype), n_fft), kwargs)
+
+
+def _windows(draw: st.DrawFn, n_fft: int) -> dict[str, object]:
+    kwargs: dict[str, object] = {}
+    if draw(st.booleans()) or n_fft < 4:
+        kwargs["hop_length"] = draw(st.sampled_from((1, 2, 3, 0)))
+    if seldom(draw):
+        kwargs["win_length"] = draw(st.integers(0, 6))
+    if draw(st.booleans()):
+        width = kwargs.get("win_length", n_fft)
+        assert isinstance(width, int)
+        kwargs["window"] = Input((max(width + seldom(draw), 0),))
+    return kwargs
+
+
+@arguments_of("istft")
+@st.composite
+def istft(draw: st.DrawFn, name: str) -> Call:
+    n_fft = draw(st.sampled_from((4, 5, 3, 2, 8)))
+    kwargs: dict[str, object] = {"hop_length": draw(st.sampled_from((1, 1, 2, 0, 9)))}
+    if draw(st.booleans()):
+        width = n_fft + seldom(draw)
+        kwargs["window"] = Input((width,), values=[1] * width)
+    kwargs["center"] = draw(st.booleans())
+    if draw(st.booleans()):
+        kwargs["onesided"] = draw(st.booleans())
+    if draw(st.booleans()):
+        kwargs["return_complex"] = draw(st.booleans())
+    if draw(st.booleans()):
+        kwargs["length"] = draw(st.integers(0, 9))
+    frequencies = n_fft // 2 + 1 if kwargs.get("onesided", True) and not kwargs.get("return_complex") else n_fft
+    shape = (*draw(st.lists(st.integers(0, 2), max_size=1)), frequencies + seldom(draw), draw(st.integers(0, 4)))
+    return Call((Input(shape, dtype="float32" if seldom(draw) else "complex64"), n_fft), kwargs)
