@@ -20,7 +20,7 @@ from shapes.errors import ShapeError
 from shapes.rules.broadcasting import known, same
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
-from shapes.rules.windows import at_least, per_axis, window_count, window_reach
+from shapes.rules.windows import at_least, per_axis, split, window_count, window_reach
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -100,12 +100,10 @@ def spread(
 
 
 def _split(x: Shape, weight: Shape, axes: int) -> tuple[tuple[Int, ...], Int, tuple[Int, ...]]:
-    """Batch, channels and sizes of an input."""
-    if not axes + 1 <= len(x) <= axes + 2:
-        raise ShapeError(f"input has {len(x)} axes: expected {axes + 1} or {axes + 2}")
+    """Batch, channels and sizes of an input, the weight's rank being as it should."""
     if len(weight) != axes + 2:
         raise ShapeError(f"weight has {len(weight)} axes: expected {axes + 2}")
-    return x[: -axes - 1], x[-axes - 1], x[-axes:]
+    return split(x, axes)
 
 
 def _idle(batch: Sequence[Int], channels: Int = 1) -> Truth:

@@ -1,0 +1,117 @@
+"""Padding, and cropping where a pad is negative.
+
+>>> from shapes import ShapeEnv
+>>> from shapes.rules import rules
+>>> env = ShapeEnv(origin=lambda: None)
+>>> b, s = env.sizes("b s")
+>>> rules["pad"](env, (b, s), (0, -s % 8))            # up to a multiple of 8
+Shape(b, 8*ceildiv(s, 8))
+>>> rules["pad"](env, (b, 3, s), (2, 2), mode="reflect")
+Shape(b, 3, s + 4)
+>>> [guard.text for guard in env.guards()]
+['s >= 3']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from shapes.choices import Int, Truth, sym_min, sym_or
+from shapes.errors import ShapeError
+from shapes.rules.broadcasting import known
+from shapes.rules.registry import rule
+from shapes.rules.shape import Shape
+from shapes.rules.windows import exactly, positive
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+
+MODES: Final = ("reflect", "replicate", "circular")
+
+
+def grown(env: ShapeEnv, x: Shape, pads: Sequence[Int]) -> list[Int]:
+    """The sizes with a pad before and one after each axis, the last axis first; what is cropped has to be there."""
+    if len(pads) % 2:
+        raise ShapeError(f"pad has {len(pads)} numbers: expected an even one")
+    if len(pads) > 2 * len(x):
+        raise ShapeError(f"pad has {len(pads)} numbers: expected at most {2 * len(x)}")
+    sizes = list(x)
+    for index in range(len(pads) // 2):
+        before, after = pads[2 * index], pads[2 * index + 1]
+        axis = len(x) - 1 - index
+        kept = x[axis]
+        cropped = False
+        for pad in (before, after):
+            if pad < 0 if isinstance(pad, int) else not known(env, pad >= 0):
+                kept, cropped = kept + sym_min(pad, 0), True
+        if cropped:
+            env.require(kept >= 0, "more is cropped than there is")
+        sizes[axis] = x[axis] + before + after
+    return sizes
+
+
+def reached(env: ShapeEnv, x: Shape, pads: Sequence[Int], mode: str) -> Shape:
+    """Sizes with pads that repeat what is there, in one to three axes of an image that may come in a batch."""
+    axes = len(pads) // 2
+    if not 1 <= axes <= 3 or not axes + 1 <= len(x) <= axes + 2:
+        raise ShapeError(f"mode={mode!r}: cannot pad {axes} axes of {len(x)}")
+    if mode != "circular":
+        positive(env, x[-axes - 1 :], "an axis of the input is empty")
+    sizes = grown(env, x, pads)
+    for index, pad in enumerate(pads):
+        size = x[len(x) - 1 - index // 2]
+        if mode == "reflect" and not _is_least(pad):
+            env.require(pad < size, "a pad is not smaller than its axis")
+        elif mode == "circular" and not _is_least(pad):
+            env.require(pad <= size, "a pad is larger than its axis")
+    if mode != "circular" and not all(_is_least(-pad) for pad in pads):
+        env.require(sym_or(*_filled(sizes[-axes:])), "nothing is left")
+    return Shape(sizes, dtype=x.dtype)
+
+
+def _is_least(pad: Int) -> bool:
+    """Whether it is a plain number that adds nothing."""
+    return isinstance(pad, int) and pad <= 0
+
+
+def _filled(sizes: Sequence[Int]) -> list[Truth]:
+    return [size >= 1 for size in sizes]
+
+
+@rule("pad")
+def pad(env: ShapeEnv, input: Shape, pad: Sequence[Int], mode: str = "constant", value: float | None = None) -> Shape:
+    """The sizes with a pad before and one after each axis, from the last axis on."""
+    if not isinstance(pad, tuple | list):
+        raise ShapeError("pad: expected two numbers for each axis")
+    if mode == "constant":
+        return Shape(grown(env, input, pad), dtype=input.dtype)
+    if mode not in MODES:
+        raise ShapeError(f"mode={mode!r}: expected constant, reflect, replicate or circular")
+    if value is not None and value != 0:
+        raise ShapeError(f"mode={mode!r}: takes no value")
+    if len(pad) % 2:
+        raise ShapeError(f"pad has {len(pad)} numbers: expected an even one")
+    return reached(env, input, pad, mode)
+
+
+@rule("constant_pad_nd")
+def constant_pad_nd(env: ShapeEnv, input: Shape, pad: Sequence[Int], value: float = 0) -> Shape:
+    """The sizes with a pad before and one after each axis, from the last axis on."""
+    if not isinstance(pad, tuple | list):
+        raise ShapeError("pad: expected two numbers for each axis")
+    return Shape(grown(env, input, pad), dtype=input.dtype)
+
+
+def _register(name: str, axes: int, mode: str) -> None:
+    """A kind of padding in so many axes."""
+
+    @rule(name)
+    def repeated(env: ShapeEnv, input: Shape, padding: Int | Sequence[Int]) -> Shape:
+        """The sizes with a pad before and one after each of the last axes."""
+        return reached(env, input, exactly(padding, 2 * axes, "padding"), mode)
+
+
+for _axes in (1, 2, 3):
+    _register(f"reflection_pad{_axes}d", _axes, "reflect")
+    _register(f"replication_pad{_axes}d", _axes, "replicate")

@@ -15,9 +15,14 @@ ceildiv(s, 2)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from shapes.choices import Int
 from shapes.errors import ShapeError
+from shapes.rules.shape import Shape
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
 
 
 def per_axis(value: Int | Sequence[Int], axes: int, name: str) -> tuple[Int, ...]:
@@ -33,6 +38,34 @@ def per_axis(value: Int | Sequence[Int], axes: int, name: str) -> tuple[Int, ...
     if len(value) == 1:
         return tuple(value) * axes
     raise ShapeError(f"{name}: expected one number or {axes}, not {len(value)}")
+
+
+def exactly(value: Int | Sequence[Int], axes: int, name: str) -> tuple[Int, ...]:
+    """One number for each axis; a single one stands for all, but not if it comes in a list.
+
+    Raises:
+        ShapeError: there are too few or too many.
+    """
+    if isinstance(value, tuple | list) and len(value) != axes:
+        raise ShapeError(f"{name}: expected one number or {axes}, not {len(value)}")
+    return per_axis(value, axes, name)
+
+
+def split(x: Shape, axes: int, name: str = "input") -> tuple[tuple[Int, ...], Int, tuple[Int, ...]]:
+    """Batch, which may be missing, channels, and so many sizes.
+
+    Raises:
+        ShapeError: it has another rank.
+    """
+    if not axes + 1 <= len(x) <= axes + 2:
+        raise ShapeError(f"{name} has {len(x)} axes: expected {axes + 1} or {axes + 2}")
+    return x[: -axes - 1], x[-axes - 1], x[-axes:]
+
+
+def positive(env: ShapeEnv, values: Sequence[Int], message: str) -> None:
+    """Require that there is at least one of each."""
+    for value in values:
+        env.require(value >= 1, message)
 
 
 def at_least(values: Sequence[Int], least: int, name: str) -> None:

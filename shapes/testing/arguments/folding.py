@@ -1,0 +1,90 @@
+"""Calls of operators that take blocks out of an axis, or put them back.
+
+>>> from hypothesis import find
+>>> from shapes.testing.arguments import arguments_for
+>>> find(arguments_for("Tensor.unfold"), lambda call: call.args[1] == -1).args[1]
+-1
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.windows import Draw, each, once_or_each, seldom, spoiled
+from shapes.testing.calls import Call, Input
+
+OPTIONS = {
+    "dilation": (1, 1, 2, 2, 1, 2, 1, 0),
+    "padding": (0, 0, 1, 1, 2, 0, 1, -1),
+    "stride": (1, 2, 3, 1, 2, 3, 1, 0),
+}
+
+
+@st.composite
+def _options(draw: Draw) -> dict[str, object]:
+    kwargs: dict[str, object] = {}
+    for option, numbers in OPTIONS.items():
+        if draw(st.booleans()):
+            legal = numbers if draw(seldom(4)) else numbers[:-1]
+            kwargs[option] = draw(once_or_each(st.sampled_from(legal), 2))
+    return kwargs
+
+
+@arguments_of("unfold")
+def taken(name: str) -> SearchStrategy[Call]:
+    """An image and a kernel."""
+    return _taken()
+
+
+@st.composite
+def _taken(draw: Draw) -> Call:
+    batch = draw(st.sampled_from(((), (0,), (1,), (2,))))
+    channels = draw(st.sampled_from((1, 2, 3) * 4 + (0,)))
+    sizes = [draw(st.sampled_from((2, 3, 4, 5, 6) * 2 + (0, 1))) for _ in range(2)]
+    kernel = draw(once_or_each(st.sampled_from((1, 2, 3) * 5 + (0,)), 2))
+    return Call((Input(draw(spoiled((*batch, channels, *sizes)))), kernel), draw(_options()))
+
+
+@arguments_of("fold")
+def put_back(name: str) -> SearchStrategy[Call]:
+    """Blocks as an image of some size has them."""
+    return _put_back()
+
+
+@st.composite
+def _put_back(draw: Draw) -> Call:
+    kwargs = draw(_options())
+    size = draw(once_or_each(st.sampled_from((2, 3, 4, 5, 6) * 3 + (1, 0)), 2))
+    kernel = draw(once_or_each(st.sampled_from((1, 2, 3) * 5 + (0,)), 2))
+    blocks = 1
+    for axis in range(2):
+        numbers = {}
+        for option, default in (("dilation", 1), ("padding", 0), ("stride", 1)):
+            value = kwargs.get(option, default)
+            assert isinstance(value, int | tuple)
+            numbers[option] = each(value, 2)[axis]
+        extent, step = each(kernel, 2)[axis], max(numbers["stride"], 1)
+        reach = numbers["dilation"] * (extent - 1) + 1
+        blocks *= max((each(size, 2)[axis] + 2 * numbers["padding"] - reach) // step + 1, 0)
+    batch = draw(st.sampled_from(((), (0,), (1,), (2,))))
+    elements = each(kernel, 2)[0] * each(kernel, 2)[1]
+    x = (*batch, draw(st.sampled_from((1, 2) * 6 + (0,))) * elements, blocks)
+    return Call((Input(draw(spoiled(x, 6, largest=10))), size, kernel), kwargs)
+
+
+@arguments_of("Tensor.unfold")
+def windows(name: str) -> SearchStrategy[Call]:
+    """An axis, a size and a step."""
+    return _windows()
+
+
+@st.composite
+def _windows(draw: Draw) -> Call:
+    sizes = draw(st.lists(st.integers(0, 6), max_size=3))
+    bound = max(len(sizes), 1)
+    axis = draw(st.integers(-bound, bound - 1)) if not draw(seldom()) else draw(st.integers(-bound - 1, bound))
+    most = sizes[axis] if sizes and -bound <= axis < bound else 1
+    size = draw(st.integers(0, most)) if not draw(seldom(6)) else draw(st.sampled_from((-1, most + 1)))
+    return Call((Input(sizes), axis, size, draw(st.sampled_from((1, 2, 3) * 5 + (0, -1)))))

@@ -1,0 +1,109 @@
+"""Calls of padding.
+
+>>> from hypothesis import find
+>>> from shapes.testing.arguments import arguments_for
+>>> find(arguments_for("pad"), lambda call: call.kwargs.get("mode") == "circular").kwargs["mode"]
+'circular'
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.windows import Draw, seldom, spoiled
+from shapes.testing.calls import Call, Input
+
+
+@st.composite
+def pads_of(draw: Draw, size: int, most: int, *, least: int) -> tuple[int, int]:
+    """A pad before and one after an axis; the crop among them is at most what is there, and one more if `least`."""
+    before = draw(st.integers(-1, most)) if draw(st.booleans()) else draw(st.integers(0, 2))
+    after = draw(st.integers(-2, most)) if draw(st.booleans()) else draw(st.integers(0, 2))
+    kept = size + min(before, 0) + min(after, 0)
+    return (before, after) if kept >= least else (0, after if size + after >= least else 0)
+
+
+@arguments_of("pad")
+def padded(name: str) -> SearchStrategy[Call]:
+    """Any mode."""
+    return st.one_of(_constant("pad"), _repeated())
+
+
+@arguments_of("constant_pad_nd")
+def constant(name: str) -> SearchStrategy[Call]:
+    """Any rank."""
+    return _constant(name)
+
+
+@st.composite
+def _constant(draw: Draw, name: str) -> Call:
+    sizes = draw(st.lists(st.integers(0, 4), max_size=4))
+    axes = draw(st.integers(0, len(sizes)))
+    pads: list[int] = []
+    for size in list(reversed(sizes))[:axes]:
+        pads += draw(pads_of(size, 3, least=-1))
+    if draw(seldom(12)):
+        pads += draw(st.lists(st.integers(0, 1), min_size=1, max_size=4))
+    kwargs: dict[str, object] = {}
+    if draw(st.booleans()):
+        kwargs["value"] = draw(st.sampled_from((0, 1.5, -1)))
+    if name == "pad" and draw(st.booleans()):
+        kwargs["mode"] = draw(st.sampled_from(("constant", "constant", "constant", "mirror")))
+    return Call((Input(sizes), tuple(pads)), kwargs)
+
+
+@st.composite
+def _image(draw: Draw, axes: int, mode: str) -> tuple[Input, tuple[int, ...]]:
+    """An image with or without a batch, and pads."""
+    batch = draw(st.sampled_from(((), (0,), (1,), (2,))))
+    channels = draw(st.sampled_from((1, 2) * 5 + (0,)))
+    sizes = [draw(st.sampled_from((1, 2, 3, 4, 5) * 4 + (0,))) for _ in range(axes)]
+    pads: list[int] = []
+    for size in reversed(sizes):
+        # torch reads outside of the input where more is cropped than there is
+        pads += draw(pads_of(size, max(size - (mode == "reflect"), 0) + draw(seldom(8)), least=0))
+    return Input(draw(spoiled((*batch, channels, *sizes), 20))), tuple(pads)
+
+
+def _within(call: Call) -> bool:
+    """Nothing is cropped that is not there, and what is repeated around is left of it."""
+    x, pads = call.args[:2]
+    assert isinstance(x, Input) and isinstance(pads, tuple)
+    for size, before, after in zip(reversed(x), pads[::2], pads[1::2]):
+        kept = int(size) + min(before, 0) + min(after, 0)
+        if kept < 0 or (call.kwargs.get("mode") == "circular" and kept < size and max(before, after) > kept):
+            return False
+    return True
+
+
+def _repeated() -> SearchStrategy[Call]:
+    return _repeated_anywhere().filter(_within)
+
+
+@st.composite
+def _repeated_anywhere(draw: Draw) -> Call:
+    mode = draw(st.sampled_from(("reflect", "replicate", "circular")))
+    x, pads = draw(_image(draw(st.integers(1, 3)), mode))
+    kwargs: dict[str, object] = {"mode": mode}
+    if draw(seldom(6)):
+        kwargs["value"] = draw(st.sampled_from((None, 0, 0.0, 1.0)))
+    if draw(seldom(20)):
+        pads = draw(st.sampled_from((pads[:-1], pads[:-2], (*pads, 0, 0))))
+    return Call((x, pads), kwargs)
+
+
+@arguments_of(*[f"{kind}_pad{axes}d" for kind in ("reflection", "replication") for axes in (1, 2, 3)])
+def repeated(name: str) -> SearchStrategy[Call]:
+    """Pads for a number of axes."""
+    mode = "reflect" if name.startswith("reflection") else "replicate"
+    return _fixed(int(name[-2]), mode).filter(_within)
+
+
+@st.composite
+def _fixed(draw: Draw, axes: int, mode: str) -> Call:
+    x, pads = draw(_image(axes, mode))
+    if draw(seldom(12)):
+        pads = draw(st.sampled_from((pads[:-1], (*pads, 0), (*pads, 0, 0))))
+    return Call((x, pads))

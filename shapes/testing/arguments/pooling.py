@@ -1,0 +1,169 @@
+"""Calls of pooling.
+
+>>> from hypothesis import find
+>>> from shapes.testing.arguments import arguments_for
+>>> find(arguments_for("max_pool1d"), lambda call: "ceil_mode" in call.kwargs).kwargs["ceil_mode"]
+True
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.windows import Draw, each, once_or_each, seldom, spoiled
+from shapes.testing.calls import Call, Input
+
+LARGEST = {1: 8, 2: 5, 3: 4}
+"""By the number of axes, the largest size of one."""
+
+
+@st.composite
+def images(draw: Draw, axes: int, *, least: int = 1) -> Input:
+    """Batch, channels and sizes, with or without the batch."""
+    sizes = [draw(st.integers(least, LARGEST[axes])) for _ in range(axes)]
+    batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
+    channels = draw(st.sampled_from((1, 2) * 6 + (0,)))
+    return Input(draw(spoiled((*batch, channels, *sizes), 8)))
+
+
+@arguments_of(
+    *[f"max_pool{axes}d{ending}" for axes in (1, 2, 3) for ending in ("", "_with_indices")],
+    *[f"avg_pool{axes}d" for axes in (1, 2, 3)],
+)
+def sliding(name: str) -> SearchStrategy[Call]:
+    """A kernel with all of its options."""
+    return _sliding(int(name[8]), largest=name.startswith("max"))
+
+
+@st.composite
+def _sliding(draw: Draw, axes: int, *, largest: bool) -> Call:
+    kernel = draw(once_or_each(st.sampled_from((1, 2, 3, 2, 3, 2, 3, 4) * 3 + (0,)), axes))
+    kwargs: dict[str, object] = {}
+    if draw(st.booleans()):
+        steps = once_or_each(st.sampled_from((1, 2, 3, 4) * 6 + (0, -1)), axes)
+        kwargs["stride"] = draw(st.one_of(steps, steps, st.sampled_from((None, ()))))
+    if draw(st.booleans()):
+        most = min(each(kernel, axes)) // 2
+        pads = (*range(most + 1), *range(most + 1), *range(-1, most + 2))
+        kwargs["padding"] = draw(once_or_each(st.sampled_from(pads), axes))
+    if largest and draw(st.booleans()):
+        kwargs["dilation"] = draw(once_or_each(st.sampled_from((1, 2, 3) * 6 + (0,)), axes))
+    if draw(st.booleans()):
+        kwargs["ceil_mode"] = draw(st.sampled_from((True, True, False)))
+    if largest and draw(st.booleans()):
+        kwargs["return_indices"] = draw(st.booleans())
+    if not largest and draw(st.booleans()):
+        kwargs["count_include_pad"] = draw(st.booleans())
+    if not largest and axes > 1 and draw(seldom(4)):
+        kwargs["divisor_override"] = draw(st.sampled_from((1, 3, -1, None, 0)))
+    return Call((draw(images(axes)), kernel), kwargs)
+
+
+@arguments_of("lp_pool1d", "lp_pool2d", "lp_pool3d")
+def powers(name: str) -> SearchStrategy[Call]:
+    """A norm and a kernel."""
+    return _powers(int(name[7]))
+
+
+@st.composite
+def _powers(draw: Draw, axes: int) -> Call:
+    norm = draw(st.sampled_from((1, 2, 3.5, -2.0, float("inf"), float("-inf"))))
+    kernel = draw(once_or_each(st.sampled_from((1, 2, 3, 4)), axes))
+    kwargs: dict[str, object] = {}
+    if draw(st.booleans()):
+        steps = once_or_each(st.sampled_from((1, 2, 3, 4) * 6 + (0,)), axes)
+        kwargs["stride"] = draw(st.one_of(steps, steps, st.sampled_from((None, ()))))
+    if draw(st.booleans()):
+        kwargs["ceil_mode"] = draw(st.booleans())
+    return Call((draw(images(axes)), norm, kernel), kwargs)
+
+
+@arguments_of(
+    *[f"adaptive_avg_pool{axes}d" for axes in (1, 2, 3)],
+    *[f"adaptive_max_pool{axes}d{ending}" for axes in (1, 2, 3) for ending in ("", "_with_indices")],
+)
+def dividing(name: str) -> SearchStrategy[Call]:
+    """An output size, parts of which may be None."""
+    return _dividing(int(name[17]), largest="max" in name)
+
+
+@st.composite
+def _dividing(draw: Draw, axes: int, *, largest: bool) -> Call:
+    numbers = st.sampled_from((0, 1, 2, 3, 4, 7) * 4 + (-1,))
+    parts = st.tuples(*[st.one_of(numbers, st.none())] * axes)
+    size = draw(st.one_of(once_or_each(numbers, axes), parts))
+    kwargs: dict[str, object] = {}
+    if largest and draw(st.booleans()):
+        kwargs["return_indices"] = draw(st.booleans())
+    return Call((draw(images(axes)), size), kwargs)
+
+
+@arguments_of(
+    *[f"fractional_max_pool{axes}d{ending}" for axes in (2, 3) for ending in ("", "_with_indices")],
+)
+def at_random(name: str) -> SearchStrategy[Call]:
+    """A kernel and an output size, or a share of the input's."""
+    return _at_random(int(name[19]))
+
+
+@st.composite
+def _at_random(draw: Draw, axes: int) -> Call:
+    x = draw(images(axes, least=2))
+    kernel = draw(once_or_each(st.sampled_from((1, 1, 2, 2, 3)), axes))
+    kwargs: dict[str, object] = {}
+    sizes = once_or_each(st.sampled_from((0, 1, 1, 2, 2, 3, 2, 1) * 3 + (-1,)), axes)
+    ratios = st.tuples(*[st.sampled_from((0.5, 0.3, 0.25, 0.7, 2 / 3, 0.1, 1.0, -0.5))] * axes)
+    if draw(st.booleans()):
+        kwargs["output_size"] = draw(sizes)
+    if not kwargs or draw(seldom()):
+        kwargs["output_ratio"] = draw(st.one_of(ratios, ratios, ratios, st.just(0.5), st.just((0.5,) * (axes + 1))))
+    if draw(seldom(20)):
+        kwargs = {}
+    if draw(st.booleans()):
+        kwargs["return_indices"] = draw(st.booleans())
+    if draw(seldom(3)) and len(x) > axes:
+        batch = draw(st.integers(0, 2)) if draw(seldom(4)) else 1 if len(x) == axes + 1 else x[0]
+        assert isinstance(batch, int)
+        channels = x[-axes - 1]
+        assert isinstance(channels, int)
+        dtype = "float64" if draw(seldom(12)) else "float32"
+        x = Input(x, dtype="float32")
+        kwargs["_random_samples"] = Input(draw(spoiled((batch, channels, axes), 5)), dtype=dtype)
+    return Call((x, kernel), kwargs)
+
+
+@arguments_of("max_unpool1d", "max_unpool2d", "max_unpool3d")
+def undoing(name: str) -> SearchStrategy[Call]:
+    """Values and indices, which point to the first element here."""
+    return _undoing(int(name[10]))
+
+
+@st.composite
+def _undoing(draw: Draw, axes: int) -> Call:
+    x = draw(images(axes))
+    indices = draw(spoiled(tuple([size for size in x if isinstance(size, int)])))
+    dtype = "int32" if draw(seldom(20)) else "int64"
+    kernel = draw(once_or_each(st.sampled_from((1, 2, 3)), axes))
+    kernels = each(kernel, axes)
+    kwargs: dict[str, object] = {}
+    strides, paddings = kernels, (0,) * axes
+    if draw(st.booleans()):
+        step = draw(once_or_each(st.sampled_from((1, 2, 3) * 6 + (0,)), axes))
+        strides = each(step, axes)
+        kwargs["stride"] = step if isinstance(step, int) else strides
+    if draw(st.booleans()):
+        pad = draw(once_or_each(st.sampled_from((0, 0, 1)), axes))
+        paddings = each(pad, axes)
+        kwargs["padding"] = pad
+        kwargs["padding"] = pad if isinstance(pad, int) else paddings
+    if draw(st.booleans()) and len(x) > axes:
+        wanted = []
+        for size, width, step, pad in zip(x[-axes:], kernels, strides, paddings, strict=True):
+            assert isinstance(size, int)
+            spare = draw(st.integers(1 - step, max(step - 1, 1 - step)))
+            wanted.append((size - 1) * step + width - 2 * pad + (spare if not draw(seldom(20)) else step))
+        ahead = draw(st.sampled_from(((), (), (), (), (2, 2), (2, 2), (2,))))
+        kwargs["output_size"] = (*ahead, *wanted)
+    return Call((x, Input(indices, dtype=dtype), kernel), kwargs)

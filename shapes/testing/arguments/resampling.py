@@ -1,0 +1,137 @@
+"""Calls of operators that give an image another resolution.
+
+>>> from hypothesis import find
+>>> from shapes.testing.arguments import arguments_for
+>>> find(arguments_for("interpolate"), lambda call: call.kwargs.get("scale_factor") == 2.0).kwargs["scale_factor"]
+2.0
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from shapes.rules.resampling import MODES
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.pooling import images
+from shapes.testing.arguments.windows import Draw, once_or_each, seldom, spoiled
+from shapes.testing.calls import Call, Input
+
+FACTORS = (0.5, 1.0, 2.0, 1.5, 2 / 3, 0.1, 0.7, 3.3, 2, 1.25, 1 / 3, 1.0000001, 0.3, -0.5, 0.0)
+SIZES = (1, 2, 3, 4, 5, 7, 1, 2, 3, 4, 0, 6)
+
+
+@arguments_of("interpolate", "upsample", "upsample_nearest", "upsample_bilinear")
+def resized(name: str) -> SearchStrategy[Call]:
+    """A size or a factor, and a mode for the rank."""
+    return _resized(name)
+
+
+@st.composite
+def _resized(draw: Draw, name: str) -> Call:
+    axes = draw(st.integers(1, 3)) if name != "upsample_bilinear" or draw(seldom()) else 2
+    x = draw(images(axes, least=1 if not draw(seldom(8)) else 0))
+    if len(x) == axes + 1 and not draw(seldom(8)):
+        x = Input((2, *x))
+    kwargs: dict[str, object] = {}
+    if draw(st.booleans()):
+        kwargs["size"] = draw(once_or_each(st.sampled_from(SIZES), axes))
+    if not kwargs or draw(seldom(15)):
+        one = st.sampled_from(FACTORS)
+        kwargs["scale_factor"] = draw(st.one_of(one, st.tuples(*[one] * axes), st.tuples(*[one] * axes)))
+    if draw(seldom(25)):
+        kwargs.popitem()
+    if name in ("upsample_nearest", "upsample_bilinear"):
+        return Call((x,), kwargs)
+    fitting = [mode for mode, ranks in MODES.items() if axes + 2 in ranks]
+    mode = draw(st.sampled_from(fitting if not draw(seldom()) else (*MODES, "cubic")))
+    if mode != "nearest" or draw(st.booleans()):
+        kwargs["mode"] = mode
+    if draw(seldom(3)):
+        kwargs["align_corners"] = draw(st.sampled_from((None, True, False)))
+        if not draw(seldom(4)) and (mode == "area" or mode.startswith("nearest")):
+            del kwargs["align_corners"]
+    if name == "interpolate":
+        if draw(seldom(3)) and ("size" not in kwargs or draw(seldom(3))):
+            kwargs["recompute_scale_factor"] = draw(st.sampled_from((None, True, False)))
+        if mode == "lanczos" or draw(seldom(6)):
+            kwargs["antialias"] = not draw(seldom(6))
+    return Call((x,), kwargs)
+
+
+@arguments_of("grid_sample")
+def sampled(name: str) -> SearchStrategy[Call]:
+    """An image and where to look."""
+    return _sampled()
+
+
+@st.composite
+def _sampled(draw: Draw) -> Call:
+    axes = draw(st.integers(2, 3))
+    batch, channels = draw(st.integers(0, 2)), draw(st.integers(0, 2))
+    sizes = [draw(st.sampled_from((1, 2, 3) * 6 + (0,))) for _ in range(axes)]
+    points = [draw(st.integers(0, 3)) for _ in range(axes)]
+    kwargs: dict[str, object] = {}
+    if draw(st.booleans()):
+        kwargs["mode"] = draw(st.sampled_from(("bilinear", "nearest", "bicubic", "cubic", "nearest")))
+    if draw(st.booleans()):
+        kwargs["padding_mode"] = draw(st.sampled_from(("zeros", "border", "reflection") * 3 + ("circular",)))
+    if draw(st.booleans()):
+        kwargs["align_corners"] = draw(st.sampled_from((None, True, False)))
+    x, grid = draw(spoiled((batch, channels, *sizes))), draw(spoiled((batch, *points, axes)))
+    return Call((Input(x), Input(grid)), kwargs)
+
+
+@arguments_of("affine_grid")
+def transformed(name: str) -> SearchStrategy[Call]:
+    """Matrices and the sizes of an image."""
+    return _transformed()
+
+
+@st.composite
+def _transformed(draw: Draw) -> Call:
+    axes = draw(st.sampled_from((2, 2, 2, 3, 3, 3, 1)))
+    batch = draw(st.integers(1, 3))
+    size = (batch, *[draw(st.sampled_from((1, 2, 3) * 6 + (0, -1))) for _ in range(axes + 1)])
+    theta = draw(spoiled((batch, axes, axes + 1), 4, largest=4))
+    kwargs: dict[str, object] = {}
+    if draw(st.booleans()):
+        kwargs["align_corners"] = draw(st.sampled_from((None, True, False)))
+    return Call((Input(theta), size), kwargs)
+
+
+@arguments_of("pixel_shuffle", "pixel_unshuffle")
+def shuffled(name: str) -> SearchStrategy[Call]:
+    """An image and a factor."""
+    # torch gives an image without elements back unchanged where pixels become channels, against its documentation
+    return _shuffled(name) if name == "pixel_shuffle" else _shuffled(name).filter(_has_elements)
+
+
+def _has_elements(call: Call) -> bool:
+    return all(0 not in tensor for tensor in call.inputs())
+
+
+@st.composite
+def _shuffled(draw: Draw, name: str) -> Call:
+    factor = draw(st.sampled_from((1, 2, 3, 2, 3, 2) * 2 + (0, -1)))
+    batch = draw(st.lists(st.integers(0, 2), max_size=2))
+    channels, height, width = [draw(st.sampled_from((1, 2, 1, 2, 0))) for _ in range(3)]
+    sizes = (*batch, channels * factor**2, height, width)
+    if name == "pixel_unshuffle":
+        sizes = (*batch, channels, height * abs(factor), width * abs(factor))
+    return Call((Input(draw(spoiled(sizes, 4))), factor))
+
+
+@arguments_of("channel_shuffle", "native_channel_shuffle")
+def mixed(name: str) -> SearchStrategy[Call]:
+    """Channels and groups of them."""
+    return _mixed()
+
+
+@st.composite
+def _mixed(draw: Draw) -> Call:
+    groups = draw(st.sampled_from((1, 2, 3, 2, 3, 2) * 2 + (0, -1)))
+    sizes = [draw(st.integers(0, 3)) for _ in range(draw(st.integers(1, 3)))]
+    return Call(
+        (Input(draw(spoiled((draw(st.integers(0, 2)), abs(groups) * draw(st.integers(0, 2)), *sizes), 4))), groups)
+    )
