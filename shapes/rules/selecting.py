@@ -1,0 +1,247 @@
+"""Selecting by value: how many elements come out only a run can tell, within what the sizes allow.
+
+>>> from shapes import ShapeEnv
+>>> from shapes.rules import rules
+>>> env = ShapeEnv(origin=lambda: None)
+>>> b, s = env.sizes("b s", lo=1)
+>>> rules["nonzero"](env, (b, s))
+Shape(u0, 2, dtype=int64)
+>>> rules["unique"](env, (b, s), return_counts=True)
+(Shape(u1), Shape(u1, dtype=int64))
+>>> env.assume(b * s <= 100)
+>>> env.bounds("u1")[0], bool(env.ask("u0 <= 100").core), bool(env.ask("u1 >= 1").core)
+(0, True, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shapes.choices import Int, sym_and, sym_or
+from shapes.errors import ShapeError
+from shapes.layout import is_positive, numel
+from shapes.rules.axes import axis_of, replaced
+from shapes.rules.broadcasting import agree, broadcast, same
+from shapes.rules.elements import count, empty, filled, typed
+from shapes.rules.registry import rule
+from shapes.rules.shape import Shape
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+
+WHOLE = ("int64", "int32", "int16", "int8", "uint8")
+
+
+@rule("nonzero")
+def nonzero(env: ShapeEnv, input: Shape, *, as_tuple: bool = False) -> Shape | tuple[Shape, ...]:
+    """A row of coordinates for each element that is not 0, or one list of them for each axis."""
+    number = count(env, numel(input))
+    if not as_tuple:
+        return Shape((number, len(input)), dtype="int64")
+    return tuple([Shape((number,), dtype="int64") for _ in range(max(len(input), 1))])
+
+
+@rule("argwhere")
+def argwhere(env: ShapeEnv, input: Shape) -> Shape:
+    """A row of coordinates for each element that is not 0."""
+    return Shape((count(env, numel(input)), len(input)), dtype="int64")
+
+
+@rule("nonzero_static")
+def nonzero_static(env: ShapeEnv, input: Shape, *, size: Int, fill_value: int = -1) -> Shape:
+    """As many rows of coordinates as are asked for."""
+    env.require(size >= 0, "size: expected at least 0")
+    return Shape((size, len(input)), dtype="int64")
+
+
+@rule("masked_select")
+def masked_select(env: ShapeEnv, input: Shape, mask: Shape) -> Shape:
+    """One element for each True in the mask, which broadcasts with the input."""
+    typed(mask, ("bool",), "mask")
+    return Shape((count(env, numel(broadcast(env, input, mask))),), dtype=input.dtype)
+
+
+@rule("item")
+def item(env: ShapeEnv, input: Shape) -> Shape:
+    """No axes: a number that only a run can tell."""
+    env.require(numel(input) == 1, "input: expected one element")
+    return Shape((), dtype=input.dtype)
+
+
+# ---------------------------------------------------------------------- distinct elements
+
+
+@rule("unique")
+def unique(
+    env: ShapeEnv,
+    input: Shape,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Shape | tuple[Shape, ...]:
+    """One of each element or slice; where in these every one is found; how often each occurs."""
+    return _asked(_distinct(env, input, dim), return_inverse, return_counts)
+
+
+@rule("unique_consecutive")
+def unique_consecutive(
+    env: ShapeEnv, input: Shape, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Shape | tuple[Shape, ...]:
+    """One of each run of equal elements or slices; which run every one is in; how long each is."""
+    return _asked(_distinct(env, input, dim), return_inverse, return_counts)
+
+
+@rule("unique_dim")
+def unique_dim(
+    env: ShapeEnv,
+    input: Shape,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> tuple[Shape, ...]:
+    """One of each slice; where in these every one is found; how often each occurs."""
+    return _distinct(env, input, dim)
+
+
+def _asked(found: tuple[Shape, Shape, Shape], inverse: bool, counts: bool) -> Shape | tuple[Shape, ...]:
+    if not inverse and not counts:
+        return found[0]
+    return (found[0], *([found[1]] if inverse else []), *([found[2]] if counts else []))
+
+
+def _distinct(env: ShapeEnv, input: Shape, dim: int | None) -> tuple[Shape, Shape, Shape]:
+    """Distinct elements or slices, the inverse and the counts."""
+    if dim is None:
+        number = _some(env, input, numel(input))
+        values, inverse = Shape((number,), dtype=input.dtype), Shape(input, dtype="int64")
+    else:
+        if not input:
+            raise ShapeError(f"dim={dim}: a tensor without axes has no slices")
+        axis = axis_of(dim, len(input))
+        others = filled((*input[:axis], *input[axis + 1 :]))
+        if others is not True:
+            env.require(others, "input: has slices without elements")
+        number = _some(env, (input[axis],), input[axis])
+        values, inverse = Shape(replaced(input, axis, number), dtype=input.dtype), Shape((input[axis],), dtype="int64")
+    return values, inverse, Shape((number,), dtype="int64")
+
+
+def _some(env: ShapeEnv, sizes: Sequence[Int], most: Int) -> Int:
+    """How many distinct ones there are of so many things: at least one if there are any."""
+    if isinstance(most, int):
+        return env.unbacked(lo=1, hi=most) if most > 0 else 0
+    number = env.unbacked(lo=0)
+    env.postulate(sym_and(number <= most, sym_or(number >= 1, empty(sizes))))
+    return number
+
+
+# ---------------------------------------------------------------------- repeating by number
+
+
+@rule("repeat_interleave")
+def repeat_interleave(
+    env: ShapeEnv,
+    input: Shape,
+    repeats: Shape | Int | None = None,
+    dim: int | None = None,
+    *,
+    output_size: Int | None = None,
+) -> Shape:
+    """The axis as long as the repeats of its elements add up to; all elements in one axis where none is given."""
+    if repeats is None:
+        if len(input) != 1:
+            raise ShapeError(f"repeats: expected 1 axis, not {len(input)}")
+        typed(input, ("int64", "int32"), "repeats")
+        return Shape((_repeated(env, input[0], output_size),), dtype=input.dtype)
+    if dim is None:
+        sizes: tuple[Int, ...] = (numel(input),)
+        axis = 0
+    elif not input:
+        raise ShapeError(f"dim={dim}: a tensor without axes has none to repeat along")
+    else:
+        sizes, axis = tuple(input), axis_of(dim, len(input))
+    length = sizes[axis]
+    if not isinstance(repeats, Shape):
+        env.require(repeats >= 0, "repeats: expected at least 0")
+        total = length * repeats
+        if output_size is not None:
+            agree(env, output_size, total, "output_size: is not what the repeats add up to")
+        return Shape(replaced(sizes, axis, total), dtype=input.dtype)
+    if len(repeats) > 1:
+        raise ShapeError(f"repeats: expected at most 1 axis, not {len(repeats)}")
+    typed(repeats, ("int64", "int32"), "repeats")
+    if repeats and not same(repeats[0], length):
+        env.require(sym_or(repeats[0] == length, repeats[0] == 1), "repeats: not one for each element")
+    return Shape(replaced(sizes, axis, _repeated(env, length, output_size)), dtype=input.dtype)
+
+
+def _repeated(env: ShapeEnv, length: Int, output_size: Int | None) -> Int:
+    """What the repeats of so many elements add up to: nothing for no element."""
+    if output_size is not None:
+        return output_size
+    total = env.unbacked(lo=0)
+    if not is_positive(length):
+        env.postulate(sym_or(length != 0, total == 0))
+    return total
+
+
+# ---------------------------------------------------------------------- counting
+
+
+@rule("bincount")
+def bincount(env: ShapeEnv, input: Shape, weights: Shape | None = None, minlength: Int = 0) -> Shape:
+    """A bin for each number up to the largest one, at least as many as are asked for."""
+    env.require(minlength >= 0, "minlength: expected at least 0")
+    if len(input) != 1:
+        raise ShapeError(f"input: expected 1 axis, not {len(input)}")
+    typed(input, WHOLE, "input")
+    dtype = "int64" if weights is None else None
+    if weights is not None:
+        if len(weights) != 1:
+            env.require(input[0] == 0, "weights: expected 1 axis")
+        elif not same(weights[0], input[0]):
+            env.require(sym_or(weights[0] == input[0], input[0] == 0), "weights: not one for each element")
+    if isinstance(input[0], int) and input[0] == 0:
+        return Shape((minlength,), dtype=dtype)
+    bins = env.unbacked(lo=0)
+    least = sym_and(bins >= minlength, bins >= 1)
+    env.postulate(least if is_positive(input[0]) else sym_or(sym_and(input[0] == 0, bins == minlength), least))
+    return Shape((bins,), dtype=dtype)
+
+
+@rule("histc")
+def histc(env: ShapeEnv, input: Shape, bins: Int = 100, min: float = 0, max: float = 0) -> Shape:
+    """One count for each bin."""
+    env.require(bins >= 1, "bins: expected at least 1")
+    env.require(min <= max, "min: is larger than max")
+    return Shape((bins,), dtype=input.dtype)
+
+
+@rule("histogram")
+def histogram(
+    env: ShapeEnv,
+    input: Shape,
+    bins: Shape | Int,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Shape | None = None,
+    density: bool = False,
+) -> tuple[Shape, Shape]:
+    """One count for each bin, and the edges of the bins, one more; where the edges are given, the bins between them."""
+    edges: Int
+    if isinstance(bins, Shape):
+        if len(bins) != 1:
+            raise ShapeError(f"bins: expected 1 axis, not {len(bins)}")
+        edges = bins[0]
+        env.require(edges >= 2, "bins: expected at least 2 edges")
+    else:
+        env.require(bins >= 1, "bins: expected at least 1")
+        edges = bins + 1
+    if range is not None and range[0] > range[1]:
+        raise ShapeError("range: its end comes before its start")
+    if weight is not None:
+        agree(env, numel(weight), numel(input), "weight: has not as many elements as the input")
+    return Shape((edges - 1,), dtype=input.dtype), Shape((edges,), dtype=input.dtype)

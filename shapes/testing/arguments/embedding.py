@@ -43,8 +43,8 @@ def looking_up(name: str) -> SearchStrategy[Call]:
 def bags(name: str) -> SearchStrategy[Call]:
     """Rows of numbers, or a list of them with offsets that are all 0.
 
-    Left out is where torch reads or writes past its tensors: tables without columns, numbers without a bag and, together
-    with `include_last_offset`, bags in rows.
+    Left out is where torch reads or writes past its tensors: tables without columns, numbers without a bag and,
+    together with `include_last_offset`, bags in rows.
     """
 
     @st.composite

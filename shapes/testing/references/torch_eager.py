@@ -56,12 +56,14 @@ def torch_eager(name: str) -> Callable[[Call], Sizes | None]:
 def torch_operator(name: str) -> Callable[..., object]:  # type: ignore[explicit-any]
     """The function that torch, torch.nn.functional or a tensor has under this name; dotted names as they are.
 
-    "getitem" is `x[index]`, and a property of tensors is a function of them.
+    "getitem" is `x[index]`, a property of tensors is a function of them, and the number of `item` has no axes.
     """
     import torch
 
     if name == "getitem":
         return operator.getitem
+    if name == "item":
+        return lambda tensor: torch.as_tensor(tensor.item())
     if name in ATEN:
         dispatched: Callable[..., object] = operator.attrgetter(ATEN[name])(torch.ops.aten)  # type: ignore[explicit-any]
         return dispatched
