@@ -4,7 +4,7 @@
     >>> from shapes.rules import rules
     >>> env = ShapeEnv(origin=lambda: None)
     >>> b, n, k = env.sizes("b n k")
-    >>> rules["linalg.solve"](env, (b, n, n), (n, k))
+    >>> rules["linalg.solve"](env, (b, n, n), (1, n, k))
     Shape(b, n, k)
     >>> rules["linalg.solve"](env, (b, n, n), (b, n))               # a vector for each matrix
     Shape(b, n)
