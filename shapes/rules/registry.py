@@ -201,7 +201,9 @@ def _shape(value: object) -> object:
 
 
 def _shapes(value: object) -> object:
-    return [_shape(item) for item in value] if isinstance(value, list | tuple) and type(value) is not Shape else value
+    if isinstance(value, list | tuple) and not isinstance(value, Shape):
+        return [_shape(item) for item in value]
+    return value
 
 
 def _like_shape(value: object) -> object:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shapes.choices import Int, Truth, sym_or
+from shapes.choices import Int, Truth, sym_ite, sym_or
 from shapes.errors import ShapeError
 from shapes.layout import channels_last_strides, contiguous_strides, is_empty, max_storage_index, numel
 from shapes.rules.broadcasting import known
@@ -43,7 +43,13 @@ def detach(env: ShapeEnv, input: Shape) -> Shape:
 @rule("contiguous")
 def contiguous(env: ShapeEnv, input: Shape, memory_format: object = None) -> Shape:
     """The input's sizes, without gaps."""
-    return _packed(input, str(memory_format or "contiguous_format").rpartition(".")[2])
+    order = str(memory_format or "contiguous_format").rpartition(".")[2]
+    result = packed(input, order)
+    if input.strides is not None:
+        layout = input.layout()
+        stays = layout.is_contiguous if order == "contiguous_format" else layout.is_channels_last
+        result.storage_offset = sym_ite(stays, input.storage_offset, 0)
+    return result
 
 
 @rule("clone")
@@ -51,13 +57,14 @@ def clone(env: ShapeEnv, input: Shape, *, memory_format: object = None) -> Shape
     """The input's sizes, in the order in which they lie unless told otherwise."""
     order = str(memory_format or "preserve_format").rpartition(".")[2]
     if order != "preserve_format":
-        return _packed(input, order)
+        return packed(input, order)
     if input.strides is not None and known(env, input.layout().is_non_overlapping_and_dense):
         return Shape(input, dtype=input.dtype, strides=input.strides)
     return Shape(input, dtype=input.dtype)
 
 
-def _packed(x: Shape, order: str) -> Shape:
+def packed(x: Shape, order: str = "contiguous_format") -> Shape:
+    """A copy without gaps."""
     ranks = {"channels_last": 4, "channels_last_3d": 5}
     if order not in ranks and order != "contiguous_format":
         raise ShapeError(f"memory_format={order}: expected contiguous_format, channels_last or channels_last_3d")
@@ -111,8 +118,9 @@ def view_as_complex(env: ShapeEnv, input: Shape) -> Shape:
     if input.strides is None:
         return Shape(input[:-1], dtype=dtype)
     env.require(input.strides[-1] == 1, "the two parts do not follow each other")
-    for number in (*input.strides[:-1], input.storage_offset):
-        env.require(number % 2 == 0, "a stride or the offset is not even")
+    env.require(input.storage_offset % 2 == 0, "the offset is not even")
+    for size, stride in zip(input[:-1], input.strides):
+        env.require(sym_or(stride % 2 == 0, size == 1), "a stride is not even")
     strides = [stride // 2 for stride in input.strides[:-1]]
     return _retyped(input, input[:-1], dtype, strides, input.storage_offset // 2)
 

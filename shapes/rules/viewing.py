@@ -155,7 +155,8 @@ class Axes:
         result: Int = 0
         for place, last in enumerate(lasts):
             inner = numel(self.sizes[last + 1 : stop])
-            stride = _over(elements, inner) * self.strides[last]
+            # also exact where the axis joins those further in: it steps over all of them
+            stride = elements * self.strides[last] if _is_one(inner) else _over(elements, self.strides[last], inner)
             if place == 0:
                 result = stride
             else:
@@ -164,11 +165,11 @@ class Axes:
         return result
 
 
-def _over(elements: Int, inner: Int) -> Int:
-    """A quotient of products of sizes of which the second is not larger."""
-    if isinstance(inner, int) and inner == 1 or isinstance(elements, int) and elements == 1:
-        return elements
-    return elements // (inner if is_positive(inner) else contiguous_strides((1, inner))[0])
+def _over(elements: Int, stride: Int, inner: Int) -> Int:
+    """The step of so many elements along an axis that steps over `inner` ones at a time."""
+    if isinstance(elements, int) and elements == 1:
+        return stride
+    return elements * stride // (inner if is_positive(inner) else contiguous_strides((1, inner))[0])
 
 
 def _is_one(size: Int) -> bool:

@@ -103,7 +103,11 @@ def flatten(env: ShapeEnv, input: Shape, start_dim: int = 0, end_dim: int = -1) 
 @rule("ravel")
 def ravel(env: ShapeEnv, input: Shape) -> Shape:
     """One axis in the place of all."""
-    return reshape_to(env, input, (numel(input),))
+    if input.strides is None:
+        return Shape((numel(input),), dtype=input.dtype)
+    layout = input.layout()
+    offset = sym_ite(layout.is_contiguous, layout.storage_offset, 0)
+    return viewed(input, (layout.numel,), (1,), offset)
 
 
 @rule("unflatten")
@@ -263,7 +267,7 @@ def _spread(x: Shape, sizes: Sequence[Int]) -> Shape:
 @rule("squeeze")
 def squeeze(env: ShapeEnv, input: Shape, dim: int | Sequence[int] | None = None) -> Shape:
     """Without the axes of size 1, or those of them that are named."""
-    axes = axes_of(dim, len(input)) if input or dim is None else ()
+    axes = axes_of(dim, len(input))
     kept = [axis for axis, size in enumerate(input) if axis not in axes or not holds(env, size == 1)]
     return permuted(input, kept)
 
@@ -275,25 +279,27 @@ def unsqueeze(env: ShapeEnv, input: Shape, dim: int) -> Shape:
 
 
 @rule("atleast_1d")
-def atleast_1d(env: ShapeEnv, *tensors: Shape | Sequence[Shape]) -> Shape | Outputs:
+def atleast_1d(env: ShapeEnv, *tensors: object) -> Shape | Outputs:
     """A number becomes one with an axis."""
     return _each_with_axes(tensors, 1)
 
 
 @rule("atleast_2d")
-def atleast_2d(env: ShapeEnv, *tensors: Shape | Sequence[Shape]) -> Shape | Outputs:
+def atleast_2d(env: ShapeEnv, *tensors: object) -> Shape | Outputs:
     """Numbers and rows become matrices."""
     return _each_with_axes(tensors, 2)
 
 
 @rule("atleast_3d")
-def atleast_3d(env: ShapeEnv, *tensors: Shape | Sequence[Shape]) -> Shape | Outputs:
+def atleast_3d(env: ShapeEnv, *tensors: object) -> Shape | Outputs:
     """Numbers, rows and matrices get three axes."""
     return _each_with_axes(tensors, 3)
 
 
-def _each_with_axes(tensors: Sequence[Shape | Sequence[Shape]], rank: int) -> Shape | Outputs:
-    several = tensors[0] if len(tensors) == 1 else tensors
-    if isinstance(several, Shape):
-        return with_axes(several, rank)
-    return Outputs([with_axes(as_shape(tensor), rank) for tensor in several])
+def _each_with_axes(tensors: Sequence[object], rank: int) -> Shape | Outputs:
+    """Tensors given one by one, or all at once."""
+    first = tensors[0] if len(tensors) == 1 else tensors
+    if isinstance(first, list | tuple) and not isinstance(first, Shape):
+        if first is tensors or any(isinstance(one, list | tuple) for one in first):
+            return Outputs([with_axes(as_shape(tensor), rank) for tensor in first])
+    return with_axes(as_shape(first), rank)

@@ -22,6 +22,12 @@ def sizes(least: int, most: int | None = None) -> st.SearchStrategy[tuple[int, .
     return st.lists(SIZE, min_size=least, max_size=least if most is None else most).map(tuple)
 
 
+@st.composite
+def with_axes(draw: st.DrawFn, most: int) -> tuple[int, ...]:
+    """The sizes of a tensor that has axes, now and then of one that has none."""
+    return draw(sizes(0 if seldom(draw) else 1, most))
+
+
 def seldom(draw: st.DrawFn) -> bool:
     """True in about one of eight cases."""
     return draw(st.integers(0, 7)) == 7

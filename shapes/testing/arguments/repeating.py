@@ -1,0 +1,81 @@
+"""Arguments of operators that repeat, shift or turn around.
+
+>>> from hypothesis import find
+>>> from shapes.testing.arguments.repeating import repeats_for
+>>> find(repeats_for(2), lambda repeats: len(repeats) == 3)
+(0, 0, 0)
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.axes import some_axes, some_axis
+from shapes.testing.arguments.mistakes import seldom, sizes
+from shapes.testing.calls import Call, Input
+
+
+@st.composite
+def repeats_for(draw: DrawFn, rank: int) -> tuple[int, ...]:
+    """How often each size is repeated; further numbers in front, now and then too few or a negative one."""
+    number = max(rank + draw(st.sampled_from((0, 0, 0, 1, 2, -1))), 0)
+    least = -1 if seldom(draw) else 0
+    return tuple([draw(st.integers(least, 3)) for _ in range(number)])
+
+
+@arguments_of("repeat", "tile")
+def of_repeat(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 3))
+        return Call((Input(x), draw(repeats_for(len(x)))))
+
+    return calls()
+
+
+@arguments_of("roll")
+def of_roll(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 3))
+        if draw(st.integers(0, 3)) == 0:
+            return Call((Input(x), draw(st.integers(-5, 5))))
+        axes = some_axes(draw, len(x))
+        if isinstance(axes, int):
+            return Call((Input(x), draw(st.integers(-5, 5)), axes))
+        number = len(axes) + seldom(draw)
+        return Call((Input(x), tuple([draw(st.integers(-5, 5)) for _ in range(number)]), axes))
+
+    return calls()
+
+
+@arguments_of("flip")
+def of_flip(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 4))
+        axes = some_axes(draw, len(x))
+        return Call((Input(x), (axes,) if isinstance(axes, int) else axes))
+
+    return calls()
+
+
+@arguments_of("fliplr", "flipud")
+def of_one(name: str) -> SearchStrategy[Call]:
+    return sizes(0, 3).map(lambda x: Call((Input(x),)))
+
+
+@arguments_of("rot90")
+def of_rot90(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0 if seldom(draw) else 2, 4))
+        axes = [*draw(st.permutations(range(len(x)))), 0, 1][:2]
+        turned = [axis - len(x) if draw(st.booleans()) else axis for axis in axes]
+        if seldom(draw):
+            turned = [some_axis(draw, len(x)) for _ in range(draw(st.integers(1, 3)))]
+        return Call((Input(x), draw(st.integers(-5, 5)), tuple(turned)))
+
+    return calls()

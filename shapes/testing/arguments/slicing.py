@@ -1,0 +1,156 @@
+"""Arguments of indexing and slicing: bounds on either side of an axis, new axes, and what stands for all others.
+
+>>> from hypothesis import find
+>>> from shapes.testing.arguments.slicing import indices
+>>> find(indices((2, 3), backwards=True), lambda index: len(index) == 2 and index[1] == slice(None, None, -1))
+(0, slice(None, None, -1))
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.axes import some_axis
+from shapes.testing.arguments.mistakes import seldom, sizes, slipped, with_axes
+from shapes.testing.arguments.splitting import axis_and_size
+from shapes.testing.arguments.storage import strided_within
+from shapes.testing.arguments.views import laid_out
+from shapes.testing.calls import Call, Input
+
+BOUND = st.one_of(st.none(), st.integers(-7, 7))
+STEP = st.sampled_from((None, 1, 2, 3, 7))
+
+
+@st.composite
+def place_in(draw: DrawFn, size: int) -> int:
+    """A place of an axis, mostly one that it has."""
+    if size == 0 or seldom(draw):
+        return draw(st.sampled_from((size, -size - 1)))
+    return draw(st.integers(-size, size - 1))
+
+
+@st.composite
+def indices(draw: DrawFn, x: tuple[int, ...], *, backwards: bool, tensors: bool = False) -> tuple[object, ...]:
+    """What stands in the brackets behind a tensor."""
+    step = STEP
+    if backwards or seldom(draw):
+        step = st.sampled_from((None, 1, 2, 3, -1, -2, -3, 0)) if seldom(draw) else st.sampled_from((None, 2, -1, -2))
+    items: list[object] = []
+    with_tensor = tensors and seldom(draw)
+    for size in x[: draw(st.integers(0, len(x)))]:
+        if with_tensor and draw(st.booleans()):
+            items.append(Input(draw(st.sampled_from(((), (2,), (1, 2), (0,)))), dtype="int64"))
+        elif draw(st.integers(0, 2)) == 0:
+            items.append(draw(place_in(size)))
+        else:
+            items.append(draw(st.builds(slice, BOUND, BOUND, step)))
+    if seldom(draw):
+        items.append(draw(place_in(2)))
+    if draw(st.booleans()):
+        items.insert(draw(st.integers(0, len(items))), ...)
+    for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
+        items.insert(draw(st.integers(0, len(items))), None)
+    return tuple(items)
+
+
+@st.composite
+def indexed(draw: DrawFn, *, backwards: bool, tensors: bool = False) -> Call:
+    """A tensor and an index, which need not be in a tuple if it is one item."""
+    x = draw(sizes(0, 4))
+    index: object = draw(indices(x, backwards=backwards, tensors=tensors))
+    if isinstance(index, tuple) and len(index) == 1 and draw(st.booleans()):
+        index = index[0]
+    return Call((Input(x) if backwards else draw(laid_out(x)), index))
+
+
+@arguments_of("getitem")
+def of_getitem(name: str) -> SearchStrategy[Call]:
+    return indexed(backwards=False, tensors=True)
+
+
+@arguments_of("narrow", "narrow_copy")
+def of_narrow(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(with_axes(3))
+        axis, size = draw(axis_and_size(x))
+        start = draw(st.integers(-size, size))
+        length = draw(st.integers(0, size - start if start >= 0 else -start))
+        if seldom(draw):
+            start, length = draw(st.integers(-6, 6)), draw(st.integers(-1, 6))
+        return Call((draw(laid_out(x)), axis, start, length))
+
+    return calls()
+
+
+@arguments_of("select")
+def of_select(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(with_axes(3))
+        axis, size = draw(axis_and_size(x))
+        return Call((draw(laid_out(x)), axis, draw(place_in(size))))
+
+    return calls()
+
+
+@arguments_of("slice_scatter")
+def of_slice_scatter(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(with_axes(3))
+        axis, size = draw(axis_and_size(x))
+        start, end, step = draw(BOUND), draw(BOUND), draw(st.sampled_from((1, 1, 2, 3)))
+        part = list(x)
+        if -len(x) <= axis < len(x):
+            part[axis] = len(range(size)[start:end:step])
+        step = draw(st.sampled_from((0, -1))) if seldom(draw) else step
+        return Call((Input(x), Input(slipped(draw, part)), axis, start, end, step))
+
+    return calls()
+
+
+@arguments_of("select_scatter")
+def of_select_scatter(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(with_axes(3))
+        axis, size = draw(axis_and_size(x))
+        part = list(x)
+        if -len(x) <= axis < len(x):
+            part.pop(axis)
+        return Call((Input(x), Input(slipped(draw, part)), axis, draw(place_in(size))))
+
+    return calls()
+
+
+@arguments_of("diagonal_scatter")
+def of_diagonal_scatter(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(1 if seldom(draw) else 2, 4))
+        offset = draw(st.integers(-4, 4))
+        one, other = [*draw(st.permutations(range(len(x)))), 0][:2]
+        rows, columns = x[one], x[other]
+        length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+        part = [*[size for axis, size in enumerate(x) if axis not in (one, other)], length]
+        if seldom(draw):
+            one = some_axis(draw, len(x))
+        return Call((Input(x), Input(slipped(draw, part)), offset, one, other - len(x)))
+
+    return calls()
+
+
+@arguments_of("as_strided_scatter")
+def of_as_strided_scatter(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(with_axes(3))
+        size, strides, offset = draw(strided_within(prod(x)))
+        return Call((Input(x), Input(slipped(draw, size)), size, strides, offset))
+
+    return calls()

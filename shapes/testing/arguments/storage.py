@@ -1,0 +1,68 @@
+"""Arguments of operators that are about where elements lie.
+
+>>> from shapes.testing.arguments import arguments_for
+>>> from hypothesis import find
+>>> find(arguments_for("view_as_complex"), lambda call: len(next(call.inputs())) == 2)    # doctest: +SKIP
+(Input(0, 2, dtype=float32))
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.mistakes import seldom, sizes, slipped
+from shapes.testing.arguments.views import laid_out
+from shapes.testing.calls import Call, Input
+
+
+@arguments_of("detach", "conj", "resolve_conj", "resolve_neg", "contiguous", "clone")
+def of_one(name: str) -> SearchStrategy[Call]:
+    return sizes(0, 4).flatmap(laid_out).map(lambda x: Call((x,)))
+
+
+@arguments_of("view_as_real", "real", "imag")
+def of_complex(name: str) -> SearchStrategy[Call]:
+    dtype = st.sampled_from(("complex64", "complex64", "complex128", "float32"))
+    return st.builds(lambda size, dtype: Call((Input(size, dtype=dtype),)), sizes(0, 4), dtype)
+
+
+@arguments_of("view_as_complex")
+def of_pairs(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = slipped(draw, (*draw(sizes(0, 3)), 2))
+        dtype = draw(st.sampled_from(("float32", "float64", "float32", "int64")))
+        if x and dtype == "float32" and draw(st.booleans()):
+            strides = [draw(st.sampled_from((2, 4, 6, 3))) for _ in x]
+            strides[-1] = 2 if seldom(draw) else 1
+            return Call((Input(x, dtype=dtype, strides=strides, storage_offset=draw(st.sampled_from((0, 2, 1)))),))
+        return Call((Input(x, dtype=dtype),))
+
+    return calls()
+
+
+@st.composite
+def strided_within(draw: DrawFn, elements: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Sizes, strides and offset, mostly within so many elements."""
+    size = draw(sizes(0, 2))
+    strides = tuple([draw(st.sampled_from((1, 2, 1, 0, 3))) for _ in size])
+    reach = sum([(length - 1) * step for length, step in zip(size, strides)])
+    offset = draw(st.integers(0, max(elements - reach - 1, 0)))
+    if seldom(draw):
+        return slipped(draw, size), strides, offset + draw(st.sampled_from((1, -1, 2)))
+    return size, strides, offset
+
+
+@arguments_of("as_strided")
+def of_as_strided(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 3))
+        size, strides, offset = draw(strided_within(prod(x)))
+        return Call((Input(x), size, strides, *([offset] if draw(st.booleans()) else [])))
+
+    return calls()

@@ -1,0 +1,234 @@
+"""Arguments of views: shapes of as many elements, orders of axes, and tensors whose elements lie in some other way.
+
+>>> from hypothesis import find
+>>> from shapes.testing.arguments.views import factored
+>>> find(factored(6), lambda sizes: 3 in sizes and len(sizes) == 3 and 1 in sizes)
+(1, 2, 3)
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import prod
+from operator import mul
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.axes import some_axes, some_axis
+from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped, with_axes
+from shapes.testing.calls import Call, Input
+
+
+@st.composite
+def factored(draw: DrawFn, number: int) -> tuple[int, ...]:
+    """Sizes of a tensor with so many elements."""
+    if number == 0:
+        found = list(draw(sizes(0, 3)))
+        found.insert(draw(st.integers(0, len(found))), 0)
+        return tuple(found)
+    found = []
+    while number > 1:
+        factor = draw(st.sampled_from([factor for factor in range(2, number + 1) if number % factor == 0]))
+        found.append(factor)
+        number //= factor
+    for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
+        found.insert(draw(st.integers(0, len(found))), 1)
+    return tuple(found)
+
+
+@st.composite
+def target_of(draw: DrawFn, x: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape to read a tensor in: often with a -1, now and then impossible."""
+    target = list(slipped(draw, draw(st.one_of(factored(prod(x)), _joined(x)))))
+    if draw(st.booleans()) and target:
+        target[draw(st.integers(0, len(target) - 1))] = -2 if seldom(draw) else -1
+        if seldom(draw):
+            target[draw(st.integers(0, len(target) - 1))] = -1
+    return tuple(target)
+
+
+@st.composite
+def _joined(draw: DrawFn, x: tuple[int, ...]) -> tuple[int, ...]:
+    """The same sizes, some of them multiplied."""
+    found: list[int] = []
+    for size in x:
+        if draw(st.booleans()) and found:
+            found[-1] *= size
+        else:
+            found.append(size)
+    return tuple(found)
+
+
+@st.composite
+def laid_out(draw: DrawFn, x: tuple[int, ...]) -> Input:
+    """A tensor of these sizes: fresh, turned, with gaps, or with elements in several places."""
+    kind = draw(st.sampled_from(("fresh", "packed", "turned", "gaps", "some")))
+    if kind == "fresh" or not x:
+        return Input(x)
+    if kind == "some":
+        return Input(x, strides=[draw(st.integers(0, 6)) for _ in x], storage_offset=draw(st.integers(0, 3)))
+    order = draw(st.permutations(range(len(x)))) if kind == "turned" else list(reversed(range(len(x))))
+    gap = draw(st.integers(1, 3)) if kind == "gaps" else 1
+    steps = list(accumulate([max(x[axis], 1) * (gap if place == 0 else 1) for place, axis in enumerate(order)], mul))
+    strides = [1] * len(x)
+    for axis, step in zip(order[1:], steps):
+        strides[axis] = step
+    for axis, size in enumerate(x):
+        if size == 1 and draw(st.booleans()):
+            strides[axis] = draw(st.integers(0, 9))
+    return Input(x, strides=strides)
+
+
+@arguments_of("reshape", "view")
+def to_sizes(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 4))
+        return Call((draw(laid_out(x)), draw(target_of(x))))
+
+    return calls()
+
+
+@arguments_of("view_as", "reshape_as")
+def to_other(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 4))
+        return Call((draw(laid_out(x)), Input(slipped(draw, draw(factored(prod(x)))))))
+
+    return calls()
+
+
+@arguments_of("flatten")
+def of_flatten(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 4))
+        ends = sorted([draw(st.integers(0, max(len(x) - 1, 0))) for _ in range(2)])
+        if seldom(draw):
+            ends = [some_axis(draw, len(x)), some_axis(draw, len(x))]
+        turned = [end - max(len(x), 1) if end >= 0 and draw(st.booleans()) else end for end in ends]
+        return Call((draw(laid_out(x)), *turned[: draw(st.integers(0, 2))]))
+
+    return calls()
+
+
+@arguments_of("unflatten")
+def of_unflatten(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(with_axes(3))
+        axis = some_axis(draw, len(x))
+        size = x[axis] if -len(x) <= axis < len(x) else 4
+        parts = draw(target_of((size,)))
+        return Call((draw(laid_out(x)), axis, parts))
+
+    return calls()
+
+
+@arguments_of("ravel", "t", "T", "mT", "mH", "H", "adjoint")
+def of_one(name: str) -> SearchStrategy[Call]:
+    return sizes(0, 3 if name in "tH" else 4).flatmap(laid_out).map(lambda x: Call((x,)))
+
+
+@arguments_of("transpose", "swapdims", "swapaxes")
+def of_two_axes(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 4))
+        return Call((draw(laid_out(x)), some_axis(draw, len(x)), some_axis(draw, len(x))))
+
+    return calls()
+
+
+@arguments_of("permute")
+def of_permute(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 4))
+        order = slipped(draw, draw(st.permutations(range(len(x)))))
+        return Call((draw(laid_out(x)), tuple([axis - len(x) if draw(st.booleans()) else axis for axis in order])))
+
+    return calls()
+
+
+@arguments_of("movedim", "moveaxis")
+def of_movedim(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 4))
+        if draw(st.booleans()):
+            return Call((draw(laid_out(x)), some_axis(draw, len(x)), some_axis(draw, len(x))))
+        number = draw(st.integers(0, len(x)))
+        moves = [slipped(draw, draw(st.permutations(range(len(x))))[:number]) for _ in range(2)]
+        return Call((draw(laid_out(x)), *moves))
+
+    return calls()
+
+
+@arguments_of("expand", "broadcast_to")
+def to_larger(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        target = draw(sizes(0, 4))
+        x = narrowed(draw, target)
+        wanted = list(slipped(draw, target))
+        for axis in range(len(wanted)):
+            # torch gives negative sizes for new axes, and for a -2, if there is an axis of size 0
+            if draw(st.integers(0, 3)) == 0 and (0 not in wanted or axis >= len(wanted) - len(x)):
+                wanted[axis] = -1 if 0 in wanted or draw(st.integers(0, 7)) else -2
+        return Call((draw(laid_out(x)), tuple(wanted)))
+
+    return calls()
+
+
+@arguments_of("expand_as")
+def to_larger_other(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        target = draw(sizes(0, 4))
+        return Call((draw(laid_out(narrowed(draw, target))), Input(slipped(draw, target))))
+
+    return calls()
+
+
+@arguments_of("broadcast_tensors")
+def to_each_other(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        target = draw(sizes(0, 3))
+        number = draw(st.integers(1, 3))
+        return Call(tuple([draw(laid_out(slipped(draw, narrowed(draw, target)))) for _ in range(number)]))
+
+    return calls()
+
+
+@arguments_of("squeeze")
+def of_squeeze(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = tuple([1 if draw(st.booleans()) else draw(SIZE) for _ in range(draw(st.integers(0, 4)))])
+        if draw(st.integers(0, 2)) == 0:
+            return Call((draw(laid_out(x)),))
+        return Call((draw(laid_out(x)), some_axes(draw, len(x))))
+
+    return calls()
+
+
+@arguments_of("unsqueeze")
+def of_unsqueeze(name: str) -> SearchStrategy[Call]:
+    @st.composite
+    def calls(draw: DrawFn) -> Call:
+        x = draw(sizes(0, 4))
+        return Call((draw(laid_out(x)), some_axis(draw, len(x) + 1)))
+
+    return calls()
+
+
+@arguments_of("atleast_1d", "atleast_2d", "atleast_3d")
+def of_atleast(name: str) -> SearchStrategy[Call]:
+    tensor = sizes(0, 4).flatmap(laid_out)
+    several = st.lists(tensor, min_size=1, max_size=3)
+    return st.one_of(several.map(lambda tensors: Call(tuple(tensors))), several.map(lambda tensors: Call((tensors,))))
