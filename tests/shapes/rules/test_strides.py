@@ -18,11 +18,12 @@ from shapes.testing.calls import Input
 torch = pytest.importorskip("torch")
 from shapes.testing.references.torch_eager import REFUSALS, tensor_of, torch_operator  # noqa: E402
 
-VIEWS = """
-    view reshape view_as reshape_as flatten unflatten ravel transpose t T mT permute movedim expand expand_as
-    broadcast_tensors squeeze unsqueeze atleast_2d atleast_3d contiguous view_as_complex getitem narrow select split
-    chunk unbind tensor_split hsplit
-""".split()
+VIEWS = [
+    "view", "reshape", "view_as", "reshape_as", "flatten", "unflatten", "ravel", "transpose", "t", "T", "mT",
+    "permute", "movedim", "expand", "expand_as", "broadcast_tensors", "squeeze", "unsqueeze", "atleast_2d",
+    "atleast_3d", "contiguous", "view_as_complex", "getitem", "narrow", "select", "split", "chunk", "unbind",
+    "tensor_split", "hsplit",
+]  # fmt: skip
 
 
 def places(sizes, strides, offset):
