@@ -17,10 +17,19 @@ from typing import TYPE_CHECKING
 
 from shapes.choices import Int, Truth, sym_ite, sym_or
 from shapes.errors import ShapeError
-from shapes.rules.broadcasting import known, same
+from shapes.rules.broadcasting import agree, known
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
-from shapes.rules.windows import at_least, per_axis, split, window_count, window_reach
+from shapes.rules.windows import (
+    at_least,
+    per_axis,
+    positive,
+    reaches,
+    require_at_least,
+    split,
+    window_count,
+    window_reach,
+)
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -39,17 +48,15 @@ def convolved(
     _dilated(env, dilations, batch, weight[1])
     out, kernel = weight[0], weight[2:]
     _grouped(env, out, groups)
-    if not same(weight[1] * groups, channels):
-        env.require(weight[1] * groups == channels, "input channels are not groups times those of the weight")
+    agree(env, weight[1] * groups, channels, "input channels are not groups times those of the weight")
     _biased(env, bias, out)
-    if not (isinstance(weight[1], int) and weight[1] > 0) and not known(env, weight[1] >= 1):
+    if not reaches(weight[1], 1) and not known(env, weight[1] >= 1):
         out = sym_ite(weight[1] == 0, 0, out)  # torch: no channels in, none out
     if padding == "same":
         if any(step != 1 for step in strides):
             raise ShapeError("padding='same' needs stride=1")
-        for size, extent in zip(sizes, kernel, strict=True):
-            env.require(size >= 1, "an axis of the input is empty")
-            env.require(extent >= 1, "an axis of the kernel is empty")
+        positive(env, sizes, "an axis of the input is empty")
+        positive(env, kernel, "an axis of the kernel is empty")
         return Shape((*batch, out, *sizes), dtype=x.dtype)
     if padding == "valid":
         padding = 0
@@ -60,9 +67,10 @@ def convolved(
     windows: list[Int] = []
     for size, extent, pad, step, spread in zip(sizes, kernel, paddings, strides, dilations, strict=True):
         padded, reach = size + 2 * pad, window_reach(extent, spread)
-        env.require(reach <= padded, "the kernel is larger than the padded input")
-        env.require(sym_or(extent >= 1, weight[1] == 0), "an axis of the kernel is empty")
-        if not (isinstance(reach, int) and isinstance(pad, int) and reach > 2 * pad):
+        require_at_least(env, padded, reach, "the kernel is larger than the padded input")
+        if not reaches(extent, 1):
+            env.require(sym_or(extent >= 1, weight[1] == 0), "an axis of the kernel is empty")
+        if not reaches(reach - 2 * pad, 1) and not reaches(size, 1):
             env.require(sym_or(size >= 1, _idle(batch, weight[1])), "an axis of the input is empty")
         windows.append(window_count(padded, reach, step))
     return Shape((*batch, out, *windows), dtype=x.dtype)
@@ -82,19 +90,19 @@ def spread(
     at_least(extras, 0, "output_padding")
     out = weight[1] * groups
     _grouped(env, weight[0], groups)
-    if not same(weight[0], channels):
-        env.require(weight[0] == channels, "input channels are not those of the weight")
-    env.require(weight[1] >= 1, "the weight has no output channels")
+    agree(env, weight[0], channels, "input channels are not those of the weight")
+    positive(env, weight[1:], "an axis of the weight is empty")
     _biased(env, bias, out)
     results: list[Int] = []
     for axis in range(axes):
         extent, extra = weight[2 + axis], extras[axis]
         fits = sym_or(extra < strides[axis], extra < dilations[axis])
-        env.require(sym_or(fits, _idle(batch)), "output_padding is neither below stride nor dilation")
-        env.require(extent >= 1, "an axis of the kernel is empty")
-        env.require(sym_or(sizes[axis] >= 1, _idle(batch)), "an axis of the input is empty")
+        if fits is not True:
+            env.require(sym_or(fits, _idle(batch)), "output_padding is neither below stride nor dilation")
+        if not reaches(sizes[axis], 1):
+            env.require(sym_or(sizes[axis] >= 1, _idle(batch)), "an axis of the input is empty")
         result = (sizes[axis] - 1) * strides[axis] - 2 * paddings[axis] + window_reach(extent, dilations[axis]) + extra
-        env.require(result >= 0, "an axis of the output has a negative size")
+        require_at_least(env, result, 0, "an axis of the output has a negative size")
         results.append(result)
     return Shape((*batch, out, *results), dtype=x.dtype)
 
@@ -121,7 +129,7 @@ def _dilated(env: ShapeEnv, dilations: Sequence[Int], batch: Sequence[Int], chan
 def _grouped(env: ShapeEnv, channels: Int, groups: int) -> None:
     """The weight's first axis has the same number of channels for each group, and at least one."""
     at_least((groups,), 1, "groups")
-    env.require(channels >= 1, "the first axis of the weight is empty")
+    positive(env, (channels,), "the first axis of the weight is empty")
     if groups != 1:
         env.require(channels % groups == 0, "the first axis of the weight is not divisible by groups")
 
@@ -132,8 +140,7 @@ def _biased(env: ShapeEnv, bias: Shape | None, out: Int) -> None:
         return
     if len(bias) != 1:
         raise ShapeError(f"bias has {len(bias)} axes: expected 1")
-    if not same(bias[0], out):
-        env.require(bias[0] == out, "bias has not one number for each output channel")
+    agree(env, bias[0], out, "bias has not one number for each output channel")
 
 
 def _register(axes: int) -> None:
@@ -166,8 +173,8 @@ def conv_tbc(env: ShapeEnv, input: Shape, weight: Shape, bias: Shape, pad: Int =
     for name, shape, rank in (("input", input, 3), ("weight", weight, 3), ("bias", bias, 1)):
         if len(shape) != rank:
             raise ShapeError(f"{name} has {len(shape)} axes: expected {rank}")
-    env.require(input[2] == weight[1], "input channels are not those of the weight")
-    env.require(bias[0] == weight[2], "bias has not one number for each output channel")
+    agree(env, input[2], weight[1], "input channels are not those of the weight")
+    agree(env, bias[0], weight[2], "bias has not one number for each output channel")
     windows = input[0] + 2 * pad - weight[0] + 1
-    env.require(windows >= 0, "the kernel is larger than the padded input")
+    require_at_least(env, windows, 0, "the kernel is larger than the padded input")
     return Shape((windows, input[1], weight[2]), dtype=input.dtype)

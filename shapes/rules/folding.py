@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING
 from shapes.choices import Int
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
+from shapes.rules.broadcasting import agree
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
-from shapes.rules.windows import at_least, exactly, positive, window_count, window_reach
+from shapes.rules.windows import at_least, exactly, positive, require_at_least, window_count, window_reach
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -46,7 +47,7 @@ def _blocks(
     counts: list[Int] = []
     for size, extent, spread, pad, step in zip(sizes, kernel, dilations, paddings, strides, strict=True):
         reach, padded = window_reach(extent, spread), size + 2 * pad
-        env.require(padded >= reach, "no block fits into an axis")
+        require_at_least(env, padded, reach, "no block fits into an axis")
         counts.append(window_count(padded, reach, step))
     return counts
 
@@ -73,10 +74,10 @@ def fold(
     if len(input) not in (2, 3):
         raise ShapeError(f"input has {len(input)} axes: expected 2 or 3")
     sizes, kernel = exactly(output_size, 2, "output_size"), exactly(kernel_size, 2, "kernel_size")
-    positive(env, input[-2:], "an axis of the input is empty")
+    positive(env, input[-2:-1], "input has no channels")
     positive(env, sizes, "output_size is not positive")
     rows, columns = _blocks(env, sizes, kernel, dilation, padding, stride)
-    env.require(input[-1] == rows * columns, "input has not one column for each block")
+    agree(env, input[-1], rows * columns, "input has not one column for each block")
     elements = kernel[0] * kernel[1]
     env.require(input[-2] % elements == 0, "the channels of input are not divisible by the elements of a block")
     return Shape((*input[:-2], input[-2] // elements, *sizes), dtype=input.dtype)
@@ -86,13 +87,13 @@ def fold(
 def tensor_unfold(env: ShapeEnv, self: Shape, dimension: int, size: Int, step: Int) -> Shape:
     """The windows of an axis in its place, their elements as a new last axis."""
     axis = axis_of(dimension, len(self), "dimension")
-    env.require(size >= 0, "size is negative")
-    env.require(step >= 1, "step is not positive")
+    require_at_least(env, size, 0, "size is negative")
+    positive(env, (step,), "step is not positive")
     if not self:
         env.require(size <= 1, "size is larger than the axis")
         strides = None if self.strides is None else (1,)
         return Shape((size,), dtype=self.dtype, strides=strides, storage_offset=self.storage_offset)
-    env.require(size <= self[axis], "size is larger than the axis")
+    require_at_least(env, self[axis], size, "size is larger than the axis")
     sizes = (*replaced(self, axis, window_count(self[axis], size, step)), size)
     if self.strides is None:
         return Shape(sizes, dtype=self.dtype)

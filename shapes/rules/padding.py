@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shapes.choices import Int, Truth, sym_min, sym_or
+from shapes.choices import Int, sym_max, sym_min, sym_or
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import known
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
-from shapes.rules.windows import exactly, positive
+from shapes.rules.windows import exactly, positive, reaches, require_at_least
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -43,7 +43,7 @@ def grown(env: ShapeEnv, x: Shape, pads: Sequence[Int]) -> list[Int]:
         kept = x[axis]
         cropped = False
         for pad in (before, after):
-            if pad < 0 if isinstance(pad, int) else not known(env, pad >= 0):
+            if not reaches(pad, 0) and not known(env, pad >= 0):
                 kept, cropped = kept + sym_min(pad, 0), True
         if cropped:
             env.require(kept >= 0, "more is cropped than there is")
@@ -56,27 +56,20 @@ def reached(env: ShapeEnv, x: Shape, pads: Sequence[Int], mode: str) -> Shape:
     axes = len(pads) // 2
     if not 1 <= axes <= 3 or not axes + 1 <= len(x) <= axes + 2:
         raise ShapeError(f"mode={mode!r}: cannot pad {axes} axes of {len(x)}")
-    if mode != "circular":
-        positive(env, x[-axes - 1 :], "an axis of the input is empty")
     sizes = grown(env, x, pads)
-    for index, pad in enumerate(pads):
-        size = x[len(x) - 1 - index // 2]
-        if mode == "reflect" and not _is_least(pad):
-            env.require(pad < size, "a pad is not smaller than its axis")
-        elif mode == "circular" and not _is_least(pad):
-            env.require(pad <= size, "a pad is larger than its axis")
-    if mode != "circular" and not all(_is_least(-pad) for pad in pads):
-        env.require(sym_or(*_filled(sizes[-axes:])), "nothing is left")
+    if mode != "circular":
+        positive(env, x[-axes - 1 : -axes], "there are no channels")
+    for index in range(axes):
+        size, pad = x[len(x) - 1 - index], sym_max(pads[2 * index], pads[2 * index + 1])
+        if mode == "circular":
+            require_at_least(env, size, pad, "a pad is larger than its axis")
+        elif mode == "reflect":
+            require_at_least(env, size, sym_max(pad + 1, 1), "a pad is not smaller than its axis")
+        else:
+            require_at_least(env, size, 1, "an axis of the input is empty")
+    if mode != "circular" and not any(reaches(size, 1) for size in sizes[-axes:]):
+        env.require(sym_or(*[size >= 1 for size in sizes[-axes:]]), "nothing is left")
     return Shape(sizes, dtype=x.dtype)
-
-
-def _is_least(pad: Int) -> bool:
-    """Whether it is a plain number that adds nothing."""
-    return isinstance(pad, int) and pad <= 0
-
-
-def _filled(sizes: Sequence[Int]) -> list[Truth]:
-    return [size >= 1 for size in sizes]
 
 
 @rule("pad")

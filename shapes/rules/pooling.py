@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING
 
 from shapes.choices import Int, Truth, sym_and, sym_int, sym_max, sym_min, sym_or
 from shapes.errors import ShapeError
+from shapes.rules.broadcasting import agree
 from shapes.rules.registry import Output, rule
 from shapes.rules.shape import Shape
-from shapes.rules.windows import at_least, exactly, per_axis, positive, split, window_reach
+from shapes.rules.windows import at_least, exactly, per_axis, positive, reaches, require_at_least, split, window_reach
 from shapes.symint import SymInt
 
 if TYPE_CHECKING:
@@ -55,14 +56,13 @@ def pooled(
             env.require(pad <= kernel // 2, "padding is more than half of the kernel")
         reach = window_reach(kernel, spread)
         least = sym_max(1, reach - 2 * pad - (step - 1 if ceil_mode else 0))
-        env.require(size >= (sym_max(least, kernel) if whole else least), "the input is too small for a window")
+        least = sym_max(least, kernel) if whole else least
+        require_at_least(env, size, least, "the input is too small for a window")
         if not ceil_mode:
             windows.append((size + 2 * pad - reach) // step + 1)
             continue
-        last = (size + 2 * pad - reach + step - 1) // step
-        if not (isinstance(step, int) and isinstance(reach, int) and isinstance(pad, int) and step <= reach - pad):
-            # the last window has to start before the padding on the right
-            last = sym_min(last, (size + pad + step - 1) // step - 1)
+        # the last window may lack elements, but has to start before the padding on the right
+        last = (size + sym_min(2 * pad - reach + step - 1, pad - 1)) // step
         windows.append(last + 1)
     return Shape((*batch, channels, *windows), dtype=x.dtype)
 
@@ -156,7 +156,7 @@ def divided(env: ShapeEnv, axes: int, x: Shape, output_size: object, *, average:
     results: list[Int] = []
     for axis, size in enumerate(sizes):
         if isinstance(size, int | SymInt):
-            env.require(size >= 0, "output_size is negative")
+            require_at_least(env, size, 0, "output_size is negative")
             results.append(size)
         elif size is None and axes > 1 and listed:
             results.append(x[axis - axes])
@@ -164,7 +164,8 @@ def divided(env: ShapeEnv, axes: int, x: Shape, output_size: object, *, average:
             raise ShapeError(f"output_size={size!r}: expected a number of elements")
     # torch takes the first axis for the batch, also where there is none
     for needed in x[-axes:] if average and axes < 3 else x[1:]:
-        env.require(sym_or(mean, needed >= 1), "an axis of the input is empty")
+        if not reaches(needed, 1):
+            env.require(sym_or(mean, needed >= 1), "an axis of the input is empty")
     return Shape((*x[:-axes], *results), dtype=x.dtype)
 
 
@@ -216,7 +217,7 @@ def at_random(
         results = tuple([sym_int(size * ratio) for size, ratio in zip(sizes, _ratios(output_ratio, axes), strict=True)])
     positive(env, x[1:], "an axis of the input is empty")
     for size, kernel, result in zip(sizes, kernels, results, strict=True):
-        env.require(result >= 0, "output_size is negative")
+        require_at_least(env, result, 0, "output_size is negative")
         # over three axes torch leaves one element to spare
         env.require(result + kernel - (1 if axes == 2 else 0) <= size, "the windows do not fit into the input")
     if samples is not None:
@@ -225,7 +226,7 @@ def at_random(
         if samples.dtype is not None and x.dtype is not None and samples.dtype != x.dtype:
             raise ShapeError("_random_samples has another dtype than input")
         env.require(samples[0] >= (batch[0] if batch else 1), "_random_samples is too short for the batch")
-        env.require(samples[1] == channels, "_random_samples has not the channels of input")
+        agree(env, samples[1], channels, "_random_samples has not the channels of input")
         env.require(samples[2] == axes, "_random_samples has not one number for each axis")
     return Shape((*batch, channels, *results), dtype=x.dtype)
 
@@ -282,7 +283,7 @@ def unpooled(
     if len(indices) != len(x):
         raise ShapeError(f"indices has {len(indices)} axes: expected {len(x)}")
     for size, other in zip(x, indices, strict=True):
-        env.require(size == other, "indices has another shape than input")
+        agree(env, size, other, "indices has another shape than input")
     positive(env, x[1:], "an axis of the input is empty")
     if output_size is not None:
         if not isinstance(output_size, tuple | list) or len(output_size) not in (axes, axes + 2):
@@ -296,7 +297,7 @@ def unpooled(
             env.require(result - step < wanted, "output_size is too small")
             env.require(wanted < result + step, "output_size is too large")
             result = wanted
-        env.require(result >= 0, "an axis of the output has a negative size")
+        require_at_least(env, result, 0, "an axis of the output has a negative size")
         results.append(result)
     return Shape((*x[:-axes], *results), dtype=x.dtype)
 

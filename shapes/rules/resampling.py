@@ -5,7 +5,7 @@
 >>> env = ShapeEnv(origin=lambda: None)
 >>> b, h, w = env.sizes("b h w", lo=1, hi=4096)
 >>> rules["interpolate"](env, (b, 3, h, w), scale_factor=(2.0, 1.5), mode="bilinear")
-Shape(b, 3, 2*h, trunc(1.5*float(w)))
+Shape(b, 3, 2*h, w + w//2)
 >>> rules["pixel_shuffle"](env, (b, 16, h, w), 2)
 Shape(b, 4, 2*h, 2*w)
 >>> env.guards()
@@ -14,12 +14,13 @@ Shape(b, 4, 2*h, 2*w)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from shapes.choices import Int, sym_int, sym_or
 from shapes.errors import ShapeError
-from shapes.rules.broadcasting import same
+from shapes.rules.broadcasting import agree
 from shapes.rules.pooling import divided
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
@@ -77,7 +78,7 @@ def resized(
     positive(env, input[1:], "an axis of the input is empty")
     for index, one in enumerate(sizes):
         if not (factors and factors[index] >= 1):
-            env.require(one >= 1, "an axis of the output is empty")
+            positive(env, (one,), "an axis of the output is empty")
     return Shape((*input[:2], *sizes), dtype=input.dtype)
 
 
@@ -93,11 +94,12 @@ def _numbers(value: T | Sequence[T] | None, axes: int) -> Sequence[T]:
 
 
 def scaled(env: ShapeEnv, size: Int, factor: float) -> Int:
-    """A size times a factor as floats compute it."""
-    if isinstance(size, SymInt) and factor.is_integer():
-        hi = env.bounds(size)[1]
-        if hi is not None and hi * abs(factor) <= EXACT:
-            return size * int(factor)
+    """A size times a factor as floats compute it, which is exact while the numbers are not too large."""
+    if isinstance(size, SymInt) and factor > 0 and not math.isinf(factor):
+        multiplier, divisor = factor.as_integer_ratio()
+        hi = env.facts.bounds(size.expr)[1]
+        if hi is not None and hi * multiplier <= EXACT:
+            return size * multiplier // divisor
     return sym_int(size * factor)
 
 
@@ -159,9 +161,8 @@ def grid_sample(
         raise ShapeError(f"input has {rank} axes and grid {len(grid)}: expected 4 or 5 of both")
     if mode == "bicubic" and rank == 5:
         raise ShapeError("mode='bicubic': expected an input with 4 axes")
-    if not same(input[0], grid[0]):
-        env.require(input[0] == grid[0], "grid has another batch than input")
-    env.require(grid[-1] == rank - 2, "grid has not one coordinate for each axis of the image")
+    agree(env, input[0], grid[0], "grid has another batch than input")
+    agree(env, grid[-1], rank - 2, "grid has not one coordinate for each axis of the image")
     positive(env, input[2:], "an axis of the input is empty")
     return Shape((*input[:2], *grid[1:-1]), dtype=input.dtype)
 
@@ -181,8 +182,7 @@ def affine_grid(env: ShapeEnv, theta: Shape, size: Sequence[Int], align_corners:
         # torch looks no further once one of the corners has no direction
         alone = sym_or(*[one == 1 for one in size[2:]]) if align_corners else False
         env.require(sym_or(number >= 1, alone), "size is not positive")
-    if not same(theta[0], size[0]):
-        env.require(theta[0] == size[0], "theta has another batch than size")
+    agree(env, theta[0], size[0], "theta has another batch than size")
     return Shape((size[0], *size[2:], axes), dtype=theta.dtype)
 
 
@@ -210,7 +210,7 @@ def pixel_unshuffle(env: ShapeEnv, input: Shape, downscale_factor: Int) -> Shape
 def _image(env: ShapeEnv, x: Shape, factor: Int) -> None:
     if len(x) < 3:
         raise ShapeError(f"input has {len(x)} axes: expected at least 3")
-    env.require(factor >= 1, "the factor is not positive")
+    positive(env, (factor,), "the factor is not positive")
 
 
 @rule("channel_shuffle", "native_channel_shuffle")
@@ -218,6 +218,6 @@ def channel_shuffle(env: ShapeEnv, input: Shape, groups: Int) -> Shape:
     """The sizes of the input."""
     if len(input) < 3:
         raise ShapeError(f"input has {len(input)} axes: expected at least 3")
-    env.require(groups >= 1, "groups is not positive")
+    positive(env, (groups,), "groups is not positive")
     env.require(input[1] % groups == 0, "channels are not divisible by groups")
     return Shape(input, dtype=input.dtype)

@@ -62,10 +62,27 @@ def split(x: Shape, axes: int, name: str = "input") -> tuple[tuple[Int, ...], In
     return x[: -axes - 1], x[-axes - 1], x[-axes:]
 
 
+def reaches(value: Int, least: Int) -> bool:
+    """Whether a number is known to be at least another one, from plain numbers and ranges alone."""
+    if not isinstance(least, int):
+        return False
+    if isinstance(value, int):
+        return value >= least
+    lo = value.env.facts.bounds(value.expr)[0]
+    return lo is not None and lo >= least and value.domain is value.operations.true
+
+
+def require_at_least(env: ShapeEnv, value: Int, least: Int, message: str) -> None:
+    """Require a least value; most are known from their ranges, which is quicker than to ask."""
+    if not reaches(value, least):
+        env.require(value >= least, message)
+
+
 def positive(env: ShapeEnv, values: Sequence[Int], message: str) -> None:
     """Require that there is at least one of each."""
     for value in values:
-        env.require(value >= 1, message)
+        if not reaches(value, 1):
+            env.require(value >= 1, message)
 
 
 def at_least(values: Sequence[Int], least: int, name: str) -> None:
