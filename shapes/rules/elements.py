@@ -1,15 +1,15 @@
 """How many elements: whether there are any, and counts that only a run can tell.
 
-    >>> from shapes import ShapeEnv
-    >>> from shapes.rules.elements import count, empty
-    >>> env = ShapeEnv(origin=lambda: None)
-    >>> b, s = env.sizes("b s", lo=1)
-    >>> t = env.symbol("t")
-    >>> empty((b, s)), empty((b, t)), empty((b, 0))
-    (False, t == 0, True)
-    >>> u = count(env, b * t)
-    >>> env.bounds(u), bool(env.ask(u <= b * t).core)
-    ((0, None), True)
+>>> from shapes import ShapeEnv
+>>> from shapes.rules.elements import count, empty
+>>> env = ShapeEnv(origin=lambda: None)
+>>> b, s = env.sizes("b s", lo=1)
+>>> t = env.symbol("t")
+>>> empty((b, s)), empty((b, t)), empty((b, 0))
+(False, t == 0, True)
+>>> u = count(env, b * t)
+>>> env.bounds(u), bool(env.ask(u <= b * t).core)
+((0, None), True)
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from shapes.choices import Int, sym_and, sym_or
 from shapes.errors import ShapeError
 from shapes.layout import numel
 from shapes.rules.axes import axis_of, replaced
-from shapes.rules.broadcasting import agree, broadcast, broadcast_size, expandable
+from shapes.rules.broadcasting import agree, broadcast, broadcast_size, expandable, same
 from shapes.rules.elements import alike, count, empty, filled, pickable, typed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
@@ -289,15 +289,16 @@ def _inside(env: ShapeEnv, index: Shape, axis: int | None, tensor: Shape) -> Non
     if len(lengths) != len(limits):
         env.require(empty(index), "index: has another rank than the tensor")
         return
-    fits = sym_and(
-        *[
-            length <= limit
-            for other, (length, limit) in enumerate(zip(lengths, limits))
-            if other != axis and length is not limit
-        ]
-    )
-    if fits is not True:
-        env.require(sym_or(fits, empty(index)), "index: is longer than the tensor")
+    longer = [
+        other
+        for other, (length, limit) in enumerate(zip(lengths, limits))
+        if other != axis and not same(length, limit) and not (isinstance(length, int) and length == 0)
+    ]
+    if longer:
+        fits = sym_and(*[lengths[other] <= limits[other] for other in longer])
+        # an axis that is the only one to fit does so where it has no elements
+        rest = (*index[: longer[0]], *index[longer[0] + 1 :]) if len(longer) == 1 else index
+        env.require(sym_or(fits, empty(rest)), "index: is longer than the tensor")
     if axis is not None:
         pickable(env, limits[axis], index)
 

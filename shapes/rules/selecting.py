@@ -9,8 +9,8 @@ Shape(u0, 2, dtype=int64)
 >>> rules["unique"](env, (b, s), return_counts=True)
 (Shape(u1), Shape(u1, dtype=int64))
 >>> env.assume(b * s <= 100)
->>> env.bounds("u1")[0], bool(env.ask("u0 <= 100").core), bool(env.ask("u1 >= 1").core)
-(0, True, True)
+>>> bool(env.ask("u0 <= 100").core), bool(env.ask("u1 >= 1").core)
+(True, True)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_and, sym_or
+from shapes.choices import Int, sym_and, sym_not, sym_or
 from shapes.errors import ShapeError
 from shapes.layout import is_positive, numel
 from shapes.rules.axes import axis_of, replaced
@@ -206,9 +206,13 @@ def bincount(env: ShapeEnv, input: Shape, weights: Shape | None = None, minlengt
             env.require(sym_or(weights[0] == input[0], input[0] == 0), "weights: not one for each element")
     if isinstance(input[0], int) and input[0] == 0:
         return Shape((minlength,), dtype=dtype)
-    bins = env.unbacked(lo=0)
-    least = sym_and(bins >= minlength, bins >= 1)
-    env.postulate(least if is_positive(input[0]) else sym_or(sym_and(input[0] == 0, bins == minlength), least))
+    if is_positive(input[0]):
+        bins = env.unbacked(lo=1)
+        env.postulate(bins >= minlength)
+    else:
+        bins = env.unbacked(lo=0)
+        none, least = input[0] == 0, bins >= minlength
+        env.postulate(sym_and(least, sym_or(none, bins >= 1), sym_or(sym_not(none), bins == minlength)))
     return Shape((bins,), dtype=dtype)
 
 

@@ -3,11 +3,11 @@
 >>> from shapes import ShapeEnv
 >>> from shapes.rules import rules
 >>> env = ShapeEnv(origin=lambda: None)
->>> b, s, k = env.sizes("b s k")
->>> rules["topk"](env, (b, s), k)
-(Shape(b, k), Shape(b, k, dtype=int64))
+>>> b, s = env.sizes("b s")
+>>> rules["topk"](env, (b, s), 5)
+(Shape(b, 5), Shape(b, 5, dtype=int64))
 >>> [guard.text for guard in env.guards()]
-['s >= k']
+['s >= 5']
 """
 
 from __future__ import annotations
