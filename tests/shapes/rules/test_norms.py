@@ -11,7 +11,7 @@ TABLE = [
     ("softmax", ("b s", 1), {}, "Shape(b, s)", []),
     ("gumbel_softmax", ("b s",), {"hard": True}, "Shape(b, s)", ["s != 0"]),
     ("layer_norm", ("b s h", ["$h"], "h", "h"), {}, "Shape(b, s, h)", []),
-    ("native_layer_norm", ("b s h", ["$h"], None, None, 1e-5), {}, "(Shape(b, s, h), Shape(b, s, 1), Shape(b, s, 1))", []),
+    ("native_layer_norm", ("b s", ["$s"], "s", None, 1e-5), {}, "(Shape(b, s), Shape(b, 1), Shape(b, 1))", []),
     ("batch_norm", ("b s", "s", "s"), {}, "Shape(b, s)", []),
     ("batch_norm", ("b 3 h", None, None), {"training": True}, "Shape(b, 3, h)", ["b != 1 or h != 1"]),
     ("batch_norm", ("b 3 4", None, None), {"training": True}, "Shape(b, 3, 4)", []),

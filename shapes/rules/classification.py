@@ -1,0 +1,191 @@
+"""Losses over classes: targets that are classes, or probabilities of them, and labels along time.
+
+    >>> from shapes import ShapeEnv
+    >>> from shapes.rules import Shape, rules
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s, c = env.sizes("b s c")
+    >>> rules["cross_entropy"](env, (b, c, s), Shape((b, s), dtype="int64"), reduction="none")
+    Shape(b, s)
+    >>> [guard.text for guard in env.guards()]           # a target is one of the classes
+    ['c != 0 or b == 0 or s == 0']
+    >>> rules["cross_entropy"](env, (b, c, s), (b, c, s), reduction="none")
+    Shape(b, s)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shapes.choices import Int
+from shapes.layout import numel
+from shapes.rules.axes import without
+from shapes.rules.broadcasting import agree, broadcast
+from shapes.rules.elements import filled, pickable
+from shapes.rules.losses import agreeing, averaged
+from shapes.rules.promotion import kind_of
+from shapes.rules.registry import rule
+from shapes.rules.shape import Shape
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+
+SAMPLES = "target: expected one class for each sample"
+
+
+def _class_weight(env: ShapeEnv, weight: Shape | None, classes: Int) -> None:
+    if weight is not None:
+        env.require(len(weight) == 1, "weight: expected a vector")
+        agree(env, weight[0], classes, "weight: expected one for each class")
+
+
+def _classified(env: ShapeEnv, input: Shape, target: Shape, weight: Shape | None) -> tuple[Int, ...]:
+    """The sizes of a loss whose targets are classes."""
+    env.require(len(input) > 0, "input: expected at least one axis")
+    env.require(kind_of(target.dtype) in (None, 1), "target: expected classes as integers")
+    classes = input[0] if len(input) == 1 else input[1]
+    _class_weight(env, weight, classes)
+    if len(input) == 1:
+        env.require(len(target) <= 1, SAMPLES)
+        agreeing(env, target, [1] * len(target), SAMPLES)
+        pickable(env, classes, target)
+        return ()
+    sizes = without(input, (1,))
+    agreeing(env, target, sizes, SAMPLES)
+    pickable(env, classes, target)
+    return sizes
+
+
+@rule("nll_loss")
+def nll_loss(
+    env: ShapeEnv,
+    input: Shape,
+    target: Shape,
+    weight: Shape | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Shape:
+    """The sizes without the axis of classes, or none."""
+    return averaged(_classified(env, input, target, weight), reduction, size_average, reduce, dtype=input.dtype)
+
+
+@rule("cross_entropy")
+def cross_entropy(
+    env: ShapeEnv,
+    input: Shape,
+    target: Shape,
+    weight: Shape | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Shape:
+    """The sizes without the axis of classes, or none; targets with all axes are probabilities."""
+    env.require(label_smoothing <= 1, "label_smoothing: expected at most 1")
+    if len(target) != len(input) or (len(input) == 1 and kind_of(target.dtype) == 1):
+        sizes = _classified(env, input, target, weight)
+    else:
+        env.require(len(input) > 0, "input: expected at least one axis")
+        env.require(kind_of(target.dtype) in (None, 2), "target: expected probabilities")
+        agreeing(env, target, input, "target: expected the sizes of the input")
+        axis = min(1, len(input) - 1)
+        _class_weight(env, weight, input[axis])
+        sizes = without(input, (axis,))
+    return averaged(sizes, reduction, size_average, reduce, dtype=input.dtype)
+
+
+@rule("multi_margin_loss")
+def multi_margin_loss(
+    env: ShapeEnv,
+    input: Shape,
+    target: Shape,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Shape | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Shape:
+    """One number for each sample, or for all of them."""
+    env.require(p in (1, 2), "p: expected 1 or 2")
+    classes = _classes(env, input)
+    samples = input[0] if len(input) == 2 else 1
+    _class_weight(env, weight, classes)
+    env.require(len(target) == 1 or (len(target) == 0 and len(input) < 2), SAMPLES)
+    agree(env, numel(target), samples, SAMPLES)
+    return averaged(target, reduction, size_average, reduce, dtype=input.dtype)
+
+
+@rule("multilabel_margin_loss")
+def multilabel_margin_loss(
+    env: ShapeEnv,
+    input: Shape,
+    target: Shape,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Shape:
+    """One number for each sample, or for all of them."""
+    classes = _classes(env, input)
+    message = "target: expected the sizes of the input"
+    if len(input) < 2:
+        env.require(len(target) <= 1, message)
+        agree(env, numel(target), classes, message)
+    else:
+        agreeing(env, target, input, message)
+    return averaged(input[:-1], reduction, size_average, reduce, dtype=input.dtype)
+
+
+def _classes(env: ShapeEnv, input: Shape) -> Int:
+    """The number of classes, of which there have to be some: one sample, or a batch of them."""
+    env.require(len(input) < 3, "input: expected at most two axes")
+    classes = input[-1] if input else 1
+    env.require(classes != 0, "input: expected classes")
+    return classes
+
+
+@rule("multilabel_soft_margin_loss")
+def multilabel_soft_margin_loss(
+    env: ShapeEnv,
+    input: Shape,
+    target: Shape,
+    weight: Shape | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Shape:
+    """The sizes without the axis of classes, or none."""
+    env.require(len(input) > 0, "input: expected at least one axis")
+    sizes = broadcast(env, input, target, *(() if weight is None else (weight,)))
+    return averaged(without(sizes, (len(input) - 1,)), reduction, size_average, reduce)
+
+
+@rule("ctc_loss")
+def ctc_loss(
+    env: ShapeEnv,
+    log_probs: Shape,
+    targets: Shape,
+    input_lengths: Shape,
+    target_lengths: Shape,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Shape:
+    """One number for each of a batch, or for all of them. Lengths in a tensor are known only at run time."""
+    env.require(len(log_probs) in (2, 3), "log_probs: expected two or three axes")
+    env.require(filled(log_probs), "log_probs: expected elements")
+    batched = len(log_probs) == 3
+    batch = log_probs[1] if batched else 1
+    env.require(blank >= 0, "blank: expected 0 or more")
+    env.require(log_probs[-1] > blank, "blank: there is no such label")
+    for lengths in (input_lengths, target_lengths):
+        env.require(len(lengths) == 1 or (not batched and len(lengths) == 0), "lengths: expected a vector")
+        agree(env, numel(lengths), batch, "lengths: expected one for each of the batch")
+    env.require(len(targets) in (1, 2), "targets: expected one or two axes")
+    if len(targets) == 2:
+        agree(env, targets[0], batch, "targets: expected one row for each of the batch")
+    return averaged((batch,) if batched else (), reduction, dtype=log_probs.dtype)
+
+

@@ -1,0 +1,68 @@
+"""Calls of activations and dropout."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hypothesis import strategies as st
+
+from shapes.rules.pointwise import names
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.axes import some_axis
+from shapes.testing.arguments.mistakes import seldom, sizes, slipped
+from shapes.testing.arguments.reductions import optional
+from shapes.testing.calls import Call, Input
+
+OPTIONS: Final[dict[str, dict[str, tuple[object, ...]]]] = {
+    **{name: {"inplace": (True,)} for name in names("relu relu6 selu silu mish hardswish hardsigmoid")},
+    **{name: {} for name in names("relu_ selu_ sigmoid tanh softsign tanhshrink logsigmoid")},
+    "elu": {"alpha": (0.5, 2)},
+    "celu": {"alpha": (0.5, 2)},
+    "leaky_relu": {"negative_slope": (0.1, -1), "inplace": (True,)},
+    "gelu": {"approximate": ("none", "tanh", "sigmoid")},
+    "hardshrink": {"lambd": (-1, 0, 1)},
+    "softshrink": {"lambd": (-1, 0, 1)},
+    "softplus": {"beta": (2,), "threshold": (1,)},
+    "hardtanh": {"min_val": (0, 2), "max_val": (0.5, -2)},
+    "rrelu": {"lower": (0.1, 0.5), "upper": (0.2, 0.6), "training": (True,)},
+    "dropout": {"p": (0, 1, 1.5, -0.5), "training": (True, False)},
+    "alpha_dropout": {"p": (0, 1, 1.5, -0.5), "training": (True, False)},
+    "feature_alpha_dropout": {"p": (0.1, 1, 1.5, -0.5), "training": (True, False)},
+    "dropout1d": {"p": (0.1, 1, 1.5, -0.5), "training": (True, False)},
+    "dropout2d": {"p": (0.1, 1, 1.5, -0.5), "training": (True, False)},
+    "dropout3d": {"p": (0.1, 1, 1.5, -0.5), "training": (True, False)},
+}
+"""What each takes besides its input, with values that it accepts and values that it does not."""
+
+
+@arguments_of(*OPTIONS)
+@st.composite
+def activation(draw: st.DrawFn, name: str) -> Call:
+    options = {option: draw(st.sampled_from(values)) for option, values in OPTIONS[name].items()}
+    most = 3 if name == "dropout1d" else 4
+    return Call((Input(draw(sizes(0, most))),), optional(draw, **options))
+
+
+@arguments_of("threshold")
+@st.composite
+def threshold(draw: st.DrawFn, name: str) -> Call:
+    return Call((Input(draw(sizes(0, 4))), 0.5, 2))
+
+
+@arguments_of("glu")
+@st.composite
+def glu(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    dim = some_axis(draw, len(one))
+    if one and -len(one) <= dim < len(one) and not seldom(draw):
+        one = tuple([2 * size if axis == dim % len(one) else size for axis, size in enumerate(one)])
+    return Call((Input(one),), optional(draw, dim=dim))
+
+
+@arguments_of("prelu")
+@st.composite
+def prelu(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 4))
+    channels = one[1] if len(one) > 1 else 1
+    weight = draw(st.sampled_from([(), (1,), (channels,), (channels,)]))
+    return Call((Input(one), Input(slipped(draw, slipped(draw, weight)))))

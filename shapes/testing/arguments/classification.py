@@ -1,0 +1,85 @@
+"""Calls of losses over classes."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.losses import reduction
+from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
+from shapes.testing.arguments.reductions import optional
+from shapes.testing.calls import Call, Input
+
+
+def weight_of(draw: st.DrawFn, classes: int) -> Input | None:
+    """A weight for each class, or none."""
+    return Input(slipped(draw, (classes,))) if draw(st.booleans()) else None
+
+
+@arguments_of("nll_loss", "cross_entropy")
+@st.composite
+def cross_entropy(draw: st.DrawFn, name: str) -> Call:
+    classes = draw(st.sampled_from([3, 2, 1, 4, 0]))
+    rest = draw(sizes(0, 4))
+    kwargs = reduction(draw)
+    one = (classes,) if not rest else (rest[0], classes, *rest[1:])
+    weight = weight_of(draw, classes)
+    if name == "cross_entropy":
+        smoothing = draw(st.sampled_from([0.0, 0.1, 1.0]))
+        if seldom(draw) or draw(st.booleans()):
+            kwargs |= optional(draw, label_smoothing=smoothing)
+            return Call((Input(slipped(draw, one)), Input(slipped(draw, one)), weight), kwargs)
+        if rest:
+            kwargs |= optional(draw, label_smoothing=smoothing)
+    # a target for one sample may not have an axis and classes to be smoothed over
+    target = Input(slipped(draw, rest), dtype="int64", high=max(classes, 1))
+    return Call((Input(one), target, weight), kwargs)
+
+
+@arguments_of("multi_margin_loss")
+@st.composite
+def multi_margin_loss(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 2))
+    classes = one[-1] if one else 1
+    samples = one[:1] if len(one) == 2 else draw(st.sampled_from([(), (1,)]))
+    target = Input(slipped(draw, samples), dtype="int64", high=max(classes, 1))
+    weight = weight_of(draw, classes)
+    kwargs = reduction(draw) | optional(draw, p=draw(st.sampled_from([1, 2, 3])), weight=weight)
+    return Call((Input(slipped(draw, one)) if classes > 1 and seldom(draw) else Input(one), target), kwargs)
+
+
+@arguments_of("multilabel_margin_loss")
+@st.composite
+def multilabel_margin_loss(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 3)) if seldom(draw) else draw(sizes(0, 2))
+    classes = one[-1] if one else 1
+    target = Input(slipped(draw, one), dtype="int64", low=-1, high=max(classes, 1))
+    return Call((Input(one), target), reduction(draw))
+
+
+@arguments_of("multilabel_soft_margin_loss")
+@st.composite
+def multilabel_soft_margin_loss(draw: st.DrawFn, name: str) -> Call:
+    one = draw(sizes(0, 3))
+    target = slipped(draw, narrowed(draw, one))
+    kwargs = reduction(draw) | optional(draw, weight=Input(slipped(draw, narrowed(draw, one))))
+    return Call((Input(one), Input(target)), kwargs)
+
+
+@arguments_of("ctc_loss")
+@st.composite
+def ctc_loss(draw: st.DrawFn, name: str) -> Call:
+    steps, batch, labels = draw(st.integers(0, 4)), draw(SIZE), draw(st.integers(2, 4))
+    batched = not seldom(draw)
+    if not batched:
+        batch = 1
+    longest = draw(st.integers(0, 3))
+    lengths = [draw(st.integers(0, longest)) for _ in range(batch)]
+    stacked = draw(st.booleans())
+    targets = Input((batch, longest) if stacked else (sum(lengths),), dtype="int64", low=1, high=labels)
+    count = batch + 1 if batched and seldom(draw) else batch
+    taken = Input((count,), dtype="int64", values=[steps] * count)
+    told = Input((batch,), dtype="int64", values=lengths)
+    log_probs = Input((steps, batch, labels) if batched else (steps, labels))
+    kwargs = optional(draw, blank=draw(st.sampled_from([0, 0, 0, labels]))) | reduction(draw, legacy=False)
+    return Call((log_probs, targets, taken, told), kwargs)
