@@ -18,10 +18,10 @@ The text depends on structure and names alone, never on the age of an object; tw
 from __future__ import annotations
 
 import re
-import sys
 from typing import Final
 
 from solver import recover
+from solver.depth import SHALLOW, room_for
 from solver.errors import NotExpressible
 from solver.expr import Atom, Expr
 from solver.factored import Pieces
@@ -102,16 +102,15 @@ class Printer:
         return self.write(value).cost
 
     def write(self, value: Expr | Prop) -> Text:
-        """The text. Nesting raises the recursion limit for its time: Python's frames are on the heap."""
+        """The text."""
         depth = value.depth
-        limit = sys.getrecursionlimit()
-        if depth > 20:
-            sys.setrecursionlimit(limit + 60 * depth)
-        try:
-            return self.expression(value) if isinstance(value, Expr) else self.proposition(value)
-        finally:
-            if depth > 20:
-                sys.setrecursionlimit(limit)
+        if depth > SHALLOW:
+            with room_for(depth):
+                return self._by_kind(value)
+        return self._by_kind(value)
+
+    def _by_kind(self, value: Expr | Prop) -> Text:
+        return self.expression(value) if isinstance(value, Expr) else self.proposition(value)
 
     # ------------------------------------------------------------------ expressions
 

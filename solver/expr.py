@@ -177,7 +177,8 @@ class Expr:
             return self.interner.expr(self.terms, self.constant + other) if other else self
         return self.interner.add(self, other) if isinstance(other, Expr) else NotImplemented
 
-    __radd__ = __add__
+    def __radd__(self, other: int) -> Expr:
+        return self + other
 
     def __sub__(self, other: Expr | int) -> Expr:
         if type(other) is int:
@@ -195,7 +196,8 @@ class Expr:
             return self.interner.scale(self, other)
         return self.interner.multiply(self, other) if isinstance(other, Expr) else NotImplemented
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: int) -> Expr:
+        return self * other
 
     def __floordiv__(self, other: Expr | int) -> Expr:
         return self.interner.floordiv(self, other)

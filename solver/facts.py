@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from solver.core import Subsets
+from solver.depth import SHALLOW, room_for
 from solver.draft import Contradictory
 from solver.expr import Atom, Expr
 from solver.fact import Fact, Kind
@@ -58,16 +59,25 @@ class Facts(Knowledge):
     __slots__ = ("count", "last", "pool", "steps", "subsets", "symbols")
 
     count: int
-    steps: int  # what it took to learn a hypothesis
+    steps: int  # what it took to learn the newest fact or hypothesis
     last: Record | None
     pool: Pool
     symbols: SymbolList | None
     subsets: Subsets
 
+    def __init__(self, known: Knowledge) -> None:
+        """What is known, taken over: it is not written again."""
+        self.interner = known.interner
+        self.ranges, self.forms, self.excluded = known.ranges, known.forms, known.excluded
+        self.solved, self.uses, self.product_rules = known.solved, known.uses, known.product_rules
+        self.bounded_products = known.bounded_products
+        self.range_cache, self.elementary_cache = known.range_cache, known.elementary_cache
+        self.inert, self.scratch = known.inert, {}
+
     @staticmethod
     def empty(interner: Interner) -> Facts:
-        facts = Facts(interner)
-        facts.count = 0
+        facts = Facts(Knowledge(interner))
+        facts.count = facts.steps = 0
         facts.last = None
         facts.pool = Pool.empty()
         facts.symbols = None
@@ -92,6 +102,13 @@ class Facts(Knowledge):
 
     def assume(self, fact: Fact) -> Facts | Conflict:
         """The facts with one more; a contradiction is data."""
+        depth = fact.prop.depth
+        if depth > SHALLOW:
+            with room_for(depth):
+                return self._with(fact)
+        return self._with(fact)
+
+    def _with(self, fact: Fact) -> Facts | Conflict:
         draft = Learner(self)
         try:
             draft.learn_fact(fact)
@@ -116,7 +133,6 @@ class Facts(Knowledge):
         except Contradictory as contradiction:
             return Conflict(contradiction.reason)
         facts = self._from(draft, None)
-        facts.steps = draft.steps
         truth = self.pool.truths(p)
         alive = self.pool.evaluable(tuple([row for row in self.pool.alive if truth[row]]), p)
         if len(alive) < len(self.pool.alive):
@@ -125,13 +141,8 @@ class Facts(Knowledge):
         return facts
 
     def _from(self, draft: Learner, fact: Fact | None) -> Facts:
-        facts: Facts = Facts.__new__(Facts)
-        facts.interner = self.interner
-        facts.ranges, facts.forms, facts.excluded = draft.ranges, draft.forms, draft.excluded
-        facts.solved, facts.uses, facts.product_rules = draft.solved, draft.uses, draft.product_rules
-        facts.bounded_products = draft.bounded_products
-        facts.range_cache, facts.elementary_cache = draft.range_cache, draft.elementary_cache
-        facts.inert, facts.scratch = draft.inert, {}
+        facts = Facts(draft)
+        facts.steps = draft.steps
         facts.count = self.count + (fact is not None)
         facts.last = Record(fact, self.last) if fact is not None else self.last
         facts.symbols = self.symbols
@@ -141,11 +152,12 @@ class Facts(Knowledge):
 
     def with_pool(self, pool: Pool) -> Facts:
         """The same facts with other samples."""
-        facts: Facts = Facts.__new__(Facts)
-        for base in (Knowledge, Facts):
-            for name in base.__slots__:
-                if hasattr(self, name):
-                    setattr(facts, name, getattr(self, name))
+        facts = Facts(self)
+        facts.scratch = self.scratch
+        facts.count, facts.last = self.count, self.last
+        facts.symbols = self.symbols
+        facts.subsets = self.subsets
+        facts.steps = self.steps
         facts.pool = pool
         return facts
 

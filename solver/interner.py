@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from solver import bits, choice, division
+from solver.depth import DEEPEST
+from solver.errors import NotExpressible
 from solver.expr import POWER_BITS, Atom, Expr
 from solver.functions import function as registered_function
 
@@ -97,6 +99,8 @@ class Interner:
         found = self.composites.get(key)
         if found is None:
             depth = 1 + max((arg.depth for arg in args), default=0)
+            if depth > DEEPEST:
+                raise NotExpressible(f"more than {DEEPEST:,} operations inside each other")
             mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
             found = self.composites[key] = self._new_atom(kind, name, args, depth, (depth, mark))
         return found.expr

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from typing import Final
 
 from solver.climb import RUNGS, Climb, Effort, Open, climb_of
+from solver.depth import SHALLOW, room_for
 from solver.errors import Contradictory, Undefined
 from solver.facts import Conflict, Facts
 from solver.finding import find, scattered
@@ -78,7 +79,11 @@ def decide(
     if prop.kind == "false":
         return Never(prop, domain, "syntactic", Reason("trivial", prop.negation))
     climb = climb_of(facts, effort=effort, solvers=solvers and effort == "full", rungs=rungs)
-    verdict = _decide(climb, facts, prop, domain)
+    if prop.depth > SHALLOW:
+        with room_for(prop.depth):
+            verdict = _decide(climb, facts, prop, domain)
+    else:
+        verdict = _decide(climb, facts, prop, domain)
     if PARANOID:
         from solver.paranoid import audit
 
@@ -134,8 +139,8 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
         climb.base = pool.alive[0] if pool.alive else None
         try:
             proof = climb.prove_canonical(facts, goal, 0)
-        except Open as found:
-            return _open(climb, facts, prop, domain, truth, yes if truth else no, found.witness)
+        except Open as opened:
+            return _open(climb, facts, prop, domain, truth, yes if truth else no, opened.witness)
         if proof is not None:
             return settle(truth, proof, climb.rung or "parts")
     return _last_rungs(climb, facts, prop, canonical, domain, directions, yes, no, settle)

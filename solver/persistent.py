@@ -31,22 +31,18 @@ class ShardedMap(Generic[V]):
 
     __slots__ = ("_owned", "count", "shards")
 
-    def __init__(self) -> None:
+    def __init__(self, base: ShardedMap[V] | None = None) -> None:
         # all empty shards are one dictionary, which is never written: `set` copies it first
-        self.shards: list[dict[int, V]] = [{}] * SHARDS
+        self.shards: list[dict[int, V]] = [{}] * SHARDS if base is None else base.shards.copy()
         self._owned = 0
-        self.count = 0
+        self.count: int = 0 if base is None else base.count
 
     def get(self, key: int) -> V | None:
         return self.shards[key & MASK].get(key)
 
     def draft(self) -> ShardedMap[V]:
         """A copy to write to."""
-        copy: ShardedMap[V] = ShardedMap.__new__(ShardedMap)
-        copy.shards = self.shards.copy()
-        copy._owned = 0
-        copy.count = self.count
-        return copy
+        return ShardedMap(self)
 
     def set(self, key: int, value: V) -> None:
         index = key & MASK

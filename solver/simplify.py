@@ -62,12 +62,23 @@ def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: b
         domain: where the expression is to be equal; by default everywhere that the facts allow.
         solvers: whether sympy and z3 may be asked.
     """
-    return Simplification(facts, domain, solvers).expression(expr)
+    simple = Simplification(facts, domain, solvers).expression(expr)
+    # a printer that has written much already writes less well: what people will see decides
+    worse = simple is not expr and printed(Printer(facts.interner), simple) > printed(Printer(facts.interner), expr)
+    return expr if worse else simple
 
 
 def simplify_prop(facts: Facts, prop: Prop, *, domain: Prop | None = None, solvers: bool = True) -> Prop:
     """The proposition with the fewest operators that was proven equivalent under the facts, inside the domain."""
     return Simplification(facts, domain, solvers).proposition(prop)
+
+
+def printed(printer: Printer, e: Expr) -> int:
+    """How many operators the text has; very many where it would be too long."""
+    try:
+        return printer.operators(e)
+    except NotExpressible:
+        return 1 << 30
 
 
 @dataclass(slots=True)
@@ -128,11 +139,7 @@ class Simplification:
     def cost(self, e: Expr) -> int:
         found = self._costs.get(e)
         if found is None:
-            try:
-                found = self.printer.operators(e)
-            except NotExpressible:
-                found = 1 << 30
-            self._costs[e] = found
+            found = self._costs[e] = printed(self.printer, e)
         return found
 
     def proposable(self, e: Expr) -> bool:

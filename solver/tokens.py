@@ -65,7 +65,7 @@ class Tokens:
         """
         depth = self.text.count("(") if len(self.text) > 200 else 0
         depth += self.text.count("not") + self.text.count("if") if depth or len(self.text) > 200 else 0
-        depth += self.text.count("-") if len(self.text) > 1000 else 0
+        depth += self.text.count("-") if len(self.text) > 200 else 0
         if depth > NESTING:
             raise ParseError(f"nested more than {NESTING} levels deep", self.text, 0)
         limit = sys.getrecursionlimit()

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NoReturn
 
+from solver.depth import SHALLOW, room_for
 from solver.expr import Atom
 from solver.fact import Fact
 from solver.facts import Facts
@@ -80,7 +81,11 @@ class Settled(Answer):
         if self._facts is not None:
             from solver.core import leaner
 
-            self.found = leaner(self.found, self.goal, self.domain, self._facts)
+            if self.prop.depth > SHALLOW:
+                with room_for(self.prop.depth):
+                    self.found = leaner(self.found, self.goal, self.domain, self._facts)
+            else:
+                self.found = leaner(self.found, self.goal, self.domain, self._facts)
             self._facts = None
         return self.found
 

@@ -67,8 +67,8 @@ FIRST: Final = 6
 """The first way of asking gets one part in so many of the steps: what is easy for it takes few."""
 LEAST: Final = 20_000
 """The steps that trying to leave one fact out of a core may take at least."""
-SHRINKING: Final = 4
-"""Making the core smaller may take so many times the steps of the proof, and ten times `LEAST`."""
+SHRINKING: Final = 1
+"""Making the core smaller may take so many times the steps of the proof, and four times `LEAST`."""
 
 
 
@@ -173,7 +173,7 @@ class Question:
         """
         kept = core
         less = replace(limits, steps=min(limits.steps, max(LEAST, steps)))
-        budget = SHRINKING * steps + 10 * LEAST
+        budget = SHRINKING * steps + 4 * LEAST
         for i in core:
             if i in kept and budget > 0:
                 outcome, used = self.check([k for k in kept if k != i], less)

@@ -85,7 +85,7 @@ def minimize(rows: Sequence[Row], objective: Pairs, *, budget: Budget) -> Bound 
             return Infeasible(certificate(len(rows), system.journal, contradiction))
         assert system.goal is not None
         vector, parts = system.goal
-        dictionary = Dictionary([row.vector for row in system.inequalities], system.width, system.meter, vector)
+        dictionary = Dictionary.of([row.vector for row in system.inequalities], system.width, system.meter, vector)
         multipliers = dictionary.restore()
         if multipliers is not None:
             return Infeasible(certificate(len(rows), system.journal, Contradiction(system.sum(multipliers))))

@@ -54,7 +54,7 @@ def explore(system: System, *, depth: int = 0) -> Proof | list[int]:
             settle = False
         if not system.inequalities:
             return point_of(system.change, [0] * system.width)
-        dictionary = Dictionary([vector for vector, _ in system.inequalities], system.width, system.meter)
+        dictionary = Dictionary.of([vector for vector, _ in system.inequalities], system.width, system.meter)
         outcome = _vertex(system, dictionary)
         if outcome is None:
             outcome = _inner(system) or _cut(system, dictionary.copy())
@@ -66,7 +66,7 @@ def explore(system: System, *, depth: int = 0) -> Proof | list[int]:
         outcome = _round_off(system, middle, loose=dictionary.loose)
         if outcome is not None:
             return outcome
-        dictionary = Dictionary([vector for vector, _ in system.inequalities], system.width, system.meter)
+        dictionary = Dictionary.of([vector for vector, _ in system.inequalities], system.width, system.meter)
         outcome = _vertex(system, dictionary)
         if outcome is not None:
             return outcome
@@ -104,7 +104,7 @@ def _inner(system: System) -> list[int] | None:
         reach = sum(map(abs, vector[1:]))
         # rounding moves the row by at most half its reach; a bound of one coordinate is kept by rounding
         vectors.append([vector[0] - reach // 2, *vector[1:]] if reach > 1 else vector)
-    dictionary = Dictionary(vectors, system.width, system.meter)
+    dictionary = Dictionary.of(vectors, system.width, system.meter)
     if dictionary.restore() is not None:
         return None
     numerators, denominators = dictionary.vertex()

@@ -7,7 +7,7 @@ free, are pivoted into the rows once at the start, and are left out from there o
 
     >>> from solver.integer.certificate import Budget
     >>> square = [[-1, 1, 0], [3, -1, 0], [-1, 0, 1], [3, 0, -1], [-7, 1, 1]]   # x and y in 1..3, x + y >= 7
-    >>> Dictionary(square, 2, Meter(Budget())).restore()
+    >>> Dictionary.of(square, 2, Meter(Budget())).restore()
     [(3, 1), (4, 1), (1, 1)]
 
 The rows 3, 4 and 1 add up to -1 >= 0.
@@ -53,9 +53,24 @@ class Dictionary:
 
     __slots__ = ("basis", "columns", "definitions", "goal", "initial", "loose", "meter", "rows", "unbounded_goal")
 
-    def __init__(self, vectors: list[Vector], width: int, meter: Meter, goal: Vector | None = None) -> None:
+    meter: Meter
+    goal: list[int] | None
+    rows: list[list[int]]
+    basis: list[int]
+    columns: list[int]
+    definitions: list[list[int]]
+    initial: list[int]
+    loose: bool
+    unbounded_goal: bool
+
+    def __init__(self, meter: Meter) -> None:
         self.meter = meter
-        self.goal: list[int] | None = None
+
+    @staticmethod
+    def of(vectors: list[Vector], width: int, meter: Meter, goal: Vector | None = None) -> Dictionary:
+        """The dictionary of some inequalities."""
+        self = Dictionary(meter)
+        self.goal = None
         meter.spend(len(vectors) * (width + 10))
         chosen = [-1] * width  # the row that bounds a coordinate from below, or else from above, becomes its column
         for number, vector in enumerate(vectors):
@@ -93,6 +108,7 @@ class Dictionary:
         if -1 in used:
             self._solve_for_free()
         self.initial = list(self.columns)
+        return self
 
     def _solve_for_free(self) -> None:
         """Make the coordinates that have no bound of their own rows, by pivots, and set these rows aside."""
@@ -255,8 +271,8 @@ class Dictionary:
 
     def copy(self) -> Dictionary:
         """Another to pivot; rows are replaced and never changed in place."""
-        other = Dictionary.__new__(Dictionary)
-        other.meter, other.goal = self.meter, self.goal
+        other = Dictionary(self.meter)
+        other.goal = self.goal
         other.initial, other.definitions = self.initial, self.definitions
         other.loose, other.unbounded_goal = self.loose, self.unbounded_goal
         other.rows, other.basis, other.columns = list(self.rows), list(self.basis), list(self.columns)

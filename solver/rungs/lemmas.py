@@ -72,7 +72,7 @@ def _products(rows: Rows, model: Model, wrong: Sequence[int]) -> int:
     for number, row in enumerate(rows.rows):
         for position, _ in row.coefficients:
             holders.setdefault(rows.monomials[position], []).append(number)
-    found: dict[tuple[int, int], tuple[int, float]] = {}
+    found: dict[tuple[int, int], tuple[int, int]] = {}
     for m in wrong:
         pairs = 0
         for left, right in factorizations(rows, m):

@@ -1,4 +1,5 @@
-"""The last rungs, other people's: sympy proposes factors, z3 proves or refutes.
+"""The last rungs, other people's: z3 proves or refutes, and where it gives up sympy proposes factors. (Loading sympy
+takes longer than most of z3's answers.)
 
 sympy's factors are adopted only if their product is the very polynomial, and each is then proven by the rungs below. z3
 gets the facts near the question as they were written, in order of relevance, within limits counted in its own steps;
@@ -41,15 +42,16 @@ ALL: Final = 400
 
 def prove(climb: Climb, facts: Facts, goal: Prop, domain: Prop) -> Reason | dict[Atom, int] | None:
     """A proof of the goal, or sizes that satisfy the facts and not the goal."""
+    if climb.allows("z3"):
+        outcome = by_z3(facts, goal, domain)
+        if outcome is not None:
+            climb.rung = "z3"
+            return outcome
     if climb.allows("sympy"):
         proof = by_factors(climb, facts, goal)
         if proof is not None:
             climb.rung = "sympy"
             return proof
-    if climb.allows("z3"):
-        outcome = by_z3(facts, goal, domain)
-        climb.rung = "z3"
-        return outcome
     return None
 
 

@@ -1,0 +1,66 @@
+"""How deep operations may lie inside each other: an answer or a clear error, in a thread with little stack too."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from shapes import ShapeEnv
+from shapes.errors import ParseError
+from solver.depth import DEEPEST
+from solver.errors import NotExpressible
+from solver.interner import Interner
+
+NESTS = {
+    "halves": lambda levels: "(" * levels + "x" + " // 2 + y)" * levels + " >= 0",
+    "divisors": lambda levels: "x // (" * levels + "y + 1" + ")" * levels + " >= 0",
+    "choices": lambda levels: "min(max(" * (levels // 2) + "x" + ", y), z)" * (levels // 2) + " >= 3",
+}
+
+
+def asked(text: str) -> str:
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    env.sizes("x y z")
+    verdict = env.ask(text)
+    return f"{type(verdict).__name__} {getattr(verdict, 'core', '')}"
+
+
+@pytest.mark.parametrize("nest", NESTS)
+def test_as_deep_as_allowed(nest: str) -> None:
+    """A failure means that a deep question ends in a RecursionError, or takes the process with it."""
+    found: list[str] = []
+    size = threading.stack_size(1 << 20)
+    try:
+        levels = DEEPEST // (3 if nest == "choices" else 1)
+        thread = threading.Thread(target=lambda: found.append(asked(NESTS[nest](levels))))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(size)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("nest", NESTS)
+def test_deeper_is_a_clear_error(nest: str) -> None:
+    """A failure means that a text can make the parser run for minutes, or crash."""
+    with pytest.raises(ParseError, match="operations inside each other"):
+        asked(NESTS[nest](5 * DEEPEST))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 5000 + "x" + ")" * 5000 + " >= 0", "-" * 999 + "x <= 0", "max(" * 5000 + "x" + ", 0)" * 5000 + " >= 0"],
+)
+def test_brackets_are_no_depth(text: str) -> None:
+    """A failure means that brackets and signs which mean nothing are counted, or overflow the stack."""
+    assert asked(text).startswith("Always")
+
+
+def test_operations_refuse_to_be_built_too_deep() -> None:
+    """A failure means that a program's loop can build an expression that nothing can walk."""
+    terms = Interner()
+    e = x = terms.symbol("x")
+    with pytest.raises(NotExpressible):
+        for _ in range(2 * DEEPEST):
+            e = (e * x + 1) // 2
