@@ -85,7 +85,8 @@ def test_uneven_parts_agree_with_simulated_ranks(data, group):
         expected = np.concatenate([parts[peer][rank] for peer in range(group)]).shape
         received = [counts[peer][rank] for peer in range(group)]
         tensor = Input((sum(counts[rank]), 2))
-        agrees("all_to_all_single", Call((tensor, received, counts[rank], group)), lambda sizes=expected: [np.empty(sizes)])
+        call = Call((tensor, received, counts[rank], group))
+        agrees("all_to_all_single", call, lambda sizes=expected: [np.empty(sizes)])
         output = rules["all_to_all_single"](
             env, (rows[rank], 2), [unknown[peer][rank] for peer in range(group)], unknown[rank], group
         )
