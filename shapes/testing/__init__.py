@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from shapes.testing.checking import check_rule as check_rule
     from shapes.testing.guarding import GuardsDisagree as GuardsDisagree
     from shapes.testing.guarding import check_guards as check_guards
+    from shapes.testing.inferring import NotInferred as NotInferred
+    from shapes.testing.inferring import infer_rule as infer_rule
     from shapes.testing.sampling import assignments as assignments
     from shapes.testing.sizes import sizes_for as sizes_for
     from shapes.testing.strategies import environments as environments
@@ -56,6 +58,8 @@ HOMES: Final = {
     "check_rule": "checking",
     "GuardsDisagree": "guarding",
     "check_guards": "guarding",
+    "NotInferred": "inferring",
+    "infer_rule": "inferring",
     "assignments": "sampling",
     "sizes_for": "sizes",
     "environments": "strategies",
@@ -72,6 +76,7 @@ __all__ = [
     "Call",
     "GuardsDisagree",
     "Input",
+    "NotInferred",
     "NothingAccepted",
     "RuleDisagrees",
     "arguments_for",
@@ -83,6 +88,7 @@ __all__ = [
     "environments",
     "expressions",
     "facts",
+    "infer_rule",
     "propositions",
     "shapes",
     "shapes_that_broadcast",
