@@ -37,6 +37,7 @@ from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.windows import require_at_least
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -51,8 +52,7 @@ def _expect_reduction(reduce_op: str) -> None:
 
 
 def _expect_group(env: ShapeEnv, group_size: Int) -> None:
-    if not isinstance(group_size, int) or group_size < 1:
-        env.require(group_size >= 1, "group_size: expected a positive number")
+    require_at_least(env, group_size, 1, "group_size: expected a positive number")
 
 
 def _part(env: ShapeEnv, size: Int, group_size: Int, name: str) -> Int:
@@ -92,7 +92,7 @@ def all_reduce(env: ShapeEnv, self: Shape, reduceOp: str, group_size: Int = 1) -
 def broadcast(env: ShapeEnv, self: Shape, src: Int, group_size: Int) -> Shape:
     """As the input, which is alike on all ranks."""
     _expect_group(env, group_size)
-    env.require(src >= 0, "src: expected no negative number")
+    require_at_least(env, src, 0, "src: expected no negative number")
     env.require(src < group_size, "src: there is no such rank")
     return Shape(self, dtype=self.dtype)
 
@@ -196,5 +196,4 @@ def _expect_splits(env: ShapeEnv, sizes: Sequence[Int], group_size: Int, name: s
     if not isinstance(group_size, int):
         env.require(group_size == len(sizes), f"{name}: not as many numbers as ranks")
     for size in sizes:
-        if not isinstance(size, int) or size < 0:
-            env.require(size >= 0, f"{name}: expected no negative number")
+        require_at_least(env, size, 0, f"{name}: expected no negative number")

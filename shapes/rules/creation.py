@@ -19,13 +19,14 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shapes.choices import Int, Real, Truth, sym_and, sym_int, sym_max, sym_or
+from shapes.choices import Int, Real, sym_and, sym_int, sym_max, sym_or
 from shapes.errors import ShapeError
 from shapes.layout import numel
 from shapes.rules.matmul import expect_rank
 from shapes.rules.promotion import kind_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape, as_shape
+from shapes.rules.windows import require_at_least
 from shapes.symint import SymInt
 
 if TYPE_CHECKING:
@@ -56,14 +57,9 @@ def _sized(env: ShapeEnv, size: Sequence[Sizes], dtype: str | None, options: dic
     for one in given:
         if not isinstance(one, int | SymInt):
             raise ShapeError(f"size: expected numbers, not {one!r}")
-        _expect_count(env, one, "size: expected no negative number")
+        require_at_least(env, one, 0, "size: expected no negative number")
         sizes.append(one)
     return Shape(sizes, dtype=dtype)
-
-
-def _expect_count(env: ShapeEnv, n: Int, message: str) -> None:
-    if not isinstance(n, int) or n < 0:
-        env.require(n >= 0, message)
 
 
 # ------------------------------------------------------------------ of given sizes
@@ -124,7 +120,7 @@ def empty_strided(
     if len(size) != len(stride):
         raise ShapeError("stride: expected one for each size")
     for one in stride:
-        _expect_count(env, one, "stride: expected no negative number")
+        require_at_least(env, one, 0, "stride: expected no negative number")
     return Shape(_sized(env, (size,), dtype, options), dtype=dtype, strides=stride)
 
 
@@ -239,12 +235,16 @@ def inclusive_range(
 
 def _expect_direction(env: ShapeEnv, start: Real, end: Real, step: Real) -> None:
     """Require that the steps lead from the start to the end."""
+    message = "the steps do not lead from the start to the end"
     if isinstance(step, int | float):
         env.require(step != 0, "step: expected another number than 0")
-        leads: Truth = end >= start if step > 0 else end <= start
-    else:
-        leads = sym_or(sym_and(step > 0, end >= start), sym_and(step < 0, end <= start))
-    env.require(leads, "the steps do not lead from the start to the end")
+        first, last = (start, end) if step > 0 else (end, start)
+        if isinstance(first, int | SymInt) and isinstance(last, int | SymInt):
+            require_at_least(env, last - first, 0, message)
+        else:
+            env.require(first <= last, message)
+        return
+    env.require(sym_or(sym_and(step > 0, end >= start), sym_and(step < 0, end <= start)), message)
 
 
 @rule("linspace")
@@ -300,8 +300,8 @@ def triu_indices(
 
 
 def _expect_matrix(env: ShapeEnv, row: Int, col: Int) -> None:
-    _expect_count(env, row, "row: expected no negative number")
-    _expect_count(env, col, "col: expected no negative number")
+    require_at_least(env, row, 0, "row: expected no negative number")
+    require_at_least(env, col, 0, "col: expected no negative number")
 
 
 def _below(env: ShapeEnv, rows: Int, columns: Int, offset: Int) -> Int:

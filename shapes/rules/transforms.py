@@ -27,6 +27,7 @@ from shapes.rules.matmul import expect_rank
 from shapes.rules.promotion import COMPLEX_OF, floating, real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.windows import require_at_least
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -44,7 +45,7 @@ def _full(env: ShapeEnv, sizes: list[Int], given: Sequence[Int | None], axes: Se
     """As many points as are given, or as there are."""
     for axis, n in zip(axes, given):
         points = sizes[axis] if n is None else n
-        env.require(points >= 1, POINTS)
+        require_at_least(env, points, 1, POINTS)
         sizes[axis] = points
 
 
@@ -56,7 +57,7 @@ def _half(sizes: list[Int], axis: int) -> None:
 def _doubled(env: ShapeEnv, sizes: list[Int], n: Int | None, axis: int) -> None:
     """As many points as are given, or the even number whose half these are."""
     points = 2 * (sizes[axis] - 1) if n is None else n
-    env.require(points >= 1, POINTS)
+    require_at_least(env, points, 1, POINTS)
     sizes[axis] = points
 
 
@@ -199,14 +200,14 @@ def fftshift(env: ShapeEnv, input: Shape, dim: Axes = None) -> Shape:
 @rule("fft.fftfreq")
 def fftfreq(env: ShapeEnv, n: Int, d: float = 1.0) -> Shape:
     """A frequency for each point."""
-    env.require(n >= 0, "n: expected no negative number")
+    require_at_least(env, n, 0, "n: expected no negative number")
     return Shape((n,))
 
 
 @rule("fft.rfftfreq")
 def rfftfreq(env: ShapeEnv, n: Int, d: float = 1.0) -> Shape:
     """Half as many frequencies as points, and one."""
-    env.require(n >= 0, "n: expected no negative number")
+    require_at_least(env, n, 0, "n: expected no negative number")
     return Shape((n // 2 + 1,))
 
 
@@ -259,10 +260,10 @@ def _windows(
     """The step from window to window and their width."""
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
-    env.require(n_fft > 0, "n_fft: expected a positive number")
-    env.require(hop > 0, "hop_length: expected a positive number")
+    require_at_least(env, n_fft, 1, "n_fft: expected a positive number")
+    require_at_least(env, hop, 1, "hop_length: expected a positive number")
     if win_length is not None:
-        env.require(width > 0, "win_length: expected a positive number")
+        require_at_least(env, width, 1, "win_length: expected a positive number")
         env.require(width <= n_fft, "win_length: longer than n_fft")
     if window is not None:
         expect_rank(window, 1, "window")
@@ -278,7 +279,7 @@ def _padded(env: ShapeEnv, length: Int, pad: Int, mode: str) -> Int:
         case "circular":
             env.require(pad <= length, "the padding of n_fft // 2 is longer than the signal")
         case "replicate":
-            env.require(length > 0, "the signal is empty")
+            require_at_least(env, length, 1, "the signal is empty")
         case "constant":
             pass
         case _:
@@ -308,7 +309,7 @@ def istft(
     if onesided and return_complex:
         raise ShapeError("onesided=True: a complex signal is not conjugate to itself")
     for size in input:
-        env.require(size > 0, "input: expected no empty axis")
+        require_at_least(env, size, 1, "input: expected no empty axis")
     hop, width = _windows(env, n_fft, hop_length, win_length, window)
     env.require(hop <= width, "hop_length: longer than win_length")
     *batch, frequencies, frames = input
@@ -322,8 +323,8 @@ def istft(
     start = n_fft // 2 if center else 0
     if length is None:
         reached = reached - 2 * start
-        env.require(reached > 0, "input: too few frames")
+        require_at_least(env, reached, 1, "input: too few frames")
         return Shape((*batch, reached))
-    env.require(length > 0, "length: expected a positive number")
+    require_at_least(env, length, 1, "length: expected a positive number")
     env.require(start < reached, "input: too few frames")
     return Shape((*batch, length))

@@ -13,13 +13,14 @@ TABLE = [
         "scaled_dot_product_attention", ("b 8 s d", "b 2 t d", "b 2 t d", "s t"), {"enable_gqa": True},
         "Shape(b, 8, s, d)",
         [],
-    ),  # fmt: skip
+    ),
     ("scaled_dot_product_attention", ("b h s d", "b h t d", "b h e d"), {}, "Shape(b, h, s, d)", ["e == t"]),
     (
-        "multi_head_attention_forward", ("s b 64", "t b 64", "t b 64", 64, 8, "192 64", None, None, None, True, 0.0, "64 64", "64"), {},
+        "multi_head_attention_forward", ("s b 64", "t b 64", "t b 64", 64, 8,
+        "192 64", None, None, None, True, 0.0, "64 64", "64"), {},
         "(Shape(s, b, 64), Shape(b, s, t + 1))",
         [],
-    ),  # fmt: skip
+    ),
 ]
 
 

@@ -15,15 +15,16 @@ TABLE = [
         "arange", ("$s", "$t", "$d"), {},
         "Shape(ceildiv(t - s, d), dtype=int64)",
         ["d >= 1 and s <= t or d < 0 and s >= t"],
-    ),  # fmt: skip
+    ),
     ("arange", (0, "$t", 0.5), {}, "Shape(ceil(float(t)/0.5))", []),
     ("linspace", (0, 1, "$s"), {}, "Shape(s)", []),
     ("triu_indices", ("$s", "$s", 1), {}, "Shape(2, s**2 - (s**2 + s)//2, dtype=int64)", []),
     (
         "triu_indices", ("$s", "$t"), {},
-        "Shape(2, max(t - s + 1, 0)*(s - t) - (max(s, 1)**2 - max(s, 1))//2 + (s**2 + t**2 + max(t - s + 1, 0)*(max(t - s + 1, 0) - 1) - s + t)//2, dtype=int64)",
+        "Shape(2, max(t - s + 1, 0)*(s - t) - (max(s, 1)**2 - max(s, 1))//2 "
+        "+ (s**2 + t**2 + max(t - s + 1, 0)*(max(t - s + 1, 0) - 1) - s + t)//2, dtype=int64)",
         [],
-    ),  # fmt: skip
+    ),
     ("meshgrid", ("s", "t"), {"indexing": "xy"}, "(Shape(t, s), Shape(t, s))", []),
     ("cartesian_prod", ("s", "t"), {}, "Shape(s*t, 2)", []),
     ("combinations", ("s",), {}, "Shape((s**2 - s)//2, 2)", []),

@@ -16,7 +16,7 @@ TABLE = [
         "linalg.svd", ("b s t",), {"full_matrices": False},
         "(Shape(b, s, min(s, t)), Shape(b, min(s, t)), Shape(b, min(s, t), t))",
         [],
-    ),  # fmt: skip
+    ),
     ("linalg.eigh", ("s s",), {}, "(Shape(s), Shape(s, s))", []),
     ("linalg.pinv", ("b s t",), {}, "Shape(b, t, s)", []),
     ("linalg.matrix_norm", ("b s t",), {"dim": (0, -1), "keepdim": True}, "Shape(1, s, 1)", []),

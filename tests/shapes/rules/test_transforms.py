@@ -16,7 +16,7 @@ TABLE = [
         "stft", ("b s", "$d", "$h"), {"center": False, "return_complex": True},
         "Shape(b, d//2 + 1, (s - d)//h + 1)",
         ["d >= 1", "h >= 1", "d <= s"],
-    ),  # fmt: skip
+    ),
     ("istft", ("b 5 t", 8, 2), {}, "Shape(b, 2*t - 2)", ["b >= 1", "t >= 2"]),
 ]
 
