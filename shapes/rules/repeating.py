@@ -33,10 +33,10 @@ def repeated(env: ShapeEnv, x: Shape, repeats: Sequence[Int]) -> Shape:
     new = len(repeats) - len(x)
     if new < 0:
         raise ShapeError(f"{len(repeats)} repeats for {len(x)} axes")
-    for number in repeats:
-        if not at_least(number, 0):
-            env.require(number >= 0, "a number of repeats is negative")
     sizes = [number if axis < new else number * x[axis - new] for axis, number in enumerate(repeats)]
+    for number, size in zip(repeats, sizes):
+        if not at_least(number, 0):
+            env.require(size >= 0, "a number of repeats is negative")
     return Shape(sizes, dtype=x.dtype)
 
 
