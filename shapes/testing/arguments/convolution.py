@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from shapes.testing.arguments import arguments_of
-from shapes.testing.arguments.windows import Draw, each, once_or_each, seldom, spoiled
+from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
 LARGEST = {1: 7, 2: 5, 3: 4}
@@ -28,10 +28,11 @@ def convolutions(name: str) -> SearchStrategy[Call]:
 @st.composite
 def _convolutions(draw: Draw, axes: int) -> Call:
     groups = draw(st.sampled_from((1, 1, 1, 2, 2, 3)))
-    inside = draw(st.sampled_from((1, 2, 1, 2, 0)))
-    out = groups * draw(st.sampled_from((1, 2, 1, 2, 1, 2, 0)))
-    sizes = [draw(st.integers(0, LARGEST[axes])) for _ in range(axes)]
-    kernel = [draw(st.integers(1, 3)) for _ in range(axes)]
+    inside = draw(mostly((1, 2), (0,), 8))
+    out = groups * draw(mostly((1, 2), (0,), 20))
+    most = LARGEST[axes]
+    sizes = [draw(mostly((2, 3, most - 1, most, most + 1), (0, 1), 15)) for _ in range(axes)]
+    kernel = [draw(st.sampled_from((1, 2, 3, 2)[: 5 - axes])) for _ in range(axes)]
     batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
     x = draw(spoiled((*batch, inside * groups, *sizes), 16))
     weight = draw(spoiled((out, inside, *kernel), 16))
@@ -39,11 +40,11 @@ def _convolutions(draw: Draw, axes: int) -> Call:
     if draw(st.booleans()):
         kwargs["bias"] = Input(draw(spoiled((out,), 8)))
     if draw(st.booleans()):
-        kwargs["stride"] = draw(once_or_each(st.sampled_from((1, 1, 2, 2, 3, 3) * 3 + (0,)), axes))
+        kwargs["stride"] = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
     if draw(st.booleans()):
-        kwargs["dilation"] = draw(once_or_each(st.sampled_from((1, 1, 2, 2, 3) * 3 + (0,)), axes))
+        kwargs["dilation"] = draw(once_or_each(mostly((1, 1, 2, 2, 3)[: 6 - axes], (0,)), axes))
     if draw(st.booleans()):
-        numbers = once_or_each(st.sampled_from((0, 1, 1, 2, 2, 3) * 3 + (-1,)), axes)
+        numbers = once_or_each(mostly((0, 1, 2, 3), (-1,)), axes)
         kwargs["padding"] = draw(st.one_of(numbers, numbers, st.sampled_from(("same", "valid", "same"))))
         if kwargs["padding"] == "same" and not draw(seldom(4)):
             kwargs.pop("stride", None)
@@ -65,17 +66,21 @@ def transposed_convolutions(name: str) -> SearchStrategy[Call]:
 def _transposed(draw: Draw, axes: int) -> Call:
     groups = draw(st.sampled_from((1, 1, 1, 2, 2)))
     channels = groups * draw(st.integers(1, 2))
-    inside = draw(st.sampled_from((1, 2) * 5 + (0,)))
-    sizes = [draw(st.sampled_from((1, 2, 3, 1, 2, 3, 2, 0))) for _ in range(axes)]
+    inside = draw(mostly((1, 2), (0,), 20))
+    sizes = [draw(mostly((1, 2, 3), (0,), 15)) for _ in range(axes)]
     kernel = [draw(st.integers(1, 3)) for _ in range(axes)]
     batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
     x = draw(spoiled((*batch, channels, *sizes), 16))
     weight = draw(spoiled((channels, inside, *kernel), 16))
-    stride = draw(once_or_each(st.sampled_from((1, 1, 2, 2, 3) * 5 + (0,)), axes))
+    stride = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
     dilation = draw(once_or_each(st.sampled_from((1, 1, 2, 3)), axes))
-    padding = draw(once_or_each(st.sampled_from((0, 0, 0, 1, 0, 1, 2) * 2 + (-1,)), axes))
+    padding = draw(once_or_each(mostly((0, 0, 0, 1), (-1, 2)), axes))
     most = max(min(each(stride, axes)), min(each(dilation, axes)))
-    extra = draw(once_or_each(st.sampled_from((*range(most), *range(most), *range(-1, most + 1))), axes))
+    extra = draw(
+        once_or_each(
+            st.sampled_from((*range(most), *range(most), *range(most), *range(most), *range(-1, most + 1))), axes
+        )
+    )
     kwargs: dict[str, object] = {"stride": stride, "padding": padding, "output_padding": extra, "dilation": dilation}
     for option in list(kwargs):
         if draw(st.booleans()):

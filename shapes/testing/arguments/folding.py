@@ -12,23 +12,19 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from shapes.testing.arguments import arguments_of
-from shapes.testing.arguments.windows import Draw, each, once_or_each, seldom, spoiled
+from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
-OPTIONS = {
-    "dilation": (1, 1, 2, 2, 1, 2, 1, 0),
-    "padding": (0, 0, 1, 1, 2, 0, 1, -1),
-    "stride": (1, 2, 3, 1, 2, 3, 1, 0),
-}
+OPTIONS = {"dilation": ((1, 1, 2), 0), "padding": ((0, 1, 2), -1), "stride": ((1, 2, 3), 0)}
+"""By option, usual numbers and one that is refused."""
 
 
 @st.composite
 def _options(draw: Draw) -> dict[str, object]:
     kwargs: dict[str, object] = {}
-    for option, numbers in OPTIONS.items():
+    for option, (usual, unusual) in OPTIONS.items():
         if draw(st.booleans()):
-            legal = numbers if draw(seldom(4)) else numbers[:-1]
-            kwargs[option] = draw(once_or_each(st.sampled_from(legal), 2))
+            kwargs[option] = draw(once_or_each(mostly(usual, (unusual,)), 2))
     return kwargs
 
 
@@ -41,9 +37,9 @@ def taken(name: str) -> SearchStrategy[Call]:
 @st.composite
 def _taken(draw: Draw) -> Call:
     batch = draw(st.sampled_from(((), (0,), (1,), (2,))))
-    channels = draw(st.sampled_from((1, 2, 3) * 4 + (0,)))
-    sizes = [draw(st.sampled_from((2, 3, 4, 5, 6) * 2 + (0, 1))) for _ in range(2)]
-    kernel = draw(once_or_each(st.sampled_from((1, 2, 3) * 5 + (0,)), 2))
+    channels = draw(mostly((1, 2, 3), (0,)))
+    sizes = [draw(mostly((3, 4, 5, 6), (0, 1, 2), 15)) for _ in range(2)]
+    kernel = draw(once_or_each(mostly((1, 2, 3), (0,)), 2))
     return Call((Input(draw(spoiled((*batch, channels, *sizes)))), kernel), draw(_options()))
 
 
@@ -56,8 +52,8 @@ def put_back(name: str) -> SearchStrategy[Call]:
 @st.composite
 def _put_back(draw: Draw) -> Call:
     kwargs = draw(_options())
-    size = draw(once_or_each(st.sampled_from((2, 3, 4, 5, 6) * 3 + (1, 0)), 2))
-    kernel = draw(once_or_each(st.sampled_from((1, 2, 3) * 5 + (0,)), 2))
+    size = draw(once_or_each(mostly((3, 4, 5, 6), (0, 1, 2), 15), 2))
+    kernel = draw(once_or_each(mostly((1, 2, 3), (0,)), 2))
     blocks = 1
     for axis in range(2):
         numbers = {}
@@ -70,8 +66,8 @@ def _put_back(draw: Draw) -> Call:
         blocks *= max((each(size, 2)[axis] + 2 * numbers["padding"] - reach) // step + 1, 0)
     batch = draw(st.sampled_from(((), (0,), (1,), (2,))))
     elements = each(kernel, 2)[0] * each(kernel, 2)[1]
-    x = (*batch, draw(st.sampled_from((1, 2) * 6 + (0,))) * elements, blocks)
-    return Call((Input(draw(spoiled(x, 6, largest=10))), size, kernel), kwargs)
+    x = (*batch, draw(mostly((1, 2), (0,))) * elements, blocks)
+    return Call((Input(draw(spoiled(x, 8, largest=10))), size, kernel), kwargs)
 
 
 @arguments_of("Tensor.unfold")

@@ -12,20 +12,21 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from shapes.testing.arguments import arguments_of
-from shapes.testing.arguments.windows import Draw, each, once_or_each, seldom, spoiled
+from shapes.testing.arguments.windows import Draw, each, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
-LARGEST = {1: 8, 2: 5, 3: 4}
+LARGEST = {1: 8, 2: 6, 3: 5}
 """By the number of axes, the largest size of one."""
 
 
 @st.composite
 def images(draw: Draw, axes: int, *, least: int = 1) -> Input:
     """Batch, channels and sizes, with or without the batch."""
-    sizes = [draw(st.integers(least, LARGEST[axes])) for _ in range(axes)]
+    most = LARGEST[axes]
+    sizes = [draw(mostly((most - 2, most - 1, most), tuple(range(least, most - 2)), 5)) for _ in range(axes)]
     batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
-    channels = draw(st.sampled_from((1, 2) * 6 + (0,)))
-    return Input(draw(spoiled((*batch, channels, *sizes), 8)))
+    channels = draw(mostly((1, 2), (0,), 20))
+    return Input(draw(spoiled((*batch, channels, *sizes), 16)))
 
 
 @arguments_of(
@@ -39,17 +40,17 @@ def sliding(name: str) -> SearchStrategy[Call]:
 
 @st.composite
 def _sliding(draw: Draw, axes: int, *, largest: bool) -> Call:
-    kernel = draw(once_or_each(st.sampled_from((1, 2, 3, 2, 3, 2, 3, 4) * 3 + (0,)), axes))
+    kernel = draw(once_or_each(mostly((1, 2, 3, 2), (0, 4)), axes))
     kwargs: dict[str, object] = {}
     if draw(st.booleans()):
-        steps = once_or_each(st.sampled_from((1, 2, 3, 4) * 6 + (0, -1)), axes)
+        steps = once_or_each(mostly((1, 2, 3, 4), (0, -1)), axes)
         kwargs["stride"] = draw(st.one_of(steps, steps, st.sampled_from((None, ()))))
     if draw(st.booleans()):
         most = min(each(kernel, axes)) // 2
-        pads = (*range(most + 1), *range(most + 1), *range(-1, most + 2))
+        pads = (*list(range(most + 1)) * 5, *range(-1, most + 2))
         kwargs["padding"] = draw(once_or_each(st.sampled_from(pads), axes))
     if largest and draw(st.booleans()):
-        kwargs["dilation"] = draw(once_or_each(st.sampled_from((1, 2, 3) * 6 + (0,)), axes))
+        kwargs["dilation"] = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
     if draw(st.booleans()):
         kwargs["ceil_mode"] = draw(st.sampled_from((True, True, False)))
     if largest and draw(st.booleans()):
@@ -70,10 +71,10 @@ def powers(name: str) -> SearchStrategy[Call]:
 @st.composite
 def _powers(draw: Draw, axes: int) -> Call:
     norm = draw(st.sampled_from((1, 2, 3.5, -2.0, float("inf"), float("-inf"))))
-    kernel = draw(once_or_each(st.sampled_from((1, 2, 3, 4)), axes))
+    kernel = draw(once_or_each(mostly((1, 2, 3), (4, 5), 10), axes))
     kwargs: dict[str, object] = {}
     if draw(st.booleans()):
-        steps = once_or_each(st.sampled_from((1, 2, 3, 4) * 6 + (0,)), axes)
+        steps = once_or_each(mostly((1, 2, 3, 4), (0,)), axes)
         kwargs["stride"] = draw(st.one_of(steps, steps, st.sampled_from((None, ()))))
     if draw(st.booleans()):
         kwargs["ceil_mode"] = draw(st.booleans())
@@ -91,7 +92,7 @@ def dividing(name: str) -> SearchStrategy[Call]:
 
 @st.composite
 def _dividing(draw: Draw, axes: int, *, largest: bool) -> Call:
-    numbers = st.sampled_from((0, 1, 2, 3, 4, 7) * 4 + (-1,))
+    numbers = mostly((0, 1, 2, 3, 4, 7), (-1,))
     parts = st.tuples(*[st.one_of(numbers, st.none())] * axes)
     size = draw(st.one_of(once_or_each(numbers, axes), parts))
     kwargs: dict[str, object] = {}
@@ -111,14 +112,14 @@ def at_random(name: str) -> SearchStrategy[Call]:
 @st.composite
 def _at_random(draw: Draw, axes: int) -> Call:
     x = draw(images(axes, least=2))
-    kernel = draw(once_or_each(st.sampled_from((1, 1, 2, 2, 3)), axes))
+    kernel = draw(once_or_each(mostly((1, 2), (3,), 10), axes))
     kwargs: dict[str, object] = {}
-    sizes = once_or_each(st.sampled_from((0, 1, 1, 2, 2, 3, 2, 1) * 3 + (-1,)), axes)
-    ratios = st.tuples(*[st.sampled_from((0.5, 0.3, 0.25, 0.7, 2 / 3, 0.1, 1.0, -0.5))] * axes)
+    sizes = once_or_each(mostly((0, 1, 2, 3), (-1, 4)), axes)
+    ratios = st.tuples(*[st.sampled_from((0.5, 0.3, 0.25, 0.4, 0.55, 0.1, 2 / 3, -0.5))] * axes)
     if draw(st.booleans()):
         kwargs["output_size"] = draw(sizes)
     if not kwargs or draw(seldom()):
-        kwargs["output_ratio"] = draw(st.one_of(ratios, ratios, ratios, st.just(0.5), st.just((0.5,) * (axes + 1))))
+        kwargs["output_ratio"] = draw(st.one_of(*[ratios] * 8, st.just(0.5), st.just((0.5,) * (axes + 1))))
     if draw(seldom(20)):
         kwargs = {}
     if draw(st.booleans()):
@@ -150,7 +151,7 @@ def _undoing(draw: Draw, axes: int) -> Call:
     kwargs: dict[str, object] = {}
     strides, paddings = kernels, (0,) * axes
     if draw(st.booleans()):
-        step = draw(once_or_each(st.sampled_from((1, 2, 3) * 6 + (0,)), axes))
+        step = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
         strides = each(step, axes)
         kwargs["stride"] = step if isinstance(step, int) else strides
     if draw(st.booleans()):

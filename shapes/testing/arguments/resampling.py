@@ -14,11 +14,10 @@ from hypothesis.strategies import SearchStrategy
 from shapes.rules.resampling import MODES
 from shapes.testing.arguments import arguments_of
 from shapes.testing.arguments.pooling import images
-from shapes.testing.arguments.windows import Draw, once_or_each, seldom, spoiled
+from shapes.testing.arguments.windows import Draw, mostly, once_or_each, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
-FACTORS = (0.5, 1.0, 2.0, 1.5, 2 / 3, 0.1, 0.7, 3.3, 2, 1.25, 1 / 3, 1.0000001, 0.3, -0.5, 0.0)
-SIZES = (1, 2, 3, 4, 5, 7, 1, 2, 3, 4, 0, 6)
+FACTORS = (0.5, 1.0, 2.0, 1.5, 2 / 3, 0.7, 3.3, 2, 1.25, 1.0000001, 2.5, 1.1, 0.9, 1.9, 0.1, 1 / 3, -0.5, 0.0)
 
 
 @arguments_of("interpolate", "upsample", "upsample_nearest", "upsample_bilinear")
@@ -30,31 +29,31 @@ def resized(name: str) -> SearchStrategy[Call]:
 @st.composite
 def _resized(draw: Draw, name: str) -> Call:
     axes = draw(st.integers(1, 3)) if name != "upsample_bilinear" or draw(seldom()) else 2
-    x = draw(images(axes, least=1 if not draw(seldom(8)) else 0))
-    if len(x) == axes + 1 and not draw(seldom(8)):
+    x = draw(images(axes, least=2 if not draw(seldom(8)) else 0))
+    if len(x) == axes + 1 and not draw(seldom(20)):
         x = Input((2, *x))
     kwargs: dict[str, object] = {}
     if draw(st.booleans()):
-        kwargs["size"] = draw(once_or_each(st.sampled_from(SIZES), axes))
-    if not kwargs or draw(seldom(15)):
+        kwargs["size"] = draw(once_or_each(mostly((1, 2, 3, 4, 5, 7), (0,)), axes))
+    if not kwargs or draw(seldom(40)):
         one = st.sampled_from(FACTORS)
         kwargs["scale_factor"] = draw(st.one_of(one, st.tuples(*[one] * axes), st.tuples(*[one] * axes)))
-    if draw(seldom(25)):
+    if draw(seldom(50)):
         kwargs.popitem()
     if name in ("upsample_nearest", "upsample_bilinear"):
         return Call((x,), kwargs)
     fitting = [mode for mode, ranks in MODES.items() if axes + 2 in ranks]
-    mode = draw(st.sampled_from(fitting if not draw(seldom()) else (*MODES, "cubic")))
+    mode = draw(st.sampled_from(fitting if not draw(seldom(30)) else (*MODES, "cubic")))
     if mode != "nearest" or draw(st.booleans()):
         kwargs["mode"] = mode
     if draw(seldom(3)):
         kwargs["align_corners"] = draw(st.sampled_from((None, True, False)))
-        if not draw(seldom(4)) and (mode == "area" or mode.startswith("nearest")):
+        if not draw(seldom(12)) and (mode == "area" or mode.startswith("nearest")):
             del kwargs["align_corners"]
     if name == "interpolate":
-        if draw(seldom(3)) and ("size" not in kwargs or draw(seldom(3))):
+        if draw(seldom(3)) and ("size" not in kwargs or draw(seldom(20))):
             kwargs["recompute_scale_factor"] = draw(st.sampled_from((None, True, False)))
-        if mode == "lanczos" or draw(seldom(6)):
+        if mode == "lanczos" or (mode[:2] == "bi" and draw(seldom(2))) or draw(seldom(30)):
             kwargs["antialias"] = not draw(seldom(6))
     return Call((x,), kwargs)
 

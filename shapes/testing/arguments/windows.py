@@ -19,6 +19,11 @@ def seldom(one_in: int = 10) -> SearchStrategy[bool]:
     return st.sampled_from((False,) * (one_in - 1) + (True,))
 
 
+def mostly(usual: tuple[int, ...], unusual: tuple[int, ...], one_in: int = 40) -> SearchStrategy[int]:
+    """One of the usual numbers, and now and then one of the others."""
+    return st.sampled_from(usual * (one_in * len(unusual) // len(usual) + 1) + unusual)
+
+
 @st.composite
 def once_or_each(draw: Draw, numbers: SearchStrategy[int], axes: int) -> int | tuple[int, ...]:
     """One number, a tuple of one, or one for each axis; now and then one too many."""
