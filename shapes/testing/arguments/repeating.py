@@ -2,7 +2,7 @@
 
 >>> from hypothesis import find
 >>> from shapes.testing.arguments.repeating import repeats_for
->>> find(repeats_for(2), lambda repeats: len(repeats) == 3)
+>>> find(repeats_for(2), lambda repeats: repeats == (0, 0, 0))
 (0, 0, 0)
 """
 

@@ -2,7 +2,7 @@
 
 >>> from hypothesis import find
 >>> from shapes.testing.arguments.splitting import lengths_of
->>> find(lengths_of(5), lambda lengths: len(lengths) == 3 and sum(lengths) == 5)
+>>> find(lengths_of(5), lambda lengths: lengths == [0, 0, 5])
 [0, 0, 5]
 """
 
