@@ -231,23 +231,23 @@ def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict
 
 def evaluate_atom(atom: Atom, values: Mapping[Atom, int]) -> int:
     """The value of one composite atom when those of the atoms in its arguments are given."""
-    match atom.args:
-        case (Expr() as a, Expr() as b) if atom.kind != "function":
-            x, y = a.at(values), b.at(values)
-            match atom.kind:
-                case "floordiv":
-                    return x // y if y else 0
-                case "bitand":
-                    return x & y
-                case "power":
-                    return bounded_power(x, y)
-                case _:
-                    return x * y
-        case (Expr() as e,) if atom.kind == "relu":
-            return max(e.at(values), 0)
-        case (p, Expr() as e) if not isinstance(p, Expr):
-            return e.at(values) if p.at(values) else 0
-    return registered_function(atom.name).evaluate(*[arg.at(values) for arg in atom.args if isinstance(arg, Expr)])
+    kind = atom.kind
+    if kind == "function":
+        return registered_function(atom.name).evaluate(*[arg.at(values) for arg in atom.args])
+    if kind == "relu":
+        x = atom.args[0].at(values)
+        return x if x > 0 else 0
+    first, second = atom.args
+    if kind == "floordiv":
+        y = second.at(values)
+        return first.at(values) // y if y else 0
+    if kind == "ite":
+        return second.at(values) if first.at(values) else 0
+    if kind == "bitand":
+        return first.at(values) & second.at(values)
+    if kind == "power":
+        return bounded_power(first.at(values), second.at(values))
+    return first.at(values) * second.at(values)
 
 
 POWER_BITS: Final = 1 << 20

@@ -75,11 +75,16 @@ class Search:
 
     def assignment(self, symbols: frozenset[Atom], moved: dict[Atom, int]) -> dict[Atom, int]:
         values = {}
+        base = self.base
         for atom in symbols:
-            if atom.definition is None:
-                values[atom] = self.value(atom, moved)
-            else:
+            if atom.definition is not None:
                 values[atom] = self._defined(atom, moved)
+            elif atom in moved:
+                values[atom] = moved[atom]
+            elif atom in base:
+                values[atom] = base[atom]
+            else:
+                values[atom] = self.value(atom, moved)
         return values
 
     def evaluate(self, e: Expr, moved: dict[Atom, int]) -> int:
@@ -126,7 +131,7 @@ class Search:
         """The facts that do not hold; None for too many."""
         found: list[Prop] = []
         for fact in self.facts.records():
-            found += [p for p in (fact.domain, fact.prop) if not self.holds(p, {})]
+            found += [p for p in (fact.domain, fact.prop) if p.kind != "true" and not self.holds(p, {})]
             if len(found) > TOUCHED:
                 return None
         return found
@@ -329,7 +334,10 @@ class Search:
                 fact: Fact = touching.fact
                 if fact.serial not in checked:
                     checked.add(fact.serial)
-                    rest += [p for p in (fact.domain, fact.prop) if not self.holds(p, trial) and p not in rest]
+                    if not self.holds(fact.prop, trial) and fact.prop not in rest:
+                        rest.append(fact.prop)
+                    if fact.domain.kind != "true" and not self.holds(fact.domain, trial) and fact.domain not in rest:
+                        rest.append(fact.domain)
                     if len(rest) > 6 + len(broken):
                         return None
                 touching = touching.rest

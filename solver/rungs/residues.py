@@ -73,12 +73,14 @@ def nonzero(climb: Climb, e: Expr) -> Reason | None:
     e = goal.expr
     candidates = sorted({abs(c) for _, c in e.terms if 1 < abs(c) <= LARGEST} | set(SMALL))
     for m in candidates:
+        if e.constant % m == 0:
+            continue  # zero where all atoms are
         atoms = atoms_modulo(e, m)
         if len(atoms) <= 4 and m ** len(atoms) <= VOLUME:
             climb.work -= 4 * m ** len(atoms) * len(e.terms)
             if climb.work <= 0:
                 return None
-            if 0 not in values_modulo(e, m, atoms):
+            if not vanishes_modulo(e, m, atoms):
                 return residues(goal, m)
     return None
 
@@ -89,20 +91,20 @@ def atoms_modulo(e: Expr, m: int) -> list[Atom]:
     return list(dict.fromkeys([atom for n, c in e.terms if c % m for atom in monomials[n]]))
 
 
-def values_modulo(e: Expr, m: int, atoms: list[Atom]) -> set[int]:
-    """The residues that the expression takes modulo m."""
+def vanishes_modulo(e: Expr, m: int, atoms: list[Atom]) -> bool:
+    """Whether the expression is zero modulo m at some residues of its atoms."""
     monomials = e.interner.monomials
     places = {atom: i for i, atom in enumerate(atoms)}
     terms = [(c % m, [places[atom] for atom in monomials[n]]) for n, c in e.terms if c % m]
-    found = set()
     for point in product(range(m), repeat=len(atoms)):
         total = e.constant
         for c, factors in terms:
             for i in factors:
                 c *= point[i]
             total += c
-        found.add(total % m)
-    return found
+        if total % m == 0:
+            return True
+    return False
 
 
 def lower_bound(known: Knowledge, e: Expr) -> Reason | None:
