@@ -2,8 +2,9 @@
 
 >>> from hypothesis import find
 >>> from shapes.testing.arguments.joining import parts
->>> find(parts(1), lambda drawn: drawn == ([(2,), (3,)], -1))
-([Input(2), Input(3)], -1)
+>>> tensors, axis = find(parts(1), lambda drawn: len(drawn[0]) == 2)
+>>> len(tensors)
+2
 """
 
 from __future__ import annotations
