@@ -49,8 +49,18 @@ def index_put(
     env: ShapeEnv, input: Shape, indices: Sequence[Shape | None], values: Shape, accumulate: bool = False
 ) -> Shape:
     """The sizes of the input; the values broadcast to what the indices pick."""
+    picked = _indexed(env, input, indices)
+    given = [index for index in indices if index is not None]
+    if len(given) == 1 and given[0].dtype in MASKS and not accumulate:
+        if given[0].dtype == "uint8":
+            env.require(sym_or(*[size != 1 for size in values]), "indices: one value fills under a mask of bools only")
+        differs = None not in (input.dtype, values.dtype) and input.dtype != values.dtype
+        if differs or len(values) > len(picked):
+            # one value under one mask fills: its dtype and rank are free
+            env.require(sym_and(*[size == 1 for size in values]), "values: have another dtype or rank")
+            return Shape(input, dtype=input.dtype)
     alike(input, values, "input", "values")
-    expandable(env, values, _indexed(env, input, indices), "values: do not broadcast to what is indexed")
+    expandable(env, values, picked, "values: do not broadcast to what is indexed")
     return Shape(input, dtype=input.dtype)
 
 
