@@ -2,8 +2,8 @@
 
 >>> from hypothesis import find
 >>> from shapes.testing.arguments import arguments_for
->>> find(arguments_for("interpolate"), lambda call: call.kwargs.get("scale_factor") == 2.0).kwargs["scale_factor"]
-2.0
+>>> find(arguments_for("interpolate"), lambda call: call.kwargs.get("mode") == "area").kwargs["mode"]
+'area'
 """
 
 from __future__ import annotations
