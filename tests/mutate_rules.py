@@ -1,0 +1,457 @@
+"""Break the rules of operators mechanically; the comparison with the real operator must notice.
+
+    python -m tests.mutate_rules [--count 300 | --all] [--family conv] [--examples 200] [--shrink] [--survivors FILE]
+
+Each mutation changes one place in the syntax tree of a file of `shapes/rules`: a constant off by one, another axis, a
+quotient rounded the other way, an argument forgotten, a requirement dropped, a comparison moved, min and max swapped, a
+sum for a difference. The code of the functions that it changes is replaced in this process, and the rules that run them
+are put to generated calls, whose answers torch has given once. A mutation that no call of an operator notices within
+200 examples survives and is listed: it is equivalent, or the arguments have a hole. Those that are equivalent stand in
+`justified_rule_mutations.txt`, each with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import gc
+import random
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from shapes.rules import Rule, rules
+from shapes.testing.agreement import Sizes, disagreement
+from shapes.testing.arguments import arguments_for, operators_with_arguments
+from shapes.testing.calls import Call
+from shapes.testing.checking import RuleDisagrees, check_rule
+
+FOLDER = Path(sys.modules["shapes.rules"].__file__ or "").parent
+NOT_RULES = ("__init__", "registry", "shape", "collectives")
+"""What defines no sizes, and what another test holds against simulated ranks."""
+PROBES = 12
+"""So many calls of each operator show which functions it runs."""
+OPERATORS = 6
+"""A function that many operators share is judged by so many of them."""
+REQUIRING = ("require", "require_at_least", "at_least", "positive", "agree", "expandable")
+UNSEEN = frozenset(("strides", "dtype", "storage_offset", "message", "name"))
+"""Keyword arguments that say nothing about sizes."""
+SWAPPED = {"sym_min": "sym_max", "sym_max": "sym_min", "min": "max", "max": "min"}
+MOVED = {ast.LtE: ast.Lt, ast.Lt: ast.LtE, ast.GtE: ast.Gt, ast.Gt: ast.GtE, ast.Eq: ast.LtE, ast.NotEq: ast.Lt}
+JUSTIFIED = Path(__file__).with_name("justified_rule_mutations.txt")
+Place = tuple[str, int]
+
+
+@dataclass
+class Mutant:
+    """One changed place: the function that it is in, and the text before and after."""
+
+    file: Path
+    line: int
+    function: Place
+    kind: str
+    old: str
+    new: str
+    module: ast.Module = field(repr=False)
+    node: ast.AST = field(repr=False)
+    replacement: ast.AST = field(repr=False)
+
+    @property
+    def tree(self) -> ast.Module:
+        """The file with the place changed; positions stay, so that functions are told by them."""
+        return ast.fix_missing_locations(_replaced(self.module, self.node, self.replacement))
+
+    @property
+    def key(self) -> str:
+        """What it is called, whatever line it is on."""
+        return f"{self.file.name} {self.function[0]}: {self.kind}: {self.old} -> {self.new}"
+
+    def __str__(self) -> str:
+        return f"{self.key}   (line {self.line})"
+
+
+# ---------------------------------------------------------------------- making mutants
+
+
+def mutants(file: Path) -> Iterator[Mutant]:
+    """All mutants of a file."""
+    tree = ast.parse(file.read_text())
+    for function in _functions(tree):
+        for node, context in _nodes(function):
+            for kind, replacement in _changes(node, context, function):
+                line = int(getattr(node, "lineno", function.lineno))
+                place = function.name, function.lineno
+                yield Mutant(file, line, place, kind, _text(node), _text(replacement), tree, node, replacement)
+
+
+def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """Functions at the top, and those in them with the outer one: a mutation is made once, in the outermost."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node
+
+
+def _nodes(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str]]:
+    """The nodes of a body that have to do with sizes; the context is "requires", "chooses" or "gives"."""
+
+    def walk(node: ast.AST, context: str) -> Iterator[tuple[ast.AST, str]]:
+        match node:
+            case ast.arguments() | ast.JoinedStr():
+                return
+            case ast.FunctionDef():
+                for child in node.body:
+                    yield from walk(child, context)
+                return
+            case ast.AnnAssign(value=value):
+                if value is not None:
+                    yield from walk(value, context)
+                return
+            case ast.keyword(arg=name) if name in UNSEEN:
+                return
+            case ast.If(test=test, body=body, orelse=rest):
+                yield node, context
+                yield from walk(test, "requires" if isinstance(body[0], ast.Raise) else "chooses")
+                for child in (*body, *rest):
+                    yield from walk(child, context)
+                return
+            case ast.IfExp(test=test, body=then, orelse=other):
+                yield from walk(test, "chooses")
+                yield from walk(then, context)
+                yield from walk(other, context)
+                return
+            case ast.Call() if _called(node) in REQUIRING:
+                context = "requires"
+        yield node, context
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child, context)
+
+    for statement in function.body:
+        yield from walk(statement, "gives")
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _changes(node: ast.AST, context: str, function: ast.FunctionDef) -> Iterator[tuple[str, ast.AST]]:
+    """What may take the place of a node."""
+    arguments = {arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)}
+    match node:
+        case ast.Expr(value=ast.Call() as call) if _called(call) in REQUIRING:
+            yield "dropped requirement", ast.Pass()
+        case ast.If(body=[ast.Raise(), *_]):
+            changed = copy.deepcopy(node)
+            changed.test = ast.Constant(False)
+            yield "dropped refusal", changed
+        case ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant()]):
+            pass  # the constant is moved, and a length is never below zero
+        case ast.Compare(ops=[ast.NotEq()], comparators=[ast.Constant(value=0)]):
+            pass
+        case ast.Compare(ops=[op], comparators=[_]) if context == "requires" and type(op) in MOVED:
+            changed = copy.deepcopy(node)
+            changed.ops = [MOVED[type(op)]()]
+            yield "comparison moved", changed
+        case ast.BinOp(op=ast.FloorDiv()) if context != "chooses":
+            opposite = ast.BinOp(ast.UnaryOp(ast.USub(), node.left), ast.FloorDiv(), node.right)
+            yield "rounded up", ast.UnaryOp(ast.USub(), opposite)
+            yield "divisor forgotten", node.left
+        case ast.BinOp(op=ast.Add() | ast.Sub() as op) if context != "chooses":
+            if not isinstance(node.left, ast.Tuple | ast.List) and not isinstance(node.right, ast.Tuple | ast.List):
+                other = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
+                yield "sign", ast.BinOp(node.left, other, node.right)
+                if _mentions(node.right, arguments) or isinstance(node.right, ast.Constant):
+                    yield "term forgotten", node.left
+        case ast.BinOp(op=ast.Mult()) if context != "chooses":
+            if not isinstance(node.left, ast.Tuple | ast.List) and not isinstance(node.right, ast.Tuple | ast.List):
+                yield "factor forgotten", node.left
+                yield "factor forgotten", node.right
+        case ast.Call(func=ast.Name(id=name)) if name in SWAPPED and context != "chooses":
+            changed = copy.deepcopy(node)
+            changed.func = ast.Name(SWAPPED[name], ast.Load())
+            yield f"{SWAPPED[name]} for {name}", changed
+        case ast.Call(func=ast.Name(id="ceildiv" | "sym_ceildiv")) if context != "chooses":
+            yield "rounded down", ast.BinOp(node.args[0], ast.FloorDiv(), node.args[1])
+        case ast.Subscript(slice=ast.Constant(value=int(index)) as place) if type(index) is int:
+            changed = copy.deepcopy(node)
+            changed.slice = ast.Constant({0: 1, -1: -2}.get(place.value, place.value - 1 if index > 0 else index + 1))
+            yield "another axis", changed
+        case ast.Constant(value=int(value)) if type(value) is int and context != "chooses":
+            yield "off by one", ast.Constant(value + 1)
+
+
+def _mentions(node: ast.AST, names: set[str]) -> bool:
+    return any(isinstance(inner, ast.Name) and inner.id in names for inner in ast.walk(node))
+
+
+def _replaced(tree: ast.Module, node: ast.AST, by: ast.AST) -> ast.Module:
+    """A copy of a tree with one node replaced."""
+
+    class Replace(ast.NodeTransformer):
+        def visit(self, each: ast.AST) -> ast.AST:
+            if each is node:
+                return ast.copy_location(copy.deepcopy(by), node)
+            return super().generic_visit(each)
+
+    kept: dict[int, object] = {id(node): node}  # the transformer works in place, and finds the node by its identity
+    changed = Replace().visit(copy.deepcopy(tree, kept))
+    assert isinstance(changed, ast.Module)
+    return changed
+
+
+def _text(node: ast.AST) -> str:
+    text = ast.unparse(ast.fix_missing_locations(copy.deepcopy(node)))
+    return text.splitlines()[0]
+
+
+# ---------------------------------------------------------------------- putting them in place
+
+
+def codes(module: CodeType) -> dict[Place, CodeType]:
+    """Every function's code in a module, by qualified name and first line."""
+    found: dict[Place, CodeType] = {}
+    pending = [module]
+    while pending:
+        code = pending.pop()
+        found[code.co_qualname, code.co_firstlineno] = code
+        pending += [const for const in code.co_consts if isinstance(const, CodeType)]
+    return found
+
+
+class Library:
+    """The functions of the rules as they are in this process."""
+
+    def __init__(self) -> None:
+        self.functions: dict[tuple[str, Place], list[FunctionType]] = {}
+        for each in gc.get_objects():
+            if type(each) is FunctionType and each.__code__.co_filename.startswith(str(FOLDER)):
+                code = each.__code__
+                key = Path(code.co_filename).name, (code.co_qualname, code.co_firstlineno)
+                self.functions.setdefault(key, []).append(each)
+        self.originals = {
+            file: codes(compile(ast.parse(file.read_text()), str(file), "exec")) for file in sorted(FOLDER.glob("*.py"))
+        }
+
+    def replaced(self, mutant: Mutant) -> dict[FunctionType, CodeType]:
+        """The functions whose code a mutant changes, each with the new code."""
+        new = codes(compile(mutant.tree, str(mutant.file), "exec"))
+        found: dict[FunctionType, CodeType] = {}
+        for place, code in self.originals[mutant.file].items():
+            changed = new.get(place)
+            if changed is None or changed == code:
+                continue
+            for function in self.functions.get((mutant.file.name, place), []):
+                if len(function.__code__.co_freevars) == len(changed.co_freevars):
+                    found[function] = changed
+        return found
+
+
+# ---------------------------------------------------------------------- operators and their calls
+
+
+def functions_run(action: Callable[[], object]) -> set[tuple[str, Place]]:
+    """The functions of the rules that run."""
+    seen: set[tuple[str, Place]] = set()
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            code = frame.f_code
+            if code.co_filename.startswith(str(FOLDER)):
+                seen.add((Path(code.co_filename).name, (code.co_qualname, code.co_firstlineno)))
+
+    sys.setprofile(profile)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+def generated(name: str, count: int) -> list[Call]:
+    """The first calls that the agreement test makes."""
+    found: list[Call] = []
+
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(arguments_for(name))
+    def keep(call: Call) -> None:
+        found.append(call)
+
+    keep()
+    return found
+
+
+class Operators:
+    """The operators with arguments, one for each function that is a rule, and what torch answers."""
+
+    def __init__(self, examples: int, families: Sequence[str]) -> None:
+        from shapes.testing.references.torch_eager import torch_eager
+
+        self.examples = examples
+        self.torch_eager = torch_eager
+        self._answers: dict[str, list[tuple[Call, Sizes | None]]] = {}
+        self.runs: dict[tuple[str, Place], list[str]] = {}
+        chosen: dict[FunctionType | str, str] = {}
+        for name in sorted(operators_with_arguments()):
+            rule = rules[name]
+            key = rule.function if isinstance(rule.function, FunctionType) else name
+            if not families or any(family in rule.family for family in families):
+                chosen.setdefault(key, name)
+        self.names = list(chosen.values())
+        for name in self.names:
+            self._probe(rules[name])
+
+    def _probe(self, rule: Rule) -> None:
+        calls = generated(rule.name, PROBES)
+
+        def run() -> None:
+            for call in calls:
+                disagreement(rule, call, None)
+
+        for place in functions_run(run):
+            self.runs.setdefault(place, []).append(rule.name)
+
+    def answers(self, name: str) -> list[tuple[Call, Sizes | None]]:
+        """Calls of an operator, each with the sizes that torch gives."""
+        if name not in self._answers:
+            reference = self.torch_eager(name)
+            self._answers[name] = [(call, reference(call)) for call in generated(name, self.examples)]
+        return self._answers[name]
+
+    def judging(self, mutant: Mutant, changed: Sequence[FunctionType]) -> list[str]:
+        """The operators that run a changed function, those first whose rule it is."""
+        found: dict[str, None] = {}
+        for function in changed:
+            code = function.__code__
+            for name in self.runs.get((mutant.file.name, (code.co_qualname, code.co_firstlineno)), []):
+                found[name] = None
+        own = {name for name in found if rules[name].function in changed}
+        # few functions in common: an operator of its own for this one
+        return sorted(found, key=lambda name: (name not in own, rules[name].family != mutant.file.stem, name))
+
+
+@dataclass
+class Result:
+    """How a mutant fared: the examples that it took and the operator that noticed, or None."""
+
+    mutant: Mutant
+    examples: int | None
+    operator: str = ""
+    smallest: str = ""
+
+
+def judged(mutant: Mutant, changed: dict[FunctionType, CodeType], operators: Operators, *, shrink: bool) -> Result:
+    """Put a mutant in place and look for a call that shows it."""
+    names = operators.judging(mutant, list(changed))[:OPERATORS]
+    answers = {name: operators.answers(name) for name in names}
+    originals = {function: function.__code__ for function in changed}
+    try:
+        for function, code in changed.items():
+            function.__code__ = code
+        for name in names:
+            for count, (call, expected) in enumerate(answers[name], 1):
+                if disagreement(rules[name], call, expected) is not None:
+                    smallest = ""
+                    if shrink:
+                        try:
+                            check_rule(rules[name], operators.torch_eager(name), calls=arguments_for(name),
+                                       examples=operators.examples)  # fmt: skip
+                        except RuleDisagrees as found:
+                            smallest = str(found.disagreement)
+                    return Result(mutant, count, name, smallest)
+    finally:
+        for function, code in originals.items():
+            function.__code__ = code
+    return Result(mutant, None, ", ".join(names))
+
+
+def chosen(every: Sequence[Mutant], count: int) -> list[Mutant]:
+    """A sample in which each file and kind has its share."""
+    groups: dict[tuple[str, str], list[Mutant]] = {}
+    for mutant in every:
+        groups.setdefault((mutant.file.name, mutant.kind.partition(" for ")[0]), []).append(mutant)
+    rng = random.Random(0)
+    for group in groups.values():
+        rng.shuffle(group)
+    found: list[Mutant] = []
+    while len(found) < min(count, len(every)):
+        for key in sorted(groups):
+            if groups[key] and len(found) < count:
+                found.append(groups[key].pop())
+    return found
+
+
+def justified() -> dict[str, str]:
+    """The mutations that no call can show, each with the reason."""
+    lines = JUSTIFIED.read_text().splitlines() if JUSTIFIED.exists() else []
+    pairs = [line.partition(" | ") for line in lines if line and not line.startswith("#")]
+    return {key.strip(): reason.strip() for key, _, reason in pairs}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--all", action="store_true", help="every mutation there is")
+    parser.add_argument("--family", default="", help="files whose name has one of these words, with commas between")
+    parser.add_argument("--examples", type=int, default=200)
+    parser.add_argument("--shrink", action="store_true", help="show the smallest call that notices each")
+    parser.add_argument("--survivors", type=Path, help="write the mutations that nobody noticed to a file")
+    options = parser.parse_args()
+    words = [word for word in options.family.split(",") if word]
+    begin = time.perf_counter()
+    len(rules)
+    files = [
+        file
+        for file in sorted(FOLDER.glob("*.py"))
+        if file.stem not in NOT_RULES and (not words or any(word in file.stem for word in words))
+    ]
+    equivalent = justified()
+    every = [mutant for file in files for mutant in mutants(file) if mutant.key not in equivalent]
+    picked = every if options.all else chosen(every, options.count)
+    library = Library()
+    operators = Operators(options.examples, words)
+    print(f"{len(every)} mutations beside {len(equivalent)} justified ones, {len(picked)} of them tried", flush=True)
+    print(f"{len(operators.names)} operators", flush=True)
+    results: list[Result] = []
+    for mutant in picked:
+        changed = library.replaced(mutant)
+        result = judged(mutant, changed, operators, shrink=options.shrink)
+        results.append(result)
+        if result.examples is None:
+            print(f"SURVIVED {mutant}   [{result.operator or 'no operator runs it'}]", flush=True)
+        elif options.shrink:
+            print(f"noticed  {mutant}\n         {result.smallest}", flush=True)
+    report(results, time.perf_counter() - begin, options.survivors)
+
+
+def report(results: Sequence[Result], took: float, survivors: Path | None) -> None:
+    """What was noticed, by kind, and what was not."""
+    kinds = Counter(result.mutant.kind.partition(" for ")[0] for result in results)
+    noticed = [result.examples for result in results if result.examples is not None]
+    alive = [result for result in results if result.examples is None]
+    lost = Counter(result.mutant.kind.partition(" for ")[0] for result in alive)
+    for kind, count in sorted(kinds.items()):
+        print(f"{count - lost[kind]:5} of {count:5} noticed  {kind}")
+    if noticed:
+        print(f"{len(noticed)} of {len(results)} noticed ({len(noticed) / len(results):.1%}) in {took:.0f} s; examples "
+              f"needed: {statistics.median(noticed):.0f} at the median, {max(noticed)} at most")  # fmt: skip
+    if survivors is not None:
+        survivors.write_text("".join([f"{result.mutant.key} | {result.operator}\n" for result in alive]))
+    sys.exit(bool(alive))
+
+
+if __name__ == "__main__":
+    main()
