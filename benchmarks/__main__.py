@@ -15,6 +15,7 @@ ORDER = (
     "symints",
     "wide_deep",
     "guards",
+    "rules",
     "memory",
     "sizes",
     "import_time",
