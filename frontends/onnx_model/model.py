@@ -1,0 +1,150 @@
+"""A model that was read: its symbols, the sizes of all of its values, and what they take for granted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import onnx
+
+from frontends.onnx_model import operators as operators  # registers them
+from frontends.onnx_model.graphs import GraphEnv, Walk, dtype_name, identifier
+from frontends.onnx_model.values import UNKNOWN, Value
+from shapes.choices import Int
+from shapes.env import ShapeEnv
+from shapes.errors import ShapeError
+from shapes.rules import Shape
+from shapes.symint import SymInt
+
+if TYPE_CHECKING:
+    from shapes.codegen import Check
+
+LARGEST = 2**63 - 1
+"""The largest size that a model can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxModel:
+    """What is known of a model's values.
+
+    Attributes:
+        env: where questions about sizes are asked, and requirements of the nodes are found.
+        values: every value by name, those of graphs inside others left out.
+        inputs: the names of the inputs, outputs those of the outputs.
+        symbols: the size for every dim_param of the inputs.
+        sources: by symbol, where in the inputs its size is found.
+        unknown: by value, why its number of axes is not known.
+    """
+
+    env: ShapeEnv
+    values: Mapping[str, Value]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    symbols: Mapping[str, SymInt]
+    sources: Mapping[str, list[tuple[str, str, int]]]
+    unknown: Mapping[str, str]
+
+    def dims(self, name: str) -> tuple[Int, ...]:
+        """The sizes of a value.
+
+        Raises:
+            ShapeError: there is no such value, or not even its number of axes is known.
+        """
+        return self.shape(name).sizes
+
+    def shape(self, name: str) -> Shape:
+        """Sizes and dtype of a value.
+
+        Raises:
+            ShapeError: there is no such value, or not even its number of axes is known.
+        """
+        if name not in self.values:
+            raise ShapeError(f"name={name!r}: the model has no such value")
+        shape = self.values[name].shape
+        if shape is None:
+            raise ShapeError(f"name={name!r}: {self.unknown.get(name, 'it depends on a value that is not known')}")
+        return shape
+
+    def check(self) -> Check:
+        """A fast check whether the model takes some arrays, by the name of each input that has symbolic sizes."""
+        return self.env.compile_guards({symbol: list(places) for symbol, places in self.sources.items()})
+
+
+def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> OnnxModel:
+    """Read a model, or the file of one, and find the sizes of all of its values.
+
+    Each dim_param is one symbol, whichever inputs it comes up in, and so is each size that has no name; they are at
+    least `lo`. With `lo=0` empty inputs are considered too, which makes some sizes a choice: Reshape takes 0 for the
+    size that was there.
+
+    Raises:
+        ShapeError: a node does not accept its inputs, whatever the sizes.
+    """
+    if isinstance(model, onnx.ModelProto):
+        proto, file = model, model.graph.name or "model"
+    else:
+        file = os.path.basename(os.fspath(model))
+        proto = onnx.load(os.fspath(model), load_external_data=False)
+    env = GraphEnv()
+    symbols: dict[str, SymInt] = {}
+    sources: dict[str, list[tuple[str, str, int]]] = {}
+    values: dict[str, Value] = {}
+    weights = {tensor.name for tensor in proto.graph.initializer}
+    inputs = [one for one in proto.graph.input if one.name not in weights]
+    for one in inputs:
+        values[one.name] = _declared(env, one, symbols, sources, lo)
+    walk = Walk(env, proto, file)
+    walk.graph(proto.graph, values)
+    return OnnxModel(
+        env,
+        values,
+        tuple([one.name for one in inputs]),
+        tuple([one.name for one in proto.graph.output]),
+        symbols,
+        sources,
+        walk.unknown,
+    )
+
+
+def _declared(
+    env: GraphEnv,
+    info: onnx.ValueInfoProto,
+    symbols: dict[str, SymInt],
+    sources: dict[str, list[tuple[str, str, int]]],
+    lo: int,
+) -> Value:
+    """An input as the model declares it."""
+    if info.type.WhichOneof("value") != "tensor_type" or not info.type.tensor_type.HasField("shape"):
+        return UNKNOWN
+    sizes: list[Int] = []
+    for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+        if dim.HasField("dim_value"):
+            sizes.append(int(dim.dim_value))
+            continue
+        given = dim.dim_param or f"{info.name}_{axis}"
+        size = symbols.get(given)
+        if size is None:
+            name = _free(env, identifier(given))
+            size = symbols[given] = env.symbol(name, lo=lo, hi=LARGEST, source=f"{info.name}.shape[{axis}]")
+        sources.setdefault(str(size), []).append((info.name, ".shape", axis))
+        sizes.append(size)
+    return Value(Shape(sizes, dtype=dtype_name(info.type.tensor_type.elem_type)))
+
+
+def _free(env: ShapeEnv, name: str) -> str:
+    """The name, or one like it that no symbol has."""
+    found, count = name, 1
+    while found in env.names or not _allowed(env, found):
+        count += 1
+        found = f"{name}_{count}"
+    return found
+
+
+def _allowed(env: ShapeEnv, name: str) -> bool:
+    from keyword import iskeyword
+
+    from shapes.declarations import RESERVED
+
+    return name not in RESERVED and not iskeyword(name)
