@@ -2,11 +2,11 @@
 
     python -m benchmarks.rules [--only conv2d,cat] [--calls 3] [--rounds 5] [--slowest 10] [--write]
 
-The calls are drawn from `shapes.testing.arguments` with a fixed seed, and those kept that torch's CPU kernel accepts and
-that have a size of at least 2 somewhere. Both sides get the same sizes the way torch makes them symbolic: equal sizes
-share a symbol that is at least 2, 0 and 1 stay numbers. "own symbols" is ours with a symbol from 0 for every size. On
-torch's side the inputs are made once by `FakeTensorMode.from_tensor` with dynamic dimensions, and its Python dispatcher is on, as
-it is when torch traces with symbolic sizes.
+The calls are drawn from `shapes.testing.arguments` with a fixed seed; those are kept that torch's CPU kernel accepts
+and that have a size of at least 2 somewhere. Both sides get the same sizes the way torch makes them symbolic: equal
+sizes share a symbol that is at least 2, 0 and 1 stay numbers. "own symbols" is ours with a symbol from 0 for every
+size. On torch's side the inputs are made once by `FakeTensorMode.from_tensor` with dynamic dimensions, and its Python
+dispatcher is on, as it is when torch traces with symbolic sizes.
 
 - first: a new environment each time, the caches of fake tensors emptied, what is imported lazily loaded before
 - again: the same call in the same environment
@@ -23,6 +23,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -173,14 +174,14 @@ def measure(name: str, calls: Iterable[Call], rounds: int) -> Measured:
         try:
             for prefix, shared in (("ours", True), ("own", False)):
                 hinted = needs_hints(rule, call, shared)
-                makers[prefix] = lambda shared=shared, hinted=hinted: our_call(rule, call, shared, hinted)  # type: ignore[misc]
+                makers[prefix] = partial(our_call, rule, call, shared, hinted)
                 makers[prefix]()()
         except ShapeError as refused:
             measured.refused = f"ours: {str(refused).splitlines()[0]}"
             continue
         try:
             torch_call(name, call)()
-            makers["torch"] = lambda: torch_call(name, call)
+            makers["torch"] = partial(torch_call, name, call)
         except Exception as refused:  # whatever torch's symbolic mode has no answer for
             measured.refused = f"{type(refused).__name__}: {(str(refused).splitlines() or [''])[0][:80]}"
         spent: dict[str, list[float]] = {}
