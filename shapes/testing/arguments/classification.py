@@ -28,7 +28,7 @@ def cross_entropy(draw: st.DrawFn, name: str) -> Call:
         smoothing = draw(st.sampled_from([0.0, 0.1, 1.0]))
         if seldom(draw) or draw(st.booleans()):
             kwargs |= optional(draw, label_smoothing=smoothing)
-            return Call((Input(slipped(draw, one)), Input(slipped(draw, one)), weight), kwargs)
+            return Call((Input(slipped(draw, one)), Input(slipped(draw, one), dtype="float32"), weight), kwargs)
         if rest:
             kwargs |= optional(draw, label_smoothing=smoothing)
     # a target for one sample may not have an axis and classes to be smoothed over
