@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import onnx
 
@@ -25,6 +25,13 @@ LARGEST = 2**63 - 1
 """The largest size that a model can hold."""
 
 
+class Sized(Protocol):
+    """An array, as far as it matters here."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class OnnxModel:
     """What is known of a model's values.
@@ -34,7 +41,6 @@ class OnnxModel:
         values: every value by name, those of graphs inside others left out.
         inputs: the names of the inputs, outputs those of the outputs.
         symbols: the size for every dim_param of the inputs.
-        sources: by symbol, where in the inputs its size is found.
         unknown: by value, why its number of axes is not known.
     """
 
@@ -43,7 +49,6 @@ class OnnxModel:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     symbols: Mapping[str, SymInt]
-    sources: Mapping[str, list[tuple[str, str, int]]]
     unknown: Mapping[str, str]
 
     def dims(self, name: str) -> tuple[Int, ...]:
@@ -68,8 +73,22 @@ class OnnxModel:
         return shape
 
     def check(self) -> Check:
-        """A fast check whether the model takes some arrays, by the name of each input that has symbolic sizes."""
-        return self.env.compile_guards({symbol: list(places) for symbol, places in self.sources.items()})
+        """A fast check of sizes against ranges and guards: `check(batch=4, tokens=12)`, by the names of symbols."""
+        return self.env.compile_guards({str(size): str(size) for size in self.symbols.values()})
+
+    def accepts(self, arrays: Mapping[str, Sized]) -> bool:
+        """Whether the sizes of arrays, by input, are those that the model declares, and satisfy what its nodes need."""
+        sizes: dict[str, int] = {}
+        for name in self.inputs:
+            shape, given = self.values[name].shape, arrays[name].shape
+            if shape is None:
+                continue
+            if len(shape) != len(given):
+                return False
+            for size, number in zip(shape, given, strict=True):
+                if sizes.setdefault(str(size), number) != number or isinstance(size, int) and size != number:
+                    return False
+        return self.check()(**{str(size): sizes[str(size)] for size in self.symbols.values()})
 
 
 def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> OnnxModel:
@@ -89,12 +108,11 @@ def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> Onn
         proto = onnx.load(os.fspath(model), load_external_data=False)
     env = GraphEnv()
     symbols: dict[str, SymInt] = {}
-    sources: dict[str, list[tuple[str, str, int]]] = {}
     values: dict[str, Value] = {}
     weights = {tensor.name for tensor in proto.graph.initializer}
     inputs = [one for one in proto.graph.input if one.name not in weights]
     for one in inputs:
-        values[one.name] = _declared(env, one, symbols, sources, lo)
+        values[one.name] = _declared(env, one, symbols, lo)
     walk = Walk(env, proto, file)
     walk.graph(proto.graph, values)
     return OnnxModel(
@@ -103,18 +121,11 @@ def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> Onn
         tuple([one.name for one in inputs]),
         tuple([one.name for one in proto.graph.output]),
         symbols,
-        sources,
         walk.unknown,
     )
 
 
-def _declared(
-    env: GraphEnv,
-    info: onnx.ValueInfoProto,
-    symbols: dict[str, SymInt],
-    sources: dict[str, list[tuple[str, str, int]]],
-    lo: int,
-) -> Value:
+def _declared(env: GraphEnv, info: onnx.ValueInfoProto, symbols: dict[str, SymInt], lo: int) -> Value:
     """An input as the model declares it."""
     if info.type.WhichOneof("value") != "tensor_type" or not info.type.tensor_type.HasField("shape"):
         return UNKNOWN
@@ -128,7 +139,6 @@ def _declared(
         if size is None:
             name = _free(env, identifier(given))
             size = symbols[given] = env.symbol(name, lo=lo, hi=LARGEST, source=f"{info.name}.shape[{axis}]")
-        sources.setdefault(str(size), []).append((info.name, ".shape", axis))
         sizes.append(size)
     return Value(Shape(sizes, dtype=dtype_name(info.type.tensor_type.elem_type)))
 

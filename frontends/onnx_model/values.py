@@ -68,9 +68,19 @@ def constant(array: np.ndarray) -> Value:
     return Value(shape, array if array.dtype.kind == "f" else array.astype(object))
 
 
-def computed(elements: Elements, dtype: str | None) -> Value:
-    """A value with these elements, as objects unless they are floats."""
-    return Value(Shape(elements.shape, dtype=dtype), elements if elements.size <= MOST_ELEMENTS else None)
+def computed(elements: object, dtype: str | None) -> Value:
+    """A value with these elements, as objects unless they are floats. NumPy gives a single one bare."""
+    found = elements if isinstance(elements, np.ndarray) else scalar(elements)
+    return Value(Shape(found.shape, dtype=dtype), found if found.size <= MOST_ELEMENTS else None)
+
+
+def scalar(number: object) -> Elements:
+    """An array without axes."""
+    if isinstance(number, np.floating):
+        return np.asarray(number)
+    found = np.empty((), dtype=object)
+    found[()] = number
+    return found
 
 
 def vector(numbers: Sequence[object], dtype: str = "int64") -> Value:

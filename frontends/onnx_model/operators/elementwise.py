@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
-from frontends.onnx_model.values import INTEGERS, Value, computed
+from frontends.onnx_model.values import INTEGERS, Value, computed, scalar
 from shapes.choices import Int, Truth, sym_and, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_or
 from shapes.rules import Shape
 from shapes.rules.broadcasting import broadcast
@@ -209,23 +209,22 @@ def broadcasting(node: Node) -> Value:
     return Value(shape) if result is None else computed(result, dtype)
 
 
-def _folded(node: Node, elements: list[np.ndarray]) -> np.ndarray | None:
+def _folded(node: Node, elements: list[np.ndarray]) -> object:
     """The elements of the output, where they can be told."""
     if any(one.dtype.kind == "f" for one in elements):
         if node.kind not in PLAIN or not all(one.dtype.kind == "f" for one in elements):
             return None
         with np.errstate(all="ignore"):
             found = _reduced(PLAIN[node.kind], elements)
-        return found.astype(object) if found.dtype.kind == "b" else found
+        return np.asarray(found).astype(object) if node.kind in TRUTHS else found
     try:
-        found = _reduced(np.frompyfunc(BINARY[node.kind](node), 2, 1), elements)
+        return _reduced(np.frompyfunc(BINARY[node.kind](node), 2, 1), elements)
     except (NotKnown, ZeroDivisionError):
         return None
-    return found if isinstance(found, np.ndarray) else _scalar(found)
 
 
-def _reduced(function: np.ufunc, elements: list[np.ndarray]) -> np.ndarray:
-    result = elements[0]
+def _reduced(function: np.ufunc, elements: list[np.ndarray]) -> object:
+    result: object = elements[0]
     for other in elements[1:]:
         result = function(result, other)
     return result
@@ -238,8 +237,7 @@ def where(node: Node) -> Value:
     elements = [node.elements(index) for index in range(3)]
     if any(one is None or one.dtype.kind == "f" for one in elements):
         return Value(shape)
-    found = np.frompyfunc(sym_ite, 3, 1)(*elements)
-    return computed(found if isinstance(found, np.ndarray) else _scalar(found), shape.dtype)
+    return computed(np.frompyfunc(sym_ite, 3, 1)(*elements), shape.dtype)
 
 
 @operator("Clip")
@@ -260,14 +258,7 @@ def clip(node: Node) -> Value:
 def _each(function: Callable[..., object], elements: np.ndarray) -> np.ndarray:
     """A function of every element."""
     found = np.frompyfunc(function, 1, 1)(elements)
-    return found if isinstance(found, np.ndarray) else _scalar(found)
-
-
-def _scalar(number: object) -> np.ndarray:
-    """An array without axes: NumPy gives the bare object."""
-    found = np.empty((), dtype=object)
-    found[()] = number
-    return found
+    return found if isinstance(found, np.ndarray) else scalar(found)
 
 
 def _settled(node: Node, p: Truth) -> Truth:

@@ -1,0 +1,55 @@
+"""Whole ONNX models: how many sizes are known, beside ONNX's own shape inference, and whether ONNX Runtime agrees.
+
+    python -m benchmarks.onnx_models [--only decoder --only detector] [--write]
+
+Networks with random weights are exported by torch with symbolic sizes. Every value of the graph is compared at five
+sizes of the inputs. Known is a size that is a number or an expression in the sizes of the inputs; what is left are the
+sizes that only a run can tell (NonZero, NonMaxSuppression). ONNX's inference runs with data propagation.
+"""
+
+import argparse
+import time
+
+import onnx
+
+from benchmarks import report
+from benchmarks.onnx_judging import bare, judge_onnx, judge_ours, runner
+from benchmarks.onnx_networks import NETWORKS, Network
+from frontends.onnx_model import read
+
+HEAD = ["network", "nodes", "sizes", "known, ours", "known, onnx", "wrong, ours", "wrong, onnx", "ms, ours", "ms, onnx"]
+
+
+def row(name: str, network: Network) -> list[report.Cell]:
+    model = network.export()
+    begin = time.perf_counter()
+    found = read(model)
+    ours_took = time.perf_counter() - begin
+    begin = time.perf_counter()
+    onnx.shape_inference.infer_shapes(bare(model), data_prop=True)
+    onnx_took = time.perf_counter() - begin
+    run = runner(model)
+    runs = [(sizes, feeds := network.feeds(sizes), run(feeds)) for sizes in network.sizes]
+    ours, theirs = judge_ours(found, runs), judge_onnx(model, runs)
+    for wrong in [*ours.wrong, *theirs.wrong][:5]:
+        print(f"{name}: {wrong}")
+    return [
+        name, len(model.graph.node), ours.dimensions, ours.known, theirs.known, len(ours.wrong), len(theirs.wrong),
+        1e3 * ours_took, 1e3 * onnx_took,
+    ]  # fmt: skip
+
+
+def measure(options: argparse.Namespace) -> str:
+    rows = [row(name, network) for name, network in NETWORKS.items() if name in (options.only or NETWORKS)]
+    totals = [sum([one[column] for one in rows]) for column in range(1, len(HEAD))]
+    return report.table(HEAD, [*rows, ["all", *totals]]) + "\n\n" + report.versions("onnx", "onnxruntime", "torch")
+
+
+def main() -> None:
+    parser = report.arguments(__doc__)
+    parser.add_argument("--only", action="append", help="a network; may be given several times")
+    report.publish("onnx_models", "Whole ONNX models", measure, parser)
+
+
+if __name__ == "__main__":
+    main()
