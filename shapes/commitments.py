@@ -51,7 +51,7 @@ class Commitments(Declarations):
             Contradiction: it cannot hold together with what is known; its core are the facts.
         """
         prop, domain = self._read(question)
-        fact = self._fact(prop, domain, "given", _written(question, prop))
+        fact = self._fact(prop, domain, "given", _written(question))
         self._add(fact, Assumed(fact))
 
     def rebind(self, symbol: SymInt | str, size: Size) -> None:
@@ -72,7 +72,7 @@ class Commitments(Declarations):
             Contradiction: it cannot hold together with what is known.
         """
         prop, domain = self._read(question)
-        fact = self._fact(prop, domain, "range", _written(question, prop))
+        fact = self._fact(prop, domain, "range", _written(question))
         self._add(fact, Assumed(fact))
 
     def _add(self, fact: Fact, commitment: Commitment) -> None:
@@ -132,16 +132,16 @@ class Commitments(Declarations):
         """
         prop, domain = self._read(question)
         both = self._within(prop, domain)
-        text = _written(question, prop)
+        text = _written(question)
         match self._decided(both, self._true, "fast"):
             case Always():
                 return
             case Never(core=core, proof=proof):
-                raise Contradiction(_with_message(f"`{text}` can not be true", message), core, proof)
+                raise Contradiction(_with_message(f"`{text or text_of(prop)}` can not be true", message), core, proof)
         at_hint = self._at_hint(both, self._true)
         if at_hint is False:
             declared = [self.symbols[atom].fact for atom in sorted(both.symbols, key=lambda atom: atom.serial)]
-            raise FalseAtHint(_with_message(f"`{text}` is false at the hints", message), declared)
+            raise FalseAtHint(_with_message(f"`{text or text_of(prop)}` is false at the hints", message), declared)
         if self._checkable(both, at_hint):
             fact = self._fact(prop, domain, "guard", text)
             self._add(fact, Guarded(fact, prop, True, message))
@@ -178,7 +178,7 @@ class Commitments(Declarations):
         if value is None:
             raise self._valueless(expr, domain, f"{why} needs its value, which is known only at run time")
         prop = self.interner.eq(expr, int(value))
-        fact = self._fact(prop, domain, "guard", text_of(prop))
+        fact = self._fact(prop, domain, "guard")
         self._add(fact, Forced(expr, int(value), why, fact))
         return int(value)
 
@@ -272,11 +272,11 @@ class Commitments(Declarations):
             # the hints decide although a value of the run is in it: what decides is the guard, if it is about inputs
             decisive = self._decisive(both)
             if decisive is None:
-                fact = self._fact(taken, domain, "assert", text if side and text is not None else text_of(taken))
+                fact = self._fact(taken, domain, "assert", text if side else None)
                 self._add(fact, Deferred(fact, why, self._hypotheses))
                 return
             taken, domain, text = decisive, self._true, None
-        fact = self._fact(taken, domain, "guard", text if side and text is not None else text_of(taken))
+        fact = self._fact(taken, domain, "guard", text if side else None)
         self._add(fact, Guarded(fact, prop, side, why))
 
     def _inputs_only(self, prop: Prop) -> bool:
@@ -312,7 +312,7 @@ class Commitments(Declarations):
         if at_hint is False:
             raise Undefined(f"`{prop}` needs `{domain}`, which is false at the hints")
         kind: Kind = "guard" if self._checkable(domain, at_hint) else "assert"
-        fact = self._fact(domain, self._true, kind, text_of(domain))
+        fact = self._fact(domain, self._true, kind)
         why = f"`{prop}` needs it"
         self._add(fact, Guarded(fact, domain, True, why) if kind == "guard" else Deferred(fact, why, self._hypotheses))
 
@@ -344,7 +344,7 @@ class Commitments(Declarations):
         def suppose(extra: tuple[Prop, ...]) -> Verdict:
             facts = self.facts
             for each in extra:
-                larger = facts.assume(Fact(each, self._true, "hypothesis", str(each), None, None, facts.count))
+                larger = facts.assume(Fact(each, self._true, "hypothesis", None, None, None, facts.count))
                 if isinstance(larger, Conflict):
                     return GaveUp(prop, self._true, "the supposition contradicts what is known", ())
                 facts = larger
@@ -388,9 +388,9 @@ class Commitments(Declarations):
         return shown(verdict.true_values, True), shown(verdict.false_values, False)
 
 
-def _written(question: Question, prop: Prop) -> str:
+def _written(question: Question) -> str | None:
     """A question as it was written, where it was written."""
-    return question if isinstance(question, str) else text_of(prop)
+    return question if isinstance(question, str) else None
 
 
 def _with_message(text: str, message: str) -> str:

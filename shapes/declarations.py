@@ -239,7 +239,7 @@ class Declarations(Readings, ABC):
                 if least is None or (lo is not None and lo >= least):
                     return None
                 prop = interner.ge(symbol, least)
-        return Fact(prop, self._true, "guard", str(prop), range_.origin, None, range_.serial + 1)
+        return Fact(prop, self._true, "guard", None, range_.origin, None, range_.serial + 1)
 
     def _twin(self, hint: int) -> str | None:
         """The first backed symbol with this hint."""
@@ -274,7 +274,7 @@ class Declarations(Readings, ABC):
                 return self.symbols[atom].name
         return None
 
-    def _fact(self, prop: Prop, domain: Prop, kind: Kind, text: str) -> Fact:
+    def _fact(self, prop: Prop, domain: Prop, kind: Kind, text: str | None = None) -> Fact:
         """A fact that would come next, from the place that is asking."""
         return Fact(prop, domain, kind, text, self.origin(), None, len(self._commitments))
 

@@ -266,7 +266,7 @@ def certify(
         if lo is not None and hi is not None and lo > hi:
             raise ShapeError(f"{declared.name}=({lo}, {hi}): no size lies between")
         prop = range_prop(atom.expr, lo, hi)
-        fact = Fact(prop, interner.true, "range", str(prop), None, None, known.count)
+        fact = Fact(prop, interner.true, "range", None, None, None, known.count)
         larger = known.declare(atom.expr, lo, hi, fact)
         assert not isinstance(larger, Conflict)
         known = larger

@@ -310,7 +310,7 @@ def _implied(scope: Prop, fact: Fact) -> Fact:
     """The fact where the scope holds."""
     outside, join = scope.negation, scope.interner.disjunction
     domain = fact.domain if fact.domain.kind == "true" else join((outside, fact.domain))
-    return replace(fact, prop=join((outside, fact.prop)), domain=domain, text=f"not ({scope}) or ({fact.text})")
+    return replace(fact, prop=join((outside, fact.prop)), domain=domain, written=f"not ({scope}) or ({fact.text})")
 
 
 def _weakest(kinds: Sequence[Kind]) -> Kind:

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from solver.prop import Prop
@@ -24,18 +24,29 @@ class Fact:
 
     Attributes:
         prop: the proposition, true wherever the fact holds. domain: where it makes sense; the fact asserts that too.
-        kind: range (bounds of a symbol), given (the caller's promise), guard (a committed branch), assert (a run-time
-        check), hypothesis (for a scope). text: as it was written. origin: the place in the program, opaque here. line:
-        the caller's number for it, a line of a file for instance. serial: its position among the facts.
+        kind: range (bounds of a symbol, or what holds by construction), given (the caller's promise), guard (a
+        committed branch), assert (a run-time check), hypothesis (for a scope). written: its text, where somebody wrote
+        one. origin: the place in the program, opaque here. line: the caller's number for it, a line of a file for
+        instance. serial: its position among the facts.
     """
 
     prop: Prop
     domain: Prop
     kind: Kind
-    text: str
+    written: str | None
     origin: object | None
     line: int | None
     serial: int
+    _printed: str | None = field(default=None, init=False, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """As it was written, or else as it prints: worked out when somebody reads it."""
+        text = self._printed if self.written is None else self.written
+        if text is None:
+            text = str(self.domain if self.prop.kind == "true" else self.prop)
+            object.__setattr__(self, "_printed", text)
+        return text
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.text}>"

@@ -173,7 +173,7 @@ class Facts(Knowledge):
     ) -> Fact:
         """A fact that would come next."""
         return Fact(
-            prop, self.interner.true if domain is None else domain, kind, text or str(prop), origin, line, self.count
+            prop, self.interner.true if domain is None else domain, kind, text or None, origin, line, self.count
         )
 
     def declare_range(self, symbol: Expr, lo: int | None, hi: int | None, *, hint: int | None = None) -> Facts:

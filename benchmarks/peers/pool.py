@@ -24,6 +24,7 @@ class Pool:
     """`missing` says why a peer that was wanted is not `here`."""
 
     def __init__(self, wanted: Iterable[str]) -> None:
+        sys.set_int_max_str_digits(0)  # answers may hold numbers of any length
         self.processes: dict[str, subprocess.Popen[str]] = {}
         self.missing: dict[str, str] = {}
         for name in wanted:

@@ -22,10 +22,9 @@ from solver.explain import prove_side
 from solver.expr import Atom, Expr
 from solver.facts import Facts
 from solver.knowledge import Knowledge
-from solver.laws import floordiv_law
 from solver.prop import Prop
-from solver.reasons import Reason, combine, residues, strengthen
-from solver.rungs.linear import ordered
+from solver.reasons import Reason, residues, strengthen
+from solver.rungs import shift
 
 if TYPE_CHECKING:
     from solver.climb import Climb
@@ -109,22 +108,8 @@ def vanishes_modulo(e: Expr, m: int, atoms: list[Atom]) -> bool:
 
 def lower_bound(known: Knowledge, e: Expr) -> Reason | None:
     """A lower bound of an expression: what a remainder in it says, or else what is known."""
-    monomials = known.interner.monomials
-    for m, c in ordered(e):
-        atom = monomials[m][0]
-        if len(monomials[m]) > 1 or atom.kind != "floordiv":
-            continue
-        n, d = atom.args
-        assert isinstance(n, Expr) and isinstance(d, Expr)
-        if not d.is_constant or c % d.constant:
-            continue
-        times = -c // d.constant  # e == times*(n - d*q) + rest, and n - d*q lies from 0 to d - 1
-        rest = e - (n - d * atom.expr) * times
-        low = known.low(rest)
-        if low is not None:
-            law = floordiv_law(known, atom, times > 0)
-            if rest.is_constant:
-                return law
-            return combine([law, prove_side(known, rest, True, low)], [abs(times), max(1, rest.content())])
+    bound = shift.of_remainder(known, e)
+    if bound is not None:
+        return bound
     low = known.low(e)
     return None if low is None else prove_side(known, e, True, low)

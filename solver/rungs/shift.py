@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from solver.explain import prove_bound
+from solver.explain import prove_bound, prove_side
 from solver.expr import Atom, Expr
 from solver.knowledge import Knowledge
+from solver.laws import floordiv_law
 from solver.prop import Prop
 from solver.reasons import Reason, combine, gap
 
@@ -39,13 +40,46 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
         if len(monomials[m]) > DEGREE:
             return None
         atoms.update(dict.fromkeys(monomials[m]))
-    proof = _by_ends(known, e, e, atoms, {})
+    proof = _by_ends(known, e, e, atoms, {}) or by_remainder(known, e)
     if proof is None:
         relus = {atom: argument for atom in atoms if atom.kind == "relu" and isinstance(argument := atom.args[0], Expr)}
         if relus and all(argument.atoms.isdisjoint(relus) for argument in relus.values()):
             above = known.interner.replace(e, {atom: atom.expr + argument for atom, argument in relus.items()})
             proof = _by_ends(known, e, above, direct_atoms(above), relus)
     return proof
+
+
+def by_remainder(known: Knowledge, e: Expr) -> Reason | None:
+    """`e >= 0` because a remainder in it is not negative, or less than the divisor."""
+    bound = of_remainder(known, e)
+    if bound is None:
+        return None
+    slack = e - bound.conclusion.expr
+    return combine([bound], [1], slack.constant) if not slack.terms and slack.constant >= 0 else None
+
+
+def of_remainder(known: Knowledge, e: Expr) -> Reason | None:
+    """A lower bound of an expression by a remainder `n - d*(n//d)` in it."""
+    monomials = known.interner.monomials
+    quotients = [(m, c) for m, c in e.terms if monomials[m][0].kind == "floordiv" and len(monomials[m]) == 1]
+    if len(quotients) > 1:
+        keys = known.interner.monomial_keys
+        quotients.sort(key=lambda term: keys[term[0]])  # by structure: terms are in the order of their first use
+    for m, c in quotients:
+        atom = monomials[m][0]
+        n, d = atom.args
+        assert isinstance(n, Expr) and isinstance(d, Expr)
+        if not d.is_constant or c % d.constant:
+            continue
+        times = -c // d.constant  # e == times*(n - d*q) + rest, and n - d*q lies from 0 to d - 1
+        rest = e - (n - d * atom.expr) * times
+        low = known.low(rest)
+        if low is not None:
+            law = floordiv_law(known, atom, times > 0)
+            if rest.is_constant:
+                return law
+            return combine([law, prove_side(known, rest, True, low)], [abs(times), max(1, rest.content())])
+    return None
 
 
 def direct_atoms(e: Expr) -> list[Atom]:
