@@ -153,6 +153,8 @@ def _changes(node: ast.AST, context: str, function: ast.FunctionDef) -> Iterator
             yield "dropped refusal", changed
         case ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant()]):
             pass  # the constant is moved, and a length is never below zero
+        case ast.Compare(ops=[ast.NotEq()], comparators=[right]) if not _counts(node.left) and not _counts(right):
+            pass  # names and modes have no order
         case ast.Compare(ops=[ast.NotEq()], comparators=[ast.Constant(value=0)]):
             pass
         case ast.Compare(ops=[op], comparators=[_]) if context == "requires" and type(op) in MOVED:
@@ -185,6 +187,16 @@ def _changes(node: ast.AST, context: str, function: ast.FunctionDef) -> Iterator
             yield "another axis", changed
         case ast.Constant(value=int(value)) if type(value) is int and context != "chooses":
             yield "off by one", ast.Constant(value + 1)
+
+
+def _counts(node: ast.AST) -> bool:
+    """Whether an operand is plainly a number."""
+    match node:
+        case ast.Constant(value=int()) | ast.Call(func=ast.Name(id="len")):
+            return True
+        case ast.BinOp():
+            return True
+    return False
 
 
 def _mentions(node: ast.AST, names: set[str]) -> bool:

@@ -9,17 +9,17 @@
     >>> print(disagreement(rules["conv2d"], call, expected=None))
     conv2d(Input(2, 3, 8, 8), Input(4, 3, 3, 3)): the operator refuses, the rule on these sizes ((2, 4, 6, 6),)
 
-The rule runs on the sizes themselves, and once more on a symbol for each size; what it gave and required is then
-evaluated. Both have to refuse what the operator refuses and give the sizes that it gives. Where the number of axes or
-of outputs depends on a size, the symbols have the sizes as hints. A size that only a run can tell (of `nonzero`, say)
-is taken from the operator, or looked for where it stands in no output by itself, and all that the rule says of it has
-to hold there.
+The rule runs on the sizes themselves, on a symbol for each size, and once more with numbers for some of them and
+symbols of which something is known; what it gave and required is then evaluated. Each time it has to refuse what the
+operator refuses and give the sizes that it gives. Where the number of axes or of outputs depends on a size, the symbols
+have the sizes as hints. A size that only a run can tell (of `nonzero`, say) is taken from the operator, or looked for
+where it stands in no output by itself, and all that the rule says of it has to hold there.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,7 +70,7 @@ def disagreement(
 
     An exception that is no `ShapeError` is a failure of the rule, but for `refusals` where the operator refuses too.
     """
-    for mode, run in (("on these sizes", on_sizes), ("on symbols", on_symbols)):
+    for mode, run in MODES:
         try:
             found, detail = run(rule, call, expected)
         except Exception as crash:
@@ -93,18 +93,59 @@ def on_sizes(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | No
     return evaluated(env, outputs, {}, expected)
 
 
-def on_symbols(
-    rule: Rule, call: Call, expected: Sizes | None, *, hinted: bool = False
-) -> tuple[Sizes | None, str]:
+def on_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
     """What the rule gives for a symbol in the place of each size, evaluated at the sizes."""
+    return _symbolically(rule, call, expected, lambda place, size: (0, None))
+
+
+def on_some_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
+    """What the rule gives where some sizes are numbers and some of the symbols are known to be at least something."""
+    turn = sum([int(size) + 1 for tensor in call.inputs() for size in tensor])
+
+    def range_of(place: int, size: int) -> tuple[int, int | None]:
+        match (turn + place) % 4:
+            case 0:
+                return size, size
+            case 1:
+                return min(size, 2), None
+            case 2:
+                return min(size, 1), max(size, 1)
+            case _:
+                return 0, None
+
+    return _symbolically(rule, call, expected, range_of)
+
+
+MODES: Final = (
+    ("on these sizes", on_sizes),
+    ("on symbols", on_symbols),
+    ("on symbols of which something is known", on_some_symbols),
+)
+
+
+def _symbolically(
+    rule: Rule,
+    call: Call,
+    expected: Sizes | None,
+    range_of: Callable[[int, int], tuple[int, int | None]],
+    *,
+    hinted: bool = False,
+) -> tuple[Sizes | None, str]:
+    """What the rule gives for symbols with these ranges; a size whose range is itself stays a number."""
     env = ShapeEnv(origin=lambda: None)
     values: dict[Atom, int] = {}
+    places = itertools.count()
 
     def symbolic(tensor: Input) -> Input:
-        sizes = []
+        sizes: list[Int] = []
         for size in tensor:
             assert isinstance(size, int)
-            symbol = env.symbol(f"s{len(values)}", hint=size if hinted else None)
+            place = next(places)
+            lo, hi = range_of(place, size)
+            if lo == hi:
+                sizes.append(size)
+                continue
+            symbol = env.symbol(f"s{place}", lo=lo, hi=hi, hint=size if hinted else None)
             values[symbol.expr.atom] = size
             sizes.append(symbol)
         return Input(
@@ -116,7 +157,7 @@ def on_symbols(
     try:
         outputs = rule(env, *args, **kwargs)
     except UndecidedGuard as undecided:
-        return (None, str(undecided)) if hinted else on_symbols(rule, call, expected, hinted=True)
+        return (None, str(undecided)) if hinted else _symbolically(rule, call, expected, range_of, hinted=True)
     except ShapeError as refusal:
         return None, str(refusal)
     return evaluated(env, outputs, values, expected)
