@@ -18,6 +18,7 @@ ORDER = (
     "rules",
     "memory",
     "sizes",
+    "onnx_models",
     "import_time",
 )
 

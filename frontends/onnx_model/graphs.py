@@ -13,7 +13,7 @@ from onnx import numpy_helper
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
 from frontends.onnx_model.values import UNKNOWN, Value, computed, constant
-from shapes.choices import Int, sym_ite
+from shapes.choices import Int, sym_ite, sym_not
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError, UndecidedGuard
 from shapes.origin import Origin
@@ -126,7 +126,7 @@ class Walk:
         if isinstance(condition, bool):
             return self._inside(then if condition else otherwise, values)
         found = []
-        for graph, taken in ((then, condition), (otherwise, ~condition)):
+        for graph, taken in ((then, condition), (otherwise, sym_not(condition))):
             try:
                 with self.env.hypothesis(taken):
                     found.append(self._inside(graph, values))

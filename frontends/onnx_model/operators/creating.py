@@ -77,7 +77,8 @@ def random_like(node: Node) -> Shape:
     """The sizes of the input; for Multinomial, so many draws a row."""
     x = node.shape(0)
     if node.kind == "Multinomial":
-        return Shape((x[0], node.integer("sample_size", 1)), dtype="int64" if node.integer("dtype", 6) == 7 else "int32")
+        drawn = Shape((x[0], node.integer("sample_size", 1)), dtype="int32")
+        return _of_type(node, drawn)
     return _of_type(node, x)
 
 

@@ -55,7 +55,7 @@ FLOATS: Final[dict[str, np.ufunc]] = {
 """What these do to plain floats."""
 
 NUMBERS: Final[dict[str, Callable[[Int], Int]]] = {
-    "Abs": abs, "Ceil": lambda x: x, "Floor": lambda x: x, "Neg": lambda x: -x, "Round": lambda x: x,
+    "Abs": lambda x: abs(x), "Ceil": lambda x: x, "Floor": lambda x: x, "Neg": lambda x: -x, "Round": lambda x: x,
 }  # fmt: skip
 """What these do to integers."""
 

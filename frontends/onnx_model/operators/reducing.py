@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from frontends.onnx_model.nodes import Node, operator
 from frontends.onnx_model.values import Value, computed, objects
-from shapes.choices import sym_max, sym_min
+from shapes.choices import Int, sym_max, sym_min
 from shapes.rules import Shape
 from shapes.rules.axes import axes_of, reduced
 
-FOLDS = {
+FOLDS: Final[dict[str, Callable[[Int, Int], Int]]] = {
     "ReduceSum": lambda a, b: a + b,
     "ReduceProd": lambda a, b: a * b,
     "ReduceMax": sym_max,

@@ -70,6 +70,8 @@ def _scaled(node: Node, size: Int, scale: np.float32) -> Int:
     if isinstance(size, int):
         return math.floor(np.float32(size) * scale)
     ratio = Fraction(float(scale))
+    if ratio == 1:
+        return size
     if ratio.denominator == 1 or ratio.denominator & (ratio.denominator - 1) == 0 and ratio.denominator <= 64:
         node.env.require(size * ratio.numerator < EXACT, "a size times its scale is no longer exact")
         return size * ratio.numerator // ratio.denominator
@@ -112,7 +114,8 @@ def center_crop_pad(node: Node) -> Shape:
 def dft(node: Node) -> Shape:
     """The input with a complex number for each frequency."""
     x = node.shape(0)
-    axis = axis_of(node.plain(2, "the axis")[0] if node.has(2) else node.integer("axis", 1 if node.version < 20 else -2), len(x))
+    by_default = 1 if node.version < 20 else -2
+    axis = axis_of(node.plain(2, "the axis")[0] if node.has(2) else node.integer("axis", by_default), len(x))
     length: Int = x[axis]
     if node.has(1):
         numbers = node.numbers(1)

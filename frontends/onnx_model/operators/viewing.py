@@ -129,7 +129,7 @@ def expand(node: Node) -> Value:
     result = Shape(broadcast(node.env, x, target), dtype=x.dtype)
     if elements is None or not all(isinstance(size, int) for size in result):
         return Value(result)
-    return computed(np.broadcast_to(elements, tuple(result)), x.dtype)
+    return computed(np.broadcast_to(elements, result.sizes), x.dtype)
 
 
 @operator("DepthToSpace")
