@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo install test lint format paranoid mutate mutate-rules bench bench-install notebooks clean
+.PHONY: demo install test lint format paranoid mutate mutate-rules agreement bench bench-install notebooks clean
 
 demo: $(VENV)/.core
 	$(BIN)/python -m benchmarks.demo
@@ -32,6 +32,10 @@ paranoid: install
 # Break each rung in turn and see the suite fail.
 mutate: install
 	$(BIN)/python -m tests.mutate
+
+# Every operator's rule beside torch's kernels on 300 calls; the suite itself looks at 30.
+agreement: install
+	AGREEMENT_EXAMPLES=300 $(BIN)/python -m pytest tests/shapes/rules/test_agreement.py
 
 # Break the rules of operators mechanically and see the comparison with the real operators fail.
 mutate-rules: install
