@@ -5,9 +5,9 @@
 Each mutation changes one place in the syntax tree of a file of `shapes/rules`: a constant off by one, another axis, a
 quotient rounded the other way, an argument forgotten, a requirement dropped, a comparison moved, min and max swapped, a
 sum for a difference. The code of the functions that it changes is replaced in this process, and the rules that run them
-are put to generated calls, whose answers torch has given once. A mutation that no call of an operator notices within
-200 examples survives and is listed: it is equivalent, or the arguments have a hole. Those that are equivalent stand in
-`justified_rule_mutations.txt`, each with the reason.
+are put to generated calls, whose answers torch has given once: the sizes, and of views where the elements lie. A
+mutation that no call of an operator notices within 200 examples survives and is listed: it is equivalent, or the
+arguments have a hole. Those that are equivalent stand in `justified_rule_mutations.txt`, each with the reason.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ from shapes.testing.agreement import Sizes, disagreement
 from shapes.testing.arguments import arguments_for, operators_with_arguments
 from shapes.testing.calls import Call
 from shapes.testing.checking import RuleDisagrees, check_rule
+from tests.shapes.rules.test_strides import VIEWS, by_rule, by_torch
 
 FOLDER = Path(sys.modules["shapes.rules"].__file__ or "").parent
 NOT_RULES = ("__init__", "registry", "shape", "collectives")
 """What defines no sizes, and what another test holds against simulated ranks."""
 PROBES = 12
 """So many calls of each operator show which functions it runs."""
-OPERATORS = 6
+OPERATORS = 12
 """A function that many operators share is judged by so many of them."""
 REQUIRING = ("require", "require_at_least", "at_least", "positive", "agree", "expandable")
 UNSEEN = frozenset(("strides", "dtype", "storage_offset", "message", "name"))
@@ -315,6 +316,7 @@ class Operators:
         self.examples = examples
         self.torch_eager = torch_eager
         self._answers: dict[str, list[tuple[Call, Sizes | None]]] = {}
+        self._layouts: dict[tuple[str, int], object] = {}
         self.runs: dict[tuple[str, Place], list[str]] = {}
         chosen: dict[FunctionType | str, str] = {}
         for name in sorted(operators_with_arguments()):
@@ -342,6 +344,18 @@ class Operators:
             reference = self.torch_eager(name)
             self._answers[name] = [(call, reference(call)) for call in generated(name, self.examples)]
         return self._answers[name]
+
+    def misplaced(self, name: str, call: Call) -> bool:
+        """Whether a rule says that the elements of a view lie elsewhere than in torch, or fails."""
+        if name not in VIEWS or (name == "getitem" and len(list(call.inputs())) > 1):  # what tensors pick is a copy
+            return False
+        key = name, id(call)
+        if key not in self._layouts:
+            self._layouts[key] = by_torch(name, call)
+        try:
+            return bool(by_rule(name, call) != self._layouts[key])
+        except Exception:
+            return True
 
     def judging(self, mutant: Mutant, changed: Sequence[FunctionType]) -> list[str]:
         """The operators that run a changed function, those first whose rule it is."""
@@ -375,7 +389,7 @@ def judged(mutant: Mutant, changed: dict[FunctionType, CodeType], operators: Ope
             function.__code__ = code
         for name in names:
             for count, (call, expected) in enumerate(answers[name], 1):
-                if disagreement(rules[name], call, expected) is not None:
+                if disagreement(rules[name], call, expected) is not None or operators.misplaced(name, call):
                     smallest = ""
                     if shrink:
                         try:
