@@ -9,6 +9,8 @@ survives is a hole in the suite.
 from __future__ import annotations
 
 import argparse
+import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+MEMORY = 4 << 30
 COPIED = (
     "solver",
     "shapes",
@@ -201,9 +204,18 @@ def survives(mutation: Mutation, folder: Path) -> bool:
             "--timeout=300",
             *mutation.tests,
         ]
-        return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 0
+        environment = {**os.environ, "SYMSHAPE_PURE": "1"}
+        run = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, check=False, preexec_fn=_within_memory
+        )
+        return run.returncode == 0
     finally:
         path.write_text(original)
+
+
+def _within_memory() -> None:
+    """A mutant may well take all there is."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def main() -> None:

@@ -22,7 +22,13 @@ EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES", "30"))
 def test_a_rule_agrees_with_the_operator(name):
     rule, reference = rules[name], torch_eager(name)
 
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(arguments_for(name))
     def agrees(call):
         found = disagreement(rule, call, reference(call))
