@@ -19,6 +19,7 @@ where it stands in no output by itself, and all that the rule says of it has to 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -64,13 +65,19 @@ class Disagreement:
 
 
 def disagreement(
-    rule: Rule, call: Call, expected: Sizes | None, *, refusals: tuple[type[Exception], ...] = ()
+    rule: Rule,
+    call: Call,
+    expected: Sizes | None,
+    *,
+    refusals: tuple[type[Exception], ...] = (),
+    numbers: bool = False,
 ) -> Disagreement | None:
     """How a rule differs from what the operator does; `expected` are the sizes of its outputs, None for a refusal.
 
     An exception that is no `ShapeError` is a failure of the rule, but for `refusals` where the operator refuses too.
+    With `numbers`, arguments that are annotated as `Int` are made symbols once, too.
     """
-    for mode, run in MODES:
+    for mode, run in (*MODES, NUMBERS) if numbers else MODES:
         try:
             found, detail = run(rule, call, expected)
         except Exception as crash:
@@ -116,11 +123,17 @@ def on_some_symbols(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Siz
     return _symbolically(rule, call, expected, range_of)
 
 
+def on_symbolic_numbers(rule: Rule, call: Call, expected: Sizes | None) -> tuple[Sizes | None, str]:
+    """What the rule gives where the numbers that it takes as `Int` are symbols as well."""
+    return _symbolically(rule, call, expected, lambda place, size: (0, None), numbers=True)
+
+
 MODES: Final = (
     ("on these sizes", on_sizes),
     ("on symbols", on_symbols),
     ("on symbols of which something is known", on_some_symbols),
 )
+NUMBERS: Final = ("on symbols for numbers, too,", on_symbolic_numbers)
 
 
 def _symbolically(
@@ -130,8 +143,15 @@ def _symbolically(
     range_of: Callable[[int, int], tuple[int, int | None]],
     *,
     hinted: bool = False,
+    numbers: bool = False,
 ) -> tuple[Sizes | None, str]:
-    """What the rule gives for symbols with these ranges; a size whose range is itself stays a number."""
+    """What the rule gives for symbols with these ranges; a size whose range is itself stays a number. `numbers` makes
+    symbols of plain arguments that may be ones, where there are such.
+    """
+    taken = {name for name, each in rule.signature.parameters.items() if re.search(r"\bInt\b", str(each.annotation))}
+    given = (*zip(rule.names, call.args), *call.kwargs.items())
+    if numbers and not any(type(value) is int and name in taken for name, value in given):
+        return expected, ""
     env = ShapeEnv(origin=lambda: None)
     values: dict[Atom, int] = {}
     places = itertools.count()
@@ -153,11 +173,23 @@ def _symbolically(
             low=tensor.low, high=tensor.high, values=tensor.values,
         )  # fmt: skip
 
+    def number(name: str, value: object) -> object:
+        if type(value) is not int or name not in taken:
+            return value
+        symbol = env.symbol(f"n{len(values)}", lo=None, hint=value if hinted else None)
+        values[symbol.expr.atom] = value
+        return symbol
+
     args, kwargs = call.replaced(symbolic)
+    if numbers:
+        args = tuple([number(name, value) for name, value in zip(rule.names, args)])
+        kwargs = {name: number(name, value) for name, value in kwargs.items()}
     try:
         outputs = rule(env, *args, **kwargs)
     except UndecidedGuard as undecided:
-        return (None, str(undecided)) if hinted else _symbolically(rule, call, expected, range_of, hinted=True)
+        if hinted:
+            return None, str(undecided)
+        return _symbolically(rule, call, expected, range_of, hinted=True, numbers=numbers)
     except ShapeError as refusal:
         return None, str(refusal)
     return evaluated(env, outputs, values, expected)
