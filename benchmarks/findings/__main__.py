@@ -1,0 +1,151 @@
+"""Where other people's shape rules differ from the real kernels.
+
+    python -m benchmarks.findings run [--survey torch,onnx] [--only conv2d,cat] [--seconds 120]
+    python -m benchmarks.findings show NAME             # the findings of an operator, each run again
+    python -m benchmarks.findings publish               # seen.jsonl and docs/findings.md, from the lines in build/
+
+`run` goes on where it stopped: an operator with a line in `build/findings/` is done. Each survey runs in a process of
+its own, so an operator that takes the process with it is a finding too.
+"""
+
+import argparse
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from benchmarks.findings.page import publish
+from benchmarks.findings.record import KINDS, ROOT, SEEN, WORK, Examined, Finding, last_under_way, read
+from benchmarks.findings.worker import SURVEYS, survey
+
+
+class Worker:
+    """A process that examines operators, started anew after one that it does not survive."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.process: subprocess.Popen[str] | None = None
+        self.last = 0
+        """The number of the process that was asked last."""
+
+    def ask(self, request: dict[str, object], seconds: float) -> str:
+        """Its answer.
+
+        Raises:
+            ChildProcessError: it died.
+            TimeoutError: it took too long; it is ended.
+        """
+        if self.process is None:
+            command = [sys.executable, "-m", "benchmarks.findings.worker", self.name]
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ}
+            )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.last = self.process.pid
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        line = self.process.stdout.readline() if ready else None
+        if line:
+            return line
+        if line is None:
+            self.process.kill()
+        code, self.process = self.process.wait(), None
+        if line is None:
+            raise TimeoutError(f"no answer in {seconds:.0f} s")
+        raise ChildProcessError(f"ended by signal {-code}" if code < 0 else f"exit status {code}")
+
+    def end(self) -> None:
+        if self.process is not None:
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+            self.process.wait()
+            last_under_way(self.last)
+
+
+def run(options: argparse.Namespace) -> None:
+    WORK.mkdir(parents=True, exist_ok=True)
+    for name in options.survey.split(","):
+        path = WORK / f"{name}.jsonl"
+        done = {one.operator for one in read(path)}
+        try:
+            wanted = options.only.split(",") if options.only else survey(name).operators()
+        except ModuleNotFoundError as missing:
+            print(f"{name}: {missing.name} is not here", file=sys.stderr)
+            continue
+        worker = Worker(name)
+        with path.open("a", buffering=1) as lines:
+            for operator in wanted:
+                if operator in done:
+                    continue
+                begin = time.monotonic()
+                print(examined(worker, operator, options.seconds), file=lines)
+                print(f"{name} {operator} {time.monotonic() - begin:.1f} s", flush=True)
+        worker.end()
+
+
+def examined(worker: Worker, operator: str, seconds: float) -> str:
+    """The line of an operator."""
+    try:
+        return worker.ask({"operator": operator}, seconds).strip()
+    except ChildProcessError as died:
+        where, call = last_under_way(worker.last)
+        return Examined(operator, findings=[Finding("crash", call, str(died), "", where)]).line()
+    except TimeoutError as late:
+        return Examined(operator, failed=str(late)).line()
+
+
+def recorded(operator: str) -> Iterator[tuple[str, Finding]]:
+    """The published findings of an operator, by survey."""
+    for line in SEEN.read_text().splitlines():
+        values = json.loads(line)
+        if values["operator"] == operator:
+            yield from ((values["survey"], Finding(**one)) for one in values["findings"])
+
+
+def show(options: argparse.Namespace) -> None:
+    found = list(recorded(options.name))
+    if not found:
+        sys.exit(f"no finding of {options.name}")
+    workers: dict[str, Worker] = {}
+    for name, finding in found:
+        worker = workers.setdefault(name, Worker(name))
+        try:
+            answer = json.loads(worker.ask({"operator": options.name, "finding": asdict(finding)}, options.seconds))
+        except ChildProcessError as died:
+            answer = {**asdict(finding), "kernel": str(died)}
+        now = None if answer is None else Finding(**answer)
+        print(f"{name}{f' ({finding.where})' if finding.where else ''}: {KINDS[finding.kind]}")
+        print(f"  call:   {finding.call}")
+        if now is None:
+            print("  not seen any more")
+        else:
+            print(f"  kernel: {now.kernel}\n  rule:   {now.rule}")
+    for worker in workers.values():
+        worker.end()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    running = commands.add_parser("run")
+    running.add_argument("--survey", default=",".join(SURVEYS))
+    running.add_argument("--only", default="")
+    running.add_argument("--seconds", type=float, default=120, help="an operator that takes longer is left out")
+    running.set_defaults(command=run)
+    showing = commands.add_parser("show")
+    showing.add_argument("name")
+    showing.add_argument("--seconds", type=float, default=120)
+    showing.set_defaults(command=show)
+    publishing = commands.add_parser("publish")
+    publishing.set_defaults(command=lambda options: publish())
+    options = parser.parse_args()
+    options.command(options)
+
+
+if __name__ == "__main__":
+    main()
