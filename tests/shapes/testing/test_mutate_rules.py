@@ -5,7 +5,8 @@ import pytest
 pytest.importorskip("torch")
 
 from shapes.rules import rules
-from tests.mutate_rules import FOLDER, NOT_RULES, Library, Operators, chosen, judged, justified, mutants
+from tests.mutate_rules import Library, Operators, judged, justified
+from tests.rule_mutations import FOLDER, NOT_RULES, chosen, mutants
 
 
 @pytest.fixture(scope="module")
