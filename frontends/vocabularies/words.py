@@ -1,0 +1,141 @@
+"""Words: operators as one library calls them, each a line that says which rule it is.
+
+    >>> from shapes import ShapeEnv
+    >>> mine = Vocabulary("mine", '''
+    ...     join(arrays, axis=0)             = cat(arrays, axis)
+    ...     halves(a, axis=-1)               = chunk(a, 2, axis)
+    ... ''')
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = env.sizes("b s")
+    >>> mine["join"](env, [(b, 3), (s, 3)]), mine.halves(env, (b, 6))
+    (Shape(b + s, 3), (Shape(b, 3), Shape(b, 3)))
+    >>> mine["join"](env, [(b, 3), (s, 4)], axis=0)
+    Traceback (most recent call last):
+    shapes.rules.registry.Refused: mine.join(arrays=[(b, 3), (s, 4)], axis=0): axes differ that are not joined
+
+Left of the sign stands the operator with its own argument names and defaults, right of it an expression of Python in
+which every call is one of a rule. What is indented further continues a line.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from textwrap import dedent
+from typing import TYPE_CHECKING, Final
+
+from shapes.rules import Refused, Rule, rules
+from shapes.rules.registry import Output
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+
+PLAIN: Final = {"len": len, "range": range, "slice": slice, "tuple": tuple}
+"""Functions of Python that an expression may call beside rules."""
+
+
+class Word(Rule):
+    """A rule under a library's name. Its errors show the call as the library has it."""
+
+    def __call__(self, env: ShapeEnv, /, *args: object, **kwargs: object) -> Output:
+        try:
+            return super().__call__(env, *args, **kwargs)
+        except Refused as refused:
+            reason = refused.__cause__ or refused
+            raise Refused(f"{self.call_text(args, kwargs)}: {reason}") from refused
+
+
+class Vocabulary(Mapping[str, Rule]):
+    """Operators by the names of one library, as items and as attributes."""
+
+    def __init__(self, name: str, table: str, *, like: Callable[[str], Rule | None] = lambda name: None) -> None:
+        """`table` has a word a line; `like` makes those that it does not have, or gives None."""
+        self.name = name
+        joined = re.sub(r"\n {2,}", " ", dedent(table).strip())
+        self._lines = dict(_line(line) for line in joined.splitlines() if line.strip())
+        self._like = like
+        self._words: dict[str, Rule] = {}
+
+    def __getitem__(self, name: str) -> Rule:
+        word = self._words.get(name)
+        if word is None:
+            line = self._lines.get(name)
+            made = self._like(name) if line is None else _word(f"{self.name}.{name}", *line)
+            if made is None:
+                raise KeyError(name)
+            word = self._words[name] = made
+        return word
+
+    def word(self, name: str) -> Callable[[Callable[..., object]], Word]:  # type: ignore[explicit-any]
+        """Register a function as a word, where a line says too little."""
+
+        def register(function: Callable[..., object]) -> Word:  # type: ignore[explicit-any]
+            made = self._words[name] = Word(f"{self.name}.{name}", function)
+            return made
+
+        return register
+
+    def __getattr__(self, name: str) -> Rule:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"{self.name} has no word {name}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        """The words that were written down; there may be more that are like a rule."""
+        return iter(sorted({*self._lines, *self._words}))
+
+    def __len__(self) -> int:
+        return len({*self._lines, *self._words})
+
+    def __repr__(self) -> str:
+        return f"<vocabulary {self.name}, {len(self)} words>"
+
+
+def renamed(name: str, rule: Rule, names: Mapping[str, str]) -> Word:
+    """A rule as a word, with other names for some of its parameters."""
+    back = {new: old for old, new in names.items()}
+
+    def call(env: ShapeEnv, /, *args: object, **kwargs: object) -> Output:
+        return rule(env, *args, **{back.get(key, key): value for key, value in kwargs.items()})
+
+    call.__doc__ = rule.__doc__
+    parameters = [one.replace(name=names.get(one.name, one.name)) for one in rule.signature.parameters.values()]
+    call.__signature__ = rule.signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return Word(name, call)
+
+
+def _line(line: str) -> tuple[str, tuple[str, str]]:
+    """The name of a word, its parameters and its expression."""
+    found = re.fullmatch(r"([\w.]+)\((.*?)\) += (.*)", line)
+    if found is None:
+        raise ValueError(f"expected `name(parameters) = expression`, not {line!r}")
+    return found[1], (found[2], found[3])
+
+
+def _word(name: str, parameters: str, expression: str) -> Word:
+    tree = ast.parse(f"lambda env, {parameters}: {expression}", mode="eval")
+    tree = ast.fix_missing_locations(_Calls().visit(tree))
+    function = eval(compile(tree, f"<{name}>", "eval"), {"__builtins__": {}, **PLAIN, "call": _call})
+    function.__doc__ = f"As {expression}."
+    return Word(name, function)
+
+
+class _Calls(ast.NodeTransformer):
+    """Calls of rules by name as calls of what looks them up."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        name = ast.unparse(node.func)
+        if name in PLAIN:
+            return node
+        arguments: list[ast.expr] = [ast.Constant(name), ast.Name("env", ast.Load()), *node.args]
+        return ast.Call(ast.Name("call", ast.Load()), arguments, node.keywords)
+
+
+def _call(name: str, env: ShapeEnv, *args: object, **kwargs: object) -> Output:
+    return rules[name](env, *args, **kwargs)
+
+
+__all__ = ["Vocabulary", "Word", "renamed"]
