@@ -2,9 +2,9 @@
 
     python -m benchmarks.findings run [--survey torch,onnx] [--only conv2d,cat] [--seconds 120]
     python -m benchmarks.findings show NAME             # the findings of an operator, each run again
-    python -m benchmarks.findings publish               # seen.jsonl and docs/findings.md, from the lines in build/
+    python -m benchmarks.findings publish               # seen.jsonl and docs/findings.md, from the lines of the run
 
-`run` goes on where it stopped: an operator with a line in `build/findings/` is done. Each survey runs in a process of
+`run` goes on where it stopped: an operator with a line in `.findings/` is done. Each survey runs in a process of
 its own, so an operator that takes the process with it is a finding too.
 """
 

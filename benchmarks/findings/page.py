@@ -76,7 +76,7 @@ class Summary:
 
 
 def publish() -> None:
-    """Keep the findings of the run in `build/`, and write the page."""
+    """Keep the findings of the run in `.findings/`, and write the page."""
     lines = []
     for name, (_, libraries, _) in SURVEYS.items():
         examined = list(read(WORK / f"{name}.jsonl"))

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-WORK = ROOT / "build" / "findings"
+WORK = ROOT / ".findings"  # not in build/, which compiling empties
 SEEN = Path(__file__).parent / "seen.jsonl"
 
 KINDS = {
