@@ -23,8 +23,11 @@ NO_KERNEL = ("NOT_IMPLEMENTED", "NotImplemented", "INVALID_GRAPH", "invalid for 
 NOISE = (
     r"\[ONNXRuntimeError\] : \d+ : \w+ : ",
     r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: ",
-    r"/\S+\.(h|cc):\d+ ",
-    r"onnxruntime::\S+\(.*?\)( const)? ",
+    r"/?\S+\.(h|cc):\d+ (\w+ )?",
+    r"(void )?onnxruntime::[^()]*\(.*?\)( const)? ",
+    r"\[with .*?\] ",
+    r"(void )?onnxruntime::\S+ ",
+    r"Exception during initialization: ",
 )
 
 Seen = tuple[tuple[int | None, ...] | None, ...]
