@@ -108,9 +108,11 @@ def trapezoid(env: ShapeEnv, y: Shape, x: Shape | None = None, *, dx: Real = 1, 
     sizes: list[Int] = []
     for position, (size, other) in enumerate(zip(y, padded)):
         if position == axis:
-            size, other = shorter(size, 1), shorter(other, 1)
-        env.require(sym_or(y[axis] == 0, size == other, size == 1, other == 1), SAMPLES)
-        if position != axis:
+            # strips between samples, of which there are one or more: none from a single one, nor from none
+            fits = sym_or(size == 0, size == other, size == 2, other == 2, sym_and(size == 1, other == 0))
+            env.require(fits, SAMPLES)
+        else:
+            env.require(sym_or(y[axis] == 0, size == other, size == 1, other == 1), SAMPLES)
             sizes.append(size if same(size, other) else sym_ite(sym_and(size == 1, y[axis] != 0), other, size))
     return Shape(sizes)
 
