@@ -122,8 +122,10 @@ class _Reading:
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.read(operand)
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(exponent))) if exponent >= 0:
-                base = self.read(left)
-                return reduce(lambda product, _: product * base, range(exponent), 1)
+                power: Int = 1
+                for _ in range(exponent):
+                    power = power * self.read(left)
+                return power
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 return self.read(left) + self.read(right)
             case ast.BinOp(left=left, op=ast.Sub(), right=right):

@@ -1,6 +1,6 @@
 """Whole ONNX models: dim_params as symbols, the sizes of every value, and answers to questions about them.
 
-    >>> import onnx.parser                                                        # doctest: +SKIP
+    >>> import onnx.parser
     >>> model = onnx.parser.parse_model('''
     ...     <ir_version: 8, opset_import: ["" : 17]>
     ...     heads (float[batch, tokens, 64] x) => (float[n, h, t, d] y) {
@@ -9,12 +9,13 @@
     ...         target = Concat <axis = 0> (sizes, rest)
     ...         split = Reshape (x, target)
     ...         y = Transpose <perm = [0, 2, 1, 3]> (split)
-    ...     }''')                                                                 # doctest: +SKIP
-    >>> found = read(model)                                                       # doctest: +SKIP
-    >>> found.dims("y")                                                           # doctest: +SKIP
+    ...     }''')
+    >>> from frontends.onnx_model import read
+    >>> found = read(model)
+    >>> found.dims("y")
     (batch, 8, tokens, 8)
-    >>> found.env.ask("batch * tokens >= 1")                                      # doctest: +SKIP
-    Always(...)
+    >>> found.env.ask("batch * tokens >= 1")
+    Always(1 <= batch <= 9223372036854775807, 1 <= tokens <= 9223372036854775807)
 
 Every node runs through the shape rules of this project; numbers that sizes are computed with (Shape, Gather, Add,
 Concat, Reshape) are followed through the graph as expressions. What a node needs of the sizes becomes a guard of

@@ -1,7 +1,8 @@
 """What is known of a value in a graph: its sizes, and its elements where they are numbers that decide sizes.
 
-    >>> import numpy as np                                                        # doctest: +SKIP
-    >>> constant(np.array([2, -1]))                                               # doctest: +SKIP
+    >>> import numpy as np
+    >>> from frontends.onnx_model.values import constant
+    >>> constant(np.array([2, -1]))
     Value(shape=Shape(2, dtype=int64), elements=[2, -1])
 
 Elements are an array of Python objects, so that NumPy's own indexing, joining and transposing move symbolic numbers
@@ -50,7 +51,8 @@ class Value:
         """Whether every element is a plain number."""
         if self.elements is None:
             return False
-        return self.elements.dtype != object or not any(isinstance(one, SymInt | SymBool) for one in self.elements.flat)
+        numbers: list[object] = self.elements.reshape(-1).tolist()
+        return self.elements.dtype != object or not any(isinstance(number, SymInt | SymBool) for number in numbers)
 
     def __repr__(self) -> str:
         elements = "" if self.elements is None else f", elements={self.elements.tolist()}"
@@ -76,10 +78,7 @@ def computed(elements: object, dtype: str | None) -> Value:
 
 def scalar(number: object) -> Elements:
     """An array without axes."""
-    if isinstance(number, np.floating):
-        return np.asarray(number)
-    found = np.empty((), dtype=object)
-    found[()] = number
+    found: Elements = np.array(number) if isinstance(number, np.floating) else objects([number], ())
     return found
 
 
@@ -91,7 +90,7 @@ def vector(numbers: Sequence[object], dtype: str = "int64") -> Value:
 def objects(numbers: Iterable[object], sizes: Sequence[int]) -> Elements:
     """An array of Python objects, each as it is."""
     listed = list(numbers)
-    flat = np.empty(len(listed), dtype=object)
+    flat: Elements = np.empty(len(listed), dtype=object)
     for index, number in enumerate(listed):
         flat[index] = number
     return flat.reshape(tuple(sizes))

@@ -179,14 +179,11 @@ def split(env: ShapeEnv, ary: Shape, indices_or_sections: Int | Sequence[Int], a
 @numpy.word("pad")
 def pad(env: ShapeEnv, array: Shape, pad_width: Int | Sequence[Int | Sequence[Int]], mode: str = "constant") -> Shape:
     """More elements before and behind each axis; one number or pair may stand for all."""
-    width: Sequence[Int | Sequence[Int]] = pad_width if isinstance(pad_width, tuple | list) else (pad_width, pad_width)
-    if not isinstance(width[0], tuple | list):
-        width = [(width[0], width[-1])]
-    pairs = list(width) * len(array) if len(width) == 1 else list(width)
+    pairs = _pairs(pad_width)
+    pairs = pairs * len(array) if len(pairs) == 1 else pairs
     env.require(len(pairs) == len(array), "pad_width is not for every axis")
     sizes: list[Int] = []
-    for size, pair in zip(array, pairs):
-        before, behind = (pair[0], pair[-1]) if isinstance(pair, tuple | list) else (pair, pair)
+    for size, (before, behind) in zip(array, pairs):
         env.require(before >= 0, "pad_width is negative")
         env.require(behind >= 0, "pad_width is negative")
         if mode != "constant" and mode != "empty":
@@ -194,3 +191,13 @@ def pad(env: ShapeEnv, array: Shape, pad_width: Int | Sequence[Int | Sequence[In
             env.require(sym_or(nothing, size >= 1), "an empty axis has nothing to pad with")
         sizes.append(size + before + behind)
     return Shape(sizes, dtype=array.dtype)
+
+
+def _pairs(width: Int | Sequence[Int | Sequence[Int]]) -> list[tuple[Int, Int]]:
+    """Before and behind: for each axis, or once for all."""
+    if not isinstance(width, tuple | list):
+        return [(width, width)]  # type: ignore[list-item]
+    numbers = [one for one in width if not isinstance(one, tuple | list)]
+    if numbers:
+        return [(numbers[0], numbers[-1])]
+    return [(pair[0], pair[-1]) for pair in width if isinstance(pair, tuple | list)]

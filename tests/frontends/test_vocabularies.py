@@ -235,7 +235,7 @@ def real(module: object, name: str, one: object, place: int) -> object:
 
     if isinstance(one, tuple) and not (name in SIZES and place) and not (name == "full"):
         whole = name in ("take", "bincount") and place == 1
-        return np.zeros(one, np.int64) if whole else np.linspace(0, 1, int(np.prod(one))).reshape(one)
+        return np.zeros(one, np.int64) if whole else np.linspace(1, 2, int(np.prod(one))).reshape(one)
     if isinstance(one, list) and one and isinstance(one[0], tuple):
         return [real(module, name, each, 0) for each in one]
     return one

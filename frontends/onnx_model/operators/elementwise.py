@@ -55,7 +55,8 @@ FLOATS: Final[dict[str, np.ufunc]] = {
 """What these do to plain floats."""
 
 NUMBERS: Final[dict[str, Callable[[Int], Int]]] = {
-    "Abs": lambda x: abs(x), "Ceil": lambda x: x, "Floor": lambda x: x, "Neg": lambda x: -x, "Round": lambda x: x,
+    "Abs": lambda x: sym_max(x, -x), "Ceil": lambda x: x, "Floor": lambda x: x, "Neg": lambda x: -x,
+    "Round": lambda x: x,
 }  # fmt: skip
 """What these do to integers."""
 
@@ -107,7 +108,7 @@ def _converted(node: Node, elements: np.ndarray, dtype: str) -> np.ndarray | Non
     """Elements as another type has them."""
     if node.value(0).is_constant:
         try:
-            found = elements.astype(np.dtype(dtype))
+            found: np.ndarray = elements.astype(np.dtype(dtype))
         except (TypeError, ValueError, OverflowError):
             return None
         return found if found.dtype.kind == "f" else found.astype(object)

@@ -66,7 +66,7 @@ def _moved(node: Node, result: Shape) -> Value:
     elements = node.elements(0)
     if elements is None or not all(isinstance(size, int) for size in result):
         return Value(result)
-    return computed(elements.reshape(tuple(result)), result.dtype)
+    return computed(elements.reshape(result.sizes), result.dtype)
 
 
 @operator("Flatten")
@@ -129,7 +129,8 @@ def expand(node: Node) -> Value:
     result = Shape(broadcast(node.env, x, target), dtype=x.dtype)
     if elements is None or not all(isinstance(size, int) for size in result):
         return Value(result)
-    return computed(np.broadcast_to(elements, result.sizes), x.dtype)
+    sizes = [size for size in result if isinstance(size, int)]
+    return computed(np.broadcast_to(elements, sizes), x.dtype)
 
 
 @operator("DepthToSpace")
