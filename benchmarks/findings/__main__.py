@@ -1,7 +1,7 @@
 """Where other people's shape rules differ from the real kernels.
 
     python -m benchmarks.findings run [--survey torch,onnx] [--only conv2d,cat] [--seconds 120]
-    python -m benchmarks.findings show NAME             # the findings of an operator, each run again
+    python -m benchmarks.findings show [NAME]           # the findings of an operator, or all, each run again
     python -m benchmarks.findings publish               # seen.jsonl and docs/findings.md, from the lines of the run
 
 `run` goes on where it stopped: an operator with a line in `.findings/` is done. Each survey runs in a process of
@@ -18,8 +18,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from benchmarks.findings.page import publish
-from benchmarks.findings.record import KINDS, ROOT, SEEN, WORK, Examined, Finding, last_under_way, read
+from benchmarks.findings.page import publish, seen
+from benchmarks.findings.record import KINDS, ROOT, WORK, Examined, Finding, last_under_way, read
 from benchmarks.findings.worker import SURVEYS, survey
 
 
@@ -99,34 +99,40 @@ def examined(worker: Worker, operator: str, seconds: float) -> str:
         return Examined(operator, failed=str(late)).line()
 
 
-def recorded(operator: str) -> Iterator[tuple[str, Finding]]:
-    """The published findings of an operator, by survey."""
-    for line in SEEN.read_text().splitlines():
-        values = json.loads(line)
-        if values["operator"] == operator:
-            yield from ((values["survey"], Finding(**one)) for one in values["findings"])
+def recorded(operator: str | None = None) -> Iterator[tuple[str, str, Finding]]:
+    """The published findings, of one operator or of all: survey, operator, finding."""
+    for name, each in seen()[1].items():
+        for one in each:
+            if operator in (None, one.operator):
+                yield from ((name, one.operator, finding) for finding in one.findings)
+
+
+def again(worker: Worker, operator: str, finding: Finding, seconds: float) -> Finding | None:
+    """The call of a finding once more; None where nothing is to be seen any more."""
+    try:
+        answer = json.loads(worker.ask({"operator": operator, "finding": asdict(finding)}, seconds))
+    except ChildProcessError as died:
+        return Finding("crash", finding.call, str(died), "", finding.where)
+    return None if answer is None else Finding(**answer)
 
 
 def show(options: argparse.Namespace) -> None:
-    found = list(recorded(options.name))
+    """Run findings again and tell what is seen now; exit status 1 where one is not seen any more."""
+    found = list(recorded(options.name or None))
     if not found:
         sys.exit(f"no finding of {options.name}")
-    workers: dict[str, Worker] = {}
-    for name, finding in found:
-        worker = workers.setdefault(name, Worker(name))
-        try:
-            answer = json.loads(worker.ask({"operator": options.name, "finding": asdict(finding)}, options.seconds))
-        except ChildProcessError as died:
-            answer = {**asdict(finding), "kernel": str(died)}
-        now = None if answer is None else Finding(**answer)
-        print(f"{name}{f' ({finding.where})' if finding.where else ''}: {KINDS[finding.kind]}")
+    workers = {name: Worker(name) for name, _, _ in found}
+    gone = 0
+    for name, operator, finding in found:
+        now = again(workers[name], operator, finding, options.seconds)
+        gone += now is None
+        print(f"{name} {operator}{f' ({finding.where})' if finding.where else ''}: {KINDS[finding.kind]}")
         print(f"  call:   {finding.call}")
-        if now is None:
-            print("  not seen any more")
-        else:
-            print(f"  kernel: {now.kernel}\n  rule:   {now.rule}")
+        print("  not seen any more" if now is None else f"  kernel: {now.kernel}\n  rule:   {now.rule}")
     for worker in workers.values():
         worker.end()
+    print(f"{len(found) - gone} of {len(found)} seen again")
+    sys.exit(gone > 0)
 
 
 def main() -> None:
@@ -138,7 +144,7 @@ def main() -> None:
     running.add_argument("--seconds", type=float, default=120, help="an operator that takes longer is left out")
     running.set_defaults(command=run)
     showing = commands.add_parser("show")
-    showing.add_argument("name")
+    showing.add_argument("name", nargs="?", default="", help="all of them without")
     showing.add_argument("--seconds", type=float, default=120)
     showing.set_defaults(command=show)
     publishing = commands.add_parser("publish")

@@ -45,8 +45,10 @@ LIMITS = (
     "differ",
     "[..., n, n]",
     "either 2 or 3",
+    "inconsistent size",
+    "not supported",
 )
-"""What is said where two symbols would have to be known to agree."""
+"""What is said where symbols would have to be known to agree, and of what is known to be unsupported."""
 
 
 def sizes(draw: Draw, least: int = 0, most: int = 3) -> tuple[int, ...]:

@@ -26,6 +26,18 @@ on a CPU.
 It needs the extras `bench` and `testing`. `T(2, 3)` is a tensor of these sizes, float32 if nothing else is said. That a
 rule accepts what a kernel refuses is a row only where sizes and arguments show it. A disagreement does not say who is
 wrong: where a kernel of ONNX Runtime refuses an empty tensor, say, the rule may be the one that keeps to the standard.
+
+The most telling ones:
+
+- torch, `meta`: in-place operators let their destination grow: `torch.empty(1, device="meta").eq_(torch.empty(2,
+  device="meta"))` has 2 elements, where the kernel refuses.
+- torch, `meta` and symbolic: `softmax`, `sort` and `argsort` of a tensor without axes take any `dim`; `index_put` at one
+  place takes values with an axis; `soft_margin_loss` takes a target that does not fit its input.
+- torch's kernel of `embedding_bag` with `mode="max"` ends the process where there are no bags.
+- ONNX: inference gives `Expand` to [-1] the size -1, and `ConvTranspose` with `output_shape` neither batch nor channels;
+  for `STFT` it counts more frequencies than ONNX Runtime gives.
+- ONNX Runtime reduces an empty axis to an empty one, although `keepdims` asks for one of size 1, as inference says.
+- JAX: `einsum("ii->i", x)` exported with symbols for both sizes takes matrices that are not square.
 """
 
 SURVEYS = {

@@ -34,6 +34,8 @@ def samples(name: str) -> list[Any]:
 
     op = database()[name]
     supported = op.supported_dtypes("cpu")
+    if not supported:
+        return []
     dtype = torch.float32 if torch.float32 in supported else sorted(supported, key=str)[0]
     torch.manual_seed(0)
     found = []
