@@ -31,11 +31,11 @@ The most telling ones:
 
 - torch, `meta`: in-place operators let their destination grow: `torch.empty(1, device="meta").eq_(torch.empty(2,
   device="meta"))` has 2 elements, where the kernel refuses.
-- torch, `meta` and symbolic: `softmax`, `sort` and `argsort` of a tensor without axes take any `dim`; `index_put` at one
-  place takes values with an axis; `soft_margin_loss` takes a target that does not fit its input.
+- torch, `meta` and symbolic: `softmax`, `sort` and `argsort` of a tensor without axes take a `dim` out of range;
+  `index_put` at one place takes values with an axis; `soft_margin_loss` takes a target that does not fit its input.
 - torch's kernel of `embedding_bag` with `mode="max"` ends the process where there are no bags.
-- ONNX: inference gives `Expand` to [-1] the size -1, and `ConvTranspose` with `output_shape` neither batch nor channels;
-  for `STFT` it counts more frequencies than ONNX Runtime gives.
+- ONNX: inference gives `Expand` to [-1] the size -1, and `ConvTranspose` with `output_shape` neither batch nor
+  channels; for `STFT` it counts more frequencies than ONNX Runtime gives.
 - ONNX Runtime reduces an empty axis to an empty one, although `keepdims` asks for one of size 1, as inference says.
 - JAX: `einsum("ii->i", x)` exported with symbols for both sizes takes matrices that are not square.
 """
