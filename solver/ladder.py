@@ -26,6 +26,7 @@ from typing import Final
 from solver.climb import RUNGS, Climb, Effort, Open, climb_of
 from solver.depth import SHALLOW, room_for
 from solver.errors import Contradictory, Undefined
+from solver.fact import Fact
 from solver.facts import Conflict, Facts
 from solver.finding import find, scattered
 from solver.laws import rewritten
@@ -36,6 +37,8 @@ from solver.settled import prove_by_intervals
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.witness import Witness
 
+LOOKED_AT: Final = 32
+"""Facts about a symbol among which a compound question is looked for word by word."""
 PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
 """Whether every verdict is checked again and cross-checked with z3 (see `solver.paranoid`)."""
 
@@ -107,6 +110,10 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
             proof = prove_by_intervals(facts, p)
             if proof is not None:
                 return settle(truth, proof, "bounds")
+        for settled_as, p in ((Always, prop), (Never, prop.negation)):
+            fact = recorded(facts, p)
+            if fact is not None:
+                return settled_as(prop, domain, "syntactic", Reason("fact", p, fact=fact), facts)
     elif "bounds" in climb.rungs:
         settled = bounds.settle(facts, canonical)
         if settled is not None:
@@ -144,6 +151,19 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
         if proof is not None:
             return settle(truth, proof, climb.rung or "parts")
     return _last_rungs(climb, facts, prop, canonical, domain, directions, yes, no, settle)
+
+
+def recorded(facts: Facts, p: Prop) -> Fact | None:
+    """The fact that says just this, if it is among the newest about one of its symbols."""
+    chains = [facts.pool.touching.get(atom.serial) for atom in p.symbols]
+    touching = min([chain for chain in chains if chain is not None], key=lambda chain: chain.count, default=None)
+    for _ in range(LOOKED_AT):
+        if touching is None or None in chains:
+            return None
+        if touching.fact.prop is p:
+            return touching.fact
+        touching = touching.rest
+    return None
 
 
 def _cheap(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:

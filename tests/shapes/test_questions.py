@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from shapes import Always, Depends, ShapeEnv, SymBool
+from shapes import Always, Depends, Never, ShapeEnv, SymBool
 from shapes import questions as memory
 from shapes.events import Asked, Deferred, Guarded, RolledBack
 
@@ -192,3 +192,16 @@ def test_an_open_answer_seen_to_stand_in_a_scope_is_seen_again_after_it(env: Sha
         and env.facts.holds_at(verdict.true_values)
         and env.facts.holds_at(verdict.false_values)
     )
+
+
+def test_what_is_recorded_is_recognised_word_by_word() -> None:
+    """A failure means that a rule which runs again requires what it has required before once more, each time."""
+    env = ShapeEnv(origin=lambda: None)
+    env.sizes("b d")
+    either = "b == 0 or max(b - 1, 0) == max(d - 1, 0) or max(b, 1) == 2 or max(d, 1) == 2"
+    env.assume(either)
+    assert isinstance(env.ask(either, effort="fast"), Always)
+    assert isinstance(env.ask(f"not ({either})", effort="fast"), Never)
+    before = len(env.events)
+    env.require(either)
+    assert len(env.events) == before
