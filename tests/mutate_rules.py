@@ -1,6 +1,7 @@
 """Break the rules of operators mechanically; the comparison with the real operator must notice.
 
-    python -m tests.mutate_rules [--count 300 | --all] [--family conv] [--examples 200] [--shrink] [--survivors FILE]
+    python -m tests.mutate_rules [--count 300 | --all] [--seed 0] [--family conv] [--examples 200] [--shrink]
+                                 [--survivors FILE] [--only FILE]
 
 Each mutation changes one place in the syntax tree of a file of `shapes/rules`: a constant off by one, another axis, a
 quotient rounded the other way, an argument forgotten, a requirement dropped, a comparison moved, min and max swapped, a
@@ -34,7 +35,7 @@ from shapes.testing.checking import RuleDisagrees, check_rule
 from tests.rule_mutations import FOLDER, NOT_RULES, Mutant, Place, chosen, mutants
 from tests.shapes.rules.test_strides import VIEWS, by_rule, by_torch
 
-PROBES = 12
+PROBES = 40
 """So many calls of each operator show which functions it runs."""
 OPERATORS = 12
 """A function that many operators share is judged by so many of them."""
@@ -233,6 +234,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--all", action="store_true", help="every mutation there is")
+    parser.add_argument("--seed", type=int, default=0, help="which mutations are picked")
+    parser.add_argument("--only", type=Path, help="those in a file of survivors")
     parser.add_argument("--family", default="", help="files whose name has one of these words, with commas between")
     parser.add_argument("--examples", type=int, default=200)
     parser.add_argument("--shrink", action="store_true", help="show the smallest call that notices each")
@@ -248,7 +251,10 @@ def main() -> None:
     ]
     equivalent = justified()
     every = [mutant for file in files for mutant in mutants(file) if mutant.key not in equivalent]
-    picked = every if options.all else chosen(every, options.count)
+    if options.only is not None:
+        wanted = {line.partition(" | ")[0] for line in options.only.read_text().splitlines()}
+        every = [mutant for mutant in every if mutant.key in wanted]
+    picked = every if options.all or options.only else chosen(every, options.count, options.seed)
     library = Library()
     operators = Operators(options.examples, words)
     print(f"{len(every)} mutations beside {len(equivalent)} justified ones, {len(picked)} of them tried", flush=True)

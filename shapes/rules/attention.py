@@ -150,8 +150,8 @@ def multi_head_attention_forward(
             expect_rank(static, 3, name)
             lengths[place] = static[1]
             _expect_sizes(env, static, (heads, static[1], width // num_heads), name)
-    agree(env, lengths[0], lengths[1], "keys and values are not as many")
-    source = lengths[0] + 1 if add_zero_attn else lengths[0]
+    source = agree(env, lengths[0], lengths[1], "keys and values are not as many")
+    source = source + 1 if add_zero_attn else source
 
     output = matrix_product(env, (target, batch, width), out_proj_weight[::-1], "out_proj_weight does not fit")
     if out_proj_bias is not None:

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_or
+from shapes.choices import Int, sym_and, sym_ite, sym_or
 from shapes.errors import ShapeError
 from shapes.layout import is_positive
 from shapes.rules.broadcasting import agree
 from shapes.rules.elements import alike, filled, pickable, typed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.structure import at_least
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -125,5 +126,9 @@ def one_hot(env: ShapeEnv, tensor: Shape, num_classes: Int = -1) -> Shape:
     if isinstance(num_classes, int) and num_classes == -1:
         env.require(filled(tensor), "tensor: has no element that tells how many classes there are")
         return Shape((*tensor, env.unbacked(lo=1)), dtype="int64")
+    if not at_least(num_classes, 0):
+        told = sym_and(num_classes == -1, filled(tensor))
+        env.require(sym_or(num_classes >= 1, told), "num_classes: expected at least 1, or -1 for a tensor with elements")
+        return Shape((*tensor, sym_ite(num_classes == -1, env.unbacked(lo=1), num_classes)), dtype="int64")
     env.require(num_classes >= 1, "num_classes: expected at least 1, or -1")
     return Shape((*tensor, num_classes), dtype="int64")

@@ -62,8 +62,6 @@ def roll(
     axes = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
     if not number or number != len(axes) and (axes or number > 1):
         raise ShapeError(f"{number} shifts for {len(axes)} axes")
-    if axes and not input:
-        raise ShapeError("a tensor without axes, but dims are given")
     if not all(-len(input) <= axis < len(input) for axis in axes):
         # torch does not look at dims where there is nothing to roll
         env.require(is_empty(input), "dims names no axis")

@@ -150,19 +150,26 @@ def unbind(env: ShapeEnv, input: Shape, dim: int = 0) -> Outputs:
     return Outputs([viewed(input, sizes, strides, first + place * step) for place in range(count)])
 
 
+def _sections(env: ShapeEnv, number: Int) -> int:
+    """A number of pieces, which has to be known."""
+    count = counted(env, number, "pieces")
+    if count < 1:
+        raise ShapeError(f"sections={count}: expected at least 1")
+    return count
+
+
 @rule("tensor_split")
 def tensor_split(
-    env: ShapeEnv, input: Shape, indices_or_sections: int | Sequence[Int], dim: int = 0
+    env: ShapeEnv, input: Shape, indices_or_sections: Int | Sequence[Int], dim: int = 0
 ) -> Outputs:
     """So many pieces of lengths as equal as can be, or pieces that end where told."""
     return _tensor_split(env, input, indices_or_sections, with_axis(input, dim))
 
 
-def _tensor_split(env: ShapeEnv, x: Shape, where: int | Sequence[Int], axis: int) -> Outputs:
+def _tensor_split(env: ShapeEnv, x: Shape, where: Int | Sequence[Int], axis: int) -> Outputs:
     size = x[axis]
-    if isinstance(where, int):
-        if where < 1:
-            raise ShapeError(f"sections={where}: expected at least 1")
+    if not isinstance(where, Sequence):
+        where = _sections(env, where)
         return pieces(x, axis, [(size + where - 1 - place) // where for place in range(where)])
     ends: list[Int | None] = [*where, None]
     starts: list[Int | None] = [None, *where]
@@ -176,30 +183,29 @@ def _tensor_split(env: ShapeEnv, x: Shape, where: int | Sequence[Int], axis: int
     return Outputs(found)
 
 
-def _split_along(env: ShapeEnv, x: Shape, where: int | Sequence[Int], axis: int) -> Outputs:
+def _split_along(env: ShapeEnv, x: Shape, where: Int | Sequence[Int], axis: int) -> Outputs:
     """Pieces of one length, or pieces that end where told."""
-    if isinstance(where, int):
-        if where < 1:
-            raise ShapeError(f"sections={where}: expected at least 1")
+    if not isinstance(where, Sequence):
+        where = _sections(env, where)
         env.require(x[axis] % where == 0, "the axis is not a multiple of the number of pieces")
         return pieces(x, axis, [x[axis] // where] * where)
     return _tensor_split(env, x, where, axis)
 
 
 @rule("hsplit")
-def hsplit(env: ShapeEnv, input: Shape, indices_or_sections: int | Sequence[Int]) -> Outputs:
+def hsplit(env: ShapeEnv, input: Shape, indices_or_sections: Int | Sequence[Int]) -> Outputs:
     """Pieces along the second axis, or the only one."""
     return _split_along(env, _with_rank(input, 1), indices_or_sections, min(len(input) - 1, 1))
 
 
 @rule("vsplit")
-def vsplit(env: ShapeEnv, input: Shape, indices_or_sections: int | Sequence[Int]) -> Outputs:
+def vsplit(env: ShapeEnv, input: Shape, indices_or_sections: Int | Sequence[Int]) -> Outputs:
     """Pieces along the first axis."""
     return _split_along(env, _with_rank(input, 2), indices_or_sections, 0)
 
 
 @rule("dsplit")
-def dsplit(env: ShapeEnv, input: Shape, indices_or_sections: int | Sequence[Int]) -> Outputs:
+def dsplit(env: ShapeEnv, input: Shape, indices_or_sections: Int | Sequence[Int]) -> Outputs:
     """Pieces along the third axis."""
     return _split_along(env, _with_rank(input, 3), indices_or_sections, 2)
 

@@ -37,6 +37,8 @@ from solver.fact import Fact
 
 Sizes = tuple[tuple[int, ...] | None, ...]
 
+INTEGERS: Final = re.compile(r"\b(Int|Ints|Sizes)\b")
+"""How the annotation of an argument tells that it may be an integer, or several."""
 TRIED: Final = (1, 65, 13, 5)
 """How many values are tried for each symbol that no output shows, by how many of those there are."""
 
@@ -148,9 +150,9 @@ def _symbolically(
     """What the rule gives for symbols with these ranges; a size whose range is itself stays a number. `numbers` makes
     symbols of plain arguments that may be ones, where there are such.
     """
-    taken = {name for name, each in rule.signature.parameters.items() if re.search(r"\bInt\b", str(each.annotation))}
+    taken = {name for name, each in rule.signature.parameters.items() if INTEGERS.search(str(each.annotation))}
     given = (*zip(rule.names, call.args), *call.kwargs.items())
-    if numbers and not any(type(value) is int and name in taken for name, value in given):
+    if numbers and not any(_has_number(value) and name in taken for name, value in given):
         return expected, ""
     env = ShapeEnv(origin=lambda: None)
     values: dict[Atom, int] = {}
@@ -174,6 +176,10 @@ def _symbolically(
         )  # fmt: skip
 
     def number(name: str, value: object) -> object:
+        if type(value) in (list, tuple) and name in taken:
+            assert isinstance(value, list | tuple)
+            # a size of -1 stands for another one, which is known where the call is written
+            return type(value)([one if one == -1 else number(name, one) for one in value])
         if type(value) is not int or name not in taken:
             return value
         symbol = env.symbol(f"n{len(values)}", lo=None, hint=value if hinted else None)
@@ -182,7 +188,9 @@ def _symbolically(
 
     args, kwargs = call.replaced(symbolic)
     if numbers:
-        args = tuple([number(name, value) for name, value in zip(rule.names, args)])
+        # what is more than there are names belongs to the last one
+        names = (*rule.names, *rule.names[-1:] * len(args))
+        args = tuple([number(name, value) for name, value in zip(names, args)])
         kwargs = {name: number(name, value) for name, value in kwargs.items()}
     try:
         outputs = rule(env, *args, **kwargs)
@@ -216,6 +224,10 @@ def evaluated(
             first = None, f"it requires {broken.text}"
     assert first is not None
     return first
+
+
+def _has_number(value: object) -> bool:
+    return type(value) is int or isinstance(value, list | tuple) and any(type(one) is int for one in value)
 
 
 def _assignments(env: ShapeEnv, values: dict[Atom, int]) -> Iterator[dict[Atom, int]]:

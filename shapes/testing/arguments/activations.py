@@ -23,7 +23,7 @@ OPTIONS: Final[dict[str, dict[str, tuple[object, ...]]]] = {
     "hardshrink": {"lambd": (-1, 0, 1)},
     "softshrink": {"lambd": (-1, 0, 1)},
     "softplus": {"beta": (2,), "threshold": (1,)},
-    "hardtanh": {"min_val": (0, 2), "max_val": (0.5, -2)},
+    "hardtanh": {"min_val": (0, 2), "max_val": (0.5, -2, 0, 2)},
     "rrelu": {"lower": (0.1, 0.5), "upper": (0.2, 0.6), "training": (True,)},
     "dropout": {"p": (0, 1, 1.5, -0.5), "training": (True, False)},
     "alpha_dropout": {"p": (0, 1, 1.5, -0.5), "training": (True, False)},
@@ -64,5 +64,5 @@ def glu(draw: st.DrawFn, name: str) -> Call:
 def prelu(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     channels = one[1] if len(one) > 1 else 1
-    weight = draw(st.sampled_from([(), (1,), (channels,), (channels,)]))
+    weight = draw(st.sampled_from([(), (1,), (channels,), (channels,), (channels,), (1, channels)]))
     return Call((Input(one), Input(slipped(draw, slipped(draw, weight)))))

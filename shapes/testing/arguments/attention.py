@@ -15,7 +15,7 @@ def scaled_dot_product_attention(draw: st.DrawFn, name: str) -> Call:
     # with nothing to compute, torch does not look what fits, and gives the query's batch whatever that broadcasts to
     fitting = draw(st.booleans())
     size = SIZE if fitting else st.integers(1, 4)
-    queries, keys, width, batch = draw(size), draw(size), draw(size), tuple(draw(st.lists(size, max_size=2)))
+    queries, keys, width, batch = draw(size), draw(size), draw(size), tuple(draw(st.lists(size, max_size=3)))
     columns = width if draw(st.booleans()) else draw(size)
     batches: list[tuple[int, ...]] = [batch if fitting else narrowed(draw, batch) for _ in range(3)]
     kwargs: dict[str, object] = {}
@@ -36,7 +36,7 @@ def scaled_dot_product_attention(draw: st.DrawFn, name: str) -> Call:
         case 0:
             mask = (*query[:-2], queries, keys)
             kwargs["attn_mask"] = Input(mask[-2:] if fitting else slipped(draw, narrowed(draw, mask)))
-            if len(query) != 4 and not fitting and seldom(draw):
+            if len(query) != 4 and not fitting and draw(st.booleans()):
                 kwargs["is_causal"] = True
         case 1:
             kwargs["is_causal"] = True
@@ -69,8 +69,10 @@ def multi_head_attention_forward(draw: st.DrawFn, name: str) -> Call:
 
     biased = draw(st.integers(0, 2)) == 0
     args: list[object] = [sequence(target, width), sequence(source, key_width), sequence(source, value_width)]
+    if batched and mistaken == 22:
+        args[1:] = [Input((source, batch + 1, size)) for size in (key_width, value_width)]
     args += [width + (mistaken == 20), heads + (mistaken == 21)]
-    args += [None if separate else tensor(3 * width, width), rarely(3 * width)]
+    args += [None if separate or mistaken == 23 else tensor(3 * width, width), rarely(3 * width)]
     args += [tensor(1, 1, width), tensor(1, 1, width)] if biased else [None, None]
     args += [draw(st.booleans()), 0.0, tensor(out, width), rarely(out)]
     kwargs: dict[str, object] = {"need_weights": draw(st.booleans()), "average_attn_weights": draw(st.booleans())}
@@ -84,6 +86,8 @@ def multi_head_attention_forward(draw: st.DrawFn, name: str) -> Call:
         three = draw(st.booleans())
         kwargs["attn_mask"] = tensor(batch * heads, target, source) if three else tensor(target, source)
         kwargs["is_causal"] = seldom(draw)
-    elif not biased and "key_padding_mask" not in kwargs and seldom(draw):
-        kwargs |= {"static_k": tensor(batch * heads, 2, per_head), "static_v": tensor(batch * heads, 2, per_head)}
+    elif not biased and "key_padding_mask" not in kwargs and draw(st.booleans()):
+        # without weights, the fused kernel does not look whether keys and values are as many
+        values = 3 if kwargs["need_weights"] and seldom(draw) else 2
+        kwargs |= {"static_k": tensor(batch * heads, 2, per_head), "static_v": tensor(batch * heads, values, per_head)}
     return Call(tuple(args), kwargs)

@@ -32,7 +32,8 @@ def cross_entropy(draw: st.DrawFn, name: str) -> Call:
         if rest:
             kwargs |= optional(draw, label_smoothing=smoothing)
     # a target for one sample may not have an axis and classes to be smoothed over
-    target = Input(slipped(draw, rest), dtype="int64", high=max(classes, 1))
+    dtype = "float32" if name == "nll_loss" and seldom(draw) else "int64"
+    target = Input(slipped(draw, rest), dtype=dtype, high=max(classes, 1))
     return Call((Input(one), target, weight), kwargs)
 
 

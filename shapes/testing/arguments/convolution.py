@@ -34,7 +34,7 @@ def _convolutions(draw: Draw, axes: int) -> Call:
     sizes = [draw(mostly((2, 3, most - 1, most, most + 1), (0, 1), 15)) for _ in range(axes)]
     kernel = [draw(st.sampled_from((1, 2, 3, 2)[: 5 - axes])) for _ in range(axes)]
     batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
-    x = draw(spoiled((*batch, inside * groups, *sizes), 16))
+    x = draw(spoiled((*batch, inside * groups, *sizes), 16)) if not draw(seldom(30)) else tuple(sizes)
     weight = draw(spoiled((out, inside, *kernel), 16))
     kwargs: dict[str, object] = {}
     if draw(st.booleans()):
@@ -129,4 +129,4 @@ def _over_time(draw: Draw) -> Call:
     x = Input(draw(spoiled((time, batch, channels))))
     weight = Input(draw(spoiled((kernel, channels, out))))
     pad = draw(st.sampled_from(((), (0,), (1,), (1,), (2,), (-1,))))
-    return Call((x, weight, Input(draw(spoiled((out,)))), *pad))
+    return Call((x, weight, Input(draw(spoiled((out + draw(seldom(6)),)))), *pad))

@@ -85,7 +85,7 @@ def arange(draw: st.DrawFn, name: str) -> Call:
     args = [draw(number) for _ in range(count)]
     if count == 3 and draw(st.booleans()) and (args[1] - args[0]) * args[2] < 0:
         args[2] = -args[2]
-    return Call(tuple(args))
+    return Call(tuple(args), {"size": 2} if seldom(draw) else {})
 
 
 @arguments_of("linspace", "logspace")

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from shapes.testing.arguments import arguments_of
 from shapes.testing.arguments.mistakes import SIZE, seldom, sizes, slipped
+from shapes.testing.arguments.views import laid_out
 from shapes.testing.calls import Call, Input
 
 OFFSET = st.integers(-6, 6)
@@ -28,7 +29,8 @@ def triangle(draw: st.DrawFn, name: str) -> Call:
 def diagonal(draw: st.DrawFn, name: str) -> Call:
     kwargs: dict[str, object] = {"offset": draw(OFFSET)} if draw(st.booleans()) else {}
     least = 0 if seldom(draw) else (1 if name == "diag_embed" else 2)
-    tensor = Input(draw(sizes(least, 4)))
+    x = draw(sizes(least, 4))
+    tensor = Input(x) if name == "diag_embed" else draw(laid_out(x))
     if draw(st.booleans()):
         rank = len(tensor) + (name == "diag_embed")
         dims = st.integers(-rank - seldom(draw), max(rank - 1, 0) + seldom(draw))

@@ -23,7 +23,8 @@ def einsum(draw: st.DrawFn, name: str) -> Call:
         if draw(st.integers(0, 2)) == 0:
             place = draw(st.integers(0, len(term)))
             own[place:place] = narrowed(draw, spared)
-            term = f"{term[:place]}...{term[place:]}"
+            dots = draw(st.sampled_from([".", "..", "......"])) if seldom(draw) else "..."
+            term = f"{term[:place]}{dots}{term[place:]}"
         terms.append(term)
         operands.append(Input(slipped(draw, own)))
     equation = draw(st.sampled_from([",", " , "])).join(terms)
@@ -33,7 +34,7 @@ def einsum(draw: st.DrawFn, name: str) -> Call:
         if draw(st.booleans()):
             output = draw(st.sampled_from(["...", "... "])) + output
         if seldom(draw):
-            output += draw(st.sampled_from(["i", "q", "..", "->", "...", "1"]))
+            output += draw(st.sampled_from(["q", "..", "->", "...", "1", *named, *named]))
         equation += "->" + output
     if seldom(draw):
         return Call((equation, operands))

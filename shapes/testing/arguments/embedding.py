@@ -19,8 +19,10 @@ from shapes.testing.calls import Call, Input
 
 def _padding(draw: st.DrawFn, rows: int) -> dict[str, object]:
     """A row for padding, sometimes."""
-    slip = 1 if seldom(draw) else 0
-    return {"padding_idx": draw(st.integers(-rows - slip, rows - 1 + slip))} if seldom(draw) and rows else {}
+    if draw(st.integers(0, 4)) or not rows:
+        return {}
+    outside = draw(st.integers(0, 3)) == 0
+    return {"padding_idx": draw(st.sampled_from((-rows - 1, rows)) if outside else st.integers(-rows, rows - 1))}
 
 
 @arguments_of("embedding")
@@ -60,13 +62,15 @@ def bags(name: str) -> SearchStrategy[Call]:
             named["include_last_offset"], rows = True, max(rows, 1)
         if (len(shape) < 2) is not seldom(draw):
             offsets = slipped(draw, (draw(SIZE),))
+            if seldom(draw) and not last:
+                rows, offsets = 0, (1,)
             assume(offsets != ((1,) if last else (0,)) or shape == (0,))
             values = [0] * (offsets[0] - 1) + [shape[0]] if last and len(offsets) == 1 and offsets[0] > 1 else None
             named["offsets"] = Input(offsets, dtype=draw(st.sampled_from(("int64", "int32"))), values=values)
         if mode is not None:
             named["mode"] = mode
         if mode == "sum" and draw(st.booleans()) or seldom(draw) and draw(st.booleans()):
-            named["per_sample_weights"] = Input(slipped(draw, shape), dtype=other_dtype(draw))
+            named["per_sample_weights"] = Input((*slipped(draw, shape), *[1] * seldom(draw)), dtype=other_dtype(draw))
         if seldom(draw):
             named[draw(st.sampled_from(("sparse", "scale_grad_by_freq")))] = True
         table = Input(slipped(draw, (rows, draw(st.integers(1, 4)))), dtype="float32")

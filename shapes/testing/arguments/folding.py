@@ -40,7 +40,7 @@ def _taken(draw: Draw) -> Call:
     channels = draw(mostly((1, 2, 3), (0,)))
     sizes = [draw(mostly((3, 4, 5, 6), (0, 1, 2), 15)) for _ in range(2)]
     kernel = draw(once_or_each(mostly((1, 2, 3), (0,)), 2))
-    return Call((Input(draw(spoiled((*batch, channels, *sizes)))), kernel), draw(_options()))
+    return Call((Input(draw(spoiled((*batch, channels, *sizes), 4))), kernel), draw(_options()))
 
 
 @arguments_of("fold")

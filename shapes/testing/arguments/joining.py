@@ -39,6 +39,8 @@ def of_cat(name: str) -> SearchStrategy[Call]:
     @st.composite
     def calls(draw: DrawFn) -> Call:
         tensors, axis = draw(parts(0 if seldom(draw) else 1))
+        if seldom(draw):
+            tensors.append(Input(()))
         return Call((tensors,)) if draw(st.integers(0, 4)) == 0 else Call((tensors, axis))
 
     return calls()

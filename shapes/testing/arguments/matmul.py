@@ -94,7 +94,7 @@ def linear(draw: st.DrawFn, name: str) -> Call:
 @st.composite
 def bilinear(draw: st.DrawFn, name: str) -> Call:
     n, m, p, batch = draw(SIZE), draw(SIZE), draw(SIZE), draw(sizes(0, 2))
-    tensors = _inputs(draw, (*batch, n), (*batch, m), (p, n, m))
+    tensors = _inputs(draw, (*batch, n), (*batch, m + seldom(draw)), (p, n, m))
     if draw(st.booleans()):
         tensors += _inputs(draw, (p,))
     return Call(tuple(tensors))

@@ -84,7 +84,7 @@ def group_norm(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(1 if seldom(draw) else 2, 4))
     groups = draw(st.sampled_from((1, 2, 3, -1)))
     if len(one) > 1 and groups > 0 and draw(st.booleans()):
-        one = (one[0], one[1] * groups, *one[2:])
+        one = (one[0], one[1] * groups, *one[2:]) if not seldom(draw) else (1, groups, draw(SIZE), 1)
     weight, bias = [of_channels(draw, one) for _ in range(2)]
     return Call((Input(one), groups), {"weight": weight, "bias": bias})
 
@@ -134,6 +134,8 @@ def cdist(draw: st.DrawFn, name: str) -> Call:
         slipped(draw, (*narrowed(draw, batch), draw(SIZE), columns + 1 if seldom(draw) else columns))
         for _ in range(2)
     ]
+    if seldom(draw):
+        one = (columns,)
     order = draw(st.sampled_from([0, 1, 2, 2.5, inf, -1]))
     mode = draw(st.sampled_from(["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist", "mm"]))
     return Call((Input(one), Input(other)), {"p": order, **optional(draw, compute_mode=mode)})

@@ -68,7 +68,7 @@ def gradient(draw: st.DrawFn, name: str) -> Call:
     else:
         axes = list(range(len(one)))
     points = [Input((one[axis],)) for axis in axes]
-    if seldom(draw):
-        points[0] = Input((one[axes[0]] + 1,)) if one[axes[0]] > 3 else Input((1, 2))
+    if draw(st.integers(0, 3)) == 0:
+        points[0] = Input((one[axes[0]] + draw(st.sampled_from((1, -1))),)) if one[axes[0]] > 4 else Input((1, 2))
     spacing = draw(st.sampled_from([2.0, [0.5] * len(axes), points, points, [1.0] * (len(axes) + 1)]))
     return Call((Input(one),), {**kwargs, **optional(draw, spacing=spacing)})

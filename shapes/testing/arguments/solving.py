@@ -50,7 +50,9 @@ def lstsq(draw: st.DrawFn, name: str) -> Call:
     if driver in ("gelsd", "gelss"):
         right = max(right, 1)  # without a column, LAPACK reports an error
     # with fewer axes than A, it would be taken for vectors of the batch
-    b = (*[1 if seldom(draw) else size for size in batch], rows + seldom(draw), right)
+    b: tuple[int, ...] = (*[1 if seldom(draw) else size for size in batch], rows + seldom(draw), right)
+    if seldom(draw):
+        b = draw(st.sampled_from([(), (1, *b), b[:1] if batch else ()]))
     return Call((Input((*batch, rows, columns)), Input(b)), {"driver": driver})
 
 
@@ -82,4 +84,6 @@ def tensorsolve(draw: st.DrawFn, name: str) -> Call:
             a, b, dims = (product, first, second), (product,), None
         case _:
             a, b, dims = (first, product, second), (product,), (0, draw(st.sampled_from([-1, 2, 1, 0])))
+    if seldom(draw):
+        a, b = (1,) * len(b), (1,) * len(b)
     return Call((Input(slipped(draw, a)), Input(slipped(draw, b))), {} if dims is None else {"dims": dims})

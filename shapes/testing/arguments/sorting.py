@@ -66,7 +66,11 @@ def searching(name: str) -> SearchStrategy[Call]:
         if not rows and draw(st.booleans()):
             wanted = Input(draw(sizes(0, 3))) if draw(st.booleans()) else 0.5
         else:
-            wanted = 0.5 if seldom(draw) else Input(slipped(draw, (*rows, draw(SIZE))))
+            ahead = rows
+            if seldom(draw):
+                ahead = tuple([size + 1 for size in rows])
+            behind = (draw(SIZE), 1) if seldom(draw) else (draw(SIZE),)
+            wanted = 0.5 if seldom(draw) else Input(slipped(draw, (*ahead, *behind)))
         sequence = () if seldom(draw) and seldom(draw) else (*rows, length)
         total = 1
         for size in sequence:

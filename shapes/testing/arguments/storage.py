@@ -27,7 +27,8 @@ def of_one(name: str) -> SearchStrategy[Call]:
 @arguments_of("view_as_real", "real", "imag")
 def of_complex(name: str) -> SearchStrategy[Call]:
     dtype = st.sampled_from(("complex64", "complex64", "complex128", "float32"))
-    return st.builds(lambda size, dtype: Call((Input(size, dtype=dtype),)), sizes(0, 4), dtype)
+    plain = sizes(0, 4).flatmap(laid_out)
+    return st.builds(lambda x, dtype: Call((Input(x, dtype=dtype, strides=x.strides, storage_offset=x.storage_offset),)), plain, dtype)
 
 
 @arguments_of("view_as_complex")
@@ -54,6 +55,8 @@ def strided_within(draw: DrawFn, elements: int) -> tuple[tuple[int, ...], tuple[
     offset = draw(st.integers(0, max(elements - reach - 1, 0)))
     if seldom(draw):
         return slipped(draw, size), strides, offset + draw(st.sampled_from((1, -1, 2)))
+    if seldom(draw):
+        return (size[:-1], strides, offset) if draw(st.booleans()) else (size, strides[:-1], offset)
     return size, strides, offset
 
 

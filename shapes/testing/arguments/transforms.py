@@ -78,7 +78,7 @@ def fftfreq(draw: st.DrawFn, name: str) -> Call:
 @st.composite
 def stft(draw: st.DrawFn, name: str) -> Call:
     shape = draw(st.lists(st.integers(1, 3), max_size=2 if seldom(draw) else 1))
-    n_fft = draw(st.sampled_from((4, 5, 2, 3, 1, 8, 0, -1)))
+    n_fft = draw(st.sampled_from((4, 5, 2, 3, 1, 8, 7, 6, 0, -1)))
     kwargs = _windows(draw, n_fft)
     kwargs["center"] = draw(st.booleans())
     if kwargs["center"] and draw(st.booleans()):
@@ -88,7 +88,8 @@ def stft(draw: st.DrawFn, name: str) -> Call:
     if not seldom(draw):
         kwargs["return_complex"] = draw(st.booleans())
     dtype = "complex64" if seldom(draw) else "float32"
-    return Call((Input((*shape, draw(st.integers(0, 12))), dtype=dtype), n_fft), kwargs)
+    length = draw(st.sampled_from((0, max(n_fft // 2, 0)))) if draw(st.integers(0, 4)) == 0 else draw(st.integers(0, 12))
+    return Call((Input((*shape, length), dtype=dtype), n_fft), kwargs)
 
 
 def _windows(draw: st.DrawFn, n_fft: int) -> dict[str, object]:

@@ -107,7 +107,7 @@ def of_flatten(name: str) -> SearchStrategy[Call]:
     def calls(draw: DrawFn) -> Call:
         x = draw(sizes(0, 4))
         ends = sorted([draw(st.integers(0, max(len(x) - 1, 0))) for _ in range(2)])
-        if seldom(draw):
+        if draw(st.integers(0, 3)) == 0:
             ends = [some_axis(draw, len(x)), some_axis(draw, len(x))]
         turned = [end - max(len(x), 1) if end >= 0 and draw(st.booleans()) else end for end in ends]
         return Call((draw(laid_out(x)), *turned[: draw(st.integers(0, 2))]))
