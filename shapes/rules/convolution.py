@@ -44,7 +44,7 @@ def convolved(
     """(batch, out channels, windows...) of (batch, in channels, sizes...); the batch may be missing."""
     batch, channels, sizes = _split(x, weight, axes)
     strides, dilations = per_axis(stride, axes, "stride"), per_axis(dilation, axes, "dilation")
-    at_least(strides, 1, "stride")
+    at_least(env, strides, 1, "stride")
     _dilated(env, dilations, batch, weight[1])
     out, kernel = weight[0], weight[2:]
     _grouped(env, out, groups)
@@ -63,7 +63,7 @@ def convolved(
     elif isinstance(padding, str):
         raise ShapeError(f"padding={padding!r}: expected numbers, 'same' or 'valid'")
     paddings = per_axis(padding, axes, "padding")
-    at_least(paddings, 0, "padding")
+    at_least(env, paddings, 0, "padding")
     windows: list[Int] = []
     for size, extent, pad, step, spread in zip(sizes, kernel, paddings, strides, dilations, strict=True):
         padded, reach = size + 2 * pad, window_reach(extent, spread)
@@ -84,10 +84,10 @@ def spread(
     batch, channels, sizes = _split(x, weight, axes)
     strides, dilations = per_axis(stride, axes, "stride"), per_axis(dilation, axes, "dilation")
     paddings, extras = per_axis(padding, axes, "padding"), per_axis(output_padding, axes, "output_padding")
-    at_least(strides, 1, "stride")
+    at_least(env, strides, 1, "stride")
     _dilated(env, dilations, batch)
-    at_least(paddings, 0, "padding")
-    at_least(extras, 0, "output_padding")
+    at_least(env, paddings, 0, "padding")
+    at_least(env, extras, 0, "output_padding")
     out = weight[1] * groups
     _grouped(env, weight[0], groups)
     agree(env, weight[0], channels, "input channels are not those of the weight")
@@ -128,7 +128,7 @@ def _dilated(env: ShapeEnv, dilations: Sequence[Int], batch: Sequence[Int], chan
 
 def _grouped(env: ShapeEnv, channels: Int, groups: int) -> None:
     """The weight's first axis has the same number of channels for each group, and at least one."""
-    at_least((groups,), 1, "groups")
+    at_least(env, (groups,), 1, "groups")
     positive(env, (channels,), "the first axis of the weight is empty")
     if groups != 1:
         env.require(channels % groups == 0, "the first axis of the weight is not divisible by groups")

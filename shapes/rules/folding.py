@@ -41,9 +41,9 @@ def _blocks(
     dilations, paddings = exactly(dilation, 2, "dilation"), exactly(padding, 2, "padding")
     strides = exactly(stride, 2, "stride")
     positive(env, kernel, "the kernel has an axis without elements")
-    at_least(dilations, 1, "dilation")
-    at_least(paddings, 0, "padding")
-    at_least(strides, 1, "stride")
+    at_least(env, dilations, 1, "dilation")
+    at_least(env, paddings, 0, "padding")
+    at_least(env, strides, 1, "stride")
     counts: list[Int] = []
     for size, extent, spread, pad, step in zip(sizes, kernel, dilations, paddings, strides, strict=True):
         reach, padded = window_reach(extent, spread), size + 2 * pad

@@ -277,7 +277,7 @@ def unpooled(
     strides = kernels if stride is None else exactly(stride, axes, "stride")
     paddings = exactly(padding, axes, "padding")
     if axes == 3:
-        at_least(strides, 1, "stride")
+        at_least(env, strides, 1, "stride")
     if indices.dtype not in (None, "int64"):
         raise ShapeError(f"indices has the dtype {indices.dtype}: expected int64")
     if len(indices) != len(x):

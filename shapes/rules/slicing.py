@@ -121,7 +121,7 @@ def _indexed(env: ShapeEnv, x: Shape, items: Sequence[Item]) -> Output:
         if item is Ellipsis:
             axis += left
             continue
-        if axis > len(x):
+        if axis + (item is not None) > len(x):
             raise ShapeError("index: behind the last axis after more than one ...")
         if item is None:
             x = with_axis(x, axis)

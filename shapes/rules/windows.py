@@ -85,14 +85,12 @@ def positive(env: ShapeEnv, values: Sequence[Int], message: str) -> None:
             env.require(value >= 1, message)
 
 
-def at_least(values: Sequence[Int], least: int, name: str) -> None:
-    """Check plain numbers of an argument.
-
-    Raises:
-        ShapeError: one of them is less.
-    """
+def at_least(env: ShapeEnv, values: Sequence[Int], least: int, name: str) -> None:
+    """Require a least value of each number of an argument."""
     for value in values:
-        if isinstance(value, int) and value < least:
+        if not isinstance(value, int):
+            require_at_least(env, value, least, f"{name}: expected at least {least}")
+        elif value < least:
             raise ShapeError(f"{name}={value}: expected at least {least}")
 
 

@@ -206,7 +206,7 @@ def indexing(name: str) -> SearchStrategy[Call]:
         if all(index is None or index.values is None for index in indices):
             values = slipped(draw, values)
         elif seldom(draw):
-            values = (1,) * draw(st.integers(0, 6))
+            values = (draw(st.sampled_from((1, 1, 2))),) * draw(st.integers(0, 6))
         accumulate = {"accumulate": True} if draw(st.booleans()) else {}
         return Call((tensor, indices, Input(values, dtype=other_dtype(draw))), accumulate)
 

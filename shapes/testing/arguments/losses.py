@@ -60,7 +60,8 @@ def gaussian_nll_loss(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     target = slipped(draw, narrowed(draw, one))
     fewer = tuple([max(size - 1, 0) if draw(st.booleans()) else size for size in one])
-    variances = draw(st.sampled_from([one, one[:-1], (*one[:-1], 1), (*one[:1], 1, *one[2:]), (*one[:-2], 1, 1)[: len(one)], fewer]))
+    ones = (*one[:-2], 1, 1)[: len(one)]
+    variances = draw(st.sampled_from([one, one[:-1], (*one[:-1], 1), (*one[:1], 1, *one[2:]), ones, fewer]))
     var: object = 1.5 if seldom(draw) else Input(slipped(draw, variances))
     return Call((Input(one), Input(target), var), reduction(draw, legacy=False))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shapes.testing.arguments import arguments_of
 from shapes.testing.arguments.axes import some_axes, some_axis
-from shapes.testing.arguments.mistakes import seldom, sizes
+from shapes.testing.arguments.mistakes import sizes
 from shapes.testing.arguments.pointwise import meeting
 from shapes.testing.calls import Call, Input
 

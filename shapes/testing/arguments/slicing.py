@@ -39,7 +39,7 @@ def indices(draw: DrawFn, x: tuple[int, ...], *, backwards: bool, tensors: bool 
     """What stands in the brackets behind a tensor."""
     step = STEP
     if backwards or seldom(draw):
-        step = st.sampled_from((None, 1, 2, 3, -1, -2, -3, 0)) if seldom(draw) else st.sampled_from((None, 2, -1, -2))
+        step = st.sampled_from((None, 1, 2, 3, -1, -2, -3, 0)) if seldom(draw) else st.sampled_from((None, 2, -1, 0))
     items: list[object] = []
     with_tensor = tensors and seldom(draw)
     for size in x[: draw(st.integers(0, len(x)))]:
@@ -53,6 +53,8 @@ def indices(draw: DrawFn, x: tuple[int, ...], *, backwards: bool, tensors: bool 
         items.append(draw(place_in(2)))
     if draw(st.booleans()):
         items.insert(draw(st.integers(0, len(items))), ...)
+        if tensors and seldom(draw):
+            items.insert(draw(st.integers(0, len(items))), ...)
     for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
         items.insert(draw(st.integers(0, len(items))), None)
     return tuple(items)

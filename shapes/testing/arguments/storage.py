@@ -27,8 +27,11 @@ def of_one(name: str) -> SearchStrategy[Call]:
 @arguments_of("view_as_real", "real", "imag")
 def of_complex(name: str) -> SearchStrategy[Call]:
     dtype = st.sampled_from(("complex64", "complex64", "complex128", "float32"))
-    plain = sizes(0, 4).flatmap(laid_out)
-    return st.builds(lambda x, dtype: Call((Input(x, dtype=dtype, strides=x.strides, storage_offset=x.storage_offset),)), plain, dtype)
+
+    def of(x: Input, dtype: str) -> Call:
+        return Call((Input(x, dtype=dtype, strides=x.strides, storage_offset=x.storage_offset),))
+
+    return st.builds(of, sizes(0, 4).flatmap(laid_out), dtype)
 
 
 @arguments_of("view_as_complex")
