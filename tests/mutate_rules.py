@@ -1,7 +1,7 @@
 """Break the rules of operators mechanically; the comparison with the real operator must notice.
 
     python -m tests.mutate_rules [--count 300 | --all] [--seed 0] [--family conv] [--examples 200] [--shrink]
-                                 [--survivors FILE] [--only FILE]
+                                 [--survivors FILE] [--only FILE] [--minutes 10]
 
 Each mutation changes one place in the syntax tree of a file of `shapes/rules`: a constant off by one, another axis, a
 quotient rounded the other way, an argument forgotten, a requirement dropped, a comparison moved, min and max swapped, a
@@ -66,9 +66,21 @@ class Library:
                 code = each.__code__
                 key = Path(code.co_filename).name, (code.co_qualname, code.co_firstlineno)
                 self.functions.setdefault(key, []).append(each)
+        self.caches = [
+            each
+            for module in list(sys.modules.values())
+            if str(getattr(module, "__file__", None)).startswith(str(FOLDER))
+            for each in vars(module).values()
+            if hasattr(each, "cache_clear")
+        ]
         self.originals = {
             file: codes(compile(ast.parse(file.read_text()), str(file), "exec")) for file in sorted(FOLDER.glob("*.py"))
         }
+
+    def forget(self) -> None:
+        """Drop what functions remember of their answers."""
+        for cache in self.caches:
+            cache.cache_clear()
 
     def replaced(self, mutant: Mutant) -> dict[FunctionType, CodeType]:
         """The functions whose code a mutant changes, each with the new code."""
@@ -184,6 +196,8 @@ class Operators:
             for name in self.runs.get((mutant.file.name, (code.co_qualname, code.co_firstlineno)), []):
                 found[name] = None
         own = {name for name in found if rules[name].function in changed}
+        if not found:  # the calls that were looked at take another way
+            found = dict.fromkeys([name for name in self.names if rules[name].family == mutant.file.stem])
         # few functions in common: an operator of its own for this one
         return sorted(found, key=lambda name: (name not in own, rules[name].family != mutant.file.stem, name))
 
@@ -198,10 +212,14 @@ class Result:
     smallest: str = ""
 
 
-def judged(mutant: Mutant, changed: dict[FunctionType, CodeType], operators: Operators, *, shrink: bool) -> Result:
+def judged(
+    mutant: Mutant, changed: dict[FunctionType, CodeType], operators: Operators, forget: Callable[[], None], *,
+    shrink: bool,
+) -> Result:  # fmt: skip
     """Put a mutant in place and look for a call that shows it."""
     names = operators.judging(mutant, list(changed))[:OPERATORS]
     answers = {name: operators.answers(name) for name in names}
+    forget()
     originals = {function: function.__code__ for function in changed}
     try:
         for function, code in changed.items():
@@ -235,6 +253,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--all", action="store_true", help="every mutation there is")
     parser.add_argument("--seed", type=int, default=0, help="which mutations are picked")
+    parser.add_argument("--minutes", type=float, help="try no further one after so many")
     parser.add_argument("--only", type=Path, help="those in a file of survivors")
     parser.add_argument("--family", default="", help="files whose name has one of these words, with commas between")
     parser.add_argument("--examples", type=int, default=200)
@@ -261,8 +280,11 @@ def main() -> None:
     print(f"{len(operators.names)} operators", flush=True)
     results: list[Result] = []
     for mutant in picked:
+        if options.minutes and time.perf_counter() - begin > 60 * options.minutes:
+            break
         changed = library.replaced(mutant)
-        result = judged(mutant, changed, operators, shrink=options.shrink)
+        result = judged(mutant, changed, operators, library.forget, shrink=options.shrink)
+        library.forget()
         results.append(result)
         if result.examples is None:
             print(f"SURVIVED {mutant}   [{result.operator or 'no operator runs it'}]", flush=True)

@@ -33,7 +33,7 @@ def einsum(draw: st.DrawFn, name: str) -> Call:
         output = "".join(draw(st.lists(st.sampled_from(named), unique=True)) if named else [])
         if draw(st.booleans()):
             output = draw(st.sampled_from(["...", "... "])) + output
-        if seldom(draw):
+        if draw(st.integers(0, 3)) == 0:
             output += draw(st.sampled_from(["q", "..", "->", "...", "1", *named, *named]))
         equation += "->" + output
     if seldom(draw):

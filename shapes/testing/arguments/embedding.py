@@ -61,7 +61,7 @@ def bags(name: str) -> SearchStrategy[Call]:
             # whether an empty table is looked into depends on the last offset then
             named["include_last_offset"], rows = True, max(rows, 1)
         if (len(shape) < 2) is not seldom(draw):
-            offsets = slipped(draw, (draw(SIZE),))
+            offsets = slipped(draw, (draw(st.sampled_from((0, 2, 3)) if last else SIZE),))
             if seldom(draw) and not last:
                 rows, offsets = 0, (1,)
             assume(offsets != ((1,) if last else (0,)) or shape == (0,))
@@ -70,7 +70,8 @@ def bags(name: str) -> SearchStrategy[Call]:
         if mode is not None:
             named["mode"] = mode
         if mode == "sum" and draw(st.booleans()) or seldom(draw) and draw(st.booleans()):
-            named["per_sample_weights"] = Input((*slipped(draw, shape), *[1] * seldom(draw)), dtype=other_dtype(draw))
+            weights = draw(st.sampled_from((shape, shape, shape, (*shape, 1), shape[1:])))
+            named["per_sample_weights"] = Input(weights, dtype=other_dtype(draw))
         if seldom(draw):
             named[draw(st.sampled_from(("sparse", "scale_grad_by_freq")))] = True
         table = Input(slipped(draw, (rows, draw(st.integers(1, 4)))), dtype="float32")

@@ -40,7 +40,10 @@ def _taken(draw: Draw) -> Call:
     channels = draw(mostly((1, 2, 3), (0,)))
     sizes = [draw(mostly((3, 4, 5, 6), (0, 1, 2), 15)) for _ in range(2)]
     kernel = draw(once_or_each(mostly((1, 2, 3), (0,)), 2))
-    return Call((Input(draw(spoiled((*batch, channels, *sizes), 4))), kernel), draw(_options()))
+    image = draw(spoiled((*batch, channels, *sizes)))
+    if draw(seldom()):
+        image = draw(st.sampled_from((tuple(sizes), (1, 1, *image))))
+    return Call((Input(image), kernel), draw(_options()))
 
 
 @arguments_of("fold")

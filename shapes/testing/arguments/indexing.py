@@ -175,6 +175,10 @@ def indexing(name: str) -> SearchStrategy[Call]:
     @st.composite
     def calls(draw: st.DrawFn) -> Call:
         shape = draw(sizes(1, 4))
+        if name == "index_put" and seldom(draw):
+            filled = Input(shape[:1], dtype="bool", values=[True] * shape[0])
+            values = (draw(st.sampled_from((1, 2))),) * draw(st.integers(1, 6))
+            return Call((Input(shape, dtype="float32"), [filled], Input(values, dtype=other_dtype(draw))))
         whole = draw(sizes(0, 2))
         indices: list[Input | None] = []
         place = 0

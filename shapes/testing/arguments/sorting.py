@@ -67,9 +67,9 @@ def searching(name: str) -> SearchStrategy[Call]:
             wanted = Input(draw(sizes(0, 3))) if draw(st.booleans()) else 0.5
         else:
             ahead = rows
-            if seldom(draw):
-                ahead = tuple([size + 1 for size in rows])
-            behind = (draw(SIZE), 1) if seldom(draw) else (draw(SIZE),)
+            if rows and draw(st.integers(0, 3)) == 0:
+                ahead = (*rows[:-1], rows[-1] + 1)
+            behind = (draw(SIZE), 1) if draw(st.integers(0, 4)) == 0 else (draw(SIZE),)
             wanted = 0.5 if seldom(draw) else Input(slipped(draw, (*ahead, *behind)))
         sequence = () if seldom(draw) and seldom(draw) else (*rows, length)
         total = 1
