@@ -30,6 +30,16 @@ def test_pieces_of_symbolic_sizes(name, arguments, expected, required):
     assert env.specializations() == ()
 
 
+@pytest.mark.parametrize("name", ["tensor_split", "hsplit", "vsplit", "dsplit"])
+def test_a_number_of_pieces_that_is_a_symbol_is_taken_from_a_hint(name):
+    env = ShapeEnv(origin=lambda: None)
+    b, s, count = env.symbol("b", lo=1), env.symbol("s", lo=1), env.symbol("n", hint=2)
+    with pytest.raises(UndecidedGuard, match="n"):
+        rules[name](env, (4 * b, 4 * s, 4 * s), env.symbol("m"))
+    assert len(rules[name](env, (4 * b, 4 * s, 4 * s), count)) == 2
+    assert [guard.text for guard in env.guards()] == ["n == 2"]
+
+
 @pytest.mark.parametrize("name", ["split", "chunk", "unbind"])
 def test_the_number_of_pieces_is_never_guessed(name):
     env = ShapeEnv(origin=lambda: None)
