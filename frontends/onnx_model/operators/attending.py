@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
-from shapes.choices import Int
+from shapes.choices import Int, sym_and
 from shapes.rules import Shape
 from shapes.rules.broadcasting import agree
 
@@ -17,7 +17,9 @@ def attention(node: Node) -> list[Shape]:
     if len(query) == 4:
         agree(node.env, query[0], key[0], "queries and keys have different batches")
         agree(node.env, query[3], key[3], "queries and keys have different numbers of features")
+        agree(node.env, key[1], value[1], "keys and values have different numbers of heads")
         agree(node.env, key[2], value[2], "there is not one value for each key")
+        node.env.require(sym_and(key[1] >= 1, query[1] % key[1] == 0), "heads of keys do not divide those of queries")
         scores: tuple[Int, ...] = (*query[:3], key[2])
         found = [Shape((*query[:3], value[3])), Shape(key), Shape(value), Shape(scores)]
     else:

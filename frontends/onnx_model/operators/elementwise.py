@@ -11,7 +11,7 @@ from frontends.onnx_model.nodes import Node, NotKnown, operator
 from frontends.onnx_model.values import INTEGERS, Value, computed, scalar
 from shapes.choices import Int, Truth, sym_and, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_or
 from shapes.rules import Shape
-from shapes.rules.broadcasting import broadcast
+from shapes.rules.broadcasting import agree, broadcast
 from shapes.rules.structure import at_least
 from shapes.symbool import SymBool
 from shapes.symint import SymInt
@@ -21,7 +21,7 @@ SAME: Final = (
     "Exp", "Gelu", "HardSigmoid", "HardSwish", "Hardmax", "LeakyRelu", "Log", "LogSoftmax", "LpNormalization",
     "MeanVarianceNormalization", "Mish", "Reciprocal", "Relu", "Selu", "Shrink", "Sigmoid", "Sign", "Sin",
     "Sinh", "Softmax", "Softplus", "Softsign", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Trilu", "LRN",
-    "ReverseSequence", "Bernoulli", "CumProd",
+    "Bernoulli", "CumProd",
 )  # fmt: skip
 """The output is like the first input. What else these take has been checked where the model was made."""
 
@@ -37,6 +37,14 @@ def prelu(node: Node) -> Shape:
     """The sizes of the first input, to which the slopes broadcast."""
     x = node.shape(0)
     return Shape(broadcast(node.env, x, node.shape(1)), dtype=x.dtype)
+
+
+@operator("ReverseSequence")
+def reverse_sequence(node: Node) -> Shape:
+    """The sizes of the first input; a length for each batch."""
+    x = node.shape(0)
+    agree(node.env, node.shape(1)[0], x[node.axis(len(x), 1, "batch_axis")], "there is not one length for each batch")
+    return Shape(x, dtype=x.dtype)
 
 
 @operator("IsNaN", "IsInf")

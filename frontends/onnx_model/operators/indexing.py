@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
 from frontends.onnx_model.values import Value, computed
+from shapes.choices import Int
 from shapes.errors import ShapeError
 from shapes.rules import Shape
 from shapes.rules.axes import without
@@ -52,6 +55,7 @@ def gather_nd(node: Node) -> Shape:
         raise NotKnown("how many axes an index has is known only when the model runs")
     if not 1 <= depth <= len(x) - batch:
         raise ShapeError(f"an index has {depth} numbers: expected 1 to {len(x) - batch}")
+    _inside(node, x[batch:])
     for one, other in zip(x[:batch], index[:batch]):
         agree(node.env, one, other, "the batches are not the same")
     return Shape((*index[:-1], *x[batch + depth :]), dtype=x.dtype)
@@ -63,8 +67,11 @@ def scatter_elements(node: Node) -> Shape:
     x, index, updates = node.shape(0), node.shape(1), node.shape(2)
     if not len(x) == len(index) == len(updates):
         raise ShapeError(f"inputs have {len(x)}, {len(index)} and {len(updates)} axes")
-    for one, other in zip(index, updates, strict=True):
+    axis = node.axis(len(x))
+    for place, (size, one, other) in enumerate(zip(x, index, updates, strict=True)):
         agree(node.env, one, other, "indices and updates have different sizes")
+        if place != axis:
+            node.env.require(one <= size, "there are more indices than elements along another axis")
     return Shape(x, dtype=x.dtype)
 
 
@@ -75,12 +82,25 @@ def scatter_nd(node: Node) -> Shape:
     depth = index[-1]
     if not isinstance(depth, int):
         return Shape(x, dtype=x.dtype)
+    _inside(node, x)
     wanted = (*index[:-1], *x[depth:])
     if len(wanted) != len(updates):
         raise ShapeError(f"updates have {len(updates)} axes: expected {len(wanted)}")
     for one, other in zip(wanted, updates, strict=True):
         agree(node.env, one, other, "updates have other sizes than the places they are for")
     return Shape(x, dtype=x.dtype)
+
+
+def _inside(node: Node, sizes: Sequence[Int]) -> None:
+    """Require that places which are plain numbers are inside of the axes."""
+    places = node.elements(1)
+    if places is None or not node.value(1).is_constant:
+        return
+    for axis, size in enumerate(sizes[: places.shape[-1]]):
+        column = [int(place) for place in places[..., axis].reshape(-1).tolist()]
+        if column:
+            node.env.require(size > max(column), "an index is behind the end of an axis")
+            node.env.require(size >= -min(column), "an index is before the start of an axis")
 
 
 @operator("TensorScatter")

@@ -52,7 +52,7 @@ def split(node: Node) -> list[Value]:
             node.env.require(x[axis] % count == 0, "the axis is not a multiple of the number of pieces")
         sizes = [piece] * (count - 1)
         sizes.append(x[axis] - piece * (count - 1))
-        node.env.require(sizes[-1] >= 0, "the axis is too short for so many pieces")
+        node.env.require(sizes[-1] >= 1, "the axis is too short for so many pieces")
     else:
         for size in sizes:
             node.env.require(size >= 0, "a piece has a negative size")

@@ -34,7 +34,11 @@ def channel_normalization(node: Node) -> Shape:
     if node.kind == "InstanceNormalization":
         _per_channel(node, x, 1, 2)
     else:
-        node.env.require(x[1] % node.integer("num_groups", 1) == 0, "the groups do not divide the channels")
+        groups = node.integer("num_groups", 1)
+        node.env.require(x[1] % groups == 0, "the groups do not divide the channels")
+        for index in (1, 2):
+            wanted = x[1] if node.version >= 21 else groups
+            agree(node.env, node.shape(index)[0], wanted, f"input {index} has another number of elements")
     return Shape(x, dtype=x.dtype)
 
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
-from shapes.choices import Int, sym_int
+from shapes.choices import Int, sym_int, sym_or
 from shapes.errors import ShapeError
 from shapes.rules import Shape
 from shapes.rules.axes import axis_of
 from shapes.rules.broadcasting import agree
-from shapes.rules.windows import positive
+from shapes.rules.windows import require_at_least
 
 EXACT = 2**24
 """Up to here every integer is a float of 32 bits."""
@@ -39,7 +39,8 @@ def resize(node: Node) -> Shape:
         raise NotKnown("the aspect ratio is kept: which axis decides is known only when the model runs")
     for index, axis in enumerate(axes):
         result[axis] = sizes[index] if sizes else _scaled(node, x[axis], (scales or [])[index])
-    positive(node.env, result, "an axis of the output is empty")
+    for size in result:
+        require_at_least(node.env, size, 0, "an axis of the output has a negative size")
     return Shape(result, dtype=x.dtype)
 
 
@@ -85,6 +86,7 @@ def grid_sample(node: Node) -> Shape:
     """Batch and channels of the input, then the sizes of the grid."""
     x, grid = node.shape(0), node.shape(1)
     agree(node.env, x[0], grid[0], "input and grid have different batches")
+    agree(node.env, grid[-1], len(x) - 2, "a place of the grid has not one number for each axis")
     return Shape((*x[:2], *grid[1:-1]), dtype=x.dtype)
 
 
@@ -116,6 +118,7 @@ def dft(node: Node) -> Shape:
     x = node.shape(0)
     by_default = 1 if node.version < 20 else -2
     axis = axis_of(node.plain(2, "the axis")[0] if node.has(2) else node.integer("axis", by_default), len(x))
+    node.env.require(sym_or(x[-1] == 1, x[-1] == 2), "the last axis holds neither real nor complex numbers")
     length: Int = x[axis]
     if node.has(1):
         numbers = node.numbers(1)

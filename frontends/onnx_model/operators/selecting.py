@@ -55,6 +55,7 @@ def non_max_suppression(node: Node) -> Shape:
     boxes, scores = node.shape(0), node.shape(1)
     agree(node.env, boxes[0], scores[0], "boxes and scores have different batches")
     agree(node.env, boxes[1], scores[2], "there is not one score for each box")
+    agree(node.env, boxes[2], 4, "a box has not four corners")
     most = node.numbers(2) if node.has(2) else [0]
     kept = boxes[1] if most is None else sym_min(most[0], boxes[1])
     return Shape((node.unknown_size(at_most=scores[0] * scores[1] * kept), 3), dtype="int64")

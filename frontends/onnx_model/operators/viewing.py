@@ -11,8 +11,9 @@ from shapes.errors import ShapeError
 from shapes.layout import numel
 from shapes.rules import Shape
 from shapes.rules.axes import axes_of
-from shapes.rules.broadcasting import broadcast, same
+from shapes.rules.broadcasting import agree, broadcast, same
 from shapes.rules.structure import at_least
+from shapes.rules.windows import window_count, window_reach
 
 
 @operator("Shape")
@@ -153,6 +154,15 @@ def fold(node: Node) -> Shape:
     x, image, block = node.shape(0), node.numbers(1), node.numbers(2)
     if image is None or block is None:
         raise NotKnown("the sizes of image and blocks are known only when the model runs")
+    axes = len(block)
+    stride, dilation = node.integers("strides") or [1] * axes, node.integers("dilations") or [1] * axes
+    pads = node.integers("pads") or [0] * 2 * axes
+    blocks: Int = 1
+    for axis in range(axes):
+        padded = image[axis] + pads[axis] + pads[axis + axes]
+        blocks = blocks * window_count(padded, window_reach(block[axis], dilation[axis]), stride[axis])
+    agree(node.env, x[2], blocks, "another number of blocks than fit into the image")
+    node.env.require(x[1] % numel(block) == 0, "channels are not a multiple of the elements of a block")
     return Shape((x[0], x[1] // numel(block), *image), dtype=x.dtype)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from frontends.onnx_model.nodes import Node, operator
-from shapes.choices import Int, sym_max, sym_min
+from shapes.choices import Int, sym_max, sym_min, sym_or
 from shapes.errors import ShapeError
 from shapes.rules import Shape
+from shapes.rules.broadcasting import agree
 from shapes.rules.windows import require_at_least, window_reach
 
 Pads = list[tuple[int, int]] | None
@@ -68,8 +69,12 @@ def conv_transpose(node: Node) -> Shape:
     wanted = node.integers("output_shape")
     if wanted is not None:
         sizes: list[Int] = [*wanted[-axes:]]
+        for size, whole, given, step in zip(sizes, found[2:], x[2:], stride):
+            # what is more than all windows reach has to be less than one step of them
+            fits = sym_or(whole >= size, size - whole < step)
+            node.env.require(sym_or(fits, given == 0), "output_shape is more than the windows reach")
     elif pads is None:
-        sizes = [size * step for size, step in zip(x[2:], stride)]
+        sizes = [sym_min(size * step, whole) for size, step, whole in zip(x[2:], stride, found[2:])]
     else:
         sizes = [size - before - behind for size, (before, behind) in zip(found[2:], pads)]
         for size in sizes:
@@ -115,8 +120,12 @@ def global_pool(node: Node) -> Shape:
 @operator("MaxUnpool")
 def max_unpool(node: Node) -> Shape:
     """The sizes before pooling."""
-    x = node.shape(0)
+    x, places = node.shape(0), node.shape(1)
     axes = _spatial(x)
+    if len(x) != len(places):
+        raise ShapeError(f"there are {len(places)} axes of places: expected {len(x)}")
+    for one, other in zip(x, places):
+        agree(node.env, one, other, "there is not one place for each element")
     if node.has(2):
         return Shape(node.plain(2, "the output sizes"), dtype=x.dtype)
     kernel, stride = node.integers("kernel_shape") or [], node.integers("strides") or [1] * axes
@@ -129,6 +138,9 @@ def max_unpool(node: Node) -> Shape:
 def pooled_regions(node: Node) -> Shape:
     """One window of a fixed size for each region."""
     x, regions = node.shape(0), node.shape(1)
+    agree(node.env, regions[1], 5 if node.kind == "MaxRoiPool" else 4, "a region has another number of corners")
+    if node.kind == "RoiAlign":
+        agree(node.env, regions[0], node.shape(2)[0], "there is not one batch for each region")
     if node.kind == "MaxRoiPool":
         height, width = node.integers("pooled_shape") or [1, 1]
     else:
