@@ -31,6 +31,13 @@ class Witness:
         self.moved = moved
         self._values: dict[Atom, int] | None = None
 
+    @staticmethod
+    def of(values: dict[Atom, int]) -> Witness:
+        """An assignment that is written out from the start."""
+        witness = Witness(0)
+        witness._values = values
+        return witness
+
     def values(self, facts: Facts) -> dict[Atom, int]:
         if self._values is None:
             self._values = facts.pool.row_values(facts, self.row)

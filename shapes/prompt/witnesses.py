@@ -25,19 +25,9 @@ PASSES: Final = 4
 SMALL: Final = (*range(1, 17), *(1 << k for k in range(5, 13)), 0)
 
 
-class Assignment(Witness):
-    """A witness that is written out from the start."""
-
-    __slots__ = ()
-
-    def __init__(self, values: dict[Atom, int]) -> None:
-        super().__init__(0)
-        self._values = values
-
-
 def simplest(verdict: Depends) -> Depends:
     """The same verdict with smaller witnesses: 1 is simpler than 2, every positive number than 0, and 0 than -1."""
-    true, false = (Assignment(_smaller(verdict, values, truth)) for values, truth in _witnesses(verdict))
+    true, false = (Witness.of(_smaller(verdict, values, truth)) for values, truth in _witnesses(verdict))
     return Depends(verdict.prop, verdict.domain, verdict.rung, verdict.facts, true, false)
 
 
