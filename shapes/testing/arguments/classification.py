@@ -34,7 +34,7 @@ def cross_entropy(draw: st.DrawFn, name: str) -> Call:
     # a target for one sample may not have an axis and classes to be smoothed over
     dtype = "float32" if name == "nll_loss" and seldom(draw) else "int64"
     target = Input(slipped(draw, rest), dtype=dtype, high=max(classes, 1))
-    return Call((Input(one), target, weight), kwargs)
+    return Call((Input(() if seldom(draw) else one), target, weight), kwargs)
 
 
 @arguments_of("multi_margin_loss")

@@ -70,7 +70,7 @@ def bags(name: str) -> SearchStrategy[Call]:
         if mode is not None:
             named["mode"] = mode
         if mode == "sum" and draw(st.booleans()) or seldom(draw) and draw(st.booleans()):
-            weights = draw(st.sampled_from((shape, shape, shape, (*shape, 1), shape[1:])))
+            weights = draw(st.sampled_from((shape, (*shape, 1), shape, shape[1:])))
             named["per_sample_weights"] = Input(weights, dtype=other_dtype(draw))
         if seldom(draw):
             named[draw(st.sampled_from(("sparse", "scale_grad_by_freq")))] = True

@@ -89,6 +89,8 @@ def stft(draw: st.DrawFn, name: str) -> Call:
         kwargs["return_complex"] = draw(st.booleans())
     dtype = "complex64" if seldom(draw) else "float32"
     lengths = st.sampled_from((max(n_fft // 2, 0), 0)) if draw(st.integers(0, 2)) == 0 else st.integers(0, 12)
+    if kwargs.get("pad_mode") == "circular":
+        lengths = st.sampled_from((max(n_fft // 2, 0), max(n_fft // 2 - 1, 0), 9))
     length = draw(lengths)
     return Call((Input((*shape, length), dtype=dtype), n_fft), kwargs)
 
