@@ -40,7 +40,7 @@ def of_cat(name: str) -> SearchStrategy[Call]:
     def calls(draw: DrawFn) -> Call:
         tensors, axis = draw(parts(0 if seldom(draw) else 1))
         if seldom(draw):
-            tensors.append(Input(()))
+            tensors = draw(st.sampled_from([[], [*tensors, Input(())]]))
         return Call((tensors,)) if draw(st.integers(0, 4)) == 0 else Call((tensors, axis))
 
     return calls()
@@ -52,6 +52,8 @@ def of_stack(name: str) -> SearchStrategy[Call]:
     def calls(draw: DrawFn) -> Call:
         x = draw(sizes(0, 3))
         tensors = [Input(slipped(draw, x)) for _ in range(draw(st.integers(1, 3)))]
+        if seldom(draw):
+            tensors.append(Input((*x, 1)))
         return Call((tensors, some_axis(draw, len(x) + 1)))
 
     return calls()
