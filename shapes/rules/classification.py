@@ -113,7 +113,7 @@ def multi_margin_loss(
     classes = _classes(env, input)
     samples = input[0] if len(input) == 2 else 1
     _class_weight(env, weight, classes)
-    env.require(len(target) == 1 or (len(target) == 0 and len(input) < 2), SAMPLES)
+    env.require(len(target) <= 1, SAMPLES)
     agree(env, numel(target), samples, SAMPLES)
     return averaged(target, reduction, size_average, reduce, dtype=input.dtype)
 

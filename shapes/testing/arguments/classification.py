@@ -42,7 +42,9 @@ def cross_entropy(draw: st.DrawFn, name: str) -> Call:
 def multi_margin_loss(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 2))
     classes = one[-1] if one else 1
-    samples = one[:1] if len(one) == 2 else draw(st.sampled_from([(), (1,)]))
+    samples = one[:1]
+    if len(one) != 2 or one[0] == 1:
+        samples = draw(st.sampled_from([(), (1,)]))
     target = Input(slipped(draw, samples), dtype="int64", high=max(classes, 1))
     weight = weight_of(draw, classes)
     kwargs = reduction(draw) | optional(draw, p=draw(st.sampled_from([1, 2, 3])), weight=weight)
