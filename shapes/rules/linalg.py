@@ -89,8 +89,11 @@ def cholesky_ex(env: ShapeEnv, A: Shape, *, upper: bool = False, check_errors: b
 
 @rule("cholesky")
 def cholesky(env: ShapeEnv, input: Shape, upper: bool = False) -> Shape:
-    """As the input, square matrices."""
-    _square_unless_empty(env, input, "input")
+    """As the input, square matrices; what has no elements passes as it is, one axis included."""
+    if len(input) == 1:
+        env.require(input[0] == 0, "input: expected at least 2 axes, or no elements")
+    else:
+        _square_unless_empty(env, input, "input")
     return Shape(input, dtype=input.dtype)
 
 
