@@ -61,8 +61,8 @@ def parse(
 
     Args:
         sides: a cache of sides of comparisons, to be kept with `names` and dropped when a name changes its meaning.
-        Programs ask the same sizes
-            about different things: 71 % of the sides in the recorded sessions were read before in the same session.
+        Programs ask the same sizes about different things: 71 % of the sides in the recorded sessions were read before
+        in the same session.
 
     Raises:
         ParseError: the text is not a proposition over these names; it has the column.

@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NoReturn, TypeVar
 
+from solver.depth import SHALLOW, room_for
 from solver.errors import NotExpressible, ParseError
 from solver.expr import Expr
 from solver.interner import Interner
@@ -60,24 +60,20 @@ class Tokens:
         return self.interner.conjunction(self.obligations) if self.obligations else self.interner.true
 
     def read(self, rule: Callable[[], Result]) -> Result:
-        """The whole text by one rule. Deep nesting raises the recursion limit for its time; Python's frames are on the
-        heap.
-        """
+        """The whole text by one rule."""
         depth = self.text.count("(") if len(self.text) > 200 else 0
         depth += self.text.count("not") + self.text.count("if") if depth or len(self.text) > 200 else 0
         depth += self.text.count("-") if len(self.text) > 200 else 0
         if depth > NESTING:
             raise ParseError(f"nested more than {NESTING} levels deep", self.text, 0)
-        limit = sys.getrecursionlimit()
-        if depth > 50:
-            sys.setrecursionlimit(limit + 16 * depth)
         try:
-            result = rule()
+            if depth > SHALLOW:
+                with room_for(depth):
+                    result = rule()
+            else:
+                result = rule()
         except NotExpressible as error:
             raise ParseError(str(error), self.text, self.column()) from None
-        finally:
-            if depth > 50:
-                sys.setrecursionlimit(limit)
         if self.tokens[self.at]:
             self.fail(f"unexpected `{self.tokens[self.at]}`")
         return result
