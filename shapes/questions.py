@@ -47,10 +47,11 @@ Key = Prop | tuple[Prop, Prop]
 K = TypeVar("K")
 V = TypeVar("V")
 
-ANSWERS_KEPT: Final = 1 << 14
-TEXTS_KEPT: Final = 1 << 14
-NODES_FORGOTTEN: Final = 1 << 15
-"""So many nodes of the interner may come together before those that nobody holds are looked for."""
+ANSWERS_KEPT: Final = 1 << 13
+TEXTS_KEPT: Final = 1 << 13
+NODES_SWEPT: Final = 1 << 15
+"""Fewer nodes of the interner than these are never looked through. After that, those that nobody holds are looked for
+whenever there are twice as many nodes as were left the last time, so that the search costs each node the same."""
 
 
 class Checkpoint:
@@ -128,7 +129,7 @@ class Questions:
         self._open: Trail[Key, Standing] = Trail(ANSWERS_KEPT)
         self._texts: Trail[str, tuple[Prop, Prop]] = Trail(TEXTS_KEPT)
         self._sides: dict[str, Side] = {}
-        self._nodes = 0
+        self._nodes_allowed = NODES_SWEPT
         self._commitments: list[Commitment] = []
         self._sizes: list[tuple[int, int, int]] = []
         self._listeners: tuple[Listener, ...] = ()
@@ -199,9 +200,9 @@ class Questions:
         """Let go of what was kept for questions that have been dropped."""
         self._sides.clear()
         self.facts.forget_questions()
-        if size(self.interner) >= self._nodes + NODES_FORGOTTEN:
+        if size(self.interner) >= self._nodes_allowed:
             sweep(self.interner)
-            self._nodes = size(self.interner)
+            self._nodes_allowed = max(NODES_SWEPT, 2 * size(self.interner))
 
     # ------------------------------------------------------------------ committing and taking back
 

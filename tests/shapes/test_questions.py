@@ -56,7 +56,7 @@ def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """If it fails, a full memory changes answers, or a rollback after it brings back answers of the stretch."""
     monkeypatch.setattr(memory, "ANSWERS_KEPT", 8)
     monkeypatch.setattr(memory, "TEXTS_KEPT", 8)
-    monkeypatch.setattr(memory, "NODES_FORGOTTEN", 16)
+    monkeypatch.setattr(memory, "NODES_SWEPT", 16)
     env = two_sizes()
     env.ask("s % 8 == 0")
     mark = env.checkpoint()
@@ -77,7 +77,7 @@ def test_memory_does_not_grow_with_the_number_of_questions(monkeypatch: pytest.M
     """If it fails, a long trace fills the memory with answers that nobody will ask for again."""
     monkeypatch.setattr(memory, "ANSWERS_KEPT", 256)
     monkeypatch.setattr(memory, "TEXTS_KEPT", 256)
-    monkeypatch.setattr(memory, "NODES_FORGOTTEN", 1024)
+    monkeypatch.setattr(memory, "NODES_SWEPT", 1024)
     env = two_sizes()
 
     def objects() -> int:
