@@ -140,6 +140,10 @@ class Lowering:
         self._exprs: dict[Expr, Operation] = {}
         self._props: dict[Prop, Operation] = {}
 
+    def bind(self, symbol: Expr, operation: Operation) -> None:
+        """Say what stands for one more symbol, before it is first met."""
+        self._symbols[_symbol(symbol)] = operation
+
     def expression(self, e: Expr) -> Operation:
         self._prepare(e.schedule, e.symbols)
         return self._expression(e)

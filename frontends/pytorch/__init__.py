@@ -1,0 +1,12 @@
+"""The PyTorch frontend: functions traced over our own symbolic sizes.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> variant = trace(lambda x: x.view(-1, 4) * 2, (torch.randn(3, 8),))
+    >>> variant.graph(torch.randn(5, 12))[0].shape
+    torch.Size([15, 4])
+"""
+
+from frontends.pytorch.tracing import Variant, trace
+
+__all__ = ["Variant", "trace"]

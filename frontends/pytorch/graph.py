@@ -1,0 +1,278 @@
+"""From a recording to a `torch.fx.GraphModule`: operators as nodes, sizes computed once, checks where they belong.
+
+Sizes of inputs are read where they are first needed; an expression over sizes is lowered (`shapes.lowering`) so that
+what two arguments share is one node. A check of the run stands right after the last value that it needs.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch import fx
+
+from frontends.pytorch.float_nodes import program_nodes
+from frontends.pytorch.node import Node
+from frontends.pytorch.recording import Operation, Recording, Result
+from shapes.lowering import Lowering, Operations
+from shapes.symbool import SymBool
+from shapes.symfloat import SymFloat
+from shapes.symint import SymInt
+from solver.expr import Atom, Expr
+from solver.functions import function as registered_function
+from solver.prop import Prop
+
+if TYPE_CHECKING:
+    from shapes.guards import RuntimeAssert
+    from shapes.lowering import Operation as Lowered
+
+aten: Final = torch.ops.aten
+
+BINARY: Final[Mapping[str, Callable[..., object]]] = {
+    "mul": operator.mul,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "max": torch.sym_max,
+    "min": torch.sym_min,
+    "bitand": operator.and_,
+    "power": operator.pow,
+    "ge": operator.ge,
+    "gt": operator.gt,
+    "le": operator.le,
+    "lt": operator.lt,
+    "eq": operator.eq,
+    "ne": operator.ne,
+}
+
+
+class Sizes:
+    """The nodes that compute sizes; symbols are bound to nodes as their values come up."""
+
+    def __init__(self, graph: fx.Graph) -> None:
+        self.graph = graph
+        self.bound: dict[Atom, Callable[[], fx.Node]] = {}
+        """How the value of a symbol is read."""
+        self._leaves: list[Atom] = []
+        self._operations = Operations()
+        self._lowering = Lowering(self._operations, {})
+        self._nodes: dict[Lowered, fx.Node | int | bool] = {}
+
+    def bind(self, symbol: Expr, read: Callable[[], fx.Node]) -> None:
+        """The value of a symbol is read so, when it is needed."""
+        (atom,) = symbol.symbols
+        if atom not in self.bound:
+            self._lowering.bind(symbol, self._operations.leaf(len(self._leaves)))
+            self._leaves.append(atom)
+            self.bound[atom] = read
+
+    def number(self, value: SymInt | SymFloat | SymBool | float) -> fx.Node | float:
+        """The node of a number, made now if it is new."""
+        if isinstance(value, SymInt):
+            return self._node(self._lowering.expression(value.expr))
+        if isinstance(value, SymBool):
+            return self.truth(value.prop)
+        if isinstance(value, SymFloat):
+            return self._float(value)
+        return value
+
+    def truth(self, prop: Prop) -> fx.Node | bool:
+        return self._node(self._lowering.proposition(prop))
+
+    def _float(self, value: SymFloat) -> fx.Node | float:
+        program = value.value
+        operands = [self._node(self._lowering.expression(e)) for e in program.arguments]
+        return program_nodes(self.graph, program.text, operands)
+
+    def _node(self, lowered: Lowered) -> fx.Node | int | bool:
+        found = self._nodes.get(lowered)
+        if found is None:
+            found = self._nodes[lowered] = self._made(lowered)
+        return found
+
+    def _made(self, lowered: Lowered) -> fx.Node | int | bool:
+        code = lowered.code
+        if code == "leaf":
+            return self.bound[self._leaves[lowered.number]]()
+        if code == "constant":
+            return lowered.number
+        if code in ("true", "false"):
+            return code == "true"
+        operands = [self._node(operand) for operand in lowered.operands]
+        call = self.graph.call_function
+        if code == "sum":
+            return self._sum(lowered, operands)
+        if code == "relu":
+            return call(torch.sym_max, (operands[0], 0))
+        if code == "abs":
+            return call(operator.abs, (operands[0],))
+        if code == "select":
+            return call(torch.sym_ite, tuple(operands))
+        if code in ("all", "any"):
+            join = operator.and_ if code == "all" else operator.or_
+            whole = operands[0]
+            for operand in operands[1:]:
+                whole = call(join, (whole, operand))
+            return whole
+        if code == "call":
+            function = registered_function(lowered.name)
+            places = [f"{{{place}}}" for place in range(len(operands))]
+            return program_nodes(self.graph, function.text(places), operands)
+        return call(BINARY[code], tuple(operands))
+
+    def _sum(self, lowered: Lowered, operands: Sequence[fx.Node | int | bool]) -> fx.Node:
+        call = self.graph.call_function
+        total: object = None
+        for coefficient, operand in zip(lowered.coefficients, operands):
+            if total is None:
+                total = operand if coefficient == 1 else call(operator.mul, (operand, coefficient))
+            elif coefficient == -1:
+                total = call(operator.sub, (total, operand))
+            else:
+                part = operand if coefficient == 1 else call(operator.mul, (operand, coefficient))
+                total = call(operator.add, (total, part))
+        if lowered.number > 0:
+            total = call(operator.add, (total, lowered.number))
+        elif lowered.number < 0:
+            total = call(operator.sub, (total, -lowered.number))
+        return total
+
+
+class GraphBuilder:
+    """Turns the operators of a recording into nodes."""
+
+    def __init__(self, asserts: Sequence[RuntimeAssert] = ()) -> None:
+        self.graph = fx.Graph()
+        self.sizes = Sizes(self.graph)
+        self.attributes: dict[str, torch.Tensor] = {}
+        self._nodes: dict[Result, fx.Node] = {}
+        self._waiting = list(asserts)
+
+    def placeholder(self, name: str, result: Result | None) -> fx.Node:
+        node = self.graph.placeholder(name)
+        if result is not None:
+            self._nodes[result] = node
+            self.read_sizes(node, result)
+        return node
+
+    def constant(self, result: Result) -> fx.Node:
+        name = f"constant_{len(self.attributes)}"
+        assert result.constant is not None
+        self.attributes[name] = result.constant
+        node = self._nodes[result] = self.graph.get_attr(name)
+        return node
+
+    def read_sizes(self, node: fx.Node, result: Result) -> None:
+        """Bind the symbols that are sizes, strides or the offset of this tensor."""
+        metadata = result.metadata
+        if metadata is None:
+            return
+        for values, reading in (
+            (metadata.sizes, aten.sym_size.int),
+            (metadata.strides, aten.sym_stride.int),
+        ):
+            for axis, value in enumerate(values):
+                self._bind(value, reading, (node, axis))
+        self._bind(metadata.offset, aten.sym_storage_offset.default, (node,))
+
+    def _bind(self, value: object, reading: object, args: tuple[object, ...]) -> None:
+        if isinstance(value, torch.SymInt):
+            expr = value.node.value.expr
+            if is_symbol(expr):
+                self.sizes.bind(expr, lambda: self.graph.call_function(reading, args))
+
+    def operation(self, operation: Operation) -> None:
+        args = tuple([self.argument(arg) for arg in operation.args])
+        kwargs = {name: self.argument(value) for name, value in operation.kwargs.items()}
+        node = self.graph.call_function(operation.target, args, kwargs)
+        output = operation.output
+        if isinstance(output, list):
+            for place, each in enumerate(output):
+                if isinstance(each, Result) and each not in self._nodes:
+                    self._nodes[each] = item = self.graph.call_function(operator.getitem, (node, place))
+                    self.read_sizes(item, each)
+        elif isinstance(output, Result):
+            if output not in self._nodes:
+                self._nodes[output] = node
+                self.read_sizes(node, output)
+        elif isinstance(output, Node):
+            self._bind_number(output, node)
+        self._checks()
+
+    def _bind_number(self, number: Node, node: fx.Node) -> None:
+        value = number.value
+        if isinstance(value, SymInt):
+            self.sizes.bind(value.expr, lambda: node)
+        elif isinstance(value, SymBool):
+            (atom,) = value.prop.symbols
+            self.sizes.bind(atom.expr, lambda: self.graph.call_function(torch.sym_ite, (node, 1, 0)))
+        elif isinstance(value, SymFloat):
+            (pattern,) = value.value.arguments
+            self.sizes.bind(pattern, lambda: node)
+
+    def _checks(self) -> None:
+        """The checks whose values are all there by now."""
+        if not self._waiting:
+            return
+        left = []
+        for check in self._waiting:
+            if all(atom in self.sizes.bound for atom in check.prop.symbols):
+                node = self.sizes.truth(check.prop)
+                self.graph.call_function(aten._assert_scalar.default, (node, str(check)))
+            else:
+                left.append(check)
+        self._waiting = left
+
+    def argument(self, value: object) -> object:
+        if isinstance(value, Result):
+            found = self._nodes.get(value)
+            return self.constant(value) if found is None and value.constant is not None else self._nodes[value]
+        if isinstance(value, Node):
+            return self.sizes.number(value.value)
+        if isinstance(value, list):
+            return [self.argument(item) for item in value]
+        return value
+
+    def module(self, outputs: object) -> fx.GraphModule:
+        self.graph.output(outputs)
+        root = torch.nn.Module()
+        for name, tensor in self.attributes.items():
+            if isinstance(tensor, torch.nn.Parameter):
+                root.register_parameter(name, tensor)
+            else:
+                root.register_buffer(name, tensor)
+        return fx.GraphModule(root, self.graph)
+
+
+def is_symbol(expr: Expr) -> bool:
+    """Whether an expression is a symbol by itself."""
+    return len(expr.symbols) == 1 and next(iter(expr.symbols)).expr is expr
+
+
+def unused_removed(recording: Recording, kept: Iterable[object]) -> list[Operation]:
+    """The operators without those whose results nobody uses and that do nothing else."""
+    needed: set[Result] = set()
+
+    def need(value: object) -> None:
+        if isinstance(value, Result):
+            needed.add(value)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                need(item)
+
+    need(list(kept))
+    left: list[Operation] = []
+    for operation in reversed(recording.operations):
+        outputs = operation.output if isinstance(operation.output, list) else [operation.output]
+        if (
+            any(output in needed or isinstance(output, Node) for output in outputs)
+            or operation.target._schema.is_mutable
+            or not outputs
+            or torch.Tag.nondeterministic_seeded in operation.target.tags
+        ):
+            need(list(operation.args))
+            need(list(operation.kwargs.values()))
+            left.append(operation)
+    left.reverse()
+    return left

@@ -1,0 +1,100 @@
+"""What kind of tensor an operator gives: by a rule of ours, else by torch's own meta function on symbolic sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch._decomp import decomposition_table
+from torch.utils._pytree import tree_map
+
+from frontends.pytorch.metadata import Metadata
+from frontends.pytorch.operators.registry import ONCE, RULES
+from frontends.pytorch.tensor import Traced
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording import Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What comes out: a kind, the place of an argument that is given back, None, or a list or tuple of these.
+
+    `once` says that another call with the same kinds may give something else.
+    """
+
+    output: object
+    once: bool = False
+
+
+def infer(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced]) -> Template:
+    """What an operator gives for arguments like these."""
+    rule = RULES.get(func)
+    if rule is not None:
+        found = rule(recorder, *args, **kwargs)
+        if found is not NotImplemented:
+            return Template(found, once=func in ONCE)
+    return by_meta(recorder, func, args, kwargs, tensors)
+
+
+def by_meta(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced]) -> Template:
+    """Torch's own meta function, on tensors of the meta device with the same symbolic sizes."""
+    mutates = func._schema.is_mutable
+    twins: dict[int, torch.Tensor] = {}
+    places: dict[int, int] = {}
+    order = iter(range(len(tensors)))
+
+    def on_meta(value):
+        if isinstance(value, torch.Tensor):
+            place = next(order)
+            tensor = tensors[place]
+            twin = twins.get(id(tensor))
+            if twin is None:
+                twin = tensor.metadata.fresh_on_meta() if mutates else tensor.metadata.on_meta()
+                twins[id(tensor)] = twin
+                places[id(twin)] = place
+            return twin
+        if isinstance(value, torch.device):
+            return torch.device("meta")
+        return value
+
+    device = kwargs.get("device") or device_of(tensors)
+    on_meta_args = tree_map(on_meta, args)
+    on_meta_kwargs = tree_map(on_meta, kwargs)
+    if "device" in on_meta_kwargs or not tensors:
+        if any(argument.name == "device" for argument in func._schema.arguments):
+            on_meta_kwargs["device"] = torch.device("meta")
+    try:
+        output = func(*on_meta_args, **on_meta_kwargs)
+    except NotImplementedError:
+        decomposed = decomposition_table.get(func)
+        if decomposed is None:
+            raise
+        output = decomposed(*on_meta_args, **on_meta_kwargs)
+
+    def piece(value):
+        if isinstance(value, torch.Tensor):
+            place = places.get(id(value))
+            if place is not None and (mutates or func._schema.returns[0].alias_info is not None):
+                return place
+            return recorder.kinds.of_tensor(value, torch.device(device))
+        return None
+
+    if isinstance(output, list):
+        return Template([piece(value) for value in output])
+    if isinstance(output, tuple):
+        return Template(tuple([piece(value) for value in output]))
+    return Template(piece(output))
+
+
+def device_of(tensors: Sequence[Traced]) -> torch.device:
+    """Where the result is: with the arguments, of which numbers in tensors may be on the CPU."""
+    for tensor in tensors:
+        if tensor.metadata.sizes:
+            return tensor.metadata.device
+    return tensors[0].metadata.device if tensors else torch.get_default_device()
+
+
+__all__ = ["Metadata", "Template", "infer"]

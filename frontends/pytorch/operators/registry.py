@@ -1,0 +1,74 @@
+"""How a rule for an operator is written down, and how it uses the rules for sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import torch
+
+from frontends.pytorch.metadata import Metadata
+from frontends.pytorch.node import value_of
+from frontends.pytorch.tensor import Traced
+from frontends.vocabularies.aten_operators import aten as vocabulary
+from shapes.rules import Shape
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording import Recorder
+
+Kind: TypeAlias = Metadata
+KindRule = Callable[..., object]
+
+RULES: Final[dict[object, KindRule]] = {}
+ONCE: Final[set[object]] = set()
+"""Operators whose outcome is another for each call, as it depends on data."""
+
+
+def kind_rule(*operators: object, once: bool = False) -> Callable[[KindRule], KindRule]:
+    """Register a function as the rule of these operators."""
+
+    def register(rule: KindRule) -> KindRule:
+        for operator in operators:
+            RULES[operator] = rule
+            if once:
+                ONCE.add(operator)
+        return rule
+
+    return register
+
+
+def word_of(func: torch._ops.OpOverload) -> str:
+    """An operator's name in our vocabulary."""
+    name = func._schema.name.partition("::")[2]
+    return f"{name}.{func._overloadname}" if func._overloadname != "default" else name
+
+
+def ruled(recorder: Recorder, func: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
+    """The sizes that come out by the rule for sizes: a `Shape`, or a tuple of them."""
+    given = [sizes_of(arg) for arg in args]
+    named = {name: sizes_of(value) for name, value in kwargs.items()}
+    return vocabulary[word_of(func)](recorder.env, *given, **named)
+
+
+def sizes_of(value: object) -> object:
+    """An argument as a rule for sizes takes it."""
+    if isinstance(value, Traced):
+        metadata = value.metadata
+        return Shape(
+            [value_of(size) for size in metadata.sizes],
+            dtype=str(metadata.dtype).removeprefix("torch."),
+            strides=[value_of(stride) for stride in metadata.strides],
+            storage_offset=value_of(metadata.offset),
+        )
+    if isinstance(value, torch.Tensor):
+        return Shape(value.shape, dtype=str(value.dtype).removeprefix("torch."), strides=value.stride())
+    if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
+        return value_of(value)
+    if isinstance(value, list | tuple):
+        return [sizes_of(item) for item in value]
+    return value
+
+
+def packed(recorder: Recorder, shape: Shape, dtype: torch.dtype, device: torch.device) -> Metadata:
+    """The kind of a fresh tensor of these sizes."""
+    return recorder.kinds.packed([recorder.nodes.wrap(size) for size in shape], dtype, device)

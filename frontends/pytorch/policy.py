@@ -1,0 +1,30 @@
+"""How a trace treats what is open: the program's branches follow the hint, torch's own optional ones the general path.
+
+Torch's operators ask with `guard_or_false` where both answers are right and one is more general: whether a size is 1,
+whether a tensor is contiguous. Such an answer costs no guard; it is logged as a choice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from shapes.policies import Answer, Dynamic, InputChoice, InputSize, OpenChoice, OpenQuestion, follow_hint
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralPath:
+    """Every size is dynamic; where the asker names a fallback, it is taken without a guard."""
+
+    name: str = "general path"
+
+    def on_input(self, size: InputSize) -> InputChoice:
+        return Dynamic()
+
+    def on_open(self, question: OpenQuestion) -> OpenChoice:
+        if question.fallback is not None:
+            return Answer(question.fallback, "the general path of an operator")
+        return follow_hint(question)
+
+
+general_path: Final = GeneralPath()

@@ -1,0 +1,196 @@
+"""Recording a program: every operator it runs, the kind of tensor that comes out, and nothing computed.
+
+The recorder is a dispatch mode below autograd, so that composite operators have been taken apart and gradients pass
+through it as well. What an operator gives is worked out once for each combination of kinds of tensors and numbers, by
+a rule of ours (`frontends.pytorch.operators`) or by torch's own meta function, and then looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.inference import Template, infer
+from frontends.pytorch.metadata import Kinds, Metadata
+from frontends.pytorch.node import Node, Nodes
+from frontends.pytorch.tensor import Traced, become, tensor_of
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+    from shapes.origin import Origin
+
+
+class Result:
+    """A tensor or number in the graph. `constant` is the tensor that it always is, if it is one."""
+
+    __slots__ = ("constant", "index", "metadata")
+
+    def __init__(self, index: int, metadata: Metadata | None, constant: torch.Tensor | None = None) -> None:
+        self.index = index
+        self.metadata = metadata
+        self.constant = constant
+
+    def __repr__(self) -> str:
+        return f"%{self.index}"
+
+
+Argument: TypeAlias = object
+"""A `Result`, a `Node`, a plain value, or a list of them."""
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operator of the program as it was run; `outputs` are results, or numbers known only at run time."""
+
+    target: Callable[..., object]
+    args: tuple[Argument, ...]
+    kwargs: dict[str, Argument]
+    output: object
+    backward: bool = False
+    origin: Origin | None = None
+
+
+@dataclass(slots=True)
+class Recording:
+    """A program as a list of operators."""
+
+    operations: list[Operation] = field(default_factory=list)
+    constants: list[Result] = field(default_factory=list)
+    count: int = 0
+
+    def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:
+        self.count += 1
+        return Result(self.count - 1, metadata, constant)
+
+
+class Recorder(TorchDispatchMode):
+    """The mode that sees every operator."""
+
+    def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
+        super().__init__()
+        self.env: Final = env
+        self.nodes: Final = nodes
+        self.kinds: Final = Kinds(nodes)
+        self.recording: Final = Recording()
+        self.backward = False
+        self._templates: dict[tuple[object, ...], Template] = {}
+        self._constants: dict[int, Result] = {}
+        self._kept: list[object] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        from frontends.pytorch.special import SPECIAL
+
+        special = SPECIAL.get(func)
+        if special is not None:
+            done = special(self, func, args, kwargs or {})
+            if done is not NotImplemented:
+                return done
+        return self.operator(func, args, kwargs or {})
+
+    def operator(self, func, args, kwargs):
+        """Run an operator on tensors of the trace: record it, and give tensors of the kinds that come out."""
+        key: list[object] = [func]
+        tensors: list[Traced] = []
+        converted = tuple([self._argument(arg, key, tensors) for arg in args])
+        named = {}
+        for name, value in kwargs.items():
+            key.append(name)
+            named[name] = self._argument(value, key, tensors)
+        whole = tuple(key)
+        try:
+            template = self._templates.get(whole)
+        except TypeError:
+            template, whole = None, None
+        if template is None:
+            template = infer(self, func, args, kwargs, tensors)
+            if whole is not None and not template.once:
+                self._templates[whole] = template
+        return self._record(func, converted, named, template, tensors)
+
+    def _record(self, func, args, kwargs, template: Template, tensors: Sequence[Traced]):
+        recording = self.recording
+        results: list[object] = []
+
+        def made(piece: object) -> object:
+            if type(piece) is Metadata:
+                result = recording.result(piece)
+                results.append(result)
+                return tensor_of(piece, result)
+            if type(piece) is int:
+                tensor = tensors[piece]
+                results.append(tensor.result)
+                return tensor
+            results.append(None)
+            return None
+
+        shape = template.output
+        if type(shape) is list or type(shape) is tuple:
+            output = [made(piece) for piece in shape]
+            outside: object = tuple(output) if type(shape) is tuple else output
+            recorded: object = results
+        else:
+            outside = made(shape)
+            recorded = results[0]
+        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward))
+        return outside
+
+    def number(self, func, args, kwargs, value):
+        """Record an operator whose result is a number that only the run knows, and give it to the program."""
+        key: list[object] = []
+        converted = tuple([self._argument(arg, key, []) for arg in args])
+        named = {name: self._argument(value, key, []) for name, value in kwargs.items()}
+        node = self.nodes.node(value)
+        self.recording.operations.append(Operation(func, converted, named, node, self.backward))
+        return node.outside
+
+    def _argument(self, value, key: list[object], tensors: list[Traced]) -> Argument:
+        """An argument as the graph holds it; what it says about the outcome goes to `key`."""
+        kind = type(value)
+        if kind is Traced:
+            key.append(value.metadata)
+            tensors.append(value)
+            return value.result
+        if kind is torch.SymInt or kind is torch.SymFloat or kind is torch.SymBool:
+            node = value.node
+            key.append(node)
+            return node
+        if kind is int or kind is bool or kind is float or value is None:
+            key.append(kind)
+            key.append(value)
+            return value
+        if kind is list or kind is tuple or isinstance(value, list | tuple):
+            key.append(len(value))
+            return [self._argument(item, key, tensors) for item in value]
+        if isinstance(value, torch.Tensor):
+            tensor = self.lift(value)
+            key.append(tensor.metadata)
+            tensors.append(tensor)
+            return tensor.result
+        key.append(value)
+        return value
+
+    def lift(self, tensor: torch.Tensor) -> Traced:
+        """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
+        found = self._constants.get(id(tensor))
+        if found is None:
+            if tensor.layout is not torch.strided or tensor.is_quantized:
+                raise Unsupported(f"a tensor of layout {tensor.layout}: only strided tensors are traced")
+            metadata = self.kinds.of(
+                tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device
+            )
+            found = self._constants[id(tensor)] = self.recording.result(metadata, tensor)
+            self.recording.constants.append(found)
+        assert found.metadata is not None
+        return tensor_of(found.metadata, found)
+
+    def rename(self, tensor: Traced, metadata: Metadata) -> None:
+        """What an operator such as `t_` makes of its argument."""
+        become(tensor, metadata, self.recording.result(metadata))
+
+
+__all__ = ["Node", "Operation", "Recorder", "Recording", "Result"]

@@ -1,0 +1,42 @@
+"""Operators that the recorder treats by itself: data becomes a number, a tensor changes its kind in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import torch
+
+from frontends.pytorch.tensor import Traced, tensor_of
+
+aten = torch.ops.aten
+
+SPECIAL: Final[dict[object, Callable[..., object]]] = {}
+
+
+def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    def register(handler: Callable[..., object]) -> Callable[..., object]:
+        for function in functions:
+            SPECIAL[function] = handler
+        return handler
+
+    return register
+
+
+@special(aten.detach.default)
+def detach(recorder, func, args, kwargs):
+    """The same value: gradients are decided outside of the graph."""
+    (tensor,) = args
+    if not isinstance(tensor, Traced):
+        tensor = recorder.lift(tensor)
+    return tensor_of(tensor.metadata, tensor.result)
+
+
+@special(aten._local_scalar_dense.default)
+def item(recorder, func, args, kwargs):
+    """A number that only the run knows."""
+    (tensor,) = args
+    dtype = tensor.dtype
+    kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
+    value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)
+    return recorder.number(func, args, kwargs, value)

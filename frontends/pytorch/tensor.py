@@ -1,0 +1,72 @@
+"""The tensors of a trace: on their real device, with symbolic sizes, without elements.
+
+Every operator on one goes to the recorder of its trace. A `Traced` outside of a trace, kept by the program for
+later, is of no use, and says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.errors import EscapedTensor
+from frontends.pytorch.metadata import Metadata
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording import Result
+
+_without_dispatch: Final = torch._C._DisableTorchDispatch
+
+
+class Traced(torch.Tensor):
+    """A tensor of a trace.
+
+    Attributes:
+        metadata: its kind.
+        result: the value in the graph that it stands for.
+    """
+
+    metadata: Metadata
+    result: Result
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        raise EscapedTensor(
+            f"{func}: this tensor belongs to a trace that has ended; it was kept in a global, an attribute or a"
+            " container of the traced program"
+        )
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    def __repr__(self, *, tensor_contents: object = None) -> str:
+        return f"Traced({self.metadata})"
+
+
+def tensor_of(metadata: Metadata, result: Result) -> Traced:
+    """A tensor of this kind that stands for a value in the graph."""
+    exemplar = metadata.exemplar
+    if exemplar is None:
+        exemplar = metadata.exemplar = torch.Tensor._make_wrapper_subclass(
+            Traced,
+            metadata.sizes,
+            strides=metadata.strides,
+            storage_offset=metadata.offset,
+            dtype=metadata.dtype,
+            device=metadata.device,
+        )
+    with _without_dispatch():
+        made = exemplar.data
+    made.__class__ = Traced
+    made.metadata = metadata
+    made.result = result
+    return made
+
+
+def become(tensor: Traced, metadata: Metadata, result: Result) -> None:
+    """Give a tensor another kind in place, as `t_` and `squeeze_` do."""
+    other = tensor_of(metadata, result)
+    with _without_dispatch():
+        tensor.data = other
+    tensor.metadata = metadata
+    tensor.result = result
