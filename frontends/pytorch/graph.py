@@ -15,7 +15,7 @@ from torch import fx
 
 from frontends.pytorch.float_nodes import program_nodes
 from frontends.pytorch.node import Node
-from frontends.pytorch.recording import Operation, Recording, Result
+from frontends.pytorch.recording import Operation, Result
 from shapes.lowering import Lowering, Operations
 from shapes.symbool import SymBool
 from shapes.symfloat import SymFloat
@@ -70,19 +70,23 @@ class Sizes:
     def number(self, value: SymInt | SymFloat | SymBool | float) -> fx.Node | float:
         """The node of a number, made now if it is new."""
         if isinstance(value, SymInt):
-            return self._node(self._lowering.expression(value.expr))
+            return self.expression(value.expr)
         if isinstance(value, SymBool):
             return self.truth(value.prop)
         if isinstance(value, SymFloat):
             return self._float(value)
         return value
 
+    def expression(self, e: Expr) -> fx.Node | int:
+        """The node of an expression over sizes."""
+        return self._node(self._lowering.expression(e))
+
     def truth(self, prop: Prop) -> fx.Node | bool:
         return self._node(self._lowering.proposition(prop))
 
     def _float(self, value: SymFloat) -> fx.Node | float:
         program = value.value
-        operands = [self._node(self._lowering.expression(e)) for e in program.arguments]
+        operands = [self.expression(e) for e in program.arguments]
         return program_nodes(self.graph, program.text, operands)
 
     def _node(self, lowered: Lowered) -> fx.Node | int | bool:
@@ -155,6 +159,11 @@ class GraphBuilder:
             self._nodes[result] = node
             self.read_sizes(node, result)
         return node
+
+    def size_placeholder(self, symbol: Atom) -> None:
+        """An input that is the value of a symbol."""
+        node = self.graph.placeholder(symbol.name)
+        self.sizes.bind(symbol.expr, lambda: node)
 
     def constant(self, result: Result) -> fx.Node:
         name = f"constant_{len(self.attributes)}"
@@ -250,7 +259,7 @@ def is_symbol(expr: Expr) -> bool:
     return len(expr.symbols) == 1 and next(iter(expr.symbols)).expr is expr
 
 
-def unused_removed(recording: Recording, kept: Iterable[object]) -> list[Operation]:
+def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> list[Operation]:
     """The operators without those whose results nobody uses and that do nothing else."""
     needed: set[Result] = set()
 
@@ -263,7 +272,7 @@ def unused_removed(recording: Recording, kept: Iterable[object]) -> list[Operati
 
     need(list(kept))
     left: list[Operation] = []
-    for operation in reversed(recording.operations):
+    for operation in reversed(operations):
         outputs = operation.output if isinstance(operation.output, list) else [operation.output]
         if (
             any(output in needed or isinstance(output, Node) for output in outputs)

@@ -5,9 +5,9 @@
     >>> from frontends.pytorch.node import Nodes
     >>> env = ShapeEnv(origin=lambda: None)
     >>> nodes = Nodes(env)
-    >>> b, s = [nodes.wrap(size) for size in env.sizes("b s", hints=(4, 128))]
-    >>> torch.empty(b, s, 3, device="meta").view(-1, 3).shape
-    torch.Size([b*s, 3])
+    >>> b, s = [nodes.wrap(size) for size in env.sizes("b s", hints=(4, 128), lo=1)]
+    >>> torch.empty(b, s, 3, device="meta").transpose(0, 2).sum(1).shape
+    torch.Size([3, b])
     >>> env.guards()
     ()
 

@@ -188,6 +188,10 @@ class Recorder(TorchDispatchMode):
         assert found.metadata is not None
         return tensor_of(found.metadata, found)
 
+    def result_of(self, tensor: torch.Tensor) -> Result:
+        """What stands for a tensor in the graph."""
+        return tensor.result if isinstance(tensor, Traced) else self.lift(tensor).result
+
     def rename(self, tensor: Traced, metadata: Metadata) -> None:
         """What an operator such as `t_` makes of its argument."""
         become(tensor, metadata, self.recording.result(metadata))

@@ -26,6 +26,7 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 from frontends.pytorch.graph import GraphBuilder, unused_removed
 from frontends.pytorch.inputs import Dynamic, Input, symbolic_input
 from frontends.pytorch import operators as _  # registers the rules
+from frontends.pytorch.joint import Joint, differentiate
 from frontends.pytorch.node import Nodes, value_of
 from frontends.pytorch.policy import general_path
 from frontends.pytorch.recording import Recorder, Recording, Result
@@ -45,6 +46,8 @@ class Variant:
     Attributes:
         env: the facts about its sizes.
         inputs: the tensors among the arguments, in order.
+        with_gradient: which outputs have one.
+        joint: the backward, where it was recorded.
         cause: why it was traced.
     """
 
@@ -56,6 +59,8 @@ class Variant:
         arguments: Sequence[object],
         outputs: Sequence[object],
         structure: TreeSpec,
+        with_gradient: Sequence[bool] = (),
+        joint: Joint | None = None,
         cause: str = "first call",
     ) -> None:
         self.env = env
@@ -64,6 +69,8 @@ class Variant:
         self.arguments = tuple(arguments)
         self.outputs = tuple(outputs)
         self.structure = structure
+        self.with_gradient = tuple(with_gradient)
+        self.joint = joint
         self.cause = cause
         self._graph: torch.fx.GraphModule | None = None
 
@@ -82,7 +89,7 @@ class Variant:
             builder = GraphBuilder(self.runtime_asserts)
             for each in self.inputs:
                 builder.placeholder(each.name, each.result)
-            for operation in unused_removed(self.recording, self.outputs):
+            for operation in unused_removed(self.recording.operations, self.outputs):
                 builder.operation(operation)
             self._graph = builder.module([builder.argument(output) for output in self.outputs])
         return self._graph
@@ -99,10 +106,12 @@ def trace(
     *,
     dynamic: bool | Dynamic = True,
     pre_autograd: bool = False,
+    gradients: bool = False,
 ) -> Variant:
     """The graph of a function for arguments like these, whatever their sizes, without running anything.
 
-    `dynamic=False` makes every size a number.
+    `dynamic=False` makes every size a number. With `gradients`, the backward of what comes out is recorded as well
+    (see `frontends.pytorch.joint`).
     """
     decide: Dynamic = dynamic if callable(dynamic) else lambda name, axis, size: bool(dynamic)
     env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
@@ -122,17 +131,18 @@ def trace(
     positional, named = tree_unflatten(symbolic, structure)
     with recorder, enable_python_dispatcher():
         returned = fn(*positional, **named)
-    values, output_structure = tree_flatten(returned)
-    outputs = [output_of(recorder, value) for value in values]
-    return Variant(env, recorder.recording, inputs, leaves, outputs, output_structure)
+        values, output_structure = tree_flatten(returned)
+        outputs = [output_of(recorder, value) for value in values]
+        given = [leaf for leaf in symbolic if isinstance(leaf, Traced)]
+        joint = differentiate(recorder, given, values) if gradients else None
+    with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
+    return Variant(env, recorder.recording, inputs, leaves, outputs, output_structure, with_gradient, joint)
 
 
 def output_of(recorder: Recorder, value: object) -> object:
     """What the graph returns for a value that the function returned."""
-    if isinstance(value, Traced):
-        return value.result
     if isinstance(value, torch.Tensor):
-        return recorder.lift(value).result
+        return recorder.result_of(value)
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return recorder.nodes.node(value_of(value))
     return value
