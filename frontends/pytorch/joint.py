@@ -25,12 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import torch
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import FunctionCtx
 
-from frontends.pytorch.graph import GraphBuilder, unused_removed
+from frontends.pytorch.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.node import Node
 from frontends.pytorch.recording import Operation, Recorder, Recording, Result
 from frontends.pytorch.tensor import Traced, tensor_of
@@ -39,6 +39,11 @@ from solver.expr import Atom
 
 if TYPE_CHECKING:
     from frontends.pytorch.tracing import Variant
+
+NO_SECOND: Final = (
+    b"a compiled function was differentiated twice, and its graph holds the first gradient only: differentiate inside"
+    b" of it (torch.autograd.grad in the compiled function), or leave this call uncompiled"
+)
 
 Runner = Callable[[Sequence[torch.Tensor]], Sequence[object]]
 
@@ -179,11 +184,21 @@ class _JointFunction(torch.autograd.Function):
         return tuple(outputs)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
         runner: JointRunner = ctx.runner
-        given = [_laid_out(tangents[place], *kind) for place, kind in zip(runner.tangents, ctx.kinds)]
-        return None, *runner.run_backward(ctx.saved_tensors, ctx.sizes, given)
+        with torch.no_grad():
+            given = [_laid_out(tangents[place], *kind) for place, kind in zip(runner.tangents, ctx.kinds)]
+            gradients = runner.run_backward(ctx.saved_tensors, ctx.sizes, given)
+        return None, *(_once(gradients) if torch.is_grad_enabled() else gradients)
+
+
+def _once(gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
+    """The gradients, with an error for whoever differentiates them."""
+    tensors = [gradient for gradient in gradients if gradient is not None]
+    refuse = torch._C._functions.DelayedError(NO_SECOND, len(tensors))
+    refused = refuse(*[tensor.detach().requires_grad_() for tensor in tensors])
+    marked = iter([refused] if isinstance(refused, torch.Tensor) else refused)
+    return [None if gradient is None else next(marked) for gradient in gradients]
 
 
 def _laid_out(
@@ -236,10 +251,11 @@ def _forward_graph(
     builder = GraphBuilder(variant.runtime_asserts)
     for each in variant.inputs:
         builder.placeholder(each.name, each.result)
-    for operation in unused_removed(operations, outputs):
+    ends = variant.recording.ends
+    for operation in unused_removed(operations, (outputs, arguments_of(ends))):
         builder.operation(operation)
     sizes = [builder.sizes.expression(atom.expr) for atom in symbols]
-    return builder.module([*[builder.argument(output) for output in outputs], *sizes])
+    return builder.module([*[builder.argument(output) for output in outputs], *sizes], ends)
 
 
 def _backward_graph(

@@ -1,7 +1,8 @@
 """How a trace treats what is open: the program's branches follow the hint, torch's own optional ones the general path.
 
-Torch's operators ask with `guard_or_false` where both answers are right and one is more general: whether a size is 1,
-whether a tensor is contiguous. Such an answer costs no guard; it is logged as a choice.
+Torch's operators ask with `guard_or_false` where one answer is more general: whether a size is 1, whether a tensor is
+contiguous. Where the sizes at hand take that path too, the answer costs no guard; it is logged as a choice. Where they
+do not (an axis of size 1 that is broadcast), it is a branch of the program like any other.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class GeneralPath:
         return Dynamic()
 
     def on_open(self, question: OpenQuestion) -> OpenChoice:
-        if question.fallback is not None:
+        if question.fallback is not None and question.at_hint in (None, question.fallback):
             return Answer(question.fallback, "the general path of an operator")
         return follow_hint(question)
 

@@ -1,0 +1,155 @@
+"""Forward and backward traced together: values, gradients and what autograd may ask besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+
+from frontends.pytorch import trace
+
+Program = Callable[..., object]
+
+
+def flat(value: object) -> list[object]:
+    return list(value) if isinstance(value, tuple | list) else [value]
+
+
+def gradients(outputs: Sequence[object], inputs: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
+    """The gradients of a weighted sum of the outputs, so that no two elements count alike."""
+    total = torch.zeros(())
+    for place, output in enumerate(outputs):
+        if isinstance(output, torch.Tensor) and output.requires_grad:
+            weights = torch.linspace(-1, 1, output.numel()).view(output.shape)
+            total = total + (output * weights).sum() * (place + 1)
+    return list(torch.autograd.grad(total, inputs, allow_unused=True))
+
+
+def agrees(program: Program, traced: Sequence[torch.Tensor], *others: Sequence[torch.Tensor]) -> None:
+    """The graphs give what eager gives, on the traced inputs and on others."""
+    variant = trace(program, traced, gradients=True)
+    assert variant.joint is not None
+    run = variant.joint.runner(variant)
+    for inputs in (traced, *others):
+        learned = [each for each in inputs if each.requires_grad]
+        expected, got = flat(program(*inputs)), run(inputs)
+        assert len(expected) == len(got)
+        for mine, theirs in zip(got, expected):
+            if isinstance(theirs, torch.Tensor):
+                assert isinstance(mine, torch.Tensor)
+                torch.testing.assert_close(mine, theirs)
+                assert mine.requires_grad == theirs.requires_grad
+            else:
+                assert mine == theirs
+        for mine, theirs in zip(gradients(got, learned), gradients(expected, learned)):
+            assert (mine is None) == (theirs is None)
+            if theirs is not None:
+                torch.testing.assert_close(mine, theirs)
+
+
+def leaf(*sizes: int) -> torch.Tensor:
+    return torch.randn(*sizes, requires_grad=True)
+
+
+def broadcast(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return (x * y).sin().sum(0)
+
+
+def several(x: torch.Tensor, y: torch.Tensor) -> tuple[object, ...]:
+    hidden = (x @ y).relu()
+    return hidden, hidden.detach(), hidden.shape[0] * 2, None, hidden.mean(1), (hidden > 0).sum()
+
+
+def unused(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x.exp()
+
+
+def data_dependent(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x[x > 0].square().sum() + y.sum()
+
+
+def in_place(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    hidden = x * 2
+    hidden[:, 1:].mul_(y[:, 1:])
+    return hidden.add_(1).tanh()
+
+
+PROGRAMS = {
+    "broadcast": (broadcast, [(3, 4), (1, 4)], [(5, 7), (1, 7)]),
+    "several outputs": (several, [(3, 4), (4, 5)], [(6, 2), (2, 7)]),
+    "an input without influence": (unused, [(3, 4), (4,)], [(1, 9), (2,)]),
+    "sizes of the run": (data_dependent, [(3, 4), (4,)], [(8, 1), (2,)]),
+    "in place on a view": (in_place, [(3, 4), (3, 4)], [(2, 9), (2, 9)]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_as_eager(name: str) -> None:
+    """If it fails, a compiled function trains another model than the one that was written."""
+    program, first, second = PROGRAMS[name]
+    torch.manual_seed(0)
+    agrees(program, [leaf(*sizes) for sizes in first], [leaf(*sizes) for sizes in second])
+
+
+def test_an_input_that_is_an_output() -> None:
+    """If it fails, `return x` gives another tensor than x, or counts its gradient twice."""
+
+    def program(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x, x * y
+
+    inputs = [leaf(3), leaf(3)]
+    agrees(program, inputs, [leaf(8), leaf(8)])
+    variant = trace(program, inputs, gradients=True)
+    assert variant.joint is not None
+    assert variant.joint.runner(variant)(inputs)[0] is inputs[0]
+
+
+def test_a_gradient_of_other_strides() -> None:
+    """If it fails, a backward that was traced for packed gradients misreads an expanded one."""
+    x = leaf(3, 4)
+    variant = trace(lambda x: (x * x).view(-1), (x,), gradients=True)
+    assert variant.joint is not None
+    (y,) = variant.joint.runner(variant)([x])
+    y.backward(torch.ones(()).expand(12))
+    torch.testing.assert_close(x.grad, 2 * x.detach())
+
+
+def test_gradients_of_gradients_are_an_error() -> None:
+    """If it fails, a second derivative is silently zero."""
+    x = leaf(3)
+    variant = trace(lambda x: x.pow(3), (x,), gradients=True)
+    assert variant.joint is not None
+    (y,) = variant.joint.runner(variant)([x])
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    torch.testing.assert_close(first.detach(), 3 * x.detach() ** 2)
+    with pytest.raises(RuntimeError, match="differentiated twice"):
+        (first * x).sum().backward()
+
+
+def test_a_tensor_changed_before_its_backward_is_an_error() -> None:
+    """If it fails, a backward computes with a tensor that was overwritten after the forward."""
+    x, y = leaf(3), torch.randn(3)
+    variant = trace(lambda x, y: x * y, (x, y), gradients=True)
+    assert variant.joint is not None
+    (z,) = variant.joint.runner(variant)([x, y])
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+
+
+def test_guards_of_the_backward_are_guards() -> None:
+    """If it fails, a forward runs for sizes whose backward then fails."""
+    x, y = leaf(3, 4), leaf(3, 4)
+
+    def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return (x.sum(0) * y.sum(0)).sum()
+
+    variant = trace(program, (x, y), gradients=True)
+    assert [str(guard) for guard in variant.guards] == ["x_size1 == y_size1"]
+
+
+def test_nothing_to_differentiate() -> None:
+    """If it fails, inference pays for a backward."""
+    assert trace(lambda x: x * 2, (torch.randn(3),), gradients=True).joint is None
+    assert trace(lambda x: x.argmax(), (leaf(3),), gradients=True).joint is None
