@@ -243,7 +243,10 @@ class GraphBuilder:
             return [self.argument(item) for item in value]
         return value
 
-    def module(self, outputs: object) -> fx.GraphModule:
+    def module(self, outputs: object, ends: Sequence[Operation] = ()) -> fx.GraphModule:
+        """The graph with these outputs; `ends` come last, as they change the sizes of arguments."""
+        for operation in ends:
+            self.operation(operation)
         self.graph.output(outputs)
         root = torch.nn.Module()
         for name, tensor in self.attributes.items():
@@ -257,6 +260,11 @@ class GraphBuilder:
 def is_symbol(expr: Expr) -> bool:
     """Whether an expression is a symbol by itself."""
     return len(expr.symbols) == 1 and next(iter(expr.symbols)).expr is expr
+
+
+def arguments_of(operations: Sequence[Operation]) -> list[object]:
+    """What these operators take."""
+    return [[*operation.args, *operation.kwargs.values()] for operation in operations]
 
 
 def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> list[Operation]:

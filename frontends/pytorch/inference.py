@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch._decomp import decomposition_table
 from torch.utils._pytree import tree_map
 
-from frontends.pytorch.metadata import Metadata
+from frontends.pytorch.metadata import Metadata, Template
 from frontends.pytorch.operators.registry import ONCE, RULES
 from frontends.pytorch.tensor import Traced
 
@@ -18,22 +17,13 @@ if TYPE_CHECKING:
     from frontends.pytorch.recording import Recorder
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
-    """What comes out: a kind, the place of an argument that is given back, None, or a list or tuple of these.
-
-    `once` says that another call with the same kinds may give something else.
-    """
-
-    output: object
-    once: bool = False
-
-
 def infer(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced]) -> Template:
     """What an operator gives for arguments like these."""
     rule = RULES.get(func)
     if rule is not None:
         found = rule(recorder, *args, **kwargs)
+        if isinstance(found, Template):
+            return found
         if found is not NotImplemented:
             return Template(found, once=func in ONCE)
     return by_meta(recorder, func, args, kwargs, tensors)
@@ -50,11 +40,10 @@ def by_meta(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced]) -
         if isinstance(value, torch.Tensor):
             place = next(order)
             tensor = tensors[place]
-            twin = twins.get(id(tensor))
-            if twin is None:
-                twin = tensor.metadata.fresh_on_meta() if mutates else tensor.metadata.on_meta()
-                twins[id(tensor)] = twin
-                places[id(twin)] = place
+            # a twin for each place where something is written: what is given back is told apart by them
+            twin = tensor.metadata.fresh_on_meta() if mutates else tensor.metadata.on_meta()
+            twins[place] = twin
+            places[id(twin)] = place
             return twin
         if isinstance(value, torch.device):
             return torch.device("meta")
@@ -82,11 +71,31 @@ def by_meta(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced]) -
             return recorder.kinds.of_tensor(value, torch.device(device))
         return None
 
+    renames = tuple(renamed(recorder, tensors, twins)) if may_rename(func) else ()
     if isinstance(output, list):
-        return Template([piece(value) for value in output])
+        return Template([piece(value) for value in output], renames=renames)
     if isinstance(output, tuple):
-        return Template(tuple([piece(value) for value in output]))
-    return Template(piece(output))
+        return Template(tuple([piece(value) for value in output]), renames=renames)
+    return Template(piece(output), renames=renames)
+
+
+def may_rename(func) -> bool:
+    """Whether an operator may leave an argument with other sizes or strides than it had."""
+    return torch.Tag.inplace_view in func.tags or any(
+        argument.is_out or (argument.alias_info is not None and argument.alias_info.is_write and argument.kwarg_only)
+        for argument in func._schema.arguments
+    )
+
+
+def renamed(
+    recorder: Recorder, tensors: Sequence[Traced], twins: dict[int, torch.Tensor]
+) -> Iterator[tuple[int, Metadata]]:
+    """The arguments whose twins are of another kind now."""
+    for place, twin in twins.items():
+        before = tensors[place].metadata
+        after = recorder.kinds.of_tensor(twin, before.device)
+        if after is not before:
+            yield place, after
 
 
 def device_of(tensors: Sequence[Traced]) -> torch.device:

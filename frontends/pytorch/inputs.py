@@ -60,6 +60,7 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamic:
             sizes, strides_of(recorder, name, tensor, sizes), 0, tensor.dtype, tensor.device
         )
     result = recorder.recording.result(metadata)
+    recorder.given.add(result)
     made = tensor_of(metadata, result)
     if tensor.requires_grad:
         made.requires_grad_(True)

@@ -22,19 +22,24 @@ it is a shallow copy.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import torch
 
-from frontends.pytorch.node import Nodes, TorchValue
+from frontends.pytorch.node import Node, Nodes, TorchValue, value_of
+from shapes.choices import Int
+from shapes.layout import contiguous_strides
+from shapes.rules import Shape
 
 Key = tuple[object, ...]
+NAMES: Final[dict[torch.dtype, str]] = {}
 
 
 class Metadata:
     """A kind of tensor. `sizes` and the like are as torch takes them, the numbers in `key` as nodes."""
 
-    __slots__ = ("device", "dtype", "exemplar", "key", "meta", "offset", "sizes", "strides")
+    __slots__ = ("_shape", "device", "dtype", "exemplar", "key", "meta", "offset", "order", "sizes", "strides")
 
     def __init__(
         self,
@@ -55,6 +60,22 @@ class Metadata:
         """A tensor of this kind, of which others are copies."""
         self.meta: torch.Tensor | None = None
         """A tensor of this kind on the meta device, for torch's own meta functions."""
+        self.order: object = None
+        """How its axes lie, once that has been worked out (`frontends.pytorch.operators.layouts`)."""
+        self._shape: Shape | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes, strides and offset as the rules for sizes take them."""
+        found = self._shape
+        if found is None:
+            found = self._shape = Shape(
+                [value_of(size) for size in self.sizes],
+                dtype=name_of(self.dtype),
+                strides=[value_of(stride) for stride in self.strides],
+                storage_offset=value_of(self.offset),
+            )
+        return found
 
     def on_meta(self) -> torch.Tensor:
         """A tensor of this kind without elements to compute with."""
@@ -72,6 +93,19 @@ class Metadata:
     def __repr__(self) -> str:
         sizes = ", ".join([str(size) for size in self.sizes])
         return f"{str(self.dtype).removeprefix('torch.')}[{sizes}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What an operator gives: a kind, the place of an argument that is given back, None, or a list or tuple of these.
+
+    `once` says that another call with the same kinds may give something else; `renames` are the places of arguments
+    that the operator makes tensors of another kind, as `t_` and `resize_` do.
+    """
+
+    output: object
+    once: bool = False
+    renames: tuple[tuple[int, Metadata], ...] = ()
 
 
 class Kinds:
@@ -114,19 +148,69 @@ class Kinds:
 
     def packed(self, sizes: Sequence[TorchValue], dtype: torch.dtype, device: torch.device) -> Metadata:
         """The kind of a fresh tensor, the last axis innermost."""
-        strides: list[TorchValue] = [1] * len(sizes)
-        stride: TorchValue = 1
-        for axis in range(len(sizes) - 1, 0, -1):
-            stride = stride * at_least_one(sizes[axis])
-            strides[axis - 1] = stride
-        return self.of(sizes, strides, 0, dtype, device)
+        return self.laid([value_of(size) for size in sizes], None, 0, dtype, device)
+
+    def laid(
+        self,
+        sizes: Sequence[Int],
+        strides: Sequence[Int] | None,
+        offset: Int,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> Metadata:
+        """The kind with these sizes, as rules give them; without strides, that of a fresh tensor."""
+        if strides is None:
+            strides = contiguous_strides(sizes)
+        outer = [size if type(size) is int else self._number(size) for size in sizes]
+        steps = [stride if type(stride) is int else self._number(stride) for stride in strides]
+        start = offset if type(offset) is int else self._number(offset)
+        key = (*outer, None, *steps, start, dtype, device)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = Metadata(
+                key,
+                tuple([outside(size) for size in outer]),
+                tuple([outside(stride) for stride in steps]),
+                outside(start),
+                dtype,
+                device,
+            )
+        return found
+
+    def _number(self, value: Int) -> int | Node:
+        """A number as it is in a key: one of a single value is that value."""
+        node = self.nodes.node(value)
+        return node.value if node.is_plain else node
+
+    def like(
+        self, metadata: Metadata, dtype: torch.dtype | None = None, device: torch.device | None = None
+    ) -> Metadata:
+        """The kind of a fresh tensor that lies as this one does."""
+        dtype = metadata.dtype if dtype is None else dtype
+        device = metadata.device if device is None else device
+        if dtype is metadata.dtype and device == metadata.device and type(metadata.offset) is int and metadata.offset == 0:
+            return metadata
+        start = 0
+        key = (*metadata.key[:-3], start, dtype, device)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = Metadata(key, metadata.sizes, metadata.strides, start, dtype, device)
+        return found
+
+
+def outside(number: int | Node) -> TorchValue:
+    """A number of a key as torch takes it."""
+    return number if type(number) is int else number.outside
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """The name of a dtype as the rules for sizes know it."""
+    found = NAMES.get(dtype)
+    if found is None:
+        found = NAMES[dtype] = str(dtype).removeprefix("torch.")
+    return found
 
 
 def plain(number: TorchValue) -> TorchValue:
     """A symbolic number of a single value as that value, another as its node's own."""
     return number if type(number) is int else number.node.outside
-
-
-def at_least_one(size: TorchValue) -> TorchValue:
-    """`max(size, 1)`, as strides count an axis without elements."""
-    return max(size, 1) if type(size) is int else torch.sym_max(size, 1)

@@ -7,14 +7,15 @@ a rule of ours (`frontends.pytorch.operators`) or by torch's own meta function, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
 
-from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.errors import TraceError, Unsupported
 from frontends.pytorch.inference import Template, infer
 from frontends.pytorch.metadata import Kinds, Metadata
 from frontends.pytorch.node import Node, Nodes
@@ -23,6 +24,10 @@ from frontends.pytorch.tensor import Traced, become, tensor_of
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
     from shapes.origin import Origin
+
+
+KNOWN_ELEMENTS: Final = 64
+"""A tensor that the program wrote down is known up to this many elements."""
 
 
 class Result:
@@ -61,6 +66,8 @@ class Recording:
 
     operations: list[Operation] = field(default_factory=list)
     constants: list[Result] = field(default_factory=list)
+    ends: list[Operation] = field(default_factory=list)
+    """What is left to do to the arguments when all outputs are there (`renamed_inputs`)."""
     count: int = 0
 
     def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:
@@ -78,9 +85,12 @@ class Recorder(TorchDispatchMode):
         self.kinds: Final = Kinds(nodes)
         self.recording: Final = Recording()
         self.backward = False
+        self.given: Final[set[Result]] = set()
+        """The arguments of the traced function."""
         self._templates: dict[tuple[object, ...], Template] = {}
         self._constants: dict[int, Result] = {}
-        self._kept: list[object] = []
+        self._known: dict[Result, torch.Tensor] = {}
+        """The values of tensors that the program wrote down, and of small ones computed from them."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         from frontends.pytorch.special import SPECIAL
@@ -110,7 +120,12 @@ class Recorder(TorchDispatchMode):
             template = infer(self, func, args, kwargs, tensors)
             if whole is not None and not template.once:
                 self._templates[whole] = template
-        return self._record(func, converted, named, template, tensors)
+        if template.renames:
+            converted, named = self._apart(template, tensors, converted, named)
+        outside = self._record(func, converted, named, template, tensors)
+        if self._known:
+            self._follow(func, args, kwargs, tensors, outside)
+        return outside
 
     def _record(self, func, args, kwargs, template: Template, tensors: Sequence[Traced]):
         recording = self.recording
@@ -124,7 +139,7 @@ class Recorder(TorchDispatchMode):
             if type(piece) is int:
                 tensor = tensors[piece]
                 results.append(tensor.result)
-                return tensor
+                return tensor if tensor.lifted is None else tensor.lifted
             results.append(None)
             return None
 
@@ -186,15 +201,94 @@ class Recorder(TorchDispatchMode):
             found = self._constants[id(tensor)] = self.recording.result(metadata, tensor)
             self.recording.constants.append(found)
         assert found.metadata is not None
-        return tensor_of(found.metadata, found)
+        made = tensor_of(found.metadata, found)
+        made.lifted = tensor
+        return made
 
     def result_of(self, tensor: torch.Tensor) -> Result:
         """What stands for a tensor in the graph."""
         return tensor.result if isinstance(tensor, Traced) else self.lift(tensor).result
 
-    def rename(self, tensor: Traced, metadata: Metadata) -> None:
-        """What an operator such as `t_` makes of its argument."""
-        become(tensor, metadata, self.recording.result(metadata))
+    def know(self, tensor: Traced, value: torch.Tensor) -> None:
+        """From here on the value of a tensor is known, until something is changed in place."""
+        if value.numel() <= KNOWN_ELEMENTS:
+            self._known[tensor.result] = value
+
+    def known(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The value of a tensor, if the program wrote it down."""
+        return self._known.get(tensor.result) if isinstance(tensor, Traced) else None
+
+    def _follow(self, func, args, kwargs, tensors: Sequence[Traced], outside) -> None:
+        """Keep track of the values that are known."""
+        involved = [tensor.result in self._known for tensor in tensors]
+        if not any(involved):
+            return
+        if func._schema.is_mutable:
+            self._known.clear()
+        elif all(involved) and torch.Tag.nondeterministic_seeded not in func.tags:
+            numbers = tree_flatten((args, kwargs))[0]
+            if any(isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool) for number in numbers):
+                return
+            values = tree_map(lambda value: self.known(value) if isinstance(value, Traced) else value, (args, kwargs))
+            with torch._C._DisableTorchDispatch():
+                computed = func(*values[0], **values[1])
+            for tensor, value in zip(tree_flatten(outside)[0], tree_flatten(computed)[0]):
+                if isinstance(tensor, Traced) and isinstance(value, torch.Tensor):
+                    self.know(tensor, value)
+
+    def _apart(self, template: Template, tensors: Sequence[Traced], args, kwargs):
+        """What an operator such as `t_` changes, as a tensor of its own.
+
+        Others in the graph may stand for the same value and keep their sizes; what the change means for an argument of
+        the traced function is said at the end (`renamed_inputs`).
+        """
+        fresh: dict[Result, Result] = {}
+        for place, metadata in template.renames:
+            tensor = tensors[place]
+            if tensor.lifted is not None:
+                raise Unsupported("a tensor that the function did not get as an argument changes its sizes in place")
+            before = tensor.result
+            alias = fresh[before] = self.recording.result(metadata)
+            self.recording.operations.append(
+                Operation(torch.ops.aten.alias.default, (before,), {}, alias, self.backward)
+            )
+            become(tensor, metadata, alias)
+        return (
+            tuple([replaced(value, fresh) for value in args]),
+            {name: replaced(value, fresh) for name, value in kwargs.items()},
+        )
+
+
+def replaced(value: Argument, fresh: dict[Result, Result]) -> Argument:
+    """An argument with other results in the place of these."""
+    if isinstance(value, Result):
+        return fresh.get(value, value)
+    if isinstance(value, list):
+        return [replaced(item, fresh) for item in value]
+    return value
+
+
+def current_recorder() -> Recorder:
+    """The recorder of the trace that is running."""
+    from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+
+    for mode in reversed(_get_current_dispatch_mode_stack()):
+        if isinstance(mode, Recorder):
+            return mode
+    raise TraceError("no trace is running")
+
+
+def renamed_inputs(inputs: Iterable[tuple[Traced, Result]]) -> list[Operation]:
+    """What the graph does at its end, so that arguments whose sizes were changed in place are what they became."""
+    ends: list[Operation] = []
+    for tensor, result in inputs:
+        if tensor.result is not result:
+            assert result.metadata is not None
+            if tensor.metadata.dtype is not result.metadata.dtype:
+                raise Unsupported("`.data` of an argument is set to a tensor of another dtype")
+            ends.append(Operation(torch.ops.aten.set_.source_Tensor, (result, tensor.result), {}, result))
+            tensor.result = result
+    return ends
 
 
 __all__ = ["Node", "Operation", "Recorder", "Recording", "Result"]

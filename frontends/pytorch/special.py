@@ -25,17 +25,35 @@ def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..
 
 @special(aten.detach.default)
 def detach(recorder, func, args, kwargs):
-    """The same value: gradients are decided outside of the graph."""
+    """The same value: gradients are decided outside of the graph. Of an argument it is a tensor of its own, as the
+    argument may change its sizes in place."""
     (tensor,) = args
     if not isinstance(tensor, Traced):
         tensor = recorder.lift(tensor)
+    if tensor.result in recorder.given:
+        return recorder.operator(func, args, kwargs)
     return tensor_of(tensor.metadata, tensor.result)
+
+
+@special(aten.lift_fresh.default)
+def lift_fresh(recorder, func, args, kwargs):
+    """A tensor written down in the program: a copy for each run, as it may be changed; its value is known till then."""
+    (tensor,) = args
+    if isinstance(tensor, Traced):
+        return NotImplemented
+    literal = recorder.lift(tensor.clone())
+    made = recorder.operator(aten.lift_fresh_copy.default, (literal,), {})
+    recorder.know(made, tensor)
+    return made
 
 
 @special(aten._local_scalar_dense.default)
 def item(recorder, func, args, kwargs):
-    """A number that only the run knows."""
+    """A number that only the run knows, unless the program wrote it down."""
     (tensor,) = args
+    known = recorder.known(tensor)
+    if known is not None:
+        return known.item()
     dtype = tensor.dtype
     kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
     value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.recording import Result
 
 _without_dispatch: Final = torch._C._DisableTorchDispatch
+_data: Final = torch.Tensor.data
 
 
 class Traced(torch.Tensor):
@@ -25,10 +26,12 @@ class Traced(torch.Tensor):
     Attributes:
         metadata: its kind.
         result: the value in the graph that it stands for.
+        lifted: the program's own tensor, where it stands for one.
     """
 
     metadata: Metadata
     result: Result
+    lifted: torch.Tensor | None = None
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -38,6 +41,23 @@ class Traced(torch.Tensor):
         )
 
     __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @property
+    def data(self) -> torch.Tensor:
+        """The same elements, apart from gradients."""
+        return _data.__get__(self)
+
+    @data.setter
+    def data(self, other: torch.Tensor) -> None:
+        if not isinstance(other, Traced):
+            from frontends.pytorch.recording import current_recorder
+
+            other = current_recorder().lift(other)
+        become(self, other.metadata, other.result)
+
+    def tolist(self) -> object:
+        """Numbers that only the run knows, in lists as long as the axes are this time."""
+        return self.item() if self.dim() == 0 else [row.tolist() for row in self.unbind()]
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
         return f"Traced({self.metadata})"
@@ -56,7 +76,7 @@ def tensor_of(metadata: Metadata, result: Result) -> Traced:
             device=metadata.device,
         )
     with _without_dispatch():
-        made = exemplar.data
+        made = _data.__get__(exemplar)
     made.__class__ = Traced
     made.metadata = metadata
     made.result = result
@@ -67,6 +87,6 @@ def become(tensor: Traced, metadata: Metadata, result: Result) -> None:
     """Give a tensor another kind in place, as `t_` and `squeeze_` do."""
     other = tensor_of(metadata, result)
     with _without_dispatch():
-        tensor.data = other
+        _data.__set__(tensor, other)
     tensor.metadata = metadata
     tensor.result = result

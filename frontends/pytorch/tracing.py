@@ -23,13 +23,13 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-from frontends.pytorch.graph import GraphBuilder, unused_removed
+from frontends.pytorch.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.inputs import Dynamic, Input, symbolic_input
 from frontends.pytorch import operators as _  # registers the rules
 from frontends.pytorch.joint import Joint, differentiate
 from frontends.pytorch.node import Nodes, value_of
 from frontends.pytorch.policy import general_path
-from frontends.pytorch.recording import Recorder, Recording, Result
+from frontends.pytorch.recording import Recorder, Recording, Result, renamed_inputs
 from frontends.pytorch.tensor import Traced
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
@@ -89,9 +89,10 @@ class Variant:
             builder = GraphBuilder(self.runtime_asserts)
             for each in self.inputs:
                 builder.placeholder(each.name, each.result)
-            for operation in unused_removed(self.recording.operations, self.outputs):
+            ends = self.recording.ends
+            for operation in unused_removed(self.recording.operations, (self.outputs, arguments_of(ends))):
                 builder.operation(operation)
-            self._graph = builder.module([builder.argument(output) for output in self.outputs])
+            self._graph = builder.module([builder.argument(output) for output in self.outputs], ends)
         return self._graph
 
     def assembled(self, values: Sequence[object]) -> object:
@@ -132,8 +133,9 @@ def trace(
     with recorder, enable_python_dispatcher():
         returned = fn(*positional, **named)
         values, output_structure = tree_flatten(returned)
-        outputs = [output_of(recorder, value) for value in values]
         given = [leaf for leaf in symbolic if isinstance(leaf, Traced)]
+        recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
+        outputs = [output_of(recorder, value) for value in values]
         joint = differentiate(recorder, given, values) if gradients else None
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
     return Variant(env, recorder.recording, inputs, leaves, outputs, output_structure, with_gradient, joint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
@@ -11,6 +11,7 @@ from frontends.pytorch.metadata import Metadata
 from frontends.pytorch.node import value_of
 from frontends.pytorch.tensor import Traced
 from frontends.vocabularies.aten_operators import aten as vocabulary
+from shapes.choices import Int
 from shapes.rules import Shape
 
 if TYPE_CHECKING:
@@ -52,14 +53,10 @@ def ruled(recorder: Recorder, func: torch._ops.OpOverload, *args: object, **kwar
 
 def sizes_of(value: object) -> object:
     """An argument as a rule for sizes takes it."""
+    if type(value) is Metadata:
+        return value.shape
     if isinstance(value, Traced):
-        metadata = value.metadata
-        return Shape(
-            [value_of(size) for size in metadata.sizes],
-            dtype=str(metadata.dtype).removeprefix("torch."),
-            strides=[value_of(stride) for stride in metadata.strides],
-            storage_offset=value_of(metadata.offset),
-        )
+        return value.metadata.shape
     if isinstance(value, torch.Tensor):
         return Shape(value.shape, dtype=str(value.dtype).removeprefix("torch."), strides=value.stride())
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
@@ -69,6 +66,17 @@ def sizes_of(value: object) -> object:
     return value
 
 
-def packed(recorder: Recorder, shape: Shape, dtype: torch.dtype, device: torch.device) -> Metadata:
+def metadata_of(recorder: Recorder, tensor: torch.Tensor) -> Metadata:
+    """The kind of an argument: a tensor of the trace, or one that the program brought along."""
+    return tensor.metadata if type(tensor) is Traced else recorder.lift(tensor).metadata
+
+
+def packed(recorder: Recorder, shape: Sequence[Int], dtype: torch.dtype, device: torch.device) -> Metadata:
     """The kind of a fresh tensor of these sizes."""
-    return recorder.kinds.packed([recorder.nodes.wrap(size) for size in shape], dtype, device)
+    return recorder.kinds.laid(shape, None, 0, dtype, device)
+
+
+def viewed(recorder: Recorder, shape: object, base: Metadata) -> Metadata:
+    """The kind of a tensor on the elements of another one."""
+    assert isinstance(shape, Shape) and shape.strides is not None
+    return recorder.kinds.laid(shape, shape.strides, shape.storage_offset, base.dtype, base.device)
