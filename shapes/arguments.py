@@ -1,8 +1,8 @@
 """Where the sizes of symbols are found among the arguments of generated code.
 
 A source is a position, `0`, or a path into nested arguments: `("x", 0)` is element 0 of the argument named x, `("x",
-".shape", 0)` goes through an attribute, `("batch", "mask", 0)` through a key. A list of them says that a symbol has
-several sources, which must agree.
+".shape", 0)` goes through an attribute, `("x", ".stride()", 0)` through a call, `("batch", "mask", 0)` through a key. A
+list of them says that a symbol has several sources, which must agree.
 
     >>> from shapes.arguments import Arguments
     >>> arguments = Arguments.of({"b": [("x", 0), ("y", 0)], "s": ("x", 1)})
@@ -38,6 +38,23 @@ Step = int | str
 Path = tuple[Step, ...]
 Source = int | str | Path
 Sources = Mapping[str, Source | list[Source]]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How generated code gets at its arguments where they are not its parameters.
+
+    Attributes:
+        parameters: of the generated function.
+        statements: put the arguments into locals of their names, or do `return default`.
+        read: inputs that the statements put into locals as well, with the names of these.
+        scope: what the statements refer to by name.
+    """
+
+    parameters: tuple[str, ...]
+    statements: tuple[str, ...]
+    read: Mapping[Path, str]
+    scope: Mapping[str, object]
 
 
 class Accepts(Protocol):
@@ -101,7 +118,10 @@ class Arguments:
         value = values[str(head)]
         for step in steps:
             if _is_attribute(step):
-                value = getattr(value, str(step)[1:])
+                name = str(step)[1:]
+                value = getattr(value, name.removesuffix("()"))
+                if name.endswith("()"):
+                    value = value()  # type: ignore[operator]
             else:
                 value = value[step]  # type: ignore[index]
         return value
@@ -172,4 +192,4 @@ def access(head: Step, *steps: Step) -> str:
 
 
 def _is_attribute(step: Step) -> bool:
-    return isinstance(step, str) and step.startswith(".") and step[1:].isidentifier()
+    return isinstance(step, str) and step.startswith(".") and step[1:].removesuffix("()").isidentifier()

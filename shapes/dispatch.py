@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
-from shapes.arguments import Arguments, Path, Source, Sources, access, local_names
+from shapes.arguments import Arguments, Opening, Path, Source, Sources, access, local_names
 from shapes.codegen import Check, Outcome
 from shapes.decision_tree import Variant, grow
 from shapes.lowering import COMPARISONS, Operation, Operations
@@ -74,10 +74,22 @@ class Dispatch(Generic[Value]):
     replaced when variants are added: read it from the dispatch each time.
     """
 
-    __slots__ = ("_lock", "_paths", "_sizes", "_tested", "arguments", "entries", "lookup", "operations", "source")
+    __slots__ = (
+        "_lock",
+        "_paths",
+        "_sizes",
+        "_tested",
+        "arguments",
+        "entries",
+        "lookup",
+        "opening",
+        "operations",
+        "source",
+    )
 
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, arguments: Sequence[str], *, opening: Opening | None = None) -> None:
         self.arguments = tuple(arguments)
+        self.opening = opening
         self.entries: list[Entry[Value]] = []
         self.operations = Operations()
         self.source = ""
@@ -164,11 +176,15 @@ class Dispatch(Generic[Value]):
         """Make the lookup, and use it."""
         with self._lock:
             paths = tuple(self._paths)
-            layout = Arguments(self.arguments, paths, local_names(paths, self.arguments), {}, True)
-            given = frozenset([position for position, path in enumerate(paths) if len(path) == 1])
+            read = self.opening.read if self.opening is not None else {}
+            names = [read.get(path, name) for path, name in zip(paths, local_names(paths, self.arguments))]
+            layout = Arguments(self.arguments, paths, tuple(names), {}, True)
+            given = frozenset([position for position, path in enumerate(paths) if len(path) == 1 or path in read])
             tree = grow(self.operations, [entry.variant for entry in self.entries], given)
-            made = tree_source(self.operations, tree, layout)
+            made = tree_source(self.operations, tree, layout, opening=self.opening)
             scope = python_scope(made.functions)
+            if self.opening is not None:
+                scope.update(self.opening.scope)
             scope.update(made.constants)
             scope["default"] = None
             scope.update({f"value_{number}": entry.value for number, entry in enumerate(self.entries)})

@@ -29,7 +29,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from shapes.arguments import Arguments
+from shapes.arguments import Arguments, Opening
 from shapes.decision_tree import Attempt, Attempts, Present, Required, Split, Table, Test, Tree
 from shapes.lowering import Operation, Operations
 from shapes.python_form import CHOICE, COMPARISON, PythonPrinter, functions_of, indented, integer_text, reachable
@@ -47,13 +47,26 @@ class TreeSource:
     functions: dict[str, str]
 
 
-def tree_source(operations: Operations, tree: Tree, arguments: Arguments, *, name: str = "lookup") -> TreeSource:
+def tree_source(
+    operations: Operations,
+    tree: Tree,
+    arguments: Arguments,
+    *,
+    name: str = "lookup",
+    opening: Opening | None = None,
+) -> TreeSource:
     """A function of these arguments. Still to be given: `default`, and the result of each variant, `value_0` and on."""
     printer = TreePrinter(operations, tree, arguments)
-    body = printer.tree(tree, frozenset())
+    read = opening.read if opening is not None else {}
+    loaded = frozenset([position for position, path in enumerate(arguments.paths) if path in read])
+    body = printer.tree(tree, loaded)
     if printer.python.uses_power:
         body = ["try:", *indented(body), "except OverflowError:", "    return default"]
-    parts = [*printer.parts, "\n".join([f"def {name}({', '.join(arguments.names)}):", *indented(body)])]
+    parameters = arguments.names
+    if opening is not None:
+        parameters = opening.parameters
+        body = [*opening.statements, *body]
+    parts = [*printer.parts, "\n".join([f"def {name}({', '.join(parameters)}):", *indented(body)])]
     return TreeSource("\n\n".join(parts) + "\n", printer.constants, functions_of(reachable(_conditions(tree))))
 
 
