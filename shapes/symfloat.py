@@ -182,6 +182,13 @@ class SymFloat:
             raise refuse(f"float({self})", f"the value is {value!r}, which equals nothing")
         return value
 
+    @property
+    def hint(self) -> float | None:
+        """The value this time; None where a symbol in it has none."""
+        hints = [self.env.hint(argument) for argument in self.value.arguments]
+        known = [hint for hint in hints if hint is not None]
+        return self.value.program.evaluate(*known) if len(known) == len(hints) else None
+
     def _at_hints(self) -> float:
         arguments = []
         for argument in self.value.arguments:

@@ -31,10 +31,9 @@ import torch
 from torch.autograd.function import FunctionCtx
 
 from frontends.pytorch.graph import GraphBuilder, arguments_of, unused_removed
-from frontends.pytorch.node import Node
+from frontends.pytorch.node import Node, symbols_of
 from frontends.pytorch.recording import Operation, Recorder, Recording, Result
 from frontends.pytorch.tensor import Traced, tensor_of
-from shapes.symint import SymInt
 from solver.expr import Atom
 
 if TYPE_CHECKING:
@@ -227,9 +226,7 @@ def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], l
             if value not in made:
                 saved[value] = None
         elif isinstance(value, Node):
-            number = value.value
-            atoms = number.expr.symbols if isinstance(number, SymInt) else number.symbols
-            for atom in sorted(atoms, key=lambda atom: atom.serial):
+            for atom in symbols_of(value.value):
                 symbols[atom] = None
         elif isinstance(value, list | tuple):
             for item in value:

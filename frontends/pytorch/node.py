@@ -30,6 +30,7 @@ from shapes import choices, layout
 from shapes.symbool import SymBool
 from shapes.symfloat import SymFloat
 from shapes.symint import SymInt
+from solver.expr import Atom
 from solver.verdict import Always, Never
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ class Answers:
         from torch.utils._sympy.symbol import SymT, make_symbol
 
         env = self.nodes.env
-        symbols = node.value.expr.symbols if isinstance(node.value, SymInt) else node.value.symbols
-        unbacked = any(env.symbols[atom].kind == "unbacked" for atom in symbols)
+        unbacked = any(env.symbols[atom].kind == "unbacked" for atom in symbols_of(node.value))
         made = make_symbol(SymT.UNBACKED_INT if unbacked else SymT.SIZE, len(self._nodes_of), integer=True)
         self._nodes_of[made] = node
         return made
@@ -99,7 +99,12 @@ class Nodes:
         env.attach(self._restoring)
 
     def _restoring(self) -> Callable[[], None]:
-        return self.truths.clear
+        return self._forget
+
+    def _forget(self) -> None:
+        """What followed from facts that are taken back."""
+        self.truths.clear()
+        self.memo.clear()
 
     def node(self, value: Value) -> Node:
         """The node of a number, the same each time."""
@@ -131,6 +136,20 @@ class Nodes:
     def wrap(self, value: Value) -> TorchValue:
         """A number of ours as torch takes it: a plain one as it is."""
         return self.node(value).outside
+
+
+def symbols_of(value: Value) -> list[Atom]:
+    """The symbols in a number of ours, in the order in which they were declared."""
+    match value:
+        case SymInt(expr=expr):
+            found = expr.symbols
+        case SymBool(prop=prop):
+            found = prop.symbols
+        case SymFloat(value=program):
+            found = frozenset().union(*[argument.symbols for argument in program.arguments])
+        case _:
+            found = frozenset()
+    return sorted(found, key=lambda atom: atom.serial)
 
 
 def value_of(number: object) -> Value:
@@ -177,7 +196,7 @@ def _unary(compute: Callable[..., Value]) -> Callable[..., Node]:
 
 
 def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
-    """A question about sizes and strides."""
+    """A question about sizes and strides. Torch asks to choose a faster way, so that it costs no guard."""
 
     def method(self: Node, sizes: Sequence[Node], strides: Sequence[Node]) -> Node:
         memo = self.nodes.memo
@@ -185,10 +204,20 @@ def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
         found = memo.get(key)
         if found is None:
             truth = holds([size.value for size in sizes], [stride.value for stride in strides])
-            found = memo[key] = self.nodes.node(truth)
+            found = memo[key] = LayoutNode(self.nodes, truth) if isinstance(truth, SymBool) else self.nodes.node(truth)
         return found
 
     return method
+
+
+def _largest(one: Value, other: Value) -> Value:
+    """The larger of two numbers; a size is no smaller than 1 where its bounds say so."""
+    for value, limit in ((one, other), (other, one)):
+        if type(limit) is int and type(value) is SymInt:
+            least, _ = value.env.facts.bounds(value.expr)
+            if least is not None and least >= limit:
+                return value
+    return choices.sym_max(one, other)
 
 
 def _channels_last_strides(sizes: Sequence[choices.Int], strides: Sequence[choices.Int]) -> choices.Truth:
@@ -310,7 +339,7 @@ class Node:
         """The value this time; None where only the run tells."""
         if self.is_plain:
             return self.value
-        return self.nodes.env.hint(self.value)
+        return self.value.hint if isinstance(self.value, SymFloat) else self.nodes.env.hint(self.value)
 
     def has_hint(self) -> bool:
         return self.hint is not None
@@ -382,7 +411,7 @@ class Node:
     bitwise_or = _operation(operator.or_)
     bitwise_xor = _operation(operator.xor)
     sym_min = _operation(choices.sym_min)
-    sym_max = _operation(choices.sym_max)
+    sym_max = _operation(_largest)
     neg = _unary(operator.neg)
     pos = _unary(operator.pos)
     abs = _unary(operator.abs)
@@ -426,3 +455,18 @@ class Node:
 
     def is_non_overlapping_and_dense_indicator(self, sizes: Sequence[Node], strides: Sequence[Node]) -> Node:
         return self.is_non_overlapping_and_dense(sizes, strides).sym_int()
+
+
+class LayoutNode(Node):
+    """How a tensor lies: a branch on it takes the general way where that is open, and the way of this time otherwise."""
+
+    __slots__ = ()
+
+    def guard_bool(self, file: builtins.str = "", line: int = 0) -> bool:
+        truths = self.nodes.truths
+        found = truths.get(self)
+        if found is None:
+            found = truths[self] = self.nodes.env.guard_or_false(self.value)
+        return found
+
+    bool_ = guard_bool

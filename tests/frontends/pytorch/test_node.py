@@ -1,0 +1,178 @@
+"""The node protocol, asked by torch's own callers: Python operators, `torch.sym_*`, C++, `symbolic_shapes`."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.fx.experimental import symbolic_shapes as asked_by_torch
+
+from frontends.pytorch.node import Node, Nodes, value_of
+from frontends.pytorch.policy import general_path
+from shapes import ShapeEnv, SymInt
+from shapes.errors import ShapeError, UndecidedGuard
+
+LARGEST = 2**63 - 1
+HINTS = {"b": 6, "s": 35}
+
+
+def symbols() -> tuple[ShapeEnv, list[torch.SymInt]]:
+    env = ShapeEnv(origin=lambda: None, policy=general_path)
+    nodes = Nodes(env)
+    return env, [nodes.wrap(env.symbol(name, lo=1, hi=LARGEST, hint=hint)) for name, hint in HINTS.items()]
+
+
+def at_hint(number: object) -> object:
+    """The value this time, without a guard."""
+    if isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool):
+        assert isinstance(number.node, Node)
+        return number.node.hint
+    return number
+
+
+BINARY: dict[str, Callable[..., object]] = {
+    **{
+        function.__name__: function
+        for function in (
+            operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.truediv,
+            operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge,
+            torch.sym_max, torch.sym_min,
+        )
+    },
+    "square": lambda a, b: a**2 + b,
+    "divmod": lambda a, b: a // b * b + a % b,
+    "shift": lambda a, b: (a << 3) - (b >> 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_operators_of_integers(name: str) -> None:
+    """If it fails, a size that a program computes is another number than Python's."""
+    compute = BINARY[name]
+    env, (b, s) = symbols()
+    for left, right, plain in ((b, s, (6, 35)), (s, b, (35, 6)), (b, 4, (6, 4)), (40, s, (40, 35)), (s, True, (35, 1))):
+        found = compute(left, right)
+        assert at_hint(found) == compute(*plain)
+        assert type(at_hint(found)) is type(compute(*plain))
+    assert env.guards() == ()
+
+
+UNARY: dict[str, Callable[..., object]] = {
+    "neg": operator.neg,
+    "pos": operator.pos,
+    "abs": lambda n: abs(n - 100),
+    "ceil": lambda n: math.ceil(n / 4),
+    "floor": lambda n: math.floor(n / 4),
+    "trunc": lambda n: math.trunc(n / 4),
+    "round": lambda n: round(n / 4),
+    "sym_float": lambda n: torch.sym_float(n) * 0.5,
+    "sym_int": lambda n: torch.sym_int(n / 2),
+    "sqrt": lambda n: torch.sym_sqrt(n),
+    "power": lambda n: n**0.5,
+    "not": lambda n: torch.sym_not(n > 7),
+    "sum": lambda n: torch.sym_sum([n, n, 3]),
+    "is_integer": lambda n: (n / 5).is_integer(),
+}
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_functions_of_one_number(name: str) -> None:
+    """If it fails, one of torch's own functions over sizes forces a value, or gives another one."""
+    compute = UNARY[name]
+    env, sizes = symbols()
+    for size, plain in zip(sizes, HINTS.values()):
+        found = compute(size)
+        assert at_hint(found) == compute(plain)
+    assert env.guards() == ()
+
+
+def test_an_operation_is_done_once() -> None:
+    """If it fails, a trace derives the same size again and again."""
+    _, (b, s) = symbols()
+    assert (b * s + 1).node is (b * s + 1).node
+    assert (b * s - s * b) == 0
+    assert type(b * s - s * b) is int or (b * s - s * b).node.is_constant()
+
+
+def test_cplusplus_asks() -> None:
+    """If it fails, a tensor with symbolic sizes pins one of them in C++."""
+    env, (b, s) = symbols()
+    x = torch.empty(b, s, 3, device="meta")
+    assert at_hint(x.numel()) == 6 * 35 * 3
+    assert at_hint(x.stride(0)) == 105
+    assert x.is_contiguous()
+    assert at_hint(x.transpose(0, 2).stride(2)) == 105
+    assert str(x.shape) == "torch.Size([b, s, 3])"
+    assert env.guards() == ()
+    assert not x.transpose(0, 1).is_contiguous()
+    assert len(env.guards()) == 2  # neither of the two is 1
+
+
+def test_a_branch_is_a_guard_and_asked_once() -> None:
+    """If it fails, a branch of the program leaves no guard, or two of them."""
+    env, (b, s) = symbols()
+    for _ in range(3):
+        assert b < s
+        assert bool(s > 34)
+    assert [str(guard) for guard in env.guards()] == ["b < s", "s >= 35"]
+
+
+def test_a_forced_number_is_a_specialization() -> None:
+    """If it fails, `range(b)` silently fixes a size."""
+    env, (b, _) = symbols()
+    assert len(range(b)) == 6
+    assert [each.text for each in env.specializations()] == ["b"]
+
+
+def test_what_torch_reads_of_an_expression() -> None:
+    """If it fails, torch's own helpers fail on our numbers, or answer without the facts."""
+    env, (b, s) = symbols()
+    assert asked_by_torch.statically_known_true(b >= 1)
+    assert not asked_by_torch.statically_known_true(b >= 2)
+    assert not asked_by_torch.guard_or_false(b == 1)
+    assert asked_by_torch.guard_or_true(b != 1)
+    assert not asked_by_torch.guard_or_false(s * b == 0)
+    assert asked_by_torch.is_symbolic(b)
+    assert asked_by_torch.free_unbacked_symbols(torch.empty(b, s, device="meta")) == set()
+    assert asked_by_torch.has_free_symbols(b * s)
+    assert env.guards() == ()
+    assert asked_by_torch.guard_int(b) == 6
+
+
+def test_checks_are_facts() -> None:
+    """If it fails, what a program checked is asked again, or a false check passes."""
+    env, (b, s) = symbols()
+    torch._check(b <= s)
+    assert isinstance(value_of(b), SymInt)
+    assert asked_by_torch.statically_known_true(b <= s)
+    with pytest.raises(ShapeError):
+        torch._check(b > s)
+
+
+def test_values_of_the_run() -> None:
+    """If it fails, a value that only the run knows is given a number, or its check is lost."""
+    env = ShapeEnv(origin=lambda: None, policy=general_path)
+    nodes = Nodes(env)
+    u = nodes.wrap(env.unbacked("u0", lo=0))
+    assert not u.node.has_hint()
+    assert len(asked_by_torch.free_unbacked_symbols(torch.empty(u, 3, device="meta"))) == 1
+    assert not asked_by_torch.guard_or_false(u == 0)
+    with pytest.raises(UndecidedGuard):
+        bool(u == 4)
+    torch._check(u <= 7)
+    assert [str(check) for check in env.runtime_asserts()] == ["u0 <= 7"]
+    assert asked_by_torch.statically_known_true(u < 8)
+
+
+def test_booleans() -> None:
+    """If it fails, a truth value of sizes is taken for another one."""
+    _, (b, s) = symbols()
+    both, either = (b > 7) & (s > 7), (b > 7) | (s > 7)
+    assert at_hint(both) is False
+    assert at_hint(either) is True
+    assert at_hint(torch.sym_not(both)) is True
+    assert at_hint((b > 7) == (s > 7)) is False
+    assert at_hint(either + 1) == 2
