@@ -23,9 +23,9 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
+from frontends.pytorch.before_autograd import BeforeAutograd
 from frontends.pytorch.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.inputs import Dynamic, Input, symbolic_input
-from frontends.pytorch import operators as _  # registers the rules
 from frontends.pytorch.joint import Joint, differentiate
 from frontends.pytorch.node import Nodes, value_of
 from frontends.pytorch.policy import general_path
@@ -112,7 +112,7 @@ def trace(
     """The graph of a function for arguments like these, whatever their sizes, without running anything.
 
     `dynamic=False` makes every size a number. With `gradients`, the backward of what comes out is recorded as well
-    (see `frontends.pytorch.joint`).
+    (see `frontends.pytorch.joint`); with `pre_autograd`, composite operators stay whole, and there is no backward.
     """
     decide: Dynamic = dynamic if callable(dynamic) else lambda name, axis, size: bool(dynamic)
     env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
@@ -130,13 +130,13 @@ def trace(
         else:
             symbolic.append(leaf)
     positional, named = tree_unflatten(symbolic, structure)
-    with recorder, enable_python_dispatcher():
+    with BeforeAutograd(recorder) if pre_autograd else recorder, enable_python_dispatcher():
         returned = fn(*positional, **named)
         values, output_structure = tree_flatten(returned)
         given = [leaf for leaf in symbolic if isinstance(leaf, Traced)]
         recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
         outputs = [output_of(recorder, value) for value in values]
-        joint = differentiate(recorder, given, values) if gradients else None
+        joint = differentiate(recorder, given, values) if gradients and not pre_autograd else None
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
     return Variant(env, recorder.recording, inputs, leaves, outputs, output_structure, with_gradient, joint)
 

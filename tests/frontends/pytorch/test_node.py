@@ -144,7 +144,7 @@ def test_what_torch_reads_of_an_expression() -> None:
 
 def test_checks_are_facts() -> None:
     """If it fails, what a program checked is asked again, or a false check passes."""
-    env, (b, s) = symbols()
+    _, (b, s) = symbols()
     torch._check(b <= s)
     assert isinstance(value_of(b), SymInt)
     assert asked_by_torch.statically_known_true(b <= s)
