@@ -39,7 +39,19 @@ NAMES: Final[dict[torch.dtype, str]] = {}
 class Metadata:
     """A kind of tensor. `sizes` and the like are as torch takes them, the numbers in `key` as nodes."""
 
-    __slots__ = ("_shape", "device", "dtype", "exemplar", "key", "meta", "offset", "order", "sizes", "strides")
+    __slots__ = (
+        "_shape",
+        "device",
+        "dtype",
+        "exemplar",
+        "key",
+        "meta",
+        "offset",
+        "offset_read",
+        "order",
+        "sizes",
+        "strides",
+    )
 
     def __init__(
         self,
@@ -63,6 +75,8 @@ class Metadata:
         self.order: object = None
         """How its axes lie, once that has been worked out (`frontends.pytorch.operators.layouts`)."""
         self._shape: Shape | None = None
+        self.offset_read = False
+        """Whether the program has asked where such a tensor begins."""
 
     @property
     def shape(self) -> Shape:
@@ -85,7 +99,7 @@ class Metadata:
 
     def fresh_on_meta(self) -> torch.Tensor:
         """The same, but one of its own, for operators that change what they are given."""
-        if self.offset == 0:
+        if type(self.offset) is int and self.offset == 0:
             return torch.empty_strided(self.sizes, self.strides, dtype=self.dtype, device="meta")
         base = torch.empty((), dtype=self.dtype, device="meta")
         return base.as_strided(self.sizes, self.strides, self.offset)
@@ -135,6 +149,11 @@ class Kinds:
         if found is None:
             found = self._found[key] = Metadata(key, tuple(sizes), tuple(strides), offset, dtype, device)
         return found
+
+    @property
+    def offset_read(self) -> bool:
+        """Whether the program has asked where some tensor begins."""
+        return any(kind.offset_read for kind in self._found.values())
 
     def of_tensor(self, tensor: torch.Tensor, device: torch.device) -> Metadata:
         """The kind of a tensor on the meta device, as it would be on this one."""
@@ -188,7 +207,8 @@ class Kinds:
         """The kind of a fresh tensor that lies as this one does."""
         dtype = metadata.dtype if dtype is None else dtype
         device = metadata.device if device is None else device
-        if dtype is metadata.dtype and device == metadata.device and type(metadata.offset) is int and metadata.offset == 0:
+        start = metadata.offset
+        if dtype is metadata.dtype and device == metadata.device and type(start) is int and start == 0:
             return metadata
         start = 0
         key = (*metadata.key[:-3], start, dtype, device)

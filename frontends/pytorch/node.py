@@ -342,7 +342,9 @@ class Node:
         return self.value.hint if isinstance(self.value, SymFloat) else self.nodes.env.hint(self.value)
 
     def has_hint(self) -> bool:
-        return self.hint is not None
+        """No, says a size: C++, which asks only before it looks how a tensor lies, then builds one proposition of it,
+        instead of branching on every size of the tensor, and asks that with a fallback."""
+        return self.is_plain
 
     # ------------------------------------------------------------------ where torch needs to know
 
@@ -458,7 +460,7 @@ class Node:
 
 
 class LayoutNode(Node):
-    """How a tensor lies: a branch on it takes the general way where that is open, and the way of this time otherwise."""
+    """How a tensor lies: where that is open, a branch on it takes the general way if that is this time's as well."""
 
     __slots__ = ()
 

@@ -1,0 +1,174 @@
+"""Operators that treat each element alone: operands broadcast, dtypes are promoted.
+
+The dtype of the result is asked of the operator itself, once for each combination of dtypes and numbers, on tensors of
+one element; its sizes and strides follow from the operands (`layouts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.metadata import Metadata
+from frontends.pytorch.operators.layouts import common_sizes, elementwise_strides, order_of
+from frontends.pytorch.operators.registry import kind_rule, metadata_of
+from shapes.rules.broadcasting import same
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording import Recorder
+
+aten: Final = torch.ops.aten
+
+NAMES: Final = """
+    abs acos acosh angle asin asinh atan atanh bitwise_not ceil celu cos cosh deg2rad digamma elu erf erfc erfinv exp
+    exp2 expm1 floor frac gelu hardshrink hardsigmoid hardswish hardtanh i0 isinf isnan isneginf isposinf leaky_relu
+    lgamma log log10 log1p log2 logical_not logit mish nan_to_num neg rad2deg reciprocal relu round rsqrt selu sgn
+    sigmoid sign signbit silu sin sinc sinh softplus softshrink sqrt tan tanh trunc threshold
+    add sub mul div eq ne lt le gt ge pow remainder fmod floor_divide
+    bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor
+    rsub atan2 maximum minimum fmax fmin xlogy hypot copysign logaddexp masked_fill
+    where clamp clamp_min clamp_max lerp addcmul addcdiv
+    gelu_backward sigmoid_backward tanh_backward silu_backward threshold_backward hardtanh_backward
+    leaky_relu_backward elu_backward softplus_backward hardswish_backward hardsigmoid_backward logit_backward
+    mse_loss_backward smooth_l1_loss_backward
+"""
+NO_RULE: Final = {"where.default", "bitwise_and.Scalar_Tensor", "bitwise_or.Scalar_Tensor", "bitwise_xor.Scalar_Tensor"}
+ATTEMPTS_KEPT: Final = 1 << 14
+
+_dtypes: Final[dict[tuple[object, ...], torch.dtype | None]] = {}
+
+
+def overloads() -> Sequence[object]:
+    """The operators of this family that give one new tensor."""
+    found = []
+    for name in NAMES.split():
+        packet = getattr(aten, name)
+        for overload in packet.overloads():
+            operator = getattr(packet, overload)
+            schema = operator._schema
+            if f"{name}.{overload}" in NO_RULE or schema.is_mutable or len(schema.returns) != 1:
+                continue
+            if str(schema.returns[0].type) == "Tensor" and not any(argument.is_out for argument in schema.arguments):
+                found.append(operator)
+    return found
+
+
+def in_place_overloads() -> Sequence[object]:
+    """The operators of this family that write to their first operand."""
+    found = []
+    for name in NAMES.split():
+        packet = getattr(aten, f"{name}_", None)
+        for overload in packet.overloads() if packet is not None else ():
+            operator = getattr(packet, overload)
+            if str(operator._schema.returns[0].type) == "Tensor":
+                found.append(operator)
+    return found
+
+
+def result_of(
+    recorder: Recorder, func: object, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Metadata | object:
+    """The kind of tensor that an element-wise operator gives."""
+    operands: list[Metadata] = []
+    key: list[object] = [func]
+    for name, value in (*enumerate(args), *kwargs.items()):
+        if isinstance(value, torch.Tensor):
+            metadata = metadata_of(recorder, value)
+            operands.append(metadata)
+            key.append((name, metadata.dtype, not metadata.sizes))
+        elif isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
+            key.append((name, type(value)))
+        else:
+            key.append((name, type(value), value))
+    if not operands:
+        return NotImplemented
+    dtype = dtype_of(tuple(key), func, args, kwargs)
+    if dtype is None:
+        return NotImplemented
+    return combined(recorder, operands, dtype)
+
+
+def combined(recorder: Recorder, operands: Sequence[Metadata], dtype: torch.dtype) -> Metadata | object:
+    """The kind of what an element-wise kernel makes of these."""
+    ranked = [operand for operand in operands if operand.sizes]
+    if not ranked:
+        return recorder.kinds.laid((), (), 0, dtype, operands[0].device)
+    first = ranked[0]
+    device = first.device
+    if any(operand.device != device for operand in ranked):
+        return NotImplemented
+    env = recorder.env
+    if all(operand is first for operand in ranked):
+        order = order_of(env, first)
+        if order is not None and order.dense:
+            return recorder.kinds.like(first, dtype)
+    sizes = common_sizes(env, ranked)
+    strides = elementwise_strides(env, ranked, sizes)
+    if strides is None:
+        return NotImplemented
+    return recorder.kinds.laid(sizes, strides, 0, dtype, device)
+
+
+def dtype_of(
+    key: tuple[object, ...], func: object, args: Sequence[object], kwargs: Mapping[str, object]
+) -> torch.dtype | None:
+    """The dtype that comes out; None if tensors of one element do not tell."""
+    try:
+        if key in _dtypes:
+            return _dtypes[key]
+    except TypeError:
+        return None
+    if len(_dtypes) >= ATTEMPTS_KEPT:
+        _dtypes.clear()
+    with torch._C._DisablePythonDispatcher():
+        try:
+            made = func(*[_tiny(arg) for arg in args], **{name: _tiny(value) for name, value in kwargs.items()})
+            found = made.dtype
+        except (RuntimeError, NotImplementedError, TypeError):
+            found = None
+    _dtypes[key] = found
+    return found
+
+
+def _tiny(value: object) -> object:
+    if isinstance(value, torch.Tensor):
+        return torch.empty((1,) if value.dim() else (), dtype=value.dtype, device="meta")
+    if isinstance(value, torch.SymInt):
+        return 1
+    if isinstance(value, torch.SymFloat):
+        return 1.0
+    if isinstance(value, torch.SymBool):
+        return True
+    return value
+
+
+def _register() -> None:
+    for operator in overloads():
+
+        def rule(recorder: Recorder, *args: object, _func: object = operator, **kwargs: object) -> object:
+            return result_of(recorder, _func, args, kwargs)
+
+        kind_rule(operator)(rule)
+    for operator in in_place_overloads():
+
+        def rule(recorder: Recorder, *args: object, _func: object = operator, **kwargs: object) -> object:
+            return written(recorder, _func, args, kwargs)
+
+        kind_rule(operator)(rule)
+
+
+def written(recorder: Recorder, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    """The first operand, if the others broadcast to it."""
+    made = result_of(recorder, func, args, kwargs)
+    if made is NotImplemented:
+        return made
+    assert isinstance(made, Metadata)
+    target = metadata_of(recorder, args[0])
+    if made.dtype is not target.dtype or len(made.shape) != len(target.shape):
+        return NotImplemented
+    return 0 if all(same(a, b) for a, b in zip(made.shape, target.shape)) else NotImplemented
+
+
+_register()
