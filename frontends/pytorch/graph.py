@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 import torch
 from torch import fx
 
+from frontends.pytorch.errors import TraceError
 from frontends.pytorch.float_nodes import program_nodes
-from frontends.pytorch.node import Node
+from frontends.pytorch.node import Node, symbols_of
 from frontends.pytorch.recording import Operation, Result
 from shapes.lowering import Lowering, Operations
 from shapes.symbool import SymBool
@@ -79,10 +80,17 @@ class Sizes:
 
     def expression(self, e: Expr) -> fx.Node | int:
         """The node of an expression over sizes."""
-        return self._node(self._lowering.expression(e))
+        return self._node(self._complete(self._lowering.expression(e)))
 
     def truth(self, prop: Prop) -> fx.Node | bool:
-        return self._node(self._lowering.proposition(prop))
+        return self._node(self._complete(self._lowering.proposition(prop)))
+
+    def _complete(self, lowered: Lowered) -> Lowered:
+        """Every symbol in it has a value by now."""
+        missing = [atom.name for atom in self._lowering.missing]
+        if missing:
+            raise TraceError(f"{', '.join(missing)}: used before the operator that gives the value")
+        return lowered
 
     def _float(self, value: SymFloat) -> fx.Node | float:
         program = value.value
@@ -247,6 +255,8 @@ class GraphBuilder:
         """The graph with these outputs; `ends` come last, as they change the sizes of arguments."""
         for operation in ends:
             self.operation(operation)
+        if self._waiting:
+            raise TraceError(f"no operator gives the values that a check needs: {self._waiting[0]}")
         self.graph.output(outputs)
         root = torch.nn.Module()
         for name, tensor in self.attributes.items():
@@ -268,13 +278,27 @@ def arguments_of(operations: Sequence[Operation]) -> list[object]:
 
 
 def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> list[Operation]:
-    """The operators without those whose results nobody uses and that do nothing else."""
-    needed: set[Result] = set()
+    """The operators without those whose results nobody uses and that do nothing else.
+
+    What is kept are results, numbers, and symbols: where a size is known only in the run, the operator that it comes
+    from is needed for it.
+    """
+    needed: set[object] = set()
+    binders = _binders(operations)
 
     def need(value: object) -> None:
         if isinstance(value, Result):
             needed.add(value)
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, Node):
+            if not value.is_plain:
+                need(symbols_of(value.value))
+        elif isinstance(value, Atom):
+            binder = binders.get(value)
+            if binder is not None:
+                needed.add(binder)
+            if value.definition is not None:
+                need(list(value.definition.symbols))
+        elif isinstance(value, list | tuple | frozenset):
             for item in value:
                 need(item)
 
@@ -293,3 +317,18 @@ def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> l
             left.append(operation)
     left.reverse()
     return left
+
+
+def _binders(operations: Sequence[Operation]) -> dict[Atom, Result]:
+    """For each symbol that only the run tells, the first tensor that has this size."""
+    found: dict[Atom, Result] = {}
+    for operation in operations:
+        for output in operation.output if isinstance(operation.output, list) else (operation.output,):
+            if isinstance(output, Result) and output.metadata is not None:
+                for size in output.metadata.sizes:
+                    if isinstance(size, torch.SymInt):
+                        expr = size.node.value.expr
+                        if is_symbol(expr):
+                            (atom,) = expr.symbols
+                            found.setdefault(atom, output)
+    return found
