@@ -129,9 +129,10 @@ class JointRunner:
         self._run_backward = self.backward.forward
         self.parameters = [leaf.constant for leaf in joint.leaves if leaf.constant is not None]
         places = [inputs[leaf] for leaf in joint.leaves if leaf.constant is None]
-        places += range(len(variant.inputs), len(variant.inputs) + len(self.parameters))
+        given = len(variant.inputs) + len(variant.numbers)
+        places += range(given, given + len(self.parameters))
         self._gradient_places = places
-        self.count = len(variant.inputs) + len(self.parameters)
+        self.count = given + len(self.parameters)
 
     def __call__(self, tensors: Sequence[torch.Tensor]) -> list[object]:
         outputs = _JointFunction.apply(self, *tensors, *self.parameters)
@@ -248,8 +249,11 @@ def _forward_graph(
     builder = GraphBuilder(variant.runtime_asserts)
     for each in variant.inputs:
         builder.placeholder(each.name, each.result)
+    for atom in variant.number_atoms:
+        builder.size_placeholder(atom)
     ends = variant.recording.ends
-    for operation in unused_removed(operations, (outputs, arguments_of(ends))):
+    checked = [check.prop.symbols for check in variant.runtime_asserts]
+    for operation in unused_removed(operations, (outputs, arguments_of(ends), symbols, checked)):
         builder.operation(operation)
     sizes = [builder.sizes.expression(atom.expr) for atom in symbols]
     return builder.module([*[builder.argument(output) for output in outputs], *sizes], ends)

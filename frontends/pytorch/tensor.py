@@ -42,6 +42,11 @@ class Traced(torch.Tensor):
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
+    def storage_offset(self) -> int:
+        """Where it begins; a program that asks relies on it."""
+        self.metadata.offset_read = True
+        return super().storage_offset()
+
     @property
     def data(self) -> torch.Tensor:
         """The same elements, apart from gradients."""

@@ -17,15 +17,18 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
+from backends import eager
 from frontends.pytorch.before_autograd import BeforeAutograd
+from frontends.pytorch.forcing import Symbolic
 from frontends.pytorch.graph import GraphBuilder, arguments_of, unused_removed
-from frontends.pytorch.inputs import Dynamic, Input, symbolic_input
+from frontends.pytorch.inputs import STATIC, Dynamic, Input, Number, declared, free_name, symbolic_input, symbolic_number
 from frontends.pytorch.joint import Joint, differentiate
 from frontends.pytorch.node import Nodes, value_of
 from frontends.pytorch.policy import general_path
@@ -36,7 +39,14 @@ from shapes.origin import StackWalk
 
 if TYPE_CHECKING:
     from shapes.guards import Guard, RuntimeAssert
+    from solver.expr import Atom
 
+READS_OFFSET: Final = frozenset(
+    [
+        getattr(torch.ops.aten, name).default
+        for name in ("as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter")
+    ]
+)
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 
 
@@ -45,7 +55,9 @@ class Variant:
 
     Attributes:
         env: the facts about its sizes.
-        inputs: the tensors among the arguments, in order.
+        inputs: the tensors among the arguments, in order, each once.
+        numbers: the integers among the arguments that are symbols; the graph takes them behind the tensors.
+        places: where inputs and numbers are among the leaves of the arguments.
         with_gradient: which outputs have one.
         joint: the backward, where it was recorded.
         cause: why it was traced.
@@ -61,6 +73,8 @@ class Variant:
         structure: TreeSpec,
         with_gradient: Sequence[bool] = (),
         joint: Joint | None = None,
+        numbers: Sequence[Number] = (),
+        places: Sequence[int] = (),
         cause: str = "first call",
     ) -> None:
         self.env = env
@@ -71,6 +85,8 @@ class Variant:
         self.structure = structure
         self.with_gradient = tuple(with_gradient)
         self.joint = joint
+        self.numbers = tuple(numbers)
+        self.places = tuple(places)
         self.cause = cause
         self._graph: torch.fx.GraphModule | None = None
 
@@ -89,11 +105,26 @@ class Variant:
             builder = GraphBuilder(self.runtime_asserts)
             for each in self.inputs:
                 builder.placeholder(each.name, each.result)
+            for atom in self.number_atoms:
+                builder.size_placeholder(atom)
             ends = self.recording.ends
-            for operation in unused_removed(self.recording.operations, (self.outputs, arguments_of(ends))):
+            checked = [check.prop.symbols for check in self.runtime_asserts]
+            for operation in unused_removed(self.recording.operations, (self.outputs, arguments_of(ends), checked)):
                 builder.operation(operation)
             self._graph = builder.module([builder.argument(output) for output in self.outputs], ends)
         return self._graph
+
+    @property
+    def number_atoms(self) -> tuple[Atom, ...]:
+        """The symbols of the graph's inputs that are integers."""
+        names = self.env.names
+        return tuple([atom for each in self.numbers for atom in names[each.symbol].symbols])
+
+    def runner(self) -> Callable[[Sequence[object]], Sequence[object]]:
+        """The graph as a call: the tensors and then the numbers in, the flat outputs out."""
+        if self.joint is not None:
+            return self.joint.runner(self)
+        return eager.runner(self.graph)
 
     def assembled(self, values: Sequence[object]) -> object:
         """What the function returns, from what the graph does."""
@@ -108,37 +139,71 @@ def trace(
     dynamic: bool | Dynamic = True,
     pre_autograd: bool = False,
     gradients: bool = False,
+    shared: bool = False,
 ) -> Variant:
     """The graph of a function for arguments like these, whatever their sizes, without running anything.
 
     `dynamic=False` makes every size a number. With `gradients`, the backward of what comes out is recorded as well
-    (see `frontends.pytorch.joint`); with `pre_autograd`, composite operators stay whole, and there is no backward.
+    (see `frontends.pytorch.joint`); with `pre_autograd`, composite operators stay whole, and there is no backward. With
+    `shared`, a tensor that is given twice is one input, and the graph is right for such calls only.
     """
-    decide: Dynamic = dynamic if callable(dynamic) else lambda name, axis, size: bool(dynamic)
+    decide: Dynamic = dynamic if callable(dynamic) else lambda name, axis, size: bool(dynamic) and axis >= 0
     env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
     nodes = Nodes(env)
     recorder = Recorder(env, nodes)
     leaves, structure = tree_flatten((tuple(args), dict(kwargs or {})))
     names = leaf_names(fn, args, kwargs or {}, len(leaves))
     inputs: list[Input] = []
+    numbers: list[Number] = []
     symbolic: list[object] = []
-    for name, leaf in zip(names, leaves):
+    first: dict[int, int] = {}
+    for place, (name, leaf) in enumerate(zip(names, leaves)):
         if isinstance(leaf, torch.Tensor):
+            if first.setdefault(id(leaf) if shared else place, place) != place:
+                symbolic.append(symbolic[first[id(leaf)]])
+                continue
             made, described = symbolic_input(recorder, name, leaf, decide)
             inputs.append(described)
+            symbolic.append(made)
+        elif type(leaf) is int:
+            made, number = symbolic_number(recorder, name, leaf, decide)
+            numbers.append(number)
             symbolic.append(made)
         else:
             symbolic.append(leaf)
     positional, named = tree_unflatten(symbolic, structure)
-    with BeforeAutograd(recorder) if pre_autograd else recorder, enable_python_dispatcher():
+    mode = BeforeAutograd(recorder) if pre_autograd else recorder
+    with mode, enable_python_dispatcher(), Symbolic(recorder, (fn, *leaves)):
         returned = fn(*positional, **named)
         values, output_structure = tree_flatten(returned)
-        given = [leaf for leaf in symbolic if isinstance(leaf, Traced)]
+        given = [symbolic[place] for place in first.values()]
         recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
         outputs = [output_of(recorder, value) for value in values]
         joint = differentiate(recorder, given, values) if gradients and not pre_autograd else None
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
-    return Variant(env, recorder.recording, inputs, leaves, outputs, output_structure, with_gradient, joint)
+    if recorder.kinds.offset_read or any(operation.target in READS_OFFSET for operation in recorder.recording.operations):
+        inputs = [with_offset(env, each) for each in inputs]
+    dynamic_numbers = [each for each in numbers if each.choice.kind != "static"]
+    number_places = [names.index(each.name) for each in dynamic_numbers]
+    return Variant(
+        env,
+        recorder.recording,
+        inputs,
+        leaves,
+        outputs,
+        output_structure,
+        with_gradient,
+        joint,
+        dynamic_numbers,
+        [*first.values(), *number_places],
+    )
+
+
+def with_offset(env: ShapeEnv, given: Input) -> Input:
+    """An input that must begin where it began in its storage."""
+    word = free_name(env, f"{given.name}_offset")
+    declared(env, word, STATIC, given.offset, f"{given.name}.storage_offset()", None)
+    return replace(given, symbols=(*given.symbols, (word, (".storage_offset()",))))
 
 
 def output_of(recorder: Recorder, value: object) -> object:

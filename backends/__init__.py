@@ -1,0 +1,35 @@
+"""Backends: what runs a graph. Frontends hand over a graph of operators; a backend gives back a call.
+
+    >>> from backends import named
+    >>> named("eager").__name__
+    'backends.eager'
+    >>> named("fast")
+    Traceback (most recent call last):
+    solver.errors.ShapeError: backend='fast': the backends are eager, cpu, triton
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Final
+
+from solver.errors import ShapeError
+
+BACKENDS: Final = ("eager", "cpu", "triton")
+
+
+def named(name: str) -> ModuleType:
+    """A backend by its name: a module with a `runner` from a graph to a call.
+
+    Raises:
+        ShapeError: there is none of this name.
+    """
+    if name not in BACKENDS:
+        raise ShapeError(f"backend={name!r}: the backends are {', '.join(BACKENDS)}")
+    try:
+        return import_module(f"backends.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"backends.{name}":
+            raise
+        raise ShapeError(f"backend={name!r} is not there yet; backend='eager' runs every graph") from None
