@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import torch
 
 from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.node import value_of
 from frontends.pytorch.recording import Recorder, Result
 from frontends.pytorch.tensor import Traced, tensor_of
 
@@ -184,7 +185,7 @@ def strides_of(
             for other in inner:
                 product = strides[other] * sizes[other]
                 if tensor.stride(other) * tensor.shape[other] == stride:
-                    env.require(symbol == product.node.value if isinstance(product, torch.SymInt) else symbol == product)
+                    env.require(symbol == value_of(product))
                     strides[axis] = product
                     break
         inner.append(axis)

@@ -28,12 +28,20 @@ from backends import eager
 from frontends.pytorch.before_autograd import BeforeAutograd
 from frontends.pytorch.forcing import Symbolic
 from frontends.pytorch.graph import GraphBuilder, arguments_of, unused_removed
-from frontends.pytorch.inputs import STATIC, Dynamic, Input, Number, declared, free_name, symbolic_input, symbolic_number
+from frontends.pytorch.inputs import (
+    STATIC,
+    Dynamic,
+    Input,
+    Number,
+    declared,
+    free_name,
+    symbolic_input,
+    symbolic_number,
+)
 from frontends.pytorch.joint import Joint, differentiate
 from frontends.pytorch.node import Nodes, value_of
 from frontends.pytorch.policy import general_path
 from frontends.pytorch.recording import Recorder, Recording, Result, renamed_inputs
-from frontends.pytorch.tensor import Traced
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
 
@@ -56,7 +64,8 @@ class Variant:
     Attributes:
         env: the facts about its sizes.
         inputs: the tensors among the arguments, in order, each once.
-        numbers: the integers among the arguments that are symbols; the graph takes them behind the tensors.
+        integers: the integers among the arguments.
+        numbers: those of them that are symbols; the graph takes them behind the tensors.
         places: where inputs and numbers are among the leaves of the arguments.
         with_gradient: which outputs have one.
         joint: the backward, where it was recorded.
@@ -73,7 +82,7 @@ class Variant:
         structure: TreeSpec,
         with_gradient: Sequence[bool] = (),
         joint: Joint | None = None,
-        numbers: Sequence[Number] = (),
+        integers: Sequence[Number] = (),
         places: Sequence[int] = (),
         cause: str = "first call",
     ) -> None:
@@ -85,7 +94,8 @@ class Variant:
         self.structure = structure
         self.with_gradient = tuple(with_gradient)
         self.joint = joint
-        self.numbers = tuple(numbers)
+        self.integers = tuple(integers)
+        self.numbers = tuple([each for each in integers if each.choice.kind != "static"])
         self.places = tuple(places)
         self.cause = cause
         self._graph: torch.fx.GraphModule | None = None
@@ -181,10 +191,10 @@ def trace(
         outputs = [output_of(recorder, value) for value in values]
         joint = differentiate(recorder, given, values) if gradients and not pre_autograd else None
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
-    if recorder.kinds.offset_read or any(operation.target in READS_OFFSET for operation in recorder.recording.operations):
+    operations = recorder.recording.operations
+    if recorder.kinds.offset_read or any(operation.target in READS_OFFSET for operation in operations):
         inputs = [with_offset(env, each) for each in inputs]
-    dynamic_numbers = [each for each in numbers if each.choice.kind != "static"]
-    number_places = [names.index(each.name) for each in dynamic_numbers]
+    number_places = [names.index(each.name) for each in numbers if each.choice.kind != "static"]
     return Variant(
         env,
         recorder.recording,
@@ -194,7 +204,7 @@ def trace(
         output_structure,
         with_gradient,
         joint,
-        dynamic_numbers,
+        numbers,
         [*first.values(), *number_places],
     )
 
