@@ -20,6 +20,7 @@ which every call is one of a rule. What is indented further continues a line.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from textwrap import dedent
@@ -117,7 +118,9 @@ def _line(line: str) -> tuple[str, tuple[str, str]]:
 def _word(name: str, parameters: str, expression: str) -> Word:
     tree = ast.parse(f"lambda env, {parameters}: {expression}", mode="eval")
     tree = ast.fix_missing_locations(_Calls().visit(tree))
-    function = eval(compile(tree, f"<{name}>", "eval"), {"__builtins__": {}, **PLAIN, "call": _call})
+    # a file of ours by its name: what a rule asks happens in the caller's line
+    file = f"{os.path.dirname(__file__)}{os.sep}<{name}>"
+    function = eval(compile(tree, file, "eval"), {"__builtins__": {}, **PLAIN, "call": _call})
     function.__doc__ = f"As {expression}."
     return Word(name, function)
 

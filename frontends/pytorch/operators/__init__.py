@@ -13,7 +13,10 @@ from typing import Final
 
 from frontends.pytorch.operators.registry import RULES, Kind, kind_rule, ruled
 
-FAMILIES: Final = ("data_dependent", "storage", "pointwise", "views"
+FAMILIES: Final = (
+    "data_dependent", "storage", "pointwise", "views", "sequences", "matmul", "reductions", "normalization", "embedding",
+    "convolution", "joining", "creation",
+)  # fmt: skip
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.operators.{family}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.metadata import Metadata
+from frontends.pytorch.operators.dtypes import dtypes_of
 from frontends.pytorch.operators.layouts import common_sizes, elementwise_strides, order_of
 from frontends.pytorch.operators.registry import kind_rule, metadata_of
 from shapes.rules.broadcasting import same
@@ -35,9 +36,6 @@ NAMES: Final = """
     mse_loss_backward smooth_l1_loss_backward
 """
 NO_RULE: Final = {"where.default", "bitwise_and.Scalar_Tensor", "bitwise_or.Scalar_Tensor", "bitwise_xor.Scalar_Tensor"}
-ATTEMPTS_KEPT: Final = 1 << 14
-
-_dtypes: Final[dict[tuple[object, ...], torch.dtype | None]] = {}
 
 
 def overloads() -> Sequence[object]:
@@ -71,23 +69,11 @@ def result_of(
     recorder: Recorder, func: object, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Metadata | object:
     """The kind of tensor that an element-wise operator gives."""
-    operands: list[Metadata] = []
-    key: list[object] = [func]
-    for name, value in (*enumerate(args), *kwargs.items()):
-        if isinstance(value, torch.Tensor):
-            metadata = metadata_of(recorder, value)
-            operands.append(metadata)
-            key.append((name, metadata.dtype, not metadata.sizes))
-        elif isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
-            key.append((name, type(value)))
-        else:
-            key.append((name, type(value), value))
-    if not operands:
-        return NotImplemented
-    dtype = dtype_of(tuple(key), func, args, kwargs)
-    if dtype is None:
-        return NotImplemented
-    return combined(recorder, operands, dtype)
+    operands = [
+        metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)
+    ]
+    dtypes = dtypes_of(func, args, kwargs) if operands else None
+    return NotImplemented if dtypes is None else combined(recorder, operands, dtypes[0])
 
 
 def combined(recorder: Recorder, operands: Sequence[Metadata], dtype: torch.dtype) -> Metadata | object:
@@ -109,39 +95,6 @@ def combined(recorder: Recorder, operands: Sequence[Metadata], dtype: torch.dtyp
     if strides is None:
         return NotImplemented
     return recorder.kinds.laid(sizes, strides, 0, dtype, device)
-
-
-def dtype_of(
-    key: tuple[object, ...], func: object, args: Sequence[object], kwargs: Mapping[str, object]
-) -> torch.dtype | None:
-    """The dtype that comes out; None if tensors of one element do not tell."""
-    try:
-        if key in _dtypes:
-            return _dtypes[key]
-    except TypeError:
-        return None
-    if len(_dtypes) >= ATTEMPTS_KEPT:
-        _dtypes.clear()
-    with torch._C._DisablePythonDispatcher():
-        try:
-            made = func(*[_tiny(arg) for arg in args], **{name: _tiny(value) for name, value in kwargs.items()})
-            found = made.dtype
-        except (RuntimeError, NotImplementedError, TypeError):
-            found = None
-    _dtypes[key] = found
-    return found
-
-
-def _tiny(value: object) -> object:
-    if isinstance(value, torch.Tensor):
-        return torch.empty((1,) if value.dim() else (), dtype=value.dtype, device="meta")
-    if isinstance(value, torch.SymInt):
-        return 1
-    if isinstance(value, torch.SymFloat):
-        return 1.0
-    if isinstance(value, torch.SymBool):
-        return True
-    return value
 
 
 def _register() -> None:

@@ -1,0 +1,85 @@
+"""The dtypes that an operator gives, asked of the operator itself: once for each combination of dtypes and numbers.
+
+    >>> import torch
+    >>> x, n = torch.ones(2, 3, dtype=torch.float16), torch.arange(4)
+    >>> dtypes_of(torch.ops.aten.add.Tensor, (x, torch.ones(())), {})
+    (torch.float16,)
+    >>> dtypes_of(torch.ops.aten.max.dim, (x, 1), {})
+    (torch.float16, torch.int64)
+    >>> dtypes_of(torch.ops.aten.mean.default, (n,), {}) is None           # it is an error, for torch to tell
+    True
+
+The operator runs on tensors of the meta device that have one element and as many axes, which promotes alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import torch
+
+KEPT: Final = 1 << 14
+
+Dtypes = tuple[torch.dtype | None, ...]
+
+_found: Final[dict[tuple[object, ...], Dtypes | None]] = {}
+
+
+def dtypes_of(func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Dtypes | None:
+    """The dtypes of the results; None where tensors of one element do not tell."""
+    key: list[object] = [func]
+    _describe(key, args)
+    for name, value in kwargs.items():
+        key.append(name)
+        _describe(key, value)
+    whole = tuple(key)
+    try:
+        if whole in _found:
+            return _found[whole]
+    except TypeError:
+        return None
+    if len(_found) >= KEPT:
+        _found.clear()
+    found = _found[whole] = _asked(func, args, kwargs)
+    return found
+
+
+def _describe(key: list[object], value: object) -> None:
+    kind = type(value)
+    if isinstance(value, torch.Tensor):
+        key.append((value.dtype, value.dim()))
+    elif kind is list or kind is tuple:
+        key.append(len(value))
+        for item in value:
+            _describe(key, item)
+    elif kind is torch.SymInt or kind is torch.SymFloat or kind is torch.SymBool:
+        key.append(kind)
+    else:
+        key.append(kind)
+        key.append(value)
+
+
+def _asked(func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Dtypes | None:
+    with torch._C._DisablePythonDispatcher():
+        try:
+            made = func(*[_tiny(arg) for arg in args], **{name: _tiny(value) for name, value in kwargs.items()})
+        except (RuntimeError, TypeError, ValueError, IndexError):
+            return None
+    if isinstance(made, torch.Tensor):
+        return (made.dtype,)
+    return tuple([one.dtype if isinstance(one, torch.Tensor) else None for one in made])
+
+
+def _tiny(value: object) -> object:
+    if isinstance(value, torch.Tensor):
+        return torch.empty((1,) * value.dim(), dtype=value.dtype, device="meta")
+    if isinstance(value, list | tuple):
+        return [_tiny(item) for item in value]
+    if isinstance(value, torch.SymInt):
+        return 1
+    if isinstance(value, torch.SymFloat):
+        return 1.0
+    if isinstance(value, torch.device):
+        return torch.device("meta")
+    return True if isinstance(value, torch.SymBool) else value

@@ -1,0 +1,154 @@
+"""Layer, group and batch normalization with the statistics that their gradients take, and softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.metadata import Metadata
+from frontends.pytorch.operators.layouts import is_packed
+from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording import Recorder
+
+aten: Final = torch.ops.aten
+Optional = torch.Tensor | None
+
+
+def given(recorder: Recorder, *tensors: Optional) -> list[Metadata | None]:
+    """The kinds of arguments that may be left out."""
+    return [None if tensor is None else metadata_of(recorder, tensor) for tensor in tensors]
+
+
+def one_dtype(*kinds: Metadata | None) -> bool:
+    """Whether all of them are of one dtype, and on one device."""
+    present = [kind for kind in kinds if kind is not None]
+    return all(kind.dtype is present[0].dtype and kind.device == present[0].device for kind in present)
+
+
+# ---------------------------------------------------------------------- layer normalization
+
+
+@kind_rule(aten.native_layer_norm.default)
+def layer_norm(
+    recorder: Recorder, input: torch.Tensor, normalized_shape: Sequence[int], weight: Optional, bias: Optional,
+    eps: float,
+) -> object:  # fmt: skip
+    """The sizes of the input, packed; mean and deviation of each row."""
+    x, w, b = given(recorder, input, weight, bias)
+    if not one_dtype(x, w, b):
+        return NotImplemented
+    shapes = ruled(recorder, aten.native_layer_norm.default, x, normalized_shape, w, b, eps)
+    return tuple([packed(recorder, shape, x.dtype, x.device) for shape in shapes])
+
+
+@kind_rule(aten.native_layer_norm_backward.default)
+def layer_norm_backward(
+    recorder: Recorder, grad_out: torch.Tensor, input: torch.Tensor, normalized_shape: Sequence[int],
+    mean: torch.Tensor, rstd: torch.Tensor, weight: Optional, bias: Optional, output_mask: Sequence[bool],
+) -> object:  # fmt: skip
+    """Gradients like the input and the weights, packed, of those that are wanted."""
+    x, w, b = given(recorder, input, weight, bias)
+    if not one_dtype(x, w, b, metadata_of(recorder, grad_out)):
+        return NotImplemented
+    return gradients(recorder, output_mask, x, w, b)
+
+
+def gradients(recorder: Recorder, wanted: Sequence[bool], *kinds: Metadata | None) -> tuple[Metadata | None, ...]:
+    """Packed tensors like these where they are wanted."""
+    return tuple([
+        packed(recorder, kind.shape, kind.dtype, kind.device) if want and kind is not None else None
+        for want, kind in zip(wanted, kinds)
+    ])  # fmt: skip
+
+
+# ---------------------------------------------------------------------- group normalization
+
+
+@kind_rule(aten.native_group_norm.default)
+def group_norm(
+    recorder: Recorder, input: torch.Tensor, weight: Optional, bias: Optional, N: object, C: object, HxW: object,
+    group: int, eps: float,
+) -> object:  # fmt: skip
+    """The sizes of the input; mean and deviation of each group."""
+    x, w, b = given(recorder, input, weight, bias)
+    if not one_dtype(x, w, b) or not is_packed(x):
+        return NotImplemented
+    shapes = ruled(recorder, aten.native_group_norm.default, x, w, b, N, C, HxW, group, eps)
+    return tuple([packed(recorder, shape, x.dtype, x.device) for shape in shapes])
+
+
+@kind_rule(aten.native_group_norm_backward.default)
+def group_norm_backward(
+    recorder: Recorder, grad_out: torch.Tensor, input: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor,
+    weight: Optional, N: object, C: object, HxW: object, group: int, output_mask: Sequence[bool],
+) -> object:  # fmt: skip
+    """Gradients like the input and the weight, of those that are wanted."""
+    x, w, grad = given(recorder, input, weight, grad_out)
+    if w is None or not one_dtype(x, w, grad) or not is_packed(x):
+        return NotImplemented
+    return gradients(recorder, output_mask, x, w, w)
+
+
+# ---------------------------------------------------------------------- batch normalization
+
+
+@kind_rule(aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
+def batch_norm(
+    recorder: Recorder, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: Optional,
+    running_var: Optional, training: bool, momentum: float, eps: float,
+) -> object:  # fmt: skip
+    """The sizes of the input; mean and deviation of each channel in training."""
+    x, w, b, mean, variance = given(recorder, input, weight, bias, running_mean, running_var)
+    if not one_dtype(x, w, b, mean, variance) or not is_packed(x):
+        return NotImplemented
+    shapes = ruled(recorder, aten.native_batch_norm.default, x, w, b, mean, variance, training, momentum, eps)
+    return tuple([packed(recorder, shape, x.dtype, x.device) for shape in shapes])
+
+
+@kind_rule(aten.native_batch_norm_backward.default)
+def batch_norm_backward(
+    recorder: Recorder, grad_out: torch.Tensor, input: torch.Tensor, weight: Optional, running_mean: Optional,
+    running_var: Optional, save_mean: Optional, save_invstd: Optional, train: bool, eps: float,
+    output_mask: Sequence[bool],
+) -> object:  # fmt: skip
+    """Gradients like the input and the weight, of those that are wanted."""
+    x, w, grad = given(recorder, input, weight, grad_out)
+    if w is None or not one_dtype(x, w, grad) or not is_packed(x):
+        return NotImplemented
+    return gradients(recorder, output_mask, x, w, w)
+
+
+# ---------------------------------------------------------------------- softmax
+
+
+@kind_rule(aten._softmax.default, aten._log_softmax.default)
+def softmax(recorder: Recorder, self: torch.Tensor, dim: int, half_to_float: bool) -> object:
+    """The sizes of the input, packed."""
+    x = metadata_of(recorder, self)
+    if half_to_float or not -len(x.sizes) <= dim < max(len(x.sizes), 1):
+        return NotImplemented
+    return packed(recorder, x.shape, x.dtype, x.device)
+
+
+@kind_rule(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)
+def softmax_backward(
+    recorder: Recorder, grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype
+) -> object:
+    """The sizes of the gradient, packed."""
+    grad, out = given(recorder, grad_output, output)
+    if grad.shape != out.shape or not one_dtype(grad, out) or input_dtype is not grad.dtype:
+        return NotImplemented
+    return packed(recorder, grad.shape, grad.dtype, grad.device)
+
+
+@kind_rule(aten._safe_softmax.default)
+def safe_softmax(recorder: Recorder, self: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> object:
+    """The sizes of the input."""
+    x = metadata_of(recorder, self)
+    if dtype is not None and dtype is not x.dtype or not is_packed(x) or not x.dtype.is_floating_point:
+        return NotImplemented
+    return packed(recorder, x.shape, x.dtype, x.device)
