@@ -11,12 +11,15 @@ from typing import Final
 import torch
 from torch import fx
 
+from frontends.pytorch.python_calls import PROGRAMS
+
 Operand = fx.Node | float
 
 CALLS: Final[Mapping[str, Callable[..., object]]] = {
     "float": torch.sym_float,
     "truediv": operator.truediv,
     "sqrt": torch.sym_sqrt,
+    "isqrt": math.isqrt,
     "abs": operator.abs,
     "trunc": math.trunc,
     "floor": math.floor,
@@ -66,6 +69,10 @@ def _made(graph: fx.Graph, tree: ast.expr, names: Mapping[str, Operand]) -> Oper
             return {"inf": math.inf, "nan": math.nan}[name] if name in ("inf", "nan") else names[name]
         case ast.Call(func=ast.Name(id="double"), args=[pattern]):
             return _made(graph, pattern, names)
+        case ast.Call(func=ast.Name(id=name), args=parts) if name in PROGRAMS:
+            function, text = PROGRAMS[name]
+            inner = program_nodes(graph, text, [_made(graph, part, names) for part in parts])
+            return graph.call_function(getattr(torch, f"_sym_{function}", getattr(math, function)), (inner,))
         case ast.Call(func=ast.Name(id=name), args=parts):
             return call(CALLS[name], *parts)
         case ast.BinOp(left=left, op=sign, right=right):
