@@ -41,6 +41,10 @@ agreement: install
 mutate-rules: install
 	$(BIN)/python -m tests.mutate_rules
 
+# Torch's operator database traced with symbolic sizes and compared with eager; goes on where it stopped.
+operators: install
+	$(BIN)/python -m benchmarks.operators --write
+
 # Every benchmark beside the peers that are installed (`make bench-install`), written to benchmarks/RESULTS.md.
 bench: bench-install
 	$(BENCH)/bin/python -m benchmarks --write

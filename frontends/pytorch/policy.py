@@ -2,7 +2,8 @@
 
 Torch's operators ask with `guard_or_false` where one answer is more general: whether a size is 1, whether a tensor is
 contiguous. Where the sizes at hand take that path too, the answer costs no guard; it is logged as a choice. Where they
-do not (an axis of size 1 that is broadcast), it is a branch of the program like any other.
+do not (an axis of size 1 that is broadcast), it is a branch of the program like any other. Whether two sizes differ is
+asked only to save an expansion that changes nothing where they do not.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ class GeneralPath:
         return Dynamic()
 
     def on_open(self, question: OpenQuestion) -> OpenChoice:
-        if question.fallback is not None and question.at_hint in (None, question.fallback):
-            return Answer(question.fallback, "the general path of an operator")
+        fallback = question.fallback
+        saves_an_expansion = fallback is False and question.prop.kind == "ne"
+        if fallback is not None and (question.at_hint in (None, fallback) or saves_an_expansion):
+            return Answer(fallback, "the general path of an operator")
         return follow_hint(question)
 
 
