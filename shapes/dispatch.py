@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 Found = TypeVar("Found", covariant=True)
 
+MISSING: Final = object()
+"""What stands for an input that the arguments do not have."""
 COMMUTATIVE: Final = frozenset(("mul", "max", "min", "bitand"))
 
 
@@ -231,14 +233,26 @@ class Dispatch(Generic[Value]):
 
     def _refused(self, entry: Entry[Value], values: Mapping[str, object]) -> str | None:
         """The opaque test that the arguments fail, in words."""
+        failed = self.failed_test(entry, values)
+        if failed is None:
+            return None
+        path, actual, wanted = failed
+        if actual is MISSING:
+            return f"the arguments have no {access(*path)}"
+        return f"{access(*path)} is {actual!r}, not {wanted!r}"
+
+    def failed_test(
+        self, entry: Entry[Value], values: Mapping[str, object]
+    ) -> tuple[Path, object, Hashable] | None:
+        """The first opaque test of a variant that the arguments fail: the input, what it is, and what it should be."""
         layout = Arguments(self.arguments, tuple(entry.tests), (), {}, True)
-        for position, wanted in enumerate(entry.tests.values()):
+        for position, (path, wanted) in enumerate(entry.tests.items()):
             try:
                 actual = layout.read(position, values)
             except (TypeError, LookupError, AttributeError):
-                return f"the arguments have no {layout.text(position)}"
+                return path, MISSING, wanted
             if actual != wanted:
-                return f"{layout.text(position)} is {actual!r}, not {wanted!r}"
+                return path, actual, wanted
         return None
 
 

@@ -7,6 +7,22 @@
     torch.Size([15, 4])
 """
 
+from frontends.pytorch.compiled import Compiled, compile
+from frontends.pytorch.dynamism import Policy
+from frontends.pytorch.marks import mark_dynamic, mark_maybe_dynamic, mark_static, mark_unbacked
+from frontends.pytorch.relations import dims, one_of
 from frontends.pytorch.tracing import Variant, trace
 
-__all__ = ["Variant", "trace"]
+__all__ = [
+    "Compiled",
+    "Policy",
+    "Variant",
+    "compile",
+    "dims",
+    "mark_dynamic",
+    "mark_maybe_dynamic",
+    "mark_static",
+    "mark_unbacked",
+    "one_of",
+    "trace",
+]

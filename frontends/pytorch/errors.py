@@ -25,3 +25,7 @@ class GraphBreak(TraceError):
 
 class Unsupported(TraceError):
     """An input or an operator that the frontend does not take."""
+
+
+class WrongStatement(TraceError):
+    """Marks or stated relations that contradict each other, or the sizes at hand."""

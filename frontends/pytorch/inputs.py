@@ -20,7 +20,7 @@ offset is a number, which a check tests where the program read it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import torch
@@ -65,6 +65,21 @@ STATIC: Final = Choice("static")
 DYNAMIC: Final = Choice("dynamic")
 
 
+class Dynamism:
+    """How the numbers among the arguments of one trace are treated."""
+
+    def __init__(self, decide: Dynamic) -> None:
+        self._decide = decide
+
+    def choose(self, name: str, axis: int, size: int) -> Choice:
+        """How this one is treated."""
+        choice = self._decide(name, axis, size)
+        return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
+
+    def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
+        """Say what is known of all of them together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """One tensor among the arguments, as it was when the function was traced."""
@@ -91,7 +106,9 @@ class Number:
     choice: Choice
 
 
-def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamic: Dynamic) -> tuple[Traced, Input]:
+def symbolic_input(
+    recorder: Recorder, name: str, tensor: torch.Tensor, dynamism: Dynamism
+) -> tuple[Traced, Input]:
     """A tensor of the trace for a tensor argument."""
     check_supported(name, tensor)
     env, nodes = recorder.env, recorder.nodes
@@ -99,9 +116,9 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamic:
     symbols: list[tuple[str, Path]] = []
     choices: list[Choice] = []
     for axis, size in enumerate(tensor.shape):
-        choice = chosen(dynamic(name, axis, size))
+        choice = dynamism.choose(name, axis, size)
         if size == 0 and (choice.lo is None or choice.lo > 0):
-            choice = STATIC
+            choice = replace(choice, kind="static")
         choices.append(choice)
         word = free_name(env, choice.word or f"{name}_size{axis}")
         symbols.append((word, (".shape", axis)))
@@ -130,16 +147,11 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamic:
     )
 
 
-def symbolic_number(recorder: Recorder, name: str, value: int, dynamic: Dynamic) -> tuple[object, Number]:
+def symbolic_number(recorder: Recorder, name: str, value: int, dynamism: Dynamism) -> tuple[object, Number]:
     """A number of the trace for an integer argument."""
-    choice = chosen(dynamic(name, -1, value))
+    choice = dynamism.choose(name, -1, value)
     word = free_name(recorder.env, name)
     return recorder.nodes.wrap(declared(recorder.env, word, choice, value, name, None)), Number(name, word, choice)
-
-
-def chosen(choice: bool | Choice) -> Choice:
-    """What a policy said, written out."""
-    return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
 
 
 def declared(env: ShapeEnv, word: str, choice: Choice, value: int, source: str, least: int | None) -> SymInt | int:

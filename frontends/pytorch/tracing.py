@@ -31,6 +31,7 @@ from frontends.pytorch.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.inputs import (
     STATIC,
     Dynamic,
+    Dynamism,
     Input,
     Number,
     declared,
@@ -146,7 +147,7 @@ def trace(
     args: Sequence[object],
     kwargs: Mapping[str, object] | None = None,
     *,
-    dynamic: bool | Dynamic = True,
+    dynamic: bool | Dynamic | Dynamism = True,
     pre_autograd: bool = False,
     gradients: bool = False,
     shared: bool = False,
@@ -157,7 +158,10 @@ def trace(
     (see `frontends.pytorch.joint`); with `pre_autograd`, composite operators stay whole, and there is no backward. With
     `shared`, a tensor that is given twice is one input, and the graph is right for such calls only.
     """
-    decide: Dynamic = dynamic if callable(dynamic) else lambda name, axis, size: bool(dynamic) and axis >= 0
+    if isinstance(dynamic, Dynamism):
+        dynamism = dynamic
+    else:
+        dynamism = Dynamism(dynamic if callable(dynamic) else lambda name, axis, size: dynamic and axis >= 0)
     env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
     nodes = Nodes(env)
     recorder = Recorder(env, nodes)
@@ -172,15 +176,16 @@ def trace(
             if first.setdefault(id(leaf) if shared else place, place) != place:
                 symbolic.append(symbolic[first[id(leaf)]])
                 continue
-            made, described = symbolic_input(recorder, name, leaf, decide)
+            made, described = symbolic_input(recorder, name, leaf, dynamism)
             inputs.append(described)
             symbolic.append(made)
         elif type(leaf) is int:
-            made, number = symbolic_number(recorder, name, leaf, decide)
+            made, number = symbolic_number(recorder, name, leaf, dynamism)
             numbers.append(number)
             symbolic.append(made)
         else:
             symbolic.append(leaf)
+    dynamism.settle(env, inputs)
     positional, named = tree_unflatten(symbolic, structure)
     mode = BeforeAutograd(recorder) if pre_autograd else recorder
     with mode, enable_python_dispatcher(), Symbolic(recorder, (fn, *leaves)):
@@ -230,7 +235,8 @@ def leaf_names(
 ) -> list[str]:
     """A name for each leaf of the arguments: the parameter's, numbered where it holds several."""
     try:
-        parameters = list(inspect.signature(fn).parameters.values())
+        signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)
+        parameters = list(signature.parameters.values())
     except (TypeError, ValueError):
         parameters = []
     heads: list[tuple[str, object]] = []

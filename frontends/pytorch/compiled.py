@@ -1,0 +1,376 @@
+"""`compile`: a function that is traced when it is called, and called by its graphs from then on.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> @compile
+    ... def f(x, y):
+    ...     return (x + y).relu()
+    >>> for size in (3, 5, 7, 1):
+    ...     _ = f(torch.randn(size, 8), torch.randn(8))
+    >>> for variant in f.variants:
+    ...     print(variant.cause)
+    first call
+    x.size(0) is 5, was 3
+
+A call looks for a variant whose guards hold (`frontends.pytorch.signatures`); where there is none, the function is
+traced for the arguments at hand, with the sizes as symbols that `frontends.pytorch.dynamism` says. Each recompilation
+has a cause, and a question that asked for it; the same question is answered so only a few times (`Policy.repeats`),
+after which calls that no variant accepts run as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+import weakref
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from types import MethodType
+from typing import TYPE_CHECKING, Final, overload
+
+import torch
+
+from backends import named
+from frontends.pytorch.dynamism import History, Mixed, Policy
+from frontends.pytorch.errors import GraphBreak, Unsupported, WrongStatement
+from frontends.pytorch.forcing import origin, refusal
+from frontends.pytorch.marks import marks_of
+from frontends.pytorch.relations import Relations
+from frontends.pytorch.signatures import AMBIENT, Signature, flattened
+from frontends.pytorch.surroundings import Surroundings
+from frontends.pytorch.tracing import Variant, trace
+from shapes.dispatch import MISSING
+from shapes.errors import UndecidedGuard
+
+if TYPE_CHECKING:
+    from frontends.pytorch.report import Report
+    from shapes.coverage import Ranges
+    from shapes.dispatch import Entry
+    from solver.verdict import Verdict
+
+Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
+log: Final = logging.getLogger("symshape")
+_of_module: Final[weakref.WeakKeyDictionary[torch.nn.Module, int]] = weakref.WeakKeyDictionary()
+"""How many variants the functions of a module have."""
+FINITE: Final = frozenset((*AMBIENT, ".dtype", ".device", ".requires_grad", ".is_contiguous()", ".__class__", "repeated"))
+"""Inputs with few values, by the last step of their path: they are asked about as often as they like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Why no variant accepts a call.
+
+    Attributes:
+        key: the same for the same question about other values.
+        text: for people.
+        counted: whether it may be asked only so often.
+    """
+
+    key: str
+    text: str
+    counted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recompilation:
+    """One trace: its number, and why it was made."""
+
+    number: int
+    cause: str
+    question: Question | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """Calls that run as they are, and why."""
+
+    question: str
+    reason: str
+
+
+class Compiled:
+    """A function with its variants.
+
+    Attributes:
+        variants: in the order in which they were traced.
+        recompilations: why each of them was.
+        fallbacks: what runs as it is, and why.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., object],
+        *,
+        dynamic: Setting = None,
+        backend: str = "eager",
+        fullgraph: bool = False,
+        policy: Policy | None = None,
+    ) -> None:
+        self.backend = named(backend)
+        self.fn = fn
+        self.fullgraph = fullgraph
+        self.policy = policy if policy is not None else Policy()
+        self.relations = Relations(dynamic) if isinstance(dynamic, Mapping) else None
+        self.dynamic = None if isinstance(dynamic, Mapping) else dynamic
+        self.history = History()
+        self.variants: list[Variant] = []
+        self.recompilations: list[Recompilation] = []
+        self.fallbacks: list[Fallback] = []
+        self.signatures: dict[tuple[object, ...], Signature] = {}
+        self._asked: Counter[str] = Counter()
+        self._lock = RLock()
+        self._surroundings: Surroundings | None = None
+        self._lookup: Callable[..., Callable[..., object] | None] = self._nothing
+        functools.update_wrapper(self, fn.forward if isinstance(fn, torch.nn.Module) else fn, updated=())
+
+    def __call__(self, /, *args: object, **kwargs: object) -> object:
+        found = self._lookup(args, kwargs)
+        if found is not None:
+            return found(args, kwargs)
+        return self._missed(args, kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        return self if instance is None else MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> object:
+        if name == "fn":
+            raise AttributeError(name)
+        return getattr(self.fn, name)
+
+    # ------------------------------------------------------------------ for people
+
+    def explain(self) -> str:
+        """Each variant: why it was traced, its graph, guards with their lines, specializations; and what is not."""
+        return self.report().text()
+
+    def report(self) -> Report:
+        """The same as data; `.save("report.html")` writes a page."""
+        from frontends.pytorch.report import Report
+
+        return Report.of(self)
+
+    def coverage(self, ranges: Ranges | None = None) -> Verdict:
+        """Whether some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
+        given), for calls such as the last one that was traced: Always, or sizes that no variant accepts (`false_at`).
+        """
+        if not self.signatures:
+            raise WrongStatement("coverage() of a function that has never been called: no arguments are known")
+        signature = list(self.signatures.values())[-1]
+        dispatch = signature.dispatch
+        tests = dispatch.entries[-1].tests if dispatch.entries else {}
+        return dispatch.coverage(ranges, tests=tests)
+
+    # ------------------------------------------------------------------ calls that no variant accepts
+
+    def _nothing(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+        return None
+
+    def _missed(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        if torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack():
+            # a mode is active: another trace, or one that changes what operators do
+            return self.fn(*args, **kwargs)
+        with self._lock:
+            found = self._lookup(args, kwargs) or self._variant(args, kwargs)
+        return self.fn(*args, **kwargs) if found is None else found(args, kwargs)
+
+    def _variant(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Callable[..., object] | None:
+        """Trace the function for these arguments; None where they are to run as they are."""
+        place = origin()
+        try:
+            signature = self._signature(args, kwargs)
+        except Unsupported as error:
+            raise Unsupported(refusal(str(error), "see the message", place)) from None
+        leaves, _ = flattened(args, kwargs)
+        question = self._question(signature, leaves)
+        if question is not None and self._is_over(question):
+            return None
+        notes = self._observe(signature, leaves)
+        tensors = {leaf.name: value for leaf, value in zip(signature.leaves, leaves) if leaf.kind == "tensor"}
+        if self.relations is not None:
+            self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()}, place)
+        mixed = Mixed(
+            self.dynamic,
+            self.history,
+            relations=self.relations,
+            marks={name: marks_of(tensor) for name, tensor in tensors.items()},
+            ranks={name: tensor.dim() for name, tensor in tensors.items()},
+        )
+        named_arguments = dict(sorted(kwargs.items()))
+        values = signature.values(leaves)
+        try:
+            variant = trace(
+                self.fn, args, named_arguments, dynamic=mixed, gradients=torch.is_grad_enabled(), shared=True
+            )
+        except (GraphBreak, UndecidedGuard) as error:
+            if self.fullgraph:
+                raise
+            self._fall_back("what can not be in a graph", str(error))
+            return None
+        cause = "; ".join(notes) if notes else question.text if question is not None else "first call"
+        if not self.variants:
+            cause = "first call"
+        variant.cause = cause
+        call = signature.call(variant, variant.runner())
+        signature.add(variant, values, call)
+        self.variants.append(variant)
+        self.recompilations.append(Recompilation(len(self.variants) - 1, cause, question))
+        self._count_module()
+        self._refresh()
+        return call
+
+    def _signature(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Signature:
+        """The form of a call, and what the program reads besides."""
+        if self._surroundings is None:
+            self._surroundings = Surroundings([self.fn])
+        made = Signature.of(self.fn, args, kwargs, self._surroundings.state)
+        found = self.signatures.setdefault(made.key, made)
+        leaves, _ = flattened(args, kwargs)
+        objects = [value for leaf, value in zip(found.leaves, leaves) if leaf.kind == "object"]
+        if objects:
+            self._surroundings.explore(objects)
+        return found
+
+    def _refresh(self) -> None:
+        """Make one look-up of those of all forms."""
+        lookups = [signature.dispatch for signature in self.signatures.values() if signature.dispatch.entries]
+        for dispatch in lookups:
+            dispatch.lookup((), {})
+        if len(lookups) == 1:
+            self._lookup = lookups[0].lookup
+            return
+        found = [dispatch.lookup for dispatch in lookups]
+
+        def lookup(args: Sequence[object], kwargs: Mapping[str, object]) -> Callable[..., object] | None:
+            for each in found:
+                call = each(args, kwargs)
+                if call is not None:
+                    return call
+            return None
+
+        self._lookup = lookup
+
+    def _observe(self, signature: Signature, leaves: Sequence[object]) -> list[str]:
+        """Note the sizes; what is new, in words."""
+        notes = []
+        for leaf, value in zip(signature.leaves, leaves):
+            if leaf.kind in ("tensor", "integer"):
+                found = self.history.observe(leaf.name, value)
+                if self.dynamic is None and self.relations is None:
+                    notes += found
+        return notes
+
+    # ------------------------------------------------------------------ why, and how often
+
+    def _question(self, signature: Signature, leaves: Sequence[object]) -> Question | None:
+        """Why the latest variant for calls of this form does not accept this one; None for the first of its form."""
+        dispatch = signature.dispatch
+        if not dispatch.entries:
+            return None if not self.variants else Question("form", "arguments of another form", False)
+        arguments = signature.values(leaves)
+        values = dict(zip(dispatch.arguments, arguments))
+        failed = [self._test_question(signature, entry, values) for entry in dispatch.entries]
+        for entry, test in reversed(list(zip(dispatch.entries, failed))):
+            if test is None:
+                outcome = dict((id(value), outcome) for value, outcome in dispatch.explain(*arguments))[id(entry.value)]
+                requirement = outcome.requirement
+                if requirement is None:
+                    return Question(outcome.message, outcome.message, False)
+                where = f" ({requirement.where})" if requirement.where else ""
+                key = re.sub(r"(?<!\w)\d+", "#", requirement.text) + where
+                return Question(key, outcome.message, requirement.kind == "guard")
+        return failed[-1]
+
+    def _test_question(
+        self, signature: Signature, entry: Entry[object], values: Mapping[str, object]
+    ) -> Question | None:
+        failed = signature.dispatch.failed_test(entry, values)
+        if failed is None:
+            return None
+        path, actual, wanted = failed
+        name = "".join([str(step) for step in path])
+        if path == ("surroundings",) and self._surroundings is not None:
+            places = self._surroundings.different_places(wanted, actual)
+            text = "; ".join(self._surroundings.difference(wanted, actual))
+            finite = all(place.endswith(".training") for place in places)
+            return Question(f"surroundings: {', '.join(places)}", text, not finite)
+        if name.endswith("_identity"):
+            return Question(name, f"{name.removesuffix('_identity')} is another object", True)
+        text = f"there is no {name}" if actual is MISSING else f"{name} is {actual}, was {wanted}"
+        finite = path[-1] in FINITE or isinstance(wanted, str | bool)
+        return Question(name, text, not finite)
+
+    def _is_over(self, question: Question) -> bool:
+        """Whether this call is not to be traced for."""
+        if self.dynamic is not False and question.counted:
+            self._asked[question.key] += 1
+            if self._asked[question.key] >= self.policy.repeats:
+                times = f"{self.policy.repeats} recompilations for the same question"
+                self._fall_back(question.key, f"{times}: {question.text}")
+                return True
+        if len(self.variants) >= self.policy.variants:
+            self._fall_back("variants", f"{self.policy.variants} variants, the most that the policy allows")
+            return True
+        module = self._module()
+        if module is not None and _of_module.get(module, 0) >= self.policy.of_module:
+            self._fall_back("variants of the module", f"{self.policy.of_module} variants of one module")
+            return True
+        return False
+
+    def _fall_back(self, question: str, reason: str) -> None:
+        if all(each.question != question for each in self.fallbacks):
+            self.fallbacks.append(Fallback(question, reason))
+            log.warning("%s runs as it is where no variant fits: %s", getattr(self, "__name__", self.fn), reason)
+
+    def _module(self) -> torch.nn.Module | None:
+        owner = self.fn if isinstance(self.fn, torch.nn.Module) else getattr(self.fn, "__self__", None)
+        return owner if isinstance(owner, torch.nn.Module) else None
+
+    def _count_module(self) -> None:
+        module = self._module()
+        if module is not None:
+            _of_module[module] = _of_module.get(module, 0) + 1
+
+
+@overload
+def compile(
+    fn: None = None,
+    /,
+    *,
+    dynamic: Setting = ...,
+    backend: str = ...,
+    fullgraph: bool = ...,
+    policy: Policy | None = ...,
+) -> Callable[[Callable[..., object]], Compiled]: ...
+@overload
+def compile(
+    fn: Callable[..., object],
+    /,
+    *,
+    dynamic: Setting = ...,
+    backend: str = ...,
+    fullgraph: bool = ...,
+    policy: Policy | None = ...,
+) -> Compiled: ...
+def compile(
+    fn: Callable[..., object] | None = None,
+    /,
+    *,
+    dynamic: Setting = None,
+    backend: str = "eager",
+    fullgraph: bool = False,
+    policy: Policy | None = None,
+) -> Compiled | Callable[[Callable[..., object]], Compiled]:
+    """A function or module that is traced when it is called, and called by its graphs from then on.
+
+    `dynamic` is True (every size is a symbol), False (none but what is marked), None (automatic: those that are seen to
+    differ), a function of name, axis and size, or relations by name of the input: `{"x": ("b", "5*b")}`. With
+    `fullgraph`, what cannot be in a graph is an error; otherwise such calls run as they are.
+    """
+    if fn is None:
+        return functools.partial(
+            Compiled, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy
+        )
+    return Compiled(fn, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
