@@ -15,8 +15,8 @@
 For a constant divisor d > 0 and numerator n = d*q + r with the coefficients of r smaller than d (of the sign they had:
 `3*s // 5` stays monotone), `n // d = q + r // d`; the gcd of r's coefficients and d is cancelled (the constant
 floored), the leading coefficient made positive by `-r // d = -((r + d - 1) // d)`, and nested divisions folded by
-`(x//a + c) // b = (x + a*c) // (a*b)`. For a symbolic divisor common monomials and content are cancelled and polynomial
-multiples of the divisor taken out. All of it holds for every sign; a zero divisor is outside the domain.
+`(x//a + c) // b = (x + a*c) // (a*b)`. For a symbolic divisor common content, monomials and factors are cancelled and
+polynomial multiples of the divisor taken out. All of it holds for every sign; a zero divisor is outside the domain.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def by_expression(terms: Interner, n: Expr, d: Expr) -> Expr:
         return terms.zero
     if n is d:
         return terms.one
-    n, d = _cancel(terms, n, d)
+    n, d = _cancel_factors(terms, *_cancel(terms, n, d))
     if not d.terms:
         return floordiv(terms, n, d)
     if d.lead()[1] < 0:
@@ -122,6 +122,22 @@ def _cancel(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
             n, d = divide_atoms(terms, n, common), divide_atoms(terms, d, common)
     if content > 1:
         n, d = divide_content(n, content), divide_content(d, content)
+    return n, d
+
+
+def _cancel_factors(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
+    """Both sides divided by the sums that are factors of both: `a*(q + 1)` over `b*(q + 1)` is a over b."""
+    if d.degree < 2 or len(n.terms) + (n.constant != 0) < 2 or len(d.terms) + (d.constant != 0) < 2:
+        return n, d
+    from solver.polynomials import exact_quotient, factors_of
+
+    sums = d if d.constant else divide_atoms(terms, d, common_atoms(terms, d))
+    for factor, power in factors_of(sums):
+        for _ in range(power if factor is not d else 0):
+            over, under = exact_quotient(n, factor), exact_quotient(d, factor)
+            if over is None or under is None:
+                break
+            n, d = over, under
     return n, d
 
 

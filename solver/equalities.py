@@ -218,6 +218,19 @@ class Equalities(Inequalities):
                 if reason is not None:
                     self.queue.append((reason.conclusion, reason))
             r = None
+        self.withdraw_rules([atom in rule.reason.conclusion.atoms for _, rule in self.product_rules])
+
+    def withdraw_rules(self, outdated: list[bool]) -> None:
+        """Rewritings of products that something learned since applies to: taken back, and their equalities learned
+        again. (A rule left in place would rewrite its own equality to `0 == 0`.)
+        """
+        if not any(outdated):
+            return
+        rules = self.product_rules
+        self.product_rules = tuple([each for each, old in zip(rules, outdated, strict=True) if not old])
+        for (_, rule), old in zip(rules, outdated, strict=True):
+            if old:
+                self.queue.append((rule.reason.conclusion, rule.reason))
 
     def rewrite_product(self, prop: Prop, reason: Reason) -> None:
         """An equality without a linear atom to solve rewrites its largest monomial, if its coefficient is 1 or -1."""
@@ -235,25 +248,32 @@ class Equalities(Inequalities):
                 side = combine([reason, prove_side(self, image, lower, bound)], [c if lower else -c, size_of(image)])
                 end = -side.conclusion.expr.constant
                 self.set_bound(lead, lower, end if lower else -end, side)
+                self.learn_cofactors(side.conclusion, side)
         before = self.range_of(lead)
         rule = Rule(image, reason)
         for lower, bound in ((True, before.lo), (False, before.hi)):
             if bound is not None:
                 proof = prove_bound(self, lead, lower, bound)
                 self.queue.append((proof.conclusion, proof))
+        product = self.interner.monomials[lead]
+        self.withdraw_rules([_occurs(product, rule.reason.conclusion.expr) for _, rule in self.product_rules])
         self.product_rules = (*self.product_rules, (lead, rule))
         self.forget()
+
+
+def _occurs(product: tuple[Atom, ...], e: Expr) -> bool:
+    """Whether some monomial of the expression has the product."""
+    return any(divides(product, e.interner.monomials[m]) for m, _ in e.terms)
 
 
 def _occurs_inside(product: tuple[Atom, ...], image: Expr) -> bool:
     """Whether an argument of an atom of the image has the product: a rule would nest the image in itself, round after
     round.
     """
-    monomials = image.interner.monomials
     for atom in image.schedule:
         for arg in atom.args:
             for e in (arg,) if isinstance(arg, Expr) else [p.expr for p in arg.comparisons()]:
-                if any(divides(product, monomials[m]) for m, _ in e.terms):
+                if _occurs(product, e):
                     return True
     return False
 

@@ -1,5 +1,5 @@
-"""Atoms that the facts settle: a division with one possible quotient, a relu of known sign, a conditional whose
-condition is decided.
+"""Atoms that the facts settle: a division with one possible quotient or an exact one, a relu of known sign, a
+conditional whose condition is decided.
 
 >>> from solver.interner import Interner
 >>> from solver.facts import Facts
@@ -18,6 +18,7 @@ from solver.isolation import isolated, isolations
 from solver.knowledge import Knowledge, Rule
 from solver.prop import Prop
 from solver.reasons import Reason, apart, equal, every, some
+from solver.rewriting import apply_round, apply_round_to_prop, divides
 
 
 def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
@@ -45,6 +46,8 @@ def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
         case _:
             r = known.range_of(atom.monomial)
             if r.lo is None or r.lo != r.hi:
+                if atom.kind == "floordiv" and known.product_rules:
+                    return _exact_quotient(known, atom)
                 return _exact(known, atom) if atom.kind == "function" else None
             value = r.lo
             above = prove_bound(known, atom.monomial, True, value)
@@ -67,6 +70,28 @@ def _exact(known: Knowledge, atom: Atom) -> Rule | None:
             return None
         premises.append(premise)
     return Rule(form, Reason("axiom", Prop.zero(atom.expr - form), tuple(premises), (atom, "exact")))
+
+
+def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
+    """`a*b // c` is x if `a*b == c*x` is known; products are written as `a*b`, so that no factor c shows."""
+    from solver.laws import rewritten
+
+    interner = known.interner
+    numerator = atom.args[0]
+    assert isinstance(numerator, Expr)
+    products = [atoms for m, _ in numerator.terms if len(atoms := interner.monomials[m]) > 1]
+    for product, rule in known.product_rules if products else ():
+        if len(rule.image.terms) != 1 or rule.image.constant:
+            continue
+        ((m, c),) = rule.image.terms
+        if abs(c) == 1 and any(divides(interner.monomials[m], atoms) for atoms in products):
+            step = (m, interner.expr(((product, c),), 0), rule.reason)
+            value = apply_round(atom.expr, (step,))
+            if value.depth < atom.depth:
+                goal = Prop.zero(atom.expr - value)
+                if apply_round_to_prop(goal, (step,)).kind == "true":
+                    return Rule(value, rewritten(goal, None, ((step,),)))
+    return None
 
 
 def _settled_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
