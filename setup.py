@@ -14,9 +14,9 @@ from setuptools import Extension, setup
 
 HOT = {
     "solver": """
-        expr prop interner division choice bits intervals operations rewriting reasons fact persistent knowledge draft
-        inequalities equalities learn facts laws dividing isolation settled explain roots polynomials pool sampling
-        search finding witness core climb ladder consistency substitutes
+        expr monomials prop interner division choice bits intervals operations rewriting reasons fact persistent
+        knowledge draft inequalities equalities learn facts laws dividing isolation settled explain roots polynomials
+        pool sampling search finding witness core climb ladder consistency substitutes
         """,
     "solver/integer": "certificate derivation equalities lattice meter search simplex",
     "solver/rungs": "bounds box extremes factor isolate lemmas linear model refine residues shift",

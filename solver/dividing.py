@@ -12,7 +12,6 @@ True
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 from solver.division import common_atoms, divide_atoms
@@ -46,11 +45,11 @@ def without_factors(known: Knowledge, p: Prop) -> Smaller | None:
     if whole == 1:
         return None
     common = common_atoms(known.interner, e)
-    chosen: Counter[Atom] = Counter()
+    chosen: list[Atom] = []
     reasons = []
-    for atom in sorted(common, key=lambda atom: atom.key):
-        count = common[atom]
-        if whole and sum(chosen.values()) + count >= whole:
+    for atom in sorted(set(common), key=lambda atom: atom.key) if common else ():
+        count = common.count(atom)
+        if whole and len(chosen) + count >= whole:
             continue
         low = known.range_of(atom.monomial).lo
         if low is not None and low >= 1:
@@ -58,13 +57,14 @@ def without_factors(known: Knowledge, p: Prop) -> Smaller | None:
         else:
             reason = prove_nonzero(known, Prop.zero(atom.expr).negation) if p.kind != "ge" else None
         if reason is not None:
-            chosen[atom] = count
+            chosen += [atom] * count
             reasons.append(reason)
     if not chosen:
         return None
     interner = known.interner
-    factor = interner.expr(((interner.monomial(tuple(sorted(chosen.elements(), key=lambda a: a.serial))), 1),), 0)
-    rest = divide_atoms(interner, e, chosen)
+    divisor = tuple(sorted(chosen, key=lambda atom: atom.serial))
+    factor = interner.expr(((interner.monomial(divisor), 1),), 0)
+    rest = divide_atoms(interner, e, divisor)
     return Smaller(p, p.of(rest), factor, rest, tuple(reasons))
 
 

@@ -21,9 +21,10 @@ polynomial multiples of the divisor taken out. All of it holds for every sign; a
 
 from __future__ import annotations
 
-from collections import Counter
 from math import gcd
 from typing import TYPE_CHECKING
+
+from solver.monomials import divides, shared, without
 
 if TYPE_CHECKING:
     from solver.expr import Atom, Expr
@@ -117,7 +118,7 @@ def _cancel(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
     """Both sides divided by their common content and their common monomial."""
     content = gcd(n.content(), n.constant, d.content(), d.constant)
     if not n.constant and not d.constant:
-        common = common_atoms(terms, n) & common_atoms(terms, d)
+        common = shared(common_atoms(terms, n), common_atoms(terms, d))
         if common:
             n, d = divide_atoms(terms, n, common), divide_atoms(terms, d, common)
     if content > 1:
@@ -146,41 +147,29 @@ def divide_content(e: Expr, k: int) -> Expr:
     return e.interner.expr(tuple([(m, c // k) for m, c in e.terms]), e.constant // k)
 
 
-def common_atoms(terms: Interner, e: Expr) -> Counter[Atom]:
-    """The atoms, with powers, that divide every monomial of an expression without constant."""
-    monomials = terms.monomials
+def common_atoms(terms: Interner, e: Expr) -> tuple[Atom, ...]:
+    """The product of atoms that divides every monomial of an expression without constant."""
     if not e.terms:
-        return Counter()
-    common = Counter(monomials[e.terms[0][0]])
+        return ()
+    common = terms.monomials[e.terms[0][0]]
     for m, _ in e.terms[1:]:
-        common &= Counter(monomials[m])
         if not common:
             break
+        common = shared(common, terms.monomials[m])
     return common
 
 
-def divide_atoms(terms: Interner, e: Expr, common: Counter[Atom]) -> Expr:
-    """`e` with every monomial divided by these atoms, which divide them all."""
+def divide_atoms(terms: Interner, e: Expr, common: tuple[Atom, ...]) -> Expr:
+    """`e` with every monomial divided by a product of atoms that divides them all."""
     coefficients: dict[int, int] = {}
     constant = 0
     for m, c in e.terms:
-        rest = divide_monomial(terms, m, common)
+        rest = without(terms.monomials[m], common)
         if rest:
             coefficients[terms.monomial(rest)] = c
         else:
             constant = c
     return terms.collect(coefficients, constant)
-
-
-def divide_monomial(terms: Interner, m: int, common: Counter[Atom]) -> tuple[Atom, ...]:
-    remaining = Counter(common)
-    rest = []
-    for atom in terms.monomials[m]:
-        if remaining.get(atom, 0) > 0:
-            remaining[atom] -= 1
-        else:
-            rest.append(atom)
-    return tuple(rest)
 
 
 def divide(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
@@ -190,15 +179,15 @@ def divide(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
     """
     monomials = terms.monomials
     lead, coefficient = d.lead()
-    lead_atoms = Counter(monomials[lead])
+    lead_atoms = monomials[lead]
     if len(d.terms) == 1 and not d.constant:
         return _divide_single(terms, n, lead_atoms, coefficient, d)
     quotient, rest = terms.zero, n
     for _ in range(2 * len(n.terms)):
         step = None
         for m, c in sorted(rest.terms, key=lambda term: terms.monomial_keys[term[0]], reverse=True):
-            if c % coefficient == 0 and not lead_atoms - Counter(monomials[m]):
-                atoms = divide_monomial(terms, m, lead_atoms)
+            if c % coefficient == 0 and divides(lead_atoms, monomials[m]):
+                atoms = without(monomials[m], lead_atoms)
                 step = (
                     terms.expr(((terms.monomial(atoms), c // coefficient),), 0)
                     if atoms
@@ -216,18 +205,18 @@ def divide(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
     return terms.zero, n
 
 
-def _divide_single(terms: Interner, n: Expr, atoms: Counter[Atom], coefficient: int, d: Expr) -> tuple[Expr, Expr]:
+def _divide_single(terms: Interner, n: Expr, atoms: tuple[Atom, ...], coefficient: int, d: Expr) -> tuple[Expr, Expr]:
     """Division by one term: each monomial that it divides gives its multiples."""
     whole: dict[int, int] = {}
     constant = 0
     monomials = terms.monomials
     size = abs(coefficient)
     for m, c in n.terms:
-        if atoms - Counter(monomials[m]):
+        if not divides(atoms, monomials[m]):
             continue
         q = c // size if c > 0 else -(-c // size)
         if q:
-            rest = divide_monomial(terms, m, atoms)
+            rest = without(monomials[m], atoms)
             if coefficient < 0:
                 q = -q
             if rest:

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from typing import Final
 
 from solver.expr import Atom
@@ -51,7 +51,7 @@ class Draft(Knowledge):
         self.queue: deque[tuple[Prop, Reason]] = deque()
         self.moved: deque[Atom] = deque()
         self.new_solved: list[tuple[Atom, Rule]] = []
-        self.moves: Counter[tuple[int, bool]] = Counter()
+        self.moves: dict[tuple[int, bool], int] = {}
         self.steps = 0
 
     def note(self, prop: Prop, reason: Reason) -> None:
@@ -63,6 +63,6 @@ class Draft(Knowledge):
     def moved_enough(self, key: int, lower: bool, value: int) -> bool:
         """Whether a bound has moved so often, or so far, that this fact shall not move it again."""
         side = (key, lower)
-        moves = self.moves[side] + 1
+        moves = self.moves.get(side, 0) + 1
         self.moves[side] = moves
         return moves > MOVES or (moves > 2 and value.bit_length() > BITS)

@@ -18,10 +18,11 @@ from solver.expr import Atom, Expr
 from solver.inequalities import Inequalities
 from solver.knowledge import Range, Rule, form_key
 from solver.laws import definition_of, laws_of, rewritten, size_of
+from solver.monomials import divides
 from solver.polynomials import factors_of
 from solver.prop import Prop
 from solver.reasons import Reason, combine
-from solver.rewriting import apply_round_to_prop, divides
+from solver.rewriting import apply_round_to_prop
 from solver.settled import prove_nonzero
 
 

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 from solver.dividing import factored, without_factors
@@ -72,11 +71,11 @@ class Inequalities(Draft):
         if e.constant >= 0:
             return
         whole = e - e.constant
-        for atom in sorted(common_atoms(self.interner, whole), key=lambda atom: atom.key):
+        for atom in sorted(set(common_atoms(self.interner, whole)), key=lambda atom: atom.key):
             low = self.range_of(atom.monomial).lo
             if low is None or low < 0:
                 continue
-            rest = divide_atoms(self.interner, whole, Counter([atom]))
+            rest = divide_atoms(self.interner, whole, (atom,))
             goal = self.interner.ge(rest, 1)
             if goal.kind == "ge" and prove_by_intervals(self, goal) is None:
                 opposite = times(prove_side(self, atom.expr, True, 0), hypothesis(goal.negation))

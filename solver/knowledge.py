@@ -27,11 +27,12 @@ from solver import intervals
 from solver.expr import Atom, Expr
 from solver.interner import Interner
 from solver.intervals import Interval
+from solver.monomials import divides, without
 from solver.operations import interval_of_atom, intervals_of_product
-from solver.persistent import MASK, ShardedMap
+from solver.persistent import ShardedMap
 from solver.prop import Prop
 from solver.reasons import Reason
-from solver.rewriting import Round, apply_round, apply_round_to_prop, divides
+from solver.rewriting import Round, apply_round, apply_round_to_prop
 
 DEEP: Final = 24
 """Atoms nested deeper than this are bounded level by level."""
@@ -133,7 +134,7 @@ class Knowledge:
         found = self.range_cache.get(m)
         if found is not None:
             return found
-        explicit = self.ranges.shards[m & MASK].get(m)
+        explicit = self.ranges.get(m)
         atoms = self.interner.monomials[m]
         if atoms[0].depth > DEEP or atoms[-1].depth > DEEP:
             # innermost first, so that nothing recurses through all the levels
@@ -173,10 +174,7 @@ class Knowledge:
         for product in self.bounded_products:
             parts = self.interner.monomials[product]
             if len(parts) < len(atoms) and divides(parts, atoms):
-                rest = list(atoms)
-                for atom in parts:
-                    rest.remove(atom)
-                other = self.interner.monomial(tuple(rest))
+                other = self.interner.monomial(without(atoms, parts))
                 found.append((product, other, intervals.product(self.interval(product), self.interval(other))))
         return found
 
@@ -226,8 +224,7 @@ class Knowledge:
     def form_range(self, e: Expr) -> tuple[Range | None, int]:
         """The recorded range of the expression's form, and the factor between them."""
         form, k = e.form()
-        key = form_key(form)
-        return self.forms.shards[key & MASK].get(key), k
+        return self.forms.get(form_key(form)), k
 
     def form_bound(self, e: Expr, *, lower: bool) -> int | None:
         r, k = self.form_range(e)

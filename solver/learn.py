@@ -105,7 +105,7 @@ class Learner(Equalities):
             return
         if (e.constant >= 0) if prop.kind == "ge" else (e.constant == 0) != (prop.kind == "ne"):
             return
-        for atom in sorted(common_atoms(self.interner, e), key=lambda atom: atom.key):
+        for atom in sorted(set(common_atoms(self.interner, e)), key=lambda atom: atom.key):
             goal = Prop.zero(atom.expr).negation
             if prove_nonzero(self, goal) is None:
                 self.queue.append((goal, Reason("factor-nonzero", goal, (reason,), atom)))

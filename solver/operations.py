@@ -12,7 +12,6 @@ The engine reads the bounds of the arguments from what it knows, the checker fro
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 
 from solver import intervals
@@ -50,8 +49,8 @@ def interval_of_atom(atom: Atom, interval: Callable[[Expr], Interval]) -> Interv
 def intervals_of_product(atoms: tuple[Atom, ...], interval: Callable[[int], Interval]) -> Interval:
     """The interval of a product from those of its atoms, given as a function of monomials."""
     total: Interval = (1, 1)
-    for atom, exponent in Counter(atoms).items():
-        total = intervals.product(total, intervals.power(interval(atom.monomial), exponent))
+    for atom in dict.fromkeys(atoms):
+        total = intervals.product(total, intervals.power(interval(atom.monomial), atoms.count(atom)))
     return total
 
 

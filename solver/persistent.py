@@ -9,8 +9,8 @@
     ('seven', None)
 
 Two levels of plain dictionaries: a draft copies the list of shards, and a shard when it is first written. At thousands
-of entries that is a microsecond where copying the whole map is tens, and a look-up is two plain look-ups. Keys are
-integers.
+of entries that is a microsecond where copying the whole map is tens, and a look-up is two plain look-ups. A small map
+is one shard: most are, and there are many. Keys are integers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from typing import Final, Generic, TypeVar
 V = TypeVar("V")
 
 SHARDS: Final = 64
-MASK: Final = SHARDS - 1
+"""A power of two."""
+SMALL: Final = 48
+"""Entries that one shard holds before the map is split."""
 
 
 class ShardedMap(Generic[V]):
@@ -29,23 +31,25 @@ class ShardedMap(Generic[V]):
     again.
     """
 
-    __slots__ = ("_owned", "count", "shards")
+    __slots__ = ("_owned", "count", "mask", "shards")
 
     def __init__(self, base: ShardedMap[V] | None = None) -> None:
-        # all empty shards are one dictionary, which is never written: `set` copies it first
-        self.shards: list[dict[int, V]] = [{}] * SHARDS if base is None else base.shards.copy()
+        self.shards: list[dict[int, V]] = [{}] if base is None else base.shards.copy()
+        self.mask: int = 0 if base is None else base.mask
         self._owned = 0
         self.count: int = 0 if base is None else base.count
 
     def get(self, key: int) -> V | None:
-        return self.shards[key & MASK].get(key)
+        return self.shards[key & self.mask].get(key)
 
     def draft(self) -> ShardedMap[V]:
         """A copy to write to."""
         return ShardedMap(self)
 
     def set(self, key: int, value: V) -> None:
-        index = key & MASK
+        if self.count >= SMALL and not self.mask:
+            self._split()
+        index = key & self.mask
         bit = 1 << index
         if not self._owned & bit:
             self.shards[index] = self.shards[index].copy()
@@ -53,6 +57,16 @@ class ShardedMap(Generic[V]):
         shard = self.shards[index]
         self.count += key not in shard
         shard[key] = value
+
+    def _split(self) -> None:
+        (whole,) = self.shards
+        # all empty shards are one dictionary, which is never written: `set` copies it first
+        self.shards = [{}] * SHARDS
+        self.mask = SHARDS - 1
+        self._owned = 0
+        self.count = 0
+        for key, value in whole.items():
+            self.set(key, value)
 
     def items(self) -> Iterator[tuple[int, V]]:
         for shard in self.shards:

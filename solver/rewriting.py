@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from solver.expr import Atom, Expr
 from solver.interner import Interner
+from solver.monomials import divides, without
 from solver.prop import Prop
 from solver.reasons import Reason
 
@@ -51,10 +52,8 @@ def replace_product(e: Expr, product: int, image: Expr) -> Expr:
     parts: list[Expr] = []
     for m, c in e.terms:
         if divides(atoms, interner.monomials[m]):
-            rest = list(interner.monomials[m])
-            for atom in atoms:
-                rest.remove(atom)
-            factor = interner.expr(((interner.monomial(tuple(rest)), c),), 0) if rest else interner.constant(c)
+            rest = without(interner.monomials[m], atoms)
+            factor = interner.expr(((interner.monomial(rest), c),), 0) if rest else interner.constant(c)
             parts.append(interner.multiply(factor, image))
         else:
             kept[m] = c
@@ -87,17 +86,3 @@ def _replace_product_in_prop(p: Prop, product: int, image: Expr, images: dict[At
     if not p.terms:
         return p
     return p.of(replace_product(p.interner.replace(p.expr, images), product, image))
-
-
-def divides(small: tuple[Atom, ...], large: tuple[Atom, ...]) -> bool:
-    """Whether the product of the first atoms divides that of the second; both sorted by serial."""
-    if len(small) > len(large):
-        return False
-    position = 0
-    for atom in small:
-        while position < len(large) and large[position].serial < atom.serial:
-            position += 1
-        if position == len(large) or large[position] is not atom:
-            return False
-        position += 1
-    return True

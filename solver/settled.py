@@ -16,9 +16,10 @@ from solver.explain import prove_bound, prove_side
 from solver.expr import Atom, Expr
 from solver.isolation import isolated, isolations
 from solver.knowledge import Knowledge, Rule
+from solver.monomials import divides
 from solver.prop import Prop
 from solver.reasons import Reason, apart, equal, every, some
-from solver.rewriting import apply_round, apply_round_to_prop, divides
+from solver.rewriting import apply_round, apply_round_to_prop
 
 
 def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:

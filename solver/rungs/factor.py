@@ -15,7 +15,6 @@ An atom that every monomial shares and that is known positive (or nonzero) is di
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from solver.division import common_atoms, divide_atoms
@@ -140,11 +139,11 @@ def _cofactor(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | No
     whole = e - e.constant
     if len(e.terms) == 1 and len(facts.interner.monomials[e.terms[0][0]]) == 1:
         return None
-    for atom in sorted(common_atoms(facts.interner, whole), key=lambda atom: atom.key):
+    for atom in sorted(set(common_atoms(facts.interner, whole)), key=lambda atom: atom.key):
         low = facts.range_of(atom.monomial).lo
         if low is None or low < 1:
             continue
-        rest = divide_atoms(facts.interner, whole, Counter([atom]))
+        rest = divide_atoms(facts.interner, whole, (atom,))
         k = -(e.constant // low)
         proof = climb.prove(facts, facts.interner.ge(rest, k), depth + 1)
         if proof is None:

@@ -18,7 +18,6 @@ of x and y, one of these may cut the point off:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
@@ -26,9 +25,9 @@ from itertools import product as choices
 from math import lcm
 from typing import Final
 
-from solver.division import divide_monomial
 from solver.explain import prove_side
 from solver.expr import Atom, Expr
+from solver.monomials import without
 from solver.reasons import gap, multiply_equality, square, times
 from solver.rungs.linear import Rows, distinct, given
 from solver.rungs.model import Model
@@ -104,7 +103,7 @@ def factorizations(rows: Rows, m: int) -> list[tuple[int, int]]:
     interner = rows.known.interner
     found = []
     for atom in distinct(interner, m):
-        rest = interner.monomial(divide_monomial(interner, m, Counter([atom])))
+        rest = interner.monomial(without(interner.monomials[m], (atom,)))
         found.append((atom.monomial, rest))
         if len(interner.monomials[m]) == 2:
             break

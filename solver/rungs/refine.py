@@ -20,15 +20,14 @@ are told apart in which that operation is linear, and each is refuted by itself.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from solver.division import divide_monomial
 from solver.expr import Atom, Expr
 from solver.facts import Conflict, Facts
 from solver.integer import Point
 from solver.laws import rewritten, unfold
+from solver.monomials import without
 from solver.polynomials import all_factors_of, product_of
 from solver.prop import Prop
 from solver.reasons import Reason, cases, hypothesis, part
@@ -341,8 +340,7 @@ def _of_cofactors(facts: Facts, model: Model, m: int) -> list[Prop]:
             pairs.append((other, atoms[0].monomial, others[0].monomial, total))
         for atom in distinct(interner, m):
             if atom in others:
-                single = Counter([atom])
-                left, right = (interner.monomial(divide_monomial(interner, n, single)) for n in (m, other))
+                left, right = (interner.monomial(without(interner.monomials[n], (atom,))) for n in (m, other))
                 pairs.append((other, left, right, model.atom(atom)))
     found = []
     for other, left, right, factor in pairs:
