@@ -133,8 +133,11 @@ def _cancel_factors(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
     from solver.polynomials import exact_quotient, factors_of
 
     sums = d if d.constant else divide_atoms(terms, d, common_atoms(terms, d))
+    content = gcd(sums.content(), sums.constant)
+    if content > 1:
+        sums = divide_content(sums, content)
     for factor, power in factors_of(sums):
-        for _ in range(power if factor is not d else 0):
+        for _ in range(power if factor.terms and factor is not d else 0):
             over, under = exact_quotient(n, factor), exact_quotient(d, factor)
             if over is None or under is None:
                 break

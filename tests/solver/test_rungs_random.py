@@ -151,7 +151,7 @@ def products(draw: st.DrawFn) -> str:
 
 
 def judge(question: Asked, rungs: tuple[str, ...]) -> None:
-    """A settled question is true (or false) at every point of a box, wherever its facts hold."""
+    """A settled question is true (or false) at every point of a box where its facts hold and it makes sense."""
     facts, _ = question.known()
     if not isinstance(facts, Facts):
         return
@@ -163,8 +163,9 @@ def judge(question: Asked, rungs: tuple[str, ...]) -> None:
     asked = compiled(question.question)
     for values in product(*sides):
         point = dict(zip([name for name, _, _ in question.bounds], values, strict=True))
-        if all(truth(code, point) for code in codes):
-            assert truth(asked, point) is isinstance(verdict, Always), point
+        value = truth(asked, point)
+        if value is not None and all(truth(code, point) for code in codes):
+            assert value is isinstance(verdict, Always), point
 
 
 BOUNDS = st.sampled_from([(None, None), (0, None), (1, None), (None, 5), (-3, 4), (0, 7)])
