@@ -108,16 +108,17 @@ class Subsets:
         return node.known
 
 
-def leaner(proof: Reason, goal: Prop, domain: Prop, facts: Facts) -> Reason:
-    """A proof of the same that rests on no idle fact, as far as the cheap rungs can tell."""
+def leaner(proof: Reason, goal: Prop, domain: Prop, facts: Facts) -> tuple[Reason, list[Fact]]:
+    """A proof of the same that rests on no idle fact, as far as the cheap rungs can tell, and the facts it rests on."""
     core = leaves(proof)
     if not core:
-        return proof
+        return proof, core
     if len(core) > 1:
         for fact in core:
             if fact.prop is goal:
-                return Reason("fact", goal, fact=fact)
-    return Shortening(core, goal, domain, facts).shortest(proof)
+                return Reason("fact", goal, fact=fact), [fact]
+    found = Shortening(core, goal, domain, facts).shortest(proof)
+    return found, core if found is proof else leaves(found)
 
 
 class Shortening:
@@ -138,7 +139,7 @@ class Shortening:
     def shortest(self, proof: Reason) -> Reason:
         """The proof, or one from as few facts as are found to suffice."""
         chosen = list(range(len(self.core)))
-        needed = [i for i in chosen if self.fails_without_mention([j for j in chosen if j != i])]
+        needed = self.needed_for_mention()
         if len(needed) == len(chosen):
             return proof
         others = self.by_relevance([i for i in chosen if i not in needed])
@@ -182,6 +183,19 @@ class Shortening:
         known = self.subsets.knowledge([self.core[i] for i in selection], self.domain)
         return None if known is None else prove(known, self.goal, self.sign)
 
+    def needed_for_mention(self) -> list[int]:
+        """The facts without which the goal is false for some values of the symbols that no other fact mentions."""
+        if self.sample is None:
+            return []
+        count = dict.fromkeys(self.sample, 0)
+        for symbols in self.symbols:
+            for symbol in symbols:
+                if symbol in count:
+                    count[symbol] += 1
+        free = {symbol for symbol, facts in count.items() if not facts}
+        alone = {symbol for symbol, facts in count.items() if facts == 1}
+        return [i for i, symbols in enumerate(self.symbols) if self.fails_somewhere(free | (alone & symbols))]
+
     def fails_without_mention(self, selection: list[int]) -> bool:
         """Whether the goal is false for some values of the symbols that none of these facts mentions."""
         if self.sample is None:
@@ -191,6 +205,12 @@ class Shortening:
             free -= self.symbols[i]
             if not free:
                 return False
+        return self.fails_somewhere(free)
+
+    def fails_somewhere(self, free: set[Atom]) -> bool:
+        """Whether the goal is false where these symbols have some other values than in the sample."""
+        if self.sample is None or not free:
+            return False
         values = self.sample.copy()
         for value in TRIALS:
             values.update(dict.fromkeys(free, value))

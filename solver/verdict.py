@@ -72,7 +72,8 @@ class Settled(Answer):
     def core(self) -> tuple[Fact, ...]:
         """The facts that the proof rests on, as they were recorded; none idle, as far as the cheap rungs can tell."""
         if self._core is None:
-            self._core = tuple(leaves(self.proof))
+            proof = self.proof
+            self._core = self._core or tuple(leaves(proof))
         return self._core
 
     @property
@@ -83,9 +84,10 @@ class Settled(Answer):
 
             if self.prop.depth > SHALLOW:
                 with room_for(self.prop.depth):
-                    self.found = leaner(self.found, self.goal, self.domain, self._facts)
+                    self.found, core = leaner(self.found, self.goal, self.domain, self._facts)
             else:
-                self.found = leaner(self.found, self.goal, self.domain, self._facts)
+                self.found, core = leaner(self.found, self.goal, self.domain, self._facts)
+            self._core = tuple(core)
             self._facts = None
         return self.found
 
