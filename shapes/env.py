@@ -243,18 +243,25 @@ class ShapeEnv(Scopes):
         return specializations(self)
 
     def compile_guards(
-        self, sources: Sources, *, arguments: Sequence[str] | None = None, trusted: bool = False, native: bool = False
+        self,
+        sources: Sources,
+        *,
+        arguments: Sequence[str] | None = None,
+        trusted: bool = False,
+        native: bool = False,
+        known: Mapping[str, tuple[int | None, int | None]] | None = None,
     ) -> Check:
         """A fast check whether concrete sizes satisfy ranges, promises and guards; `sources` says where each symbol
         is found.
 
-        `trusted=True` leaves the caller's promises out.
+        `trusted=True` leaves the caller's promises out; bounds that are `known` of every value that a symbol will ever
+        have, as those of an integer of fixed width, are not tested.
         """
         from shapes.codegen import compile_check
         from shapes.guards import requirements
 
         backed = {declared.name: declared.symbol for declared in self.symbols.values() if declared.kind == "backed"}
-        wanted = requirements(self._commitments, self.guards(), set(sources), trusted=trusted)
+        wanted = requirements(self._commitments, self.guards(), set(sources), trusted=trusted, known=known or {})
         return compile_check(wanted, backed, sources, arguments=arguments, native=native)
 
     def certify(

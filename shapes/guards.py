@@ -214,10 +214,15 @@ def specializations(env: ShapeEnv) -> tuple[Specialization, ...]:
 
 
 def requirements(
-    events: Sequence[Commitment], guards: Sequence[Guard], sourced: set[str], *, trusted: bool
+    events: Sequence[Commitment],
+    guards: Sequence[Guard],
+    sourced: set[str],
+    *,
+    trusted: bool,
+    known: Mapping[str, tuple[int | None, int | None]] = {},
 ) -> list[Requirement]:
     """What a compiled check tests: ranges of the inputs that it reads, the caller's promises about inputs, the
-    guards."""
+    guards. Of a range it leaves out what is `known` of every input that will ever be seen."""
     from shapes.codegen import Requirement
 
     declared = {atom: event for event in events if isinstance(event, Declared) for atom in event.symbol.symbols}
@@ -229,15 +234,28 @@ def requirements(
         ] + tested
     needed = _symbols(tested)
     ranges = [
-        event.fact
+        Requirement("range", fact.text, prop, fact.domain, fact.origin, fact.line)
         for atom, event in declared.items()
         if event.kind == "backed" and (event.name in sourced or atom in needed)
+        for fact, prop in [(event.fact, _tested_range(event, known.get(event.name)))]
     ]
-    return [
-        Requirement(fact.kind, fact.text, fact.prop, fact.domain, fact.origin, fact.line)
-        for fact in ranges + tested
-        if within(fact).kind != "true"
-    ]
+    others = [Requirement(fact.kind, fact.text, fact.prop, fact.domain, fact.origin, fact.line) for fact in tested]
+    return [each for each in ranges + others if each.prop.kind != "true" or each.domain.kind != "true"]
+
+
+def _tested_range(declared: Declared, known: tuple[int | None, int | None] | None) -> Prop:
+    """What is to be tested of the range of an input: one comparison where it is one value."""
+    lo, hi = declared.lo, declared.hi
+    if lo is not None and lo == hi:
+        return declared.fact.prop.interner.eq(declared.symbol, lo)
+    if known is None:
+        return declared.fact.prop
+    least, most = known
+    return range_prop(
+        declared.symbol,
+        None if lo is not None and least is not None and lo <= least else lo,
+        None if hi is not None and most is not None and hi >= most else hi,
+    )
 
 
 def certify(

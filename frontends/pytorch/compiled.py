@@ -39,7 +39,7 @@ from frontends.pytorch.errors import GraphBreak, Unsupported, WrongStatement
 from frontends.pytorch.forcing import origin, refusal
 from frontends.pytorch.marks import marks_of
 from frontends.pytorch.relations import Relations
-from frontends.pytorch.signatures import AMBIENT, Signature, flattened
+from frontends.pytorch.signatures import AMBIENT, READ, Signature, flattened, kind_of, nothing_around
 from frontends.pytorch.surroundings import Surroundings
 from frontends.pytorch.tracing import Variant, trace
 from shapes.dispatch import MISSING
@@ -55,7 +55,7 @@ Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
 log: Final = logging.getLogger("symshape")
 _of_module: Final[weakref.WeakKeyDictionary[torch.nn.Module, int]] = weakref.WeakKeyDictionary()
 """How many variants the functions of a module have."""
-FINITE: Final = frozenset((*AMBIENT, ".dtype", ".device", ".requires_grad", ".is_contiguous()", ".__class__", "repeated"))
+FINITE: Final = frozenset((*AMBIENT, *READ, ".__class__", "repeated"))
 """Inputs with few values, by the last step of their path: they are asked about as often as they like."""
 
 
@@ -225,13 +225,13 @@ class Compiled:
         """The form of a call, and what the program reads besides."""
         if self._surroundings is None:
             self._surroundings = Surroundings([self.fn])
-        made = Signature.of(self.fn, args, kwargs, self._surroundings.state)
-        found = self.signatures.setdefault(made.key, made)
         leaves, _ = flattened(args, kwargs)
-        objects = [value for leaf, value in zip(found.leaves, leaves) if leaf.kind == "object"]
+        objects = [leaf for leaf in leaves if kind_of(leaf) == "object"]
         if objects:
             self._surroundings.explore(objects)
-        return found
+        state = self._surroundings.state if self._surroundings.places else nothing_around
+        made = Signature.of(self.fn, args, kwargs, state)
+        return self.signatures.setdefault(made.key, made)
 
     def _refresh(self) -> None:
         """Make one look-up of those of all forms."""
@@ -274,7 +274,7 @@ class Compiled:
         failed = [self._test_question(signature, entry, values) for entry in dispatch.entries]
         for entry, test in reversed(list(zip(dispatch.entries, failed))):
             if test is None:
-                outcome = dict((id(value), outcome) for value, outcome in dispatch.explain(*arguments))[id(entry.value)]
+                outcome = entry.check.plan.explain(values)
                 requirement = outcome.requirement
                 if requirement is None:
                     return Question(outcome.message, outcome.message, False)

@@ -160,7 +160,7 @@ def declared(env: ShapeEnv, word: str, choice: Choice, value: int, source: str, 
         env.symbol(word, lo=value, hi=value, hint=value, source=source)
         return value
     lo = least if choice.lo is None else choice.lo
-    hi = LARGEST if choice.hi is None else choice.hi
+    hi = LARGEST if choice.hi is None and least is not None else choice.hi
     if choice.kind == "dynamic":
         return env.symbol(word, lo=lo, hi=hi, hint=value, source=source, strict=choice.strict)
     # what no guard is about is checked by the program itself

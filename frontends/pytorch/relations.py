@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from frontends.pytorch.errors import WrongStatement
@@ -161,10 +162,11 @@ class Relations:
         for place, text in self.texts.items():
             if set(NAME.findall(text)) - RESERVED == {name}:
                 at = [evaluated(text, {name: value}) for value in range(4)]
-                steps = {after - before for before, after in zip(at, at[1:])}
+                steps = {after - before for before, after in pairwise(at)}
                 if len(steps) == 1 and (step := steps.pop()) > 0:
                     return place, step, at[0]
-        raise self._wrong(f"{name} is the size of no dimension", f"a dimension that is {name} by itself, or a*{name} + c")
+        fix = f"a dimension that is {name} by itself, or a*{name} + c"
+        raise self._wrong(f"{name} is the size of no dimension", fix)
 
     def _check_consistent(self) -> None:
         """What is stated must be possible."""
@@ -180,7 +182,8 @@ class Relations:
         except Contradiction as error:
             raise self._wrong(f"what is stated contradicts itself: {error}", FIX) from error
         except ShapeError as error:
-            raise self._wrong(f"what is stated cannot be read: {error}", "an expression over the named sizes") from error
+            fix = "an expression over the named sizes"
+            raise self._wrong(f"what is stated cannot be read: {error}", fix) from error
 
     def _wrong(self, what: str, fix: str) -> WrongStatement:
         return WrongStatement(refusal(what, fix, self.place))
@@ -239,16 +242,13 @@ class Relations:
                 shown = ", ".join([str(value) for value in stated.values])
                 raise wrong(f"{name}.size({axis}) is {size}, but is stated to be one of {shown}")
         for (name, axis), text in self.texts.items():
-            value = evaluated(text, values)
-            if value != shapes[name][axis]:
-                used = ", ".join([f"{word} = {values[word]}" for word in dict.fromkeys(NAME.findall(text)) if word in values])
-                raise wrong(
-                    f"{name}.size({axis}) is {shapes[name][axis]}, but is stated to be {text}, which is {value} with {used}"
-                )
+            value, size = evaluated(text, values), shapes[name][axis]
+            if value != size:
+                stated = f"{text}, which is {value}{used_in(text, values)}"
+                raise wrong(f"{name}.size({axis}) is {size}, but is stated to be {stated}")
         for condition in self.conditions:
             if not holds(condition, values):
-                used = ", ".join([f"{word} = {values[word]}" for word in dict.fromkeys(NAME.findall(condition)) if word in values])
-                raise wrong(f"`{condition}` is stated, but is false with {used}")
+                raise wrong(f"`{condition}` is stated, but is false{used_in(condition, values)}")
 
     def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
         """Make what is stated known to a trace."""
@@ -271,6 +271,12 @@ class Relations:
                     env.assume(f"{meaning[name]} <= {dim.hi}")
         for condition in self.conditions:
             env.assume(substituted(condition, meaning))
+
+
+def used_in(text: str, values: Mapping[str, int]) -> str:
+    """The values of the names in an expression, for people."""
+    used = [f"{word} = {values[word]}" for word in dict.fromkeys(NAME.findall(text)) if word in values]
+    return f" with {', '.join(used)}" if used else ""
 
 
 def substituted(text: str, meaning: Mapping[str, str]) -> str:

@@ -27,7 +27,7 @@ from typing import Final, Literal
 import torch
 from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec, tree_flatten
 
-from frontends.pytorch.inputs import check_supported
+from frontends.pytorch.inputs import LARGEST, check_supported
 from frontends.pytorch.tracing import Variant, leaf_names
 from shapes.arguments import Opening, Path, Source, usable
 from shapes.dispatch import Dispatch
@@ -69,6 +69,11 @@ class Leaf:
     rank: int = 0
 
 
+def nothing_around() -> int:
+    """The state of what a program reads that is given everything."""
+    return 0
+
+
 class Signature:
     """Calls of one form.
 
@@ -92,7 +97,7 @@ class Signature:
         fn: Callable[..., object],
         args: Sequence[object],
         kwargs: Mapping[str, object],
-        surroundings: Callable[[], object] = lambda: 0,
+        surroundings: Callable[[], object] = nothing_around,
     ) -> Signature:
         """The form of a call."""
         leaves, structure = flattened(args, kwargs)
@@ -133,12 +138,13 @@ class Signature:
 
     def add(self, variant: Variant, values: Sequence[object], call: Callable[..., object]) -> None:
         """One more variant, traced for these `values`."""
-        known = dict(zip(self.arguments, values))
-        leaves = [known[leaf.name] for leaf in self.leaves]
+        given = dict(zip(self.arguments, values))
+        leaves = [given[leaf.name] for leaf in self.leaves]
         sources: dict[str, Source | list[Source]] = {}
+        in_tensors: set[str] = set()
         tests: dict[Source, object] = {}
         by_place = iter(variant.inputs)
-        repeated = known["repeated"]
+        repeated = given["repeated"]
         for place, (leaf, value) in enumerate(zip(self.leaves, leaves)):
             if leaf.kind == "tensor":
                 for step in READ:
@@ -148,6 +154,7 @@ class Signature:
                     for symbol, path in next(by_place).symbols:
                         if is_backed(variant, symbol):
                             sources[symbol] = (leaf.name, *path)
+                            in_tensors.add(symbol)
             elif leaf.kind == "value":
                 tests.update(value_tests(leaf.name, value))
             elif leaf.kind == "object":
@@ -157,8 +164,9 @@ class Signature:
             if number.choice.kind != "unbacked":
                 sources[number.symbol] = (leaf.name,)
         for name in (*AMBIENT, "repeated", "surroundings"):
-            tests[name,] = known[name]
-        check = variant.env.compile_guards(sources, arguments=self.arguments)
+            tests[name,] = given[name]
+        known = dict.fromkeys(in_tensors, (0, LARGEST))
+        check = variant.env.compile_guards(sources, arguments=self.arguments, known=known)
         self.dispatch.add(check, call, tests=tests)
 
     def call(self, variant: Variant, run: Callable[[Sequence[object]], Sequence[object]]) -> Callable[..., object]:
@@ -262,7 +270,7 @@ class OpeningPrinter:
             "grad_mode = _grad_mode()",
             "default_dtype = _default_dtype()",
             "autocast = _autocast() if _any_autocast() else None",
-            "surroundings = _surroundings()",
+            f"surroundings = {'_surroundings()' if self.signature.surroundings is not nothing_around else 0}",
         ]
         if len(tensors) <= PAIRS:
             pairs = [f"{a} is {b}" for place, a in enumerate(tensors) for b in tensors[:place]]
