@@ -96,6 +96,10 @@ class Arguments:
         by_name = any(isinstance(path[0], str) for several in by_symbol.values() for path in several)
         return Arguments(parameters, tuple(paths), local_names(paths, parameters), positions, by_name)
 
+    def sources_of(self, symbol: str) -> list[Path]:
+        """Where the value of a symbol is found."""
+        return [self.paths[position] for position in self.positions[symbol]]
+
     def text(self, position: int) -> str:
         """How a person writes this input: `x[0]`."""
         return access(*self.paths[position])

@@ -23,7 +23,7 @@ in `tests={("x", ".dtype"): "float32", ("x", ".ndim"): 3}`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
@@ -209,16 +209,24 @@ class Dispatch(Generic[Value]):
                 found.append((entry.value, Outcome(False, None, {}, refused)))
         return found
 
-    def coverage(self, ranges: Ranges | None = None, *, tests: Mapping[Source, Hashable] | None = None) -> Verdict:
+    def coverage(
+        self,
+        ranges: Ranges | None = None,
+        *,
+        tests: Mapping[Source, Hashable] | None = None,
+        besides: Container[Value] = (),
+    ) -> Verdict:
         """Whether some variant accepts all sizes in the ranges (by input, as text; 0 and up where none is given).
 
         Always, or sizes that no variant accepts (`false_at`), or GaveUp. Considered are the variants whose opaque tests
-        are among `tests`.
+        are among `tests`, and whose values are not `besides`.
         """
         from shapes.coverage import coverage
 
         given = self._opaque(tests or {})
-        considered = [entry for entry in self.entries if entry.tests.items() <= given.items()]
+        considered = [
+            entry for entry in self.entries if entry.tests.items() <= given.items() and entry.value not in besides
+        ]
         return coverage(considered, self._texts(), ranges or {})
 
     def overlaps(self, ranges: Ranges | None = None) -> list[Overlap]:

@@ -36,7 +36,7 @@ import torch
 from backends import named
 from frontends.pytorch.dynamism import History, Mixed, Policy
 from frontends.pytorch.errors import GraphBreak, Unsupported, WrongStatement
-from frontends.pytorch.forcing import origin, refusal
+from frontends.pytorch.forcing import origin
 from frontends.pytorch.marks import marks_of
 from frontends.pytorch.relations import Relations
 from frontends.pytorch.signatures import AMBIENT, READ, Signature, flattened, kind_of, nothing_around
@@ -47,6 +47,7 @@ from shapes.errors import UndecidedGuard
 
 if TYPE_CHECKING:
     from frontends.pytorch.report import Report
+    from shapes.arguments import Path
     from shapes.coverage import Ranges
     from shapes.dispatch import Entry
     from solver.verdict import Verdict
@@ -67,11 +68,13 @@ class Question:
         key: the same for the same question about other values.
         text: for people.
         counted: whether it may be asked only so often.
+        test: what is not a size in it, by its path.
     """
 
     key: str
     text: str
     counted: bool
+    test: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +163,8 @@ class Compiled:
             raise WrongStatement("coverage() of a function that has never been called: no arguments are known")
         signature = list(self.signatures.values())[-1]
         dispatch = signature.dispatch
-        tests = dispatch.entries[-1].tests if dispatch.entries else {}
-        return dispatch.coverage(ranges, tests=tests)
+        tests = next((entry.tests for entry in reversed(dispatch.entries) if entry.value != self._as_it_is), {})
+        return dispatch.coverage(ranges, tests=tests, besides=(self._as_it_is,))
 
     # ------------------------------------------------------------------ calls that no variant accepts
 
@@ -174,23 +177,21 @@ class Compiled:
             return self.fn(*args, **kwargs)
         with self._lock:
             found = self._lookup(args, kwargs) or self._variant(args, kwargs)
-        return self.fn(*args, **kwargs) if found is None else found(args, kwargs)
+        return found(args, kwargs)
 
-    def _variant(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Callable[..., object] | None:
-        """Trace the function for these arguments; None where they are to run as they are."""
-        place = origin()
-        try:
-            signature = self._signature(args, kwargs)
-        except Unsupported as error:
-            raise Unsupported(refusal(str(error), "see the message", place)) from None
+    def _variant(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Callable[..., object]:
+        """Trace the function for these arguments, unless they are to run as they are."""
+        signature = self._signature(args, kwargs)
         leaves, _ = flattened(args, kwargs)
-        question = self._question(signature, leaves)
-        if question is not None and self._is_over(question):
-            return None
+        values = signature.values(leaves)
+        question = self._question(signature, values)
+        reason = self._over(question)
+        if reason is not None:
+            return self._fall_back(signature, values, reason, question)
         notes = self._observe(signature, leaves)
         tensors = {leaf.name: value for leaf, value in zip(signature.leaves, leaves) if leaf.kind == "tensor"}
         if self.relations is not None:
-            self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()}, place)
+            self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()}, origin())
         mixed = Mixed(
             self.dynamic,
             self.history,
@@ -199,16 +200,14 @@ class Compiled:
             ranks={name: tensor.dim() for name, tensor in tensors.items()},
         )
         named_arguments = dict(sorted(kwargs.items()))
-        values = signature.values(leaves)
         try:
             variant = trace(
                 self.fn, args, named_arguments, dynamic=mixed, gradients=torch.is_grad_enabled(), shared=True
             )
-        except (GraphBreak, UndecidedGuard) as error:
+        except (GraphBreak, UndecidedGuard, Unsupported) as error:
             if self.fullgraph:
                 raise
-            self._fall_back("what can not be in a graph", str(error))
-            return None
+            return self._fall_back(signature, values, str(error), None)
         cause = "; ".join(notes) if notes else question.text if question is not None else "first call"
         if not self.variants:
             cause = "first call"
@@ -264,12 +263,11 @@ class Compiled:
 
     # ------------------------------------------------------------------ why, and how often
 
-    def _question(self, signature: Signature, leaves: Sequence[object]) -> Question | None:
+    def _question(self, signature: Signature, arguments: Sequence[object]) -> Question | None:
         """Why the latest variant for calls of this form does not accept this one; None for the first of its form."""
         dispatch = signature.dispatch
         if not dispatch.entries:
             return None if not self.variants else Question("form", "arguments of another form", False)
-        arguments = signature.values(leaves)
         values = dict(zip(dispatch.arguments, arguments))
         failed = [self._test_question(signature, entry, values) for entry in dispatch.entries]
         for entry, test in reversed(list(zip(dispatch.entries, failed))):
@@ -280,7 +278,10 @@ class Compiled:
                     return Question(outcome.message, outcome.message, False)
                 where = f" ({requirement.where})" if requirement.where else ""
                 key = re.sub(r"(?<!\w)\d+", "#", requirement.text) + where
-                return Question(key, outcome.message, requirement.kind == "guard")
+                # a size that is a number because of no guard becomes a symbol when it is seen to differ
+                paths = [path for name in outcome.values for path in entry.check.plan.arguments.sources_of(name)]
+                is_size = all(len(path) == 1 or path[1] == ".shape" for path in paths)
+                return Question(key, outcome.message, requirement.kind != "range" or not is_size)
         return failed[-1]
 
     def _test_question(
@@ -295,34 +296,40 @@ class Compiled:
             places = self._surroundings.different_places(wanted, actual)
             text = "; ".join(self._surroundings.difference(wanted, actual))
             finite = all(place.endswith(".training") for place in places)
-            return Question(f"surroundings: {', '.join(places)}", text, not finite)
+            return Question(f"surroundings: {', '.join(places)}", text, not finite, path)
         if name.endswith("_identity"):
-            return Question(name, f"{name.removesuffix('_identity')} is another object", True)
+            return Question(name, f"{name.removesuffix('_identity')} is another object", True, path)
         text = f"there is no {name}" if actual is MISSING else f"{name} is {actual}, was {wanted}"
         finite = path[-1] in FINITE or isinstance(wanted, str | bool)
-        return Question(name, text, not finite)
+        return Question(name, text, not finite, path)
 
-    def _is_over(self, question: Question) -> bool:
-        """Whether this call is not to be traced for."""
-        if self.dynamic is not False and question.counted:
+    def _over(self, question: Question | None) -> str | None:
+        """Why a call is not to be traced for, if so."""
+        policy = self.policy
+        if question is not None and question.counted and self.dynamic is not False:
             self._asked[question.key] += 1
-            if self._asked[question.key] >= self.policy.repeats:
-                times = f"{self.policy.repeats} recompilations for the same question"
-                self._fall_back(question.key, f"{times}: {question.text}")
-                return True
-        if len(self.variants) >= self.policy.variants:
-            self._fall_back("variants", f"{self.policy.variants} variants, the most that the policy allows")
-            return True
+            if self._asked[question.key] >= policy.repeats:
+                return f"{policy.repeats} recompilations for the same question: {question.text}"
+        if len(self.variants) >= policy.variants:
+            return f"{policy.variants} variants, the most that the policy allows"
         module = self._module()
-        if module is not None and _of_module.get(module, 0) >= self.policy.of_module:
-            self._fall_back("variants of the module", f"{self.policy.of_module} variants of one module")
-            return True
-        return False
+        if module is not None and _of_module.get(module, 0) >= policy.of_module:
+            return f"{policy.of_module} variants of one module, the most that the policy allows"
+        return None
 
-    def _fall_back(self, question: str, reason: str) -> None:
-        if all(each.question != question for each in self.fallbacks):
-            self.fallbacks.append(Fallback(question, reason))
-            log.warning("%s runs as it is where no variant fits: %s", getattr(self, "__name__", self.fn), reason)
+    def _fall_back(
+        self, signature: Signature, values: Sequence[object], reason: str, question: Question | None
+    ) -> Callable[..., object]:
+        """From now on calls like this one run as they are, where no variant accepts them."""
+        fallback = Fallback("" if question is None else question.key, reason)
+        self.fallbacks.append(fallback)
+        log.warning("%s runs as it is where no variant fits: %s", getattr(self, "__name__", self.fn), reason)
+        signature.add_any(values, self._as_it_is, but=None if question is None else question.test)
+        self._refresh()
+        return self._as_it_is
+
+    def _as_it_is(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        return self.fn(*args, **kwargs)
 
     def _module(self) -> torch.nn.Module | None:
         owner = self.fn if isinstance(self.fn, torch.nn.Module) else getattr(self.fn, "__self__", None)

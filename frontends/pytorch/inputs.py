@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NoReturn
 
 import torch
 
 from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.forcing import origin, refusal
 from frontends.pytorch.node import value_of
 from frontends.pytorch.recording import Recorder, Result
 from frontends.pytorch.tensor import Traced, tensor_of
@@ -211,16 +212,19 @@ def check_supported(name: str, tensor: torch.Tensor) -> None:
         Unsupported: a layout other than strided, a quantized tensor, or a subclass with behaviour of its own.
     """
     if isinstance(tensor, Traced):
-        raise Unsupported(f"{name}: a tensor of another trace; it was kept in a global, an attribute or a container")
+        refuse(f"{name}: a tensor of another trace", "do not keep it in a global, an attribute or a container")
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
-        raise Unsupported(
-            f"{name}: a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose; pass"
-            f" `{name}.as_subclass(torch.Tensor)`, or keep it outside"
-        )
+        what = f"{name}: a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
+        refuse(what, f"pass `{name}.as_subclass(torch.Tensor)`, or keep it outside")
     if tensor.layout is not torch.strided:
-        raise Unsupported(f"{name}: a tensor of layout {tensor.layout}; pass `{name}.to_dense()`, or keep it outside")
+        refuse(f"{name}: a tensor of layout {tensor.layout}", f"pass `{name}.to_dense()`, or keep it outside")
     if tensor.is_quantized:
-        raise Unsupported(f"{name}: a quantized tensor; pass `{name}.dequantize()`")
+        refuse(f"{name}: a quantized tensor", f"pass `{name}.dequantize()`")
+
+
+def refuse(what: str, fix: str) -> NoReturn:
+    """Say what is not supported, with the line of the program and what to do."""
+    raise Unsupported(refusal(what, fix, origin()))
 
 
 def free_name(env: ShapeEnv, name: str) -> str:

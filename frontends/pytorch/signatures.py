@@ -20,7 +20,7 @@ variants rely on, once each, and finds the variant by a decision tree over all o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -31,6 +31,7 @@ from frontends.pytorch.inputs import LARGEST, check_supported
 from frontends.pytorch.tracing import Variant, leaf_names
 from shapes.arguments import Opening, Path, Source, usable
 from shapes.dispatch import Dispatch
+from shapes.env import ShapeEnv
 
 Kind = Literal["tensor", "integer", "value", "object"]
 VALUES: Final = (
@@ -88,6 +89,8 @@ class Signature:
         self.structure = structure
         self.surroundings = surroundings
         self.tensors = [place for place, leaf in enumerate(leaves) if leaf.kind == "tensor"]
+        self._kept: list[object] = []
+        """Objects that are tested by identity, which nothing else may take over."""
         self._printer = OpeningPrinter(self)
         self.opening = self._printer.opening()
         self.dispatch: Dispatch[Callable[..., object]] = Dispatch(self.arguments, opening=self.opening)
@@ -139,35 +142,53 @@ class Signature:
     def add(self, variant: Variant, values: Sequence[object], call: Callable[..., object]) -> None:
         """One more variant, traced for these `values`."""
         given = dict(zip(self.arguments, values))
-        leaves = [given[leaf.name] for leaf in self.leaves]
         sources: dict[str, Source | list[Source]] = {}
         in_tensors: set[str] = set()
-        tests: dict[Source, object] = {}
-        by_place = iter(variant.inputs)
         repeated = given["repeated"]
-        for place, (leaf, value) in enumerate(zip(self.leaves, leaves)):
-            if leaf.kind == "tensor":
-                for step in READ:
-                    attribute = getattr(value, step[1:].removesuffix("()"))
-                    tests[leaf.name, step] = attribute() if step.endswith("()") else attribute
-                if repeated is None or repeated[self.tensors.index(place)] == self.tensors.index(place):
-                    for symbol, path in next(by_place).symbols:
-                        if is_backed(variant, symbol):
-                            sources[symbol] = (leaf.name, *path)
-                            in_tensors.add(symbol)
-            elif leaf.kind == "value":
-                tests.update(value_tests(leaf.name, value))
-            elif leaf.kind == "object":
-                tests[f"{leaf.name}_identity",] = id(value)
+        by_place = iter(variant.inputs)
+        for place, leaf in enumerate(self.leaves):
+            if leaf.kind == "tensor" and (repeated is None or self._is_first(place, repeated)):
+                for symbol, path in next(by_place).symbols:
+                    if is_backed(variant, symbol):
+                        sources[symbol] = (leaf.name, *path)
+                        in_tensors.add(symbol)
         integers = [leaf for leaf in self.leaves if leaf.kind == "integer"]
         for leaf, number in zip(integers, variant.integers):
             if number.choice.kind != "unbacked":
                 sources[number.symbol] = (leaf.name,)
-        for name in (*AMBIENT, "repeated", "surroundings"):
-            tests[name,] = given[name]
         known = dict.fromkeys(in_tensors, (0, LARGEST))
         check = variant.env.compile_guards(sources, arguments=self.arguments, known=known)
-        self.dispatch.add(check, call, tests=tests)
+        self.dispatch.add(check, call, tests=self.tests(given))
+
+    def add_any(self, values: Sequence[object], call: Callable[..., object], *, but: Path | None) -> None:
+        """What to do with calls like this one, whatever the sizes, and whatever it is that is tested there."""
+        tests = self.tests(dict(zip(self.arguments, values)))
+        if but is not None:
+            tests.pop(but)
+        self.dispatch.add(ShapeEnv().compile_guards({}, arguments=self.arguments), call, tests=tests)
+
+    def _is_first(self, place: int, repeated: Sequence[int]) -> bool:
+        """Whether a tensor is not given before."""
+        number = self.tensors.index(place)
+        return repeated[number] == number
+
+    def tests(self, given: Mapping[str, object]) -> dict[Source, Hashable]:
+        """What is expected of everything that is no size."""
+        tests: dict[Source, Hashable] = {}
+        for leaf in self.leaves:
+            value = given[leaf.name]
+            if leaf.kind == "tensor":
+                for step in READ:
+                    attribute = getattr(value, step[1:].removesuffix("()"))
+                    tests[leaf.name, step] = attribute() if step.endswith("()") else attribute
+            elif leaf.kind == "value":
+                tests.update(value_tests(leaf.name, value))
+            elif leaf.kind == "object":
+                self._kept.append(value)
+                tests[f"{leaf.name}_identity",] = id(value)
+        for name in (*AMBIENT, "repeated", "surroundings"):
+            tests[name,] = given[name]
+        return tests
 
     def call(self, variant: Variant, run: Callable[[Sequence[object]], Sequence[object]]) -> Callable[..., object]:
         """What a call does once its variant is found."""
@@ -193,9 +214,9 @@ def kind_of(leaf: object) -> Kind:
     return "value" if type(leaf) in VALUES else "object"
 
 
-def value_tests(name: str, value: object) -> dict[Source, object]:
+def value_tests(name: str, value: object) -> dict[Source, Hashable]:
     """What tells a value from others: floats by their bits, as 0.0 == -0.0."""
-    tests: dict[Source, object] = {(name, ".__class__"): type(value)}
+    tests: dict[Source, Hashable] = {(name, ".__class__"): type(value)}
     if type(value) is float:
         tests[name, ".hex()"] = value.hex()
     elif type(value) is complex:
