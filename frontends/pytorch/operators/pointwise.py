@@ -37,6 +37,12 @@ NAMES: Final = """
 """
 NO_RULE: Final = {"where.default", "bitwise_and.Scalar_Tensor", "bitwise_or.Scalar_Tensor", "bitwise_xor.Scalar_Tensor"}
 
+REVERSED: Final = (aten.rsub.Tensor, aten.threshold_backward.default)
+"""Operators whose kernels take their operands in another order, so that the last one's strides come first."""
+
+CHOOSING: Final = (aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf)
+"""Operators whose first operand is a condition, which is never converted."""
+
 
 def overloads() -> Sequence[object]:
     """The operators of this family that give one new tensor."""
@@ -72,8 +78,21 @@ def result_of(
     operands = [
         metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)
     ]
+    if func in REVERSED:
+        operands.reverse()
+    if converted(recorder, operands[1:] if func in CHOOSING else operands):
+        return NotImplemented
     dtypes = dtypes_of(func, args, kwargs) if operands else None
     return NotImplemented if dtypes is None else combined(recorder, operands, dtypes[0])
+
+
+def converted(recorder: Recorder, operands: Sequence[Metadata]) -> bool:
+    """Whether a kernel first makes copies of another dtype, which lie in another way than the operands."""
+    ranked = [operand for operand in operands if operand.sizes]
+    if all(operand.dtype is ranked[0].dtype for operand in ranked):
+        return False
+    orders = [order_of(recorder.env, operand) for operand in ranked]
+    return any(order is None or not order.dense for order in orders)
 
 
 def combined(recorder: Recorder, operands: Sequence[Metadata], dtype: torch.dtype) -> Metadata | object:
