@@ -19,6 +19,7 @@ ORDER = (
     "memory",
     "sizes",
     "onnx_models",
+    "calls",
     "import_time",
 )
 

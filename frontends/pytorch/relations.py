@@ -252,6 +252,10 @@ class Relations:
 
     def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
         """Make what is stated known to a trace."""
+        with env.at(self.place):
+            self._assume(env, inputs)
+
+    def _assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
         words = {
             (given.name, path[1]): symbol for given in inputs for symbol, path in given.symbols if path[0] == ".shape"
         }

@@ -21,13 +21,13 @@ variants rely on, once each, and finds the variant by a decision tree over all o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Final, Literal
 
 import torch
-from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec, tree_flatten
+from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec, tree_flatten, tree_leaves
 
-from frontends.pytorch.inputs import LARGEST, check_supported
+from frontends.pytorch.inputs import LARGEST, check_supported, refuse
 from frontends.pytorch.tracing import Variant, leaf_names
 from shapes.arguments import Opening, Path, Source, usable
 from shapes.dispatch import Dispatch
@@ -111,6 +111,9 @@ class Signature:
             kind = kind_of(leaf)
             if kind == "tensor":
                 check_supported(name, leaf)
+            elif kind == "object" and is_dataclass(leaf) and any_tensor(vars(leaf)):
+                what = f"{name}: a {type(leaf).__qualname__} that holds tensors, which is not known to torch's pytree"
+                refuse(what, f"torch.utils._pytree.register_dataclass({type(leaf).__qualname__}), once")
             while name in taken or not usable(name):
                 name += "_"
             taken.add(name)
@@ -212,6 +215,11 @@ def kind_of(leaf: object) -> Kind:
     if type(leaf) is int:
         return "integer"
     return "value" if type(leaf) in VALUES else "object"
+
+
+def any_tensor(value: object) -> bool:
+    """Whether there is a tensor in a structure."""
+    return any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))
 
 
 def value_tests(name: str, value: object) -> dict[Source, Hashable]:
