@@ -126,7 +126,12 @@ class Scopes(Commitments):
 
     def adopt(self, size: SymInt) -> SymInt:
         """A size of the environment that this one was forked from, as a size of this one: branching on it commits
-        here."""
+        here. Symbols that were declared there since are symbols here from now on."""
+        for atom in sorted(size.expr.symbols, key=_serial):
+            if atom not in self.symbols and isinstance(size.env, Scopes):
+                found = size.env.symbols[atom]
+                facts = self.facts.declare(found.symbol, found.lo, found.hi, found.fact, hint=found.hint)
+                self._commit(self._extended(facts, found.fact.text), found)
         expr, domain = self._read_expr(size)
         return SymInt(self, expr, domain)
 
@@ -138,16 +143,24 @@ class Scopes(Commitments):
         extra = [self._since(branch) for branch in branches]
         if not branches:
             return
-        kind = _weakest([fact.kind for facts in extra for fact in facts])
         common = self._common(branches, extra)
         self._commit_all(
-            _commitment(self._fact(prop, self._true, kind, text))
-            for prop, text in common
+            _commitment(self._fact(prop, self._true, self._kind(prop, kinds), text))
+            for prop, text, kinds in common
             if not isinstance(self.decide(prop, self._true, "fast"), Always)
         )
 
+    def _kind(self, prop: Prop, kinds: Iterable[Kind]) -> Kind:
+        """The kind of a fact that rests on facts of these kinds.
+
+        One that rests on a guard is a guard, or where only the run tells, a check: as a range it would seem to make
+        the guard superfluous.
+        """
+        kind = _weakest(list(kinds))
+        return "assert" if kind == "guard" and not self._inputs_only(prop) else kind
+
     def _since(self, branch: Self) -> list[Fact]:
-        """The facts that a branch has beyond what it shares with this environment, as far as they are about symbols
+        """The facts that a branch has beyond what is known in this environment, as far as they are about symbols
         here."""
         start = 0
         for mine, theirs in zip(self._commitments, branch._commitments, strict=False):
@@ -155,7 +168,13 @@ class Scopes(Commitments):
                 break
             start += 1
         facts = [fact_of(event) for event in branch._commitments[start:] if not isinstance(event, Declared)]
-        return [fact for fact in facts if fact is not None and all(atom in self.symbols for atom in _symbols(fact))]
+        return [
+            fact
+            for fact in facts
+            if fact is not None
+            and all(atom in self.symbols for atom in _symbols(fact))
+            and not isinstance(self.decide(self._within(fact.prop, fact.domain), self._true, "fast"), Always)
+        ]
 
     def upper_bound(self, size: Size, over: SymInt | Sequence[SymInt]) -> SymInt | int | None:
         """A bound from above that does not mention the bound variables; None where none was proven."""
@@ -225,30 +244,44 @@ class Scopes(Commitments):
 
     # ------------------------------------------------------------------ joining
 
-    def _common(self, branches: Sequence[Self], extra: Sequence[Sequence[Fact]]) -> Iterator[tuple[Prop, str]]:
-        """What holds in every branch: shared facts, hulls of bounds, and that one of the branches was taken."""
+    def _common(
+        self, branches: Sequence[Self], extra: Sequence[Sequence[Fact]]
+    ) -> Iterator[tuple[Prop, str, Iterable[Kind]]]:
+        """What holds in every branch: shared facts, hulls of bounds, and that one of the branches was taken; each with
+        the kinds of the facts that it rests on."""
         interner = self.interner
+
+        def in_every(prop: Prop) -> list[Kind] | None:
+            kinds: list[Kind] = []
+            for branch in branches:
+                verdict = branch.decide(prop, self._true, "fast")
+                if not isinstance(verdict, Always):
+                    return None
+                kinds += [fact.kind for fact in verdict.core]
+            return kinds
+
         for fact in dict.fromkeys([fact for facts in extra for fact in facts]):
             both = self._within(fact.prop, fact.domain)
-            if all(isinstance(branch.decide(both, self._true, "fast"), Always) for branch in branches):
-                yield both, fact.text
+            kinds = in_every(both)
+            if kinds is not None:
+                yield both, fact.text, kinds
         for atom in dict.fromkeys(
             [atom for facts in extra for fact in facts for atom in sorted(_symbols(fact), key=_serial)]
         ):
             ends = [branch.facts.bounds(atom.expr) for branch in branches]
             lows, highs = [lo for lo, _ in ends if lo is not None], [hi for _, hi in ends if hi is not None]
-            lo = min(lows) if len(lows) == len(branches) else None
-            hi = max(highs) if len(highs) == len(branches) else None
-            if lo is not None:
-                yield interner.ge(atom.expr, lo), range_text(atom.name, lo, None)
-            if hi is not None:
-                yield interner.le(atom.expr, hi), range_text(atom.name, None, hi)
+            if len(lows) == len(branches):
+                bound = interner.ge(atom.expr, min(lows))
+                yield bound, range_text(atom.name, min(lows), None), in_every(bound) or ["guard"]
+            if len(highs) == len(branches):
+                bound = interner.le(atom.expr, max(highs))
+                yield bound, range_text(atom.name, None, max(highs)), in_every(bound) or ["guard"]
         if all(len(facts) <= DISJUNCTION for facts in extra):
             cases = [
                 interner.conjunction([part for fact in facts for part in (fact.domain, fact.prop)]) for facts in extra
             ]
             either = interner.disjunction(cases)
-            yield either, str(either)
+            yield either, str(either), [fact.kind for facts in extra for fact in facts]
 
     # ------------------------------------------------------------------ bounds over bound variables
 

@@ -16,7 +16,7 @@ from torch import fx
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.float_nodes import program_nodes
 from frontends.pytorch.node import Node, symbols_of
-from frontends.pytorch.recording import Operation, Result
+from frontends.pytorch.recording import Branch, Operation, Result, has_effects
 from shapes.lowering import Lowering, Operations
 from shapes.symbool import SymBool
 from shapes.symfloat import SymFloat
@@ -158,6 +158,7 @@ class GraphBuilder:
         self.graph = fx.Graph()
         self.sizes = Sizes(self.graph)
         self.attributes: dict[str, torch.Tensor] = {}
+        self.branches: dict[str, fx.GraphModule] = {}
         self._nodes: dict[Result, fx.Node] = {}
         self._waiting = list(asserts)
 
@@ -209,6 +210,8 @@ class GraphBuilder:
                 if isinstance(each, Result) and each not in self._nodes:
                     self._nodes[each] = item = self.graph.call_function(operator.getitem, (node, place))
                     self.read_sizes(item, each)
+                elif isinstance(each, Node):
+                    self._bind_number(each, self.graph.call_function(operator.getitem, (node, place)))
         elif isinstance(output, Result):
             if output not in self._nodes:
                 self._nodes[output] = node
@@ -249,10 +252,27 @@ class GraphBuilder:
             return self.sizes.number(value.value)
         if isinstance(value, list):
             return [self.argument(item) for item in value]
+        if isinstance(value, Branch):
+            return self.branch(value)
         return value
+
+    def branch(self, branch: Branch) -> fx.Node:
+        """A graph within the graph."""
+        inner = GraphBuilder(branch.checks)
+        for place, result in enumerate(branch.placeholders):
+            inner.placeholder(f"operand_{place}", result)
+        for atom in branch.numbers:
+            inner.size_placeholder(atom)
+        checked = [check.prop.symbols for check in branch.checks]
+        for operation in unused_removed(branch.operations, (branch.outputs, checked)):
+            inner.operation(operation)
+        name = f"branch_{len(self.branches)}"
+        self.branches[name] = inner.module([inner.argument(output) for output in branch.outputs])
+        return self.graph.get_attr(name)
 
     def module(self, outputs: object, ends: Sequence[Operation] = ()) -> fx.GraphModule:
         """The graph with these outputs; `ends` come last, as they change the sizes of arguments."""
+        self._checks()
         for operation in ends:
             self.operation(operation)
         if self._waiting:
@@ -264,6 +284,8 @@ class GraphBuilder:
                 root.register_parameter(name, tensor)
             else:
                 root.register_buffer(name, tensor)
+        for name, branch in self.branches.items():
+            root.add_module(name, branch)
         return fx.GraphModule(root, self.graph)
 
 
@@ -308,9 +330,8 @@ def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> l
         outputs = operation.output if isinstance(operation.output, list) else [operation.output]
         if (
             any(output in needed or isinstance(output, Node) for output in outputs)
-            or operation.target._schema.is_mutable
             or not outputs
-            or torch.Tag.nondeterministic_seeded in operation.target.tags
+            or has_effects(operation)
         ):
             need(list(operation.args))
             need(list(operation.kwargs.values()))

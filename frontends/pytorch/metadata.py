@@ -21,7 +21,8 @@ it is a shallow copy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -149,6 +150,18 @@ class Kinds:
         if found is None:
             found = self._found[key] = Metadata(key, tuple(sizes), tuple(strides), offset, dtype, device)
         return found
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """A stretch in which no kind of before is used, so that nothing learned in it is remembered of one."""
+        outside, self._found = self._found, {}
+        try:
+            yield
+        finally:
+            inside, self._found = self._found, outside
+            for key, kind in inside.items():
+                if kind.offset_read and key in outside:
+                    outside[key].offset_read = True
 
     @property
     def offset_read(self) -> bool:

@@ -7,7 +7,8 @@ a rule of ours (`frontends.pytorch.operators`) or by torch's own meta function, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -23,7 +24,9 @@ from frontends.pytorch.tensor import Traced, become, tensor_of
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
+    from shapes.guards import RuntimeAssert
     from shapes.origin import Origin
+    from solver.expr import Atom
 
 
 KNOWN_ELEMENTS: Final = 64
@@ -58,6 +61,41 @@ class Operation:
     output: object
     backward: bool = False
     origin: Origin | None = None
+
+
+@dataclass(slots=True)
+class Branch:
+    """A program within the program: an argument of an operator that runs it or does not."""
+
+    placeholders: list[Result]
+    """The tensors that it takes."""
+    numbers: list[Atom]
+    """The symbols that it takes, behind the tensors."""
+    operations: list[Operation]
+    outputs: list[Argument]
+    checks: tuple[RuntimeAssert, ...]
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether it does more than compute its outputs."""
+        return bool(self.checks) or any(has_effects(operation) for operation in self.operations)
+
+
+def has_effects(operation: Operation) -> bool:
+    """Whether an operator does more than compute its outputs."""
+    target = operation.target
+    if isinstance(target, torch._ops.OpOverload):
+        return target._schema.is_mutable or is_random(operation)
+    return any(isinstance(argument, Branch) and argument.has_effects for argument in operation.args)
+
+
+def is_random(operation: Operation) -> bool:
+    """Whether an operator draws random numbers."""
+    target = operation.target
+    if isinstance(target, torch._ops.OpOverload):
+        return torch.Tag.nondeterministic_seeded in target.tags
+    branches = [argument for argument in operation.args if isinstance(argument, Branch)]
+    return any(is_random(each) for branch in branches for each in branch.operations)
 
 
 @dataclass(slots=True)
@@ -189,6 +227,19 @@ class Recorder(TorchDispatchMode):
         key.append(value)
         return value
 
+    @contextmanager
+    def apart(self) -> Iterator[list[Operation]]:
+        """A stretch recorded by itself, in what `with` gives; what is learned in it is taken back at its end."""
+        recording = self.recording
+        outside = (recording.operations, self._templates, self._known)
+        operations: list[Operation] = []
+        recording.operations, self._templates, self._known = operations, {}, {}
+        try:
+            with self.kinds.apart(), self.env.speculate():
+                yield operations
+        finally:
+            recording.operations, self._templates, self._known = outside
+
     def lift(self, tensor: torch.Tensor) -> Traced:
         """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
         found = self._constants.get(id(tensor))
@@ -273,8 +324,9 @@ def current_recorder() -> Recorder:
     from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
     for mode in reversed(_get_current_dispatch_mode_stack()):
-        if isinstance(mode, Recorder):
-            return mode
+        recorder = getattr(mode, "recorder", mode)
+        if isinstance(recorder, Recorder):
+            return recorder
     raise TraceError("no trace is running")
 
 

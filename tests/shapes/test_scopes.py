@@ -170,3 +170,21 @@ def test_a_forks_own_sizes_commit_there(env: ShapeEnv) -> None:
     fork = env.fork()
     assert bool(fork.adopt(s) > 3)
     assert not env.guards() and [str(guard.prop) for guard in fork.guards()] == ["s >= 4"]
+
+
+def test_a_fork_takes_symbols_declared_since() -> None:
+    """If it fails, what a fork knows of a symbol that its parent declared later is lost, or harms its samples."""
+    env = ShapeEnv(origin=lambda: None)
+    s = env.symbol("s", lo=1, hint=8)
+    then, other = env.fork(under=s > 4), env.fork(under=s <= 4)
+    inner = then.unbacked(lo=0)
+    then.assume(inner <= then.adopt(s))
+    u = env.unbacked(lo=0)
+    then.rebind(then.adopt(u), inner)
+    other.rebind(other.adopt(u), s)
+    for fork in (then, other):
+        assert isinstance(fork.ask(u <= s), Always)
+        fork.postulate(u <= s)
+    env.join(then, other)
+    assert isinstance(env.ask(u <= s), Always)
+    assert isinstance(env.ask(u == s), Depends)
