@@ -1,9 +1,11 @@
-"""The tour: recorded questions replayed here and now, peers beside, and three questions with their evidence.
+"""The tour: recorded questions replayed here and now, peers beside, three questions with their evidence, and a small
+transformer compiled for batches of many shapes.
 
     python -m benchmarks.demo [FILES...]
 """
 
 import argparse
+import importlib.util
 import re
 import statistics
 from collections import Counter, defaultdict
@@ -150,6 +152,10 @@ def main() -> None:
     console.print(peers if peers is not None else stated_peer_table(judged, seconds))
     for title, facts, question in QUESTIONS:
         show(title, facts, question, console)
+    if importlib.util.find_spec("torch"):
+        from benchmarks.demo_transformer import show as show_transformer
+
+        show_transformer(console)
     console.print("Ask your own: [bold].venv/bin/shapes[/], or [bold]from shapes import ShapeEnv[/].")
 
 
