@@ -69,12 +69,14 @@ class Question:
         text: for people.
         counted: whether it may be asked only so often.
         test: what is not a size in it, by its path.
+        is_size: whether it is a size that is a number because of no guard.
     """
 
     key: str
     text: str
     counted: bool
     test: Path | None = None
+    is_size: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +210,8 @@ class Compiled:
             if self.fullgraph:
                 raise
             return self._fall_back(signature, values, str(error), None)
-        cause = "; ".join(notes) if notes else question.text if question is not None else "first call"
-        if not self.variants:
-            cause = "first call"
-        variant.cause = cause
+        reasons = [] if question is None or (notes and question.is_size) else [question.text]
+        cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
         call = signature.call(variant, variant.runner())
         signature.add(variant, values, call)
         self.variants.append(variant)
@@ -257,7 +257,7 @@ class Compiled:
         for leaf, value in zip(signature.leaves, leaves):
             if leaf.kind in ("tensor", "integer"):
                 found = self.history.observe(leaf.name, value)
-                if self.dynamic is None and self.relations is None:
+                if self.dynamic is None if leaf.kind == "tensor" else self.dynamic is not False:
                     notes += found
         return notes
 
@@ -280,8 +280,8 @@ class Compiled:
                 key = re.sub(r"(?<!\w)\d+", "#", requirement.text) + where
                 # a size that is a number because of no guard becomes a symbol when it is seen to differ
                 paths = [path for name in outcome.values for path in entry.check.plan.arguments.sources_of(name)]
-                is_size = all(len(path) == 1 or path[1] == ".shape" for path in paths)
-                return Question(key, outcome.message, requirement.kind != "range" or not is_size)
+                is_size = requirement.kind == "range" and all(len(path) == 1 or path[1] == ".shape" for path in paths)
+                return Question(key, outcome.message, not is_size, is_size=is_size)
         return failed[-1]
 
     def _test_question(

@@ -1,0 +1,256 @@
+"""What a user of `compile` sees: functions, modules and methods, arguments of every form, reports, coverage."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict, namedtuple
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn, randn
+from torch.utils._pytree import register_dataclass, tree_flatten
+
+from frontends.pytorch import compile
+from frontends.pytorch.compiled import Compiled
+from shapes.errors import ShapeError
+from solver.verdict import Always
+
+Point = namedtuple("Point", "x y")
+
+
+@dataclass
+class Batch:
+    x: torch.Tensor
+    scale: float
+
+
+register_dataclass(Batch)
+
+
+def agrees(f: Compiled, *args: object, **kwargs: object) -> None:
+    """A call gives what the function itself gives."""
+    expected, form = tree_flatten(f.fn(*args, **kwargs))
+    found, same_form = tree_flatten(f(*args, **kwargs))
+    assert form == same_form
+    for ours, theirs in zip(found, expected):
+        if isinstance(theirs, torch.Tensor):
+            torch.testing.assert_close(ours, theirs)
+        else:
+            assert ours == theirs and type(ours) is type(theirs)
+
+
+def guards(f: Compiled) -> list[list[str]]:
+    return [[str(guard) for guard in variant.guards] for variant in f.variants]
+
+
+# ---------------------------------------------------------------------- what programs do with sizes
+
+
+def test_an_assertion_about_a_shape() -> None:
+    """Fails when `assert x.shape == (...)` says more than it says."""
+
+    def program(x, y):
+        assert x.shape == (y.shape[0], 8)
+        return x + y[:, None]
+
+    f = compile(program, dynamic=True)
+    for rows in (3, 5, 1):
+        agrees(f, randn(rows, 8), randn(rows))
+    assert guards(f) == [["x_size0 == y_size0", "x_size1 == 8"]]
+    with pytest.raises(AssertionError):
+        f(randn(3, 7), randn(3))
+
+
+def test_arithmetic_on_sizes() -> None:
+    """Fails when square roots, factories or arithmetic on sizes specialize or guard."""
+
+    def program(x):
+        head = x.shape[-1] // 2
+        padded = torch.zeros(x.size())
+        return (x + padded)[..., :head] / math.sqrt(x.shape[-1]), torch.empty(x.size()).shape[0] * 2 + 1
+
+    f = compile(program, dynamic=True)
+    for sizes in ((2, 4), (3, 9), (1, 2)):
+        agrees(f, randn(*sizes))
+    assert len(f.variants) == 1 and guards(f) == [[]]
+
+
+# ---------------------------------------------------------------------- what can be compiled
+
+
+def test_a_decorator_with_and_without_options() -> None:
+    """Fails when `compile` is not both a call and a decorator."""
+
+    @compile
+    def plain(x):
+        """Doubles."""
+        return x * 2
+
+    @compile(dynamic=True, backend="eager", fullgraph=True)
+    def with_options(x):
+        return x * 2
+
+    assert plain.__name__ == "plain" and plain.__doc__ == "Doubles."
+    for each in (plain, with_options, compile(lambda x: x * 2)):
+        agrees(each, randn(3))
+
+
+def test_a_module() -> None:
+    """Fails when a module's mode, or a parameter that was replaced, is not noticed; or is noticed every time."""
+    module = nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4), nn.ReLU()).eval()
+    f = compile(module, dynamic=True)
+    with torch.no_grad():
+        for rows in (3, 5, 1):
+            agrees(f, randn(rows, 8))
+        assert len(f.variants) == 1
+        for training in (True, False, True, False):
+            module.train(training)
+            f(randn(4, 8))
+        assert len(f.variants) == 2 and "self.training is True, was False" in f.variants[1].cause
+        module[0].weight = nn.Parameter(randn(4, 8))
+        agrees(f, randn(3, 8))
+        assert len(f.variants) == 3 and "self.0.weight" in f.variants[2].cause
+        module[0].weight.mul_(2)
+        agrees(f, randn(3, 8))
+        assert len(f.variants) == 3
+        module.double()
+        agrees(f, randn(3, 8, dtype=torch.float64))
+    assert [name for name, _ in f.named_children()] == ["0", "1", "2"]
+
+
+def test_a_method() -> None:
+    """Fails when a compiled method does not know the object that it is called on."""
+
+    class Scaled:
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        @compile
+        def run(self, x):
+            return x * self.factor
+
+    two, three = Scaled(2.0), Scaled(3.0)
+    x = randn(4)
+    assert torch.equal(two.run(x), x * 2) and torch.equal(three.run(x), x * 3)
+    two.factor = 5.0
+    assert torch.equal(two.run(x), x * 5) and torch.equal(three.run(x), x * 3)
+
+
+def test_gradients() -> None:
+    """Fails when a compiled function is not differentiated as the function itself, for inputs and parameters."""
+    module = nn.Linear(8, 4)
+    f = compile(lambda x: module(x).tanh().sum(), dynamic=True)
+    for rows in (3, 5):
+        x = randn(rows, 8, requires_grad=True)
+        found = torch.autograd.grad(f(x), [x, module.weight, module.bias])
+        expected = torch.autograd.grad(f.fn(x), [x, module.weight, module.bias])
+        torch.testing.assert_close(found, expected)
+    assert len(f.variants) == 1
+
+
+def test_inside_of_another() -> None:
+    """Fails when a compiled function cannot be called by a program that is traced."""
+    inner = compile(lambda x: x * 2)
+    outer = compile(lambda x: inner(x) + 1, dynamic=True)
+    for rows in (2, 3):
+        agrees(outer, randn(rows))
+    assert len(outer.variants) == 1
+
+
+# ---------------------------------------------------------------------- forms of arguments
+
+
+def test_arguments_of_every_form() -> None:
+    """Fails when containers, named ones, dataclasses, None and strings are not taken apart and put together right."""
+
+    def program(batch, pair, mode="sum", *, point=None, options=None):
+        out = batch["x"] * pair[0] + batch["y"][0]
+        if mode == "mean":
+            out = out / 2
+        if point is not None:
+            out = out + point.x
+        result = OrderedDict(out=out, sizes=(out.shape[0], None, "text", 1.5))
+        return {"point": Point(out, 3), "more": [result, ()]} if options else (result,)
+
+    f = compile(program, dynamic=True)
+
+    def batch(n: int) -> dict[str, object]:
+        return {"x": randn(n, 4), "y": [randn(n, 4), randn(2)]}
+
+    for n in (3, 5):
+        agrees(f, batch(n), (2.0, None))
+    agrees(f, batch(3), (3.0, None), "mean")
+    agrees(f, batch(3), (2.0, None), point=Point(randn(4), 1), options={"a": True})
+    agrees(f, batch(7), (2.0, None), options={"a": True}, point=Point(randn(4), 1))
+    assert len(f.variants) == 3
+    taken = f(batch(3), (2.0, None), point=Point(randn(4), 1), options={"a": True})
+    assert type(taken["point"]) is Point and taken["more"][0]["sizes"] == (3, None, "text", 1.5)
+
+
+def test_a_registered_dataclass() -> None:
+    """Fails when a dataclass that torch's pytree knows is not seen through."""
+    f = compile(lambda batch: Batch(batch.x * batch.scale, batch.scale), dynamic=True)
+    for n in (3, 5):
+        x = randn(n)
+        found = f(Batch(x, 2.0))
+        assert type(found) is Batch and torch.equal(found.x, x * 2)
+    assert len(f.variants) == 1
+
+
+def test_the_form_of_a_dictionary_is_part_of_the_call() -> None:
+    """Fails when calls with other keys, or more arguments, run the same graph."""
+    f = compile(lambda batch: sum(batch.values()), dynamic=True)
+    x = randn(3)
+    agrees(f, {"a": x, "b": x + 1})
+    agrees(f, {"a": x})
+    agrees(f, {"a": x, "b": x + 1, "c": x + 2})
+    agrees(f, {"a": x + 1, "b": x + 2})
+
+
+# ---------------------------------------------------------------------- for people
+
+
+def test_coverage_names_sizes_that_no_variant_accepts() -> None:
+    """Fails when it is not known which sizes will be traced for."""
+    f = compile(lambda x: x * 2 if x.shape[0] <= 8 else x * 3, dynamic=True)
+    f(randn(4))
+    ranges = {"x.shape[0]": (1, 64)}
+    assert f.coverage(ranges).false_at["x.shape[0]"] > 8
+    f(randn(9))
+    assert isinstance(f.coverage(ranges), Always)
+
+
+def test_a_report_has_guards_with_lines(tmp_path: Path) -> None:
+    """Fails when `explain` and the page lose a guard, its line, a cause, or what runs as it is."""
+
+    def program(x):
+        if x.shape[0] == 4:
+            return x * 2
+        return x * 3
+
+    f = compile(program, dynamic=True)
+    f(randn(4))
+    f(randn(5))
+    text = f.explain()
+    for expected in ("2 variants", "x_size0 == 4", "test_compile.py:", "variant 1: guard `x_size0 == 4` fails at", "mul"):
+        assert expected in text
+    page = tmp_path / "report.html"
+    f.report().save(page)
+    assert "if x.shape[0] == 4" in page.read_text() and "x_size0 != 4" in page.read_text()
+
+
+def test_variants_have_what_is_promised() -> None:
+    """Fails when a variant lacks its graph, environment, guards, run-time asserts or cause."""
+    f = compile(lambda x: x[x > 0].reshape(-1) * 2, dynamic=True)
+    f(randn(8))
+    (variant,) = f.variants
+    assert isinstance(variant.graph, torch.fx.GraphModule) and variant.env.guards() == variant.guards == ()
+    assert variant.runtime_asserts == () and variant.cause == "first call"
+
+
+def test_backends_that_are_not_there() -> None:
+    """Fails when a wrong name, or a backend to come, is found out only by a call."""
+    with pytest.raises(ShapeError, match="the backends are eager, cpu, triton"):
+        compile(lambda x: x, backend="inductor")

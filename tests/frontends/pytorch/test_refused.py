@@ -1,0 +1,245 @@
+"""What is refused: each error says what is wrong, in whose line, and what to do; nothing is silently taken otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import randn
+
+from frontends.pytorch import (
+    Policy,
+    compile,
+    dims,
+    mark_dynamic,
+    mark_maybe_dynamic,
+    mark_static,
+    mark_unbacked,
+    one_of,
+)
+from shapes.errors import ShapeError
+
+
+class Wrapped(torch.Tensor):
+    """A subclass with a mind of its own."""
+
+
+@dataclass
+class Pair:
+    x: torch.Tensor
+    y: torch.Tensor
+
+
+def double(x):
+    return x * 2
+
+
+def sparse() -> None:
+    compile(double)(randn(3, 3).to_sparse())
+
+
+def sparse_rows() -> None:
+    compile(double)(torch.eye(3).to_sparse_csr())
+
+
+def subclass() -> None:
+    compile(double)(randn(3).as_subclass(Wrapped))
+
+
+def a_dataclass() -> None:
+    compile(lambda pair: pair.x + pair.y)(Pair(randn(3), randn(3)))
+
+
+def dense_then_sparse() -> None:
+    f = compile(double)
+    f(randn(3, 3))
+    f(randn(3, 3).to_sparse())
+
+
+def no_such_dimension() -> None:
+    mark_dynamic(randn(3), 1)
+
+
+def out_of_bounds() -> None:
+    mark_dynamic(randn(12), 0, lo=1, hi=8)
+
+
+def no_bounds() -> None:
+    mark_unbacked(randn(12), 0, lo=8, hi=1)
+
+
+def two_marks() -> None:
+    x = randn(3)
+    mark_dynamic(x, 0)
+    mark_static(x, 0)
+
+
+def mark_and_relation() -> None:
+    x = randn(3)
+    mark_static(x)
+    compile(double, dynamic={"x": ("b",)})(x)
+
+
+def strict_and_pinned() -> None:
+    def program(x):
+        for step in range(x.shape[0]):
+            x = x * step
+        return x
+
+    x = randn(3)
+    mark_dynamic(x, 0)
+    compile(program)(x)
+
+
+def undecided() -> None:
+    x = randn(3)
+    mark_unbacked(x, 0)
+    compile(lambda x: x * 2 if x.shape[0] > 2 else x, fullgraph=True)(x)
+
+
+def wrong_multiple() -> None:
+    compile(double, dynamic={"x": ("b", "5*b")})(randn(2, 12))
+
+
+def no_multiple() -> None:
+    compile(double, dynamic={"x": ("3*b + 1",)})(randn(12))
+
+
+def none_of_several() -> None:
+    compile(double, dynamic={"x": (one_of(4, 8),)})(randn(5))
+
+
+def condition() -> None:
+    (s,) = dims("s", where="s % 16 == 0")
+    compile(double, dynamic={"x": (s,)})(randn(24))
+
+
+def beyond_a_dim() -> None:
+    (b,) = dims("b", hi=8)
+    compile(double, dynamic={"x": (b,)})(randn(9))
+
+
+def another_rank() -> None:
+    compile(double, dynamic={"x": ("b", None)})(randn(3))
+
+
+def no_such_input() -> None:
+    compile(double, dynamic={"y": ("b",)})(randn(3))
+
+
+def contradiction() -> None:
+    b, s = dims("b", "s", where=("b > s", "s > b"))
+    compile(double, dynamic={"x": (b, s)})
+
+
+def unreadable() -> None:
+    compile(double, dynamic={"x": ("b +* 2", "b")})
+
+
+def not_a_size() -> None:
+    compile(double, dynamic={"x": ("a + b",)})
+
+
+def not_a_statement() -> None:
+    compile(double, dynamic={"x": (1.5,)})
+
+
+def no_values() -> None:
+    one_of()
+
+
+def one_name_twice() -> None:
+    dims("b", "b")
+
+
+LINE = r"test_refused\.py:\d+"
+CASES: list[tuple[Callable[[], None], str, str]] = [
+    (sparse, "x: a tensor of layout torch.sparse_coo", "to_dense"),
+    (sparse_rows, "x: a tensor of layout torch.sparse_csr", "to_dense"),
+    (subclass, "x: a tensor of the class Wrapped", "as_subclass"),
+    (a_dataclass, "pair: a Pair that holds tensors", r"register_dataclass\(Pair\)"),
+    (dense_then_sparse, "x: a tensor of layout torch.sparse_coo", "to_dense"),
+    (no_such_dimension, r"mark_dynamic\(dim=1\): the tensor has 1 dimensions", "a dimension that it has"),
+    (out_of_bounds, r"mark_dynamic\(dim=0, lo=1, hi=8\): the size is 12", "bounds that hold"),
+    (no_bounds, r"mark_unbacked\(dim=0, lo=8, hi=1\): no size lies between", "lo=1, hi=8"),
+    (two_marks, r"mark_static\(dim=0\): it is marked otherwise by mark_dynamic\(dim=0\)", "one of the two"),
+    (mark_and_relation, r"x: mark_static\(dim=0\), but a relation is stated for size\(0\)", "the mark or the relation"),
+    (strict_and_pinned, "x_size0 is marked as dynamic, but would become the constant 3", "make that line hold"),
+    (undecided, "cannot decide `x_size0 >= 3`", "torch.cond"),
+    (wrong_multiple, r"x.size\(1\) is 12, but is stated to be 5\*b, which is 10 with b = 2", "state what holds"),
+    (no_multiple, r"x.size\(0\) is 12, but is stated to be 3\*b \+ 1", "state what holds"),
+    (none_of_several, r"x.size\(0\) is 5, but is stated to be one of 4, 8", "state what holds"),
+    (condition, "`s % 16 == 0` is stated, but is false with s = 24", "state what holds"),
+    (beyond_a_dim, "b is 9, but is stated to be at least 1 and at most 8", "state what holds"),
+    (another_rank, "x has 1 dimensions, but 2 are stated", "state what holds"),
+    (no_such_input, "a relation is stated for y, but the tensors among the arguments are x", "state what holds"),
+    (contradiction, "what is stated contradicts itself", "state what holds"),
+    (unreadable, "what is stated cannot be read", "an expression"),
+    (not_a_size, "is the size of no dimension", "by itself"),
+    (not_a_statement, "x: 1.5", "an expression"),
+    (no_values, r"one_of\(\)", "at least one"),
+    (one_name_twice, r"dims\('b', 'b'\)", "names that differ"),
+]
+
+
+@pytest.mark.parametrize(("program", "what", "fix"), [pytest.param(*case, id=case[0].__name__) for case in CASES])
+def test_says_what_where_and_the_fix(program: Callable[[], None], what: str, fix: str) -> None:
+    """Fails when it is accepted without a word, or the error does not help."""
+    with pytest.raises(ShapeError) as error:
+        program()
+    text = str(error.value)
+    for expected in (what, LINE, f"fix:.*{fix}"):
+        assert re.search(expected, text), text
+
+
+def test_backends() -> None:
+    """Fails when a backend that is not there is found out only by a call."""
+    with pytest.raises(ShapeError, match="the backends are eager, cpu, triton"):
+        compile(double, backend="inductor")
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, None])
+def test_policies(wrong: object) -> None:
+    """Fails when a limit that is none is taken."""
+    with pytest.raises(ShapeError, match="repeats="):
+        Policy(repeats=wrong)
+
+
+def test_coverage_of_nothing() -> None:
+    """Fails when coverage is judged before any arguments are known."""
+    with pytest.raises(ShapeError, match="never been called"):
+        compile(double).coverage()
+
+
+# ---------------------------------------------------------------------- unusual, and fine
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda: torch.randn(3, dtype=torch.complex64).conj(), id="conjugated"),
+        pytest.param(lambda: torch.randn(3, dtype=torch.complex64).conj().imag, id="negated"),
+        pytest.param(lambda: randn(4).expand(3, 4), id="expanded"),
+        pytest.param(lambda: randn(9).as_strided((3, 3), (1, 2)), id="overlapping"),
+        pytest.param(lambda: torch.tensor(2.0), id="no dimensions"),
+        pytest.param(lambda: torch.zeros(0, 3), id="no elements"),
+        pytest.param(lambda: randn(2, 3, 1)[:, :, [0, 0]], id="indexed"),
+    ],
+)
+def test_tensors_that_work(make: Callable[[], torch.Tensor]) -> None:
+    """Fails when a tensor that is unusual, but no trouble, is refused or computed wrong."""
+    f = compile(lambda x: x * 2 + x.sum(), dynamic=True)
+    for _ in range(2):
+        x = make()
+        torch.testing.assert_close(f(x), f.fn(x))
+    assert len(f.variants) == 1
+
+
+def test_maybe_dynamic_is_never_an_error() -> None:
+    """Fails when a size that may be dynamic is as strict as one that must."""
+    x = randn(3)
+    mark_maybe_dynamic(x, 0)
+    assert torch.equal(compile(lambda x: x * 2 if x.shape[0] == 3 else x)(x), x * 2)
