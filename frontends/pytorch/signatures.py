@@ -28,7 +28,7 @@ import torch
 from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec, tree_flatten, tree_leaves
 
 from frontends.pytorch.inputs import LARGEST, check_supported, refuse
-from frontends.pytorch.tracing import Variant, leaf_names
+from frontends.pytorch.tracing import Variant, in_graph, leaf_names
 from shapes.arguments import Opening, Path, Source, usable
 from shapes.dispatch import Dispatch
 from shapes.env import ShapeEnv
@@ -392,11 +392,15 @@ class OpeningPrinter:
         shown = expression(variant.structure)
         if shown is None:
             lines.append(f"return _assembled(_run({given}))")
-        elif len(variant.outputs) == 1 and shown.replace("{}", "") == "":
+        elif len(variant.outputs) == 1 and in_graph(variant.outputs[0]) and shown.replace("{}", "") == "":
             lines.append(f"return _run({given})[0]")
         else:
             outputs = [f"_{place}" for place in range(len(variant.outputs))]
-            lines += [f"{targets_text(outputs)} = _run({given})", f"return {shown.format(*outputs)}"]
+            lines.append(f"{targets_text(outputs)} = _run({given})")
+            for place, output in enumerate(variant.outputs):
+                if not in_graph(output):
+                    scope[f"_constant_{place}"], outputs[place] = output, f"_constant_{place}"
+            lines.append(f"return {shown.format(*outputs)}")
         text = "\n".join(["def call(_args, _kwargs):", *["    " + line for line in lines]])
         exec(compile(text, "<call>", "exec"), scope)
         return scope["call"]

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Final
 
 import torch
@@ -25,8 +26,10 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from backends import eager
+from frontends.pytorch import composites
 from frontends.pytorch.before_autograd import BeforeAutograd
-from frontends.pytorch.forcing import Symbolic
+from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.forcing import Symbolic, refusal
 from frontends.pytorch.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.inputs import (
     STATIC,
@@ -40,9 +43,10 @@ from frontends.pytorch.inputs import (
     symbolic_number,
 )
 from frontends.pytorch.joint import Joint, differentiate
-from frontends.pytorch.node import Nodes, value_of
+from frontends.pytorch.node import Node, Nodes, value_of
 from frontends.pytorch.policy import general_path
 from frontends.pytorch.recording import Recorder, Recording, Result, renamed_inputs
+from frontends.pytorch.tensor import Traced
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
 
@@ -122,7 +126,8 @@ class Variant:
             checked = [check.prop.symbols for check in self.runtime_asserts]
             for operation in unused_removed(self.recording.operations, (self.outputs, arguments_of(ends), checked)):
                 builder.operation(operation)
-            self._graph = builder.module([builder.argument(output) for output in self.outputs], ends)
+            outputs = [builder.argument(output) if in_graph(output) else None for output in self.outputs]
+            self._graph = builder.module(outputs, ends)
         return self._graph
 
     @property
@@ -139,7 +144,8 @@ class Variant:
 
     def assembled(self, values: Sequence[object]) -> object:
         """What the function returns, from what the graph does."""
-        return tree_unflatten(list(values), self.structure)
+        outputs = [value if in_graph(output) else output for value, output in zip(values, self.outputs)]
+        return tree_unflatten(outputs, self.structure)
 
 
 def trace(
@@ -188,7 +194,7 @@ def trace(
     dynamism.settle(env, inputs)
     positional, named = tree_unflatten(symbolic, structure)
     mode = BeforeAutograd(recorder) if pre_autograd else recorder
-    with mode, enable_python_dispatcher(), Symbolic(recorder, (fn, *leaves)):
+    with mode, enable_python_dispatcher(), composites.installed(), Symbolic(recorder, (fn, *leaves)):
         returned = fn(*positional, **named)
         values, output_structure = tree_flatten(returned)
         given = [symbolic[place] for place in first.values()]
@@ -221,13 +227,42 @@ def with_offset(env: ShapeEnv, given: Input) -> Input:
     return replace(given, symbols=(*given.symbols, (word, (".storage_offset()",))))
 
 
+def in_graph(output: object) -> bool:
+    """Whether a graph returns this, and not its caller."""
+    return type(output) in (Result, Node, int, float, bool, str, type(None))
+
+
 def output_of(recorder: Recorder, value: object) -> object:
-    """What the graph returns for a value that the function returned."""
+    """What the graph returns for a value that the function returned.
+
+    Raises:
+        GraphBreak: an object that holds tensors of the trace.
+    """
     if isinstance(value, torch.Tensor):
         return recorder.result_of(value)
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return recorder.nodes.node(value_of(value))
+    if holds_traced(value):
+        kind = type(value).__qualname__
+        what = f"a {kind} that holds tensors is returned, and torch's pytree does not know the class"
+        fix = f"return its tensors, or torch.utils._pytree.register_pytree_node({kind}, ...)"
+        raise GraphBreak(refusal(what, fix, None))
     return value
+
+
+def holds_traced(value: object, depth: int = 4) -> bool:
+    """Whether there is a tensor of a trace in the attributes of an object."""
+    if isinstance(value, Traced):
+        return True
+    if depth == 0 or isinstance(value, type | FunctionType | ModuleType | torch.nn.Module):
+        return False
+    if isinstance(value, dict):
+        inside: Iterable[object] = value.values()
+    elif isinstance(value, list | tuple | set):
+        inside = value
+    else:
+        inside = getattr(value, "__dict__", {}).values()
+    return any(holds_traced(each, depth - 1) for each in inside)
 
 
 def leaf_names(

@@ -199,6 +199,21 @@ def test_a_registered_dataclass() -> None:
     assert len(f.variants) == 1
 
 
+def test_objects_that_are_returned() -> None:
+    """Fails when an object that is no tensor is printed into a graph, or one that holds tensors escapes the trace."""
+
+    class Cache:
+        def __init__(self, x: torch.Tensor) -> None:
+            self.tensors = {"x": x}
+
+    f = compile(lambda x: (x * 2, torch.float64, Cache), dynamic=True)
+    _, dtype, kind = f(randn(3))
+    assert dtype is torch.float64 and kind is Cache
+    g = compile(lambda x: (x * 2, Cache(x + 1)), dynamic=True, fullgraph=True)
+    with pytest.raises(ShapeError, match=r"a .*Cache that holds tensors is returned"):
+        g(randn(3))
+
+
 def test_the_form_of_a_dictionary_is_part_of_the_call() -> None:
     """Fails when calls with other keys, or more arguments, run the same graph."""
     f = compile(lambda batch: sum(batch.values()), dynamic=True)
@@ -234,7 +249,7 @@ def test_a_report_has_guards_with_lines(tmp_path: Path) -> None:
     f(randn(4))
     f(randn(5))
     text = f.explain()
-    for expected in ("2 variants", "x_size0 == 4", "test_compile.py:", "variant 1: guard `x_size0 == 4` fails at", "mul"):
+    for expected in ("2 variants", "x_size0 == 4", "test_compile.py:", "1: guard `x_size0 == 4` fails at", "mul"):
         assert expected in text
     page = tmp_path / "report.html"
     f.report().save(page)
