@@ -210,7 +210,7 @@ class Surroundings:
                 scope[key] = place.key
             read = place.printed(name, key)
             if place.count:
-                tests.append(f"{read} == {value}")
+                tests.append(f"{read} == {value}" if value else f"not {name}")
             elif isinstance(value, Kept):
                 scope[f"t{number}"], scope[f"d{number}"], scope[f"s{number}"] = value.tensor, value.dtype, value.shape
                 tests.append(f"{read} is t{number} and t{number}.dtype is d{number}")
@@ -330,8 +330,8 @@ class _Explorer:
             if kind == "_modules" and found:
                 self.places.append(Place(f"the number of modules in {text}", found, count=True))
         for kind in ("_forward_hooks", "_forward_pre_hooks"):
-            if attributes[kind] or type(module).__call__ is not torch.nn.Module.__call__:
-                self.places.append(Place(f"{text}.{kind}", attributes[kind], count=True))
+            hooks = kind[1:].replace("_", " ")
+            self.places.append(Place(f"the number of {hooks} of {text}", attributes[kind], count=True))
 
 
 _names_read: Final[dict[type, frozenset[str]]] = {}

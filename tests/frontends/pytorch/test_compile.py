@@ -117,6 +117,10 @@ def test_a_module() -> None:
         assert len(f.variants) == 3
         module.double()
         agrees(f, randn(3, 8, dtype=torch.float64))
+        handle = module[2].register_forward_hook(lambda module, args, out: out + 1)
+        agrees(f, randn(3, 8, dtype=torch.float64))
+        handle.remove()
+        agrees(f, randn(3, 8, dtype=torch.float64))
     assert [name for name, _ in f.named_children()] == ["0", "1", "2"]
 
 
