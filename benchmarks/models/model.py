@@ -21,14 +21,14 @@ class Model:
         build: makes the module, in training mode, without dropout.
         inputs: its arguments for a batch and a length (or the side of an image).
         sizes: batches and lengths to run it at; the first one is traced.
-        branches: the model's own branches on sizes, each as the guard that it leaves and the line that asks.
+        branches: the files in which the model itself branches on sizes, so that others need other graphs.
     """
 
     name: str
     build: Callable[[], torch.nn.Module]
     inputs: Callable[[int, int], dict[str, torch.Tensor]]
     sizes: tuple[tuple[int, int], ...] = TEXT
-    branches: tuple[tuple[str, str], ...] = ()
+    branches: tuple[str, ...] = ()
 
 
 def step(module: torch.nn.Module) -> Callable[..., Sequence[torch.Tensor | None]]:

@@ -44,7 +44,7 @@ class Routing(nn.Module):
         weights = self.gate(tokens).softmax(-1)
         weight, expert = weights.max(-1)
         order = expert.argsort(stable=True)
-        counts = torch.bincount(expert, minlength=len(self.experts)).tolist()
+        counts = nn.functional.one_hot(expert, len(self.experts)).sum(0).tolist()
         pieces = tokens[order].split(counts)
         done = torch.cat([layer(piece) for layer, piece in zip(self.experts, pieces)])
         back = torch.zeros_like(tokens).index_copy(0, order, done)

@@ -98,19 +98,20 @@ def pictures_and_words(batch: int, length: int) -> dict[str, Tensor]:
 
 TRANSFORMER: Final = {
     "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128, "image_size": 32,
-    "patch_size": 8, **NO_DROPOUT,
+    "patch_size": 8, **NO_DROPOUT, **EAGER,
 }  # fmt: skip
 TOWER: Final = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128}
 
 MODELS: Final = (
-    Model("vit", made("ViT", "ForImageClassification", **TRANSFORMER, **EAGER), interpolated, IMAGES),
-    Model("deit", made("DeiT", "ForImageClassification", **TRANSFORMER), interpolated, IMAGES),
+    Model("vit", made("ViT", "ForImageClassification", **TRANSFORMER), interpolated, IMAGES, ("modeling_vit.py",)),
+    Model("deit", made("DeiT", "ForImageClassification", **TRANSFORMER), interpolated, IMAGES, ("modeling_deit.py",)),
     Model(
         "swin",
         made("Swin", "Model", image_size=32, patch_size=2, embed_dim=16, depths=[1, 1], num_heads=[2, 2], window_size=4,
              drop_path_rate=0.0, **NO_DROPOUT),
         images(4),
         IMAGES,
+        ("modeling_swin.py",),
     ),
     Model(
         "convnext",
@@ -123,7 +124,7 @@ MODELS: Final = (
         made(
             "CLIP", "Model", projection_dim=32,
             text_config={**TOWER, **TOKENS, "vocab_size": VOCABULARY, "max_position_embeddings": LONGEST},
-            vision_config={**TOWER, "image_size": 32, "patch_size": 8},
+            vision_config={**TOWER, "image_size": 32, "patch_size": 8}, **EAGER,
         ),
         pictures_and_words,
     ),

@@ -14,8 +14,8 @@ from typing import Final
 from frontends.pytorch.operators.registry import RULES, Kind, kind_rule, ruled
 
 FAMILIES: Final = (
-    "data_dependent", "storage", "sequences", "pointwise", "views", "matmul", "reductions", "normalization",
-    "embedding", "convolution", "joining", "creation",
+    "data_dependent", "unmet", "storage", "sequences", "pointwise", "views", "matmul", "reductions", "normalization",
+    "embedding", "convolution", "joining", "creation", "attention", "scans",
 )  # fmt: skip
 
 for family in FAMILIES:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.metadata import Metadata
-from frontends.pytorch.operators.layouts import is_packed
+from frontends.pytorch.operators.layouts import is_packed, suggested_strides
 from frontends.pytorch.operators.normalization import given, gradients, one_dtype
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled, sizes_of
 
@@ -70,9 +70,11 @@ def max_pool(recorder: Recorder, self: torch.Tensor, *args: object) -> object:
 def adaptive_pool(recorder: Recorder, self: torch.Tensor, output_size: Sequence[object]) -> object:
     """The mean of as many windows as wanted."""
     x = metadata_of(recorder, self)
-    if not on_cpu_and_packed(x) or len(x.sizes) not in (3, 4):
+    if x.device.type != "cpu" or len(x.sizes) not in (3, 4):
         return NotImplemented
-    return packed(recorder, (*x.shape[:-2], *sizes_of(output_size)), x.dtype, x.device)
+    sizes = (*x.shape[:-2], *sizes_of(output_size))
+    strides = suggested_strides(recorder.env, x, sizes)
+    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, x.dtype, x.device)
 
 
 @kind_rule(

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 
 from frontends.pytorch.metadata import Metadata
 from shapes.choices import Int, sym_max
-from shapes.layout import is_positive
+from shapes.layout import CHANNELS_LAST, channels_last_strides, contiguous_strides, is_positive
 from shapes.rules.broadcasting import broadcast, known, same
 from shapes.rules.shape import Shape
 
@@ -153,11 +153,25 @@ def elementwise_strides(env: ShapeEnv, operands: Sequence[Metadata], sizes: Sequ
         for axis, size in enumerate(operand.shape, shift):
             if not is_number(size, 1) and not same(size, sizes[axis]) and known(env, size == sizes[axis]) is not True:
                 return None
-    return packed_by(sizes, _sorted_axes(sizes, ranks))
+    axes = _sorted_axes(sizes, ranks)
+    return None if axes is None else packed_by(sizes, axes)
 
 
-def _sorted_axes(sizes: Sequence[Int], ranks: Sequence[dict[int, int]]) -> list[int]:
-    """ATen's insertion sort of the axes: the first operand that has both of two axes compares them."""
+def _sorted_axes(sizes: Sequence[Int], ranks: Sequence[dict[int, int]]) -> list[int] | None:
+    """ATen's insertion sort of the axes: the first operand that has both of two axes compares them.
+
+    None where operands contradict each other and the first one does not settle it: then an axis of one element, which
+    tells nothing, may change the order of the others.
+    """
+    axes = [axis for axis in range(len(sizes) - 1, -1, -1) if not is_number(sizes[axis], 1)]
+    first = ranks[0]
+    if len(first) == len(axes):
+        return sorted(axes, key=first.__getitem__)
+    for place, one in enumerate(axes):
+        for other in axes[place + 1 :]:
+            seen = {rank[one] > rank[other] for rank in ranks if one in rank and other in rank}
+            if len(seen) > 1:
+                return None
 
     def comparison(one: int, other: int) -> int:
         for rank in ranks:
@@ -165,7 +179,6 @@ def _sorted_axes(sizes: Sequence[Int], ranks: Sequence[dict[int, int]]) -> list[
                 return 1 if rank[one] > rank[other] else -1
         return 0
 
-    axes = [axis for axis in range(len(sizes) - 1, -1, -1) if not is_number(sizes[axis], 1)]
     for start in range(1, len(axes)):
         place = start
         for before in range(start - 1, -1, -1):
@@ -207,3 +220,16 @@ def is_packed(metadata: Metadata) -> bool:
             return False
         wanted = wanted * (size if is_positive(size) else sym_max(size, 1))
     return True
+
+
+def suggested_strides(env: ShapeEnv, metadata: Metadata, sizes: Sequence[Int]) -> Sequence[Int] | None:
+    """The strides of a fresh tensor with these sizes in the memory format of a tensor of rank 4; None if unclear."""
+    if len(metadata.sizes) != 4 or is_packed(metadata):
+        return contiguous_strides(sizes)
+    order = order_of(env, metadata)
+    if order is None or not order.axes:
+        return None
+    innermost = [axis for axis in CHANNELS_LAST[4] if axis in order.axes]
+    if list(order.axes) == innermost and order.axes[0] == 1:
+        return channels_last_strides(sizes)
+    return contiguous_strides(sizes) if order.axes[0] == 3 else None

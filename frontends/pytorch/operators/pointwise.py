@@ -29,7 +29,7 @@ NAMES: Final = """
     sigmoid sign signbit silu sin sinc sinh softplus softshrink sqrt tan tanh trunc threshold
     add sub mul div eq ne lt le gt ge pow remainder fmod floor_divide
     bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor
-    rsub atan2 maximum minimum fmax fmin xlogy hypot copysign logaddexp masked_fill
+    rsub atan2 maximum minimum fmax fmin xlogy hypot copysign logaddexp
     where clamp clamp_min clamp_max lerp addcmul addcdiv
     gelu_backward sigmoid_backward tanh_backward silu_backward threshold_backward hardtanh_backward
     leaky_relu_backward elu_backward softplus_backward hardswish_backward hardsigmoid_backward logit_backward
@@ -114,6 +114,28 @@ def combined(recorder: Recorder, operands: Sequence[Metadata], dtype: torch.dtyp
     if strides is None:
         return NotImplemented
     return recorder.kinds.laid(sizes, strides, 0, dtype, device)
+
+
+@kind_rule(aten.masked_fill.Scalar, aten.masked_fill.Tensor)
+def masked_fill(recorder: Recorder, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
+    """What tensor and mask broadcast to, packed."""
+    kinds = [metadata_of(recorder, self), metadata_of(recorder, mask)]
+    ranked = [kind for kind in kinds if kind.sizes]
+    if mask.dtype is not torch.bool:
+        return NotImplemented
+    sizes = common_sizes(recorder.env, ranked) if ranked else ()
+    return recorder.kinds.laid(sizes, None, 0, kinds[0].dtype, kinds[0].device)
+
+
+@kind_rule(aten.masked_fill_.Scalar, aten.masked_fill_.Tensor)
+def masked_fill_in_place(recorder: Recorder, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
+    """The tensor written to, if the mask broadcasts to it."""
+    made = masked_fill(recorder, self, mask, value)
+    if made is NotImplemented:
+        return made
+    target = metadata_of(recorder, self)
+    alike = len(made.shape) == len(target.shape) and all(same(a, b) for a, b in zip(made.shape, target.shape))
+    return 0 if alike else NotImplemented
 
 
 def _register() -> None:

@@ -211,6 +211,20 @@ def whole(func: object, kinds: Sequence[torch.dtype] = FLOATS) -> Calls:
     return calls
 
 
+def scan(func: object) -> Calls:
+    return lambda make: (func, [make.tensor(*make.dims(1, 4), dtype=make.dtype(*FLOATS, *INTS)), -1], {})
+
+
+def gather(make: Maker) -> Call:
+    index = make.tensor(make.a, make.c, dtype=torch.int64)
+    return aten.gather.default, [make.tensor(make.a, make.b + 2), 1, index], {}
+
+
+def index_select(make: Maker) -> Call:
+    index = make.tensor(make.c, dtype=torch.int64)
+    return aten.index_select.default, [make.tensor(make.a, make.b + 2, make.d), 1, index], {}
+
+
 # ---------------------------------------------------------------------- normalization and softmax
 
 

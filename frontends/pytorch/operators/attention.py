@@ -1,0 +1,37 @@
+"""Attention: a mask for all batches or heads is spread over them, so that nobody asks whether there is only one.
+
+Torch chooses a kernel by comparing the mask's sizes with those of the query, as branches; of a mask with all axes
+nothing is left to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+
+from frontends.pytorch.torch_calls import handles
+
+PLACE_OF_MASK: Final = 3
+
+
+@handles(torch.nn.functional.scaled_dot_product_attention)
+def attention(mode: object, func, args: Sequence[object], kwargs: dict[str, object]) -> object:
+    """The same call with a mask of all batches and heads."""
+    named = "attn_mask" in kwargs
+    mask = kwargs["attn_mask"] if named else args[PLACE_OF_MASK] if len(args) > PLACE_OF_MASK else None
+    if not isinstance(mask, torch.Tensor) or len(args) < 2:
+        return NotImplemented
+    query, key = args[0], args[1]
+    if query.dim() != 4 or mask.dim() != 4:
+        return NotImplemented
+    whole = (*query.shape[:3], key.shape[2])
+    sizes = mask.shape
+    spread = [-1 if type(of) is int or type(size) is not int or size != 1 else of for size, of in zip(sizes, whole)]
+    if all(type(size) is int for size in spread):
+        return NotImplemented
+    mask = mask.expand(spread)
+    if named:
+        return func(*args, **{**kwargs, "attn_mask": mask})
+    return func(*args[:PLACE_OF_MASK], mask, *args[PLACE_OF_MASK + 1 :], **kwargs)
