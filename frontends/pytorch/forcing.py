@@ -28,7 +28,8 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Final
 
@@ -75,6 +76,23 @@ def tracing() -> Symbolic | None:
     """What is in place for the trace of this thread."""
     found = getattr(_current, "stack", None)
     return found[-1] if found else None
+
+
+@contextmanager
+def suspended() -> Iterator[None]:
+    """Python as it is, for what the frontend itself runs, and perhaps imports, in the middle of a trace."""
+    if tracing() is None:
+        yield
+        return
+    stack, _current.stack = _current.stack, []
+    with _lock:
+        _remove()
+    try:
+        yield
+    finally:
+        with _lock:
+            _install()
+        _current.stack = stack
 
 
 class Symbolic:

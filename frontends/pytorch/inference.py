@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import torch
 from torch._decomp import decomposition_table
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from frontends.pytorch.recording import Recorder
 
 
+NATIVE: Final = frozenset(("aten", "prim", "prims", "quantized", "rngprims", "inductor", "c10d", "_c10d_functional"))
+"""The namespaces of torch's own operators."""
+
+
+WANTS_NUMBERS: Final = "dispatch_on_subclass called with NO overloaded args"
+"""What a meta function of C++ ends with that reads a symbolic size as a plain number."""
+
+
 def infer(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced]) -> Template:
     """What an operator gives for arguments like these."""
     rule = RULES.get(func)
@@ -26,11 +34,15 @@ def infer(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced]) -> 
             return found
         if found is not NotImplemented:
             return Template(found, once=func in ONCE)
+    if func.namespace not in NATIVE:
+        from frontends.pytorch.custom import template
+
+        return template(recorder, func, args, kwargs, tensors)
     return by_meta(recorder, func, args, kwargs, tensors)
 
 
-def by_meta(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced]) -> Template:
-    """Torch's own meta function, on tensors of the meta device with the same symbolic sizes."""
+def by_meta(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced], *, run=None) -> Template:
+    """Torch's own meta function, or `run`, on tensors of the meta device with the same symbolic sizes."""
     mutates = func._schema.is_mutable
     twins: dict[int, torch.Tensor] = {}
     places: dict[int, int] = {}
@@ -56,12 +68,16 @@ def by_meta(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced]) -
         if any(argument.name == "device" for argument in func._schema.arguments):
             on_meta_kwargs["device"] = torch.device("meta")
     try:
-        output = func(*on_meta_args, **on_meta_kwargs)
+        output = (run or func)(*on_meta_args, **on_meta_kwargs)
     except NotImplementedError:
         decomposed = decomposition_table.get(func)
         if decomposed is None:
             raise
         output = decomposed(*on_meta_args, **on_meta_kwargs)
+    except RuntimeError as error:
+        if WANTS_NUMBERS not in str(error) or mutates:
+            raise
+        output = func(*tree_map(with_numbers, on_meta_args), **tree_map(with_numbers, on_meta_kwargs))
 
     def piece(value):
         if isinstance(value, torch.Tensor):
@@ -96,6 +112,14 @@ def renamed(
         after = recorder.kinds.of_tensor(twin, before.device)
         if after is not before:
             yield place, after
+
+
+def with_numbers(value: object) -> object:
+    """A tensor on the meta device or a size as its value this time: it becomes a constant."""
+    if isinstance(value, torch.Tensor):
+        sizes, strides = [int(size) for size in value.shape], [int(stride) for stride in value.stride()]
+        return torch.empty_strided(sizes, strides, dtype=value.dtype, device="meta")
+    return int(value) if isinstance(value, torch.SymInt) else value
 
 
 def device_of(tensors: Sequence[Traced]) -> torch.device:

@@ -85,7 +85,7 @@ def has_effects(operation: Operation) -> bool:
     """Whether an operator does more than compute its outputs."""
     target = operation.target
     if isinstance(target, torch._ops.OpOverload):
-        return target._schema.is_mutable or is_random(operation)
+        return target._schema.is_mutable or not target._schema.returns or is_random(operation)
     return any(isinstance(argument, Branch) and argument.has_effects for argument in operation.args)
 
 
@@ -106,6 +106,8 @@ class Recording:
     constants: list[Result] = field(default_factory=list)
     ends: list[Operation] = field(default_factory=list)
     """What is left to do to the arguments when all outputs are there (`renamed_inputs`)."""
+    inferred: dict[str, str] = field(default_factory=dict)
+    """The rules that were found by running an operator: its name, and the rule's text."""
     count: int = 0
 
     def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:
@@ -161,6 +163,9 @@ class Recorder(TorchDispatchMode):
         if template.renames:
             converted, named = self._apart(template, tensors, converted, named)
         outside = self._record(func, converted, named, template, tensors)
+        if template.checked:
+            for tensor in tree_flatten(outside)[0]:
+                self._check_kind(tensor)
         if self._known:
             self._follow(func, args, kwargs, tensors, outside)
         return outside
@@ -259,6 +264,16 @@ class Recorder(TorchDispatchMode):
     def result_of(self, tensor: torch.Tensor) -> Result:
         """What stands for a tensor in the graph."""
         return tensor.result if isinstance(tensor, Traced) else self.lift(tensor).result
+
+    def _check_kind(self, tensor: Traced) -> None:
+        """Have the graph refuse a tensor that is not of the kind that was inferred."""
+        kind = tensor.metadata
+        sizes = [self._argument(size, [], []) for size in kind.sizes]
+        strides = [self._argument(stride, [], []) for stride in kind.strides]
+        check = torch.ops.aten._assert_tensor_metadata.default
+        self.recording.operations.append(
+            Operation(check, (tensor.result, sizes, strides, kind.dtype), {}, [], self.backward)
+        )
 
     def know(self, tensor: Traced, value: torch.Tensor) -> None:
         """From here on the value of a tensor is known, until something is changed in place."""

@@ -110,6 +110,11 @@ class Variant:
         return self.env.guards()
 
     @property
+    def inferred_rules(self) -> dict[str, str]:
+        """The custom operators without a shape rule, each with the rule that was found by running it."""
+        return self.recording.inferred
+
+    @property
     def runtime_asserts(self) -> tuple[RuntimeAssert, ...]:
         return self.env.runtime_asserts()
 
