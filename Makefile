@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo install test lint format paranoid mutate mutate-rules agreement bench bench-install notebooks clean
+.PHONY: demo install test lint format paranoid mutate mutate-rules agreement operators bench bench-install notebooks clean
 
 demo: $(VENV)/.core
 	$(BIN)/python -m benchmarks.demo

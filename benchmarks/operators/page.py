@@ -19,7 +19,8 @@ edges of the guards and at random. All is compared with eager: values, dtypes, s
 and the sizes and dtypes that the trace foresaw.
 
 - full, partly, not: all, some or none of the samples traced and right; wrong: different from eager anywhere
-- general: full, no size pinned to a number, right at two other sizes at least, none failed
+- general: full, no size pinned to a number, right at two other sizes at least, none failed; or there are no others,
+  as where no sample has a tensor with sizes that eager lets us change
 - pinned: a size of the sample that became a number; a size 1 that stays 1, as in a broadcast, is counted apart
 - refused: other sizes that eager accepts and the guards refuse
 - stopped: other sizes that eager and the guards accept and the graph did not

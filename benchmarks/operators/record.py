@@ -56,8 +56,10 @@ class Outcome:
 
     @property
     def general(self) -> bool:
-        """Whether no size is pinned, and at least two other sizes were right and none failed."""
-        return self.verdict == "full" and not self.pinned and not self.stopped and self.elsewhere >= 2
+        """Whether no size is pinned, and at least two other sizes, if there are any, were right and none failed."""
+        if self.verdict != "full" or self.pinned or self.stopped:
+            return False
+        return self.elsewhere >= 2 or not self.refused
 
     def line(self) -> str:
         values = {name: value for name, value in asdict(self).items() if value}

@@ -7,6 +7,7 @@ from typing import Final
 
 import torch
 
+from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.tensor import Traced, tensor_of
 
 aten = torch.ops.aten
@@ -58,3 +59,38 @@ def item(recorder, func, args, kwargs):
     kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
     value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)
     return recorder.number(func, args, kwargs, value)
+
+
+@special(aten._conj.default)
+def conjugate(recorder, func, args, kwargs):
+    """The conjugate itself: a tensor that is only marked as conjugated is of another kind to the operators of C++."""
+    return recorder.operator(aten._conj_physical.default, args, kwargs)
+
+
+@special(aten._neg_view.default)
+def negative(recorder, func, args, kwargs):
+    """The same for a tensor that is marked as negated."""
+    return recorder.operator(aten.neg.default, args, kwargs)
+
+
+@special(aten.size.default)
+def sizes(recorder, func, args, kwargs):
+    """The sizes where a composite operator of C++ wants them as plain numbers: they become constants."""
+    return [int(size) for size in args[0].metadata.sizes]
+
+
+@special(aten.equal.default, aten.allclose.default, aten.is_nonzero.default)
+def compared(recorder, func, args, kwargs):
+    """A truth that C++ wants now.
+
+    Raises:
+        GraphBreak: always.
+    """
+    raise GraphBreak(f"{func}: an operator of C++ branches on the values of a tensor; keep it outside of the graph")
+
+
+@special(aten.squeeze_copy.default, aten.squeeze_copy.dim, aten.squeeze_copy.dims)
+def squeeze_copy(recorder, func, args, kwargs):
+    """A copy of the view: torch's meta function takes a size for other than 1 without a guard."""
+    view = recorder.operator(getattr(aten.squeeze, func._overloadname), args, kwargs)
+    return recorder.operator(aten.clone.default, (view,), {"memory_format": torch.contiguous_format})

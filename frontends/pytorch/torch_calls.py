@@ -15,6 +15,7 @@ A function mode sees the calls before torch's argument parser turns sizes into i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -251,6 +252,59 @@ for function, what in (
     (torch.save, "torch.save: the elements are known only when the graph runs"),
 ):
     HANDLERS[function] = _leaving(what)
+
+
+# ---------------------------------------------------------------------- truths about data
+
+
+@handles(torch.equal, torch.Tensor.equal, torch.allclose, torch.Tensor.allclose)
+def compared(mode: TorchCalls, func, args, kwargs):
+    """A truth that only the run knows. C++ would want it now."""
+    operator = aten.equal.default if func in (torch.equal, torch.Tensor.equal) else aten.allclose.default
+    return mode.recorder.number(operator, args, kwargs, mode.recorder.env.unbacked(kind="bool"))
+
+
+@handles(torch.is_nonzero, torch.Tensor.is_nonzero)
+def is_nonzero(mode: TorchCalls, func, args, kwargs):
+    """The truth of a tensor of one element."""
+    (tensor,) = args or kwargs.values()
+    return tensor.item() != 0
+
+
+@handles(torch.nn.functional.gaussian_nll_loss)
+def gaussian_nll_loss(mode: TorchCalls, func, args, kwargs):
+    """The function of torch, whose check of the variances is made when the graph runs."""
+    return negative_log_likelihood(*args, **kwargs)
+
+
+def negative_log_likelihood(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    var: torch.Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * torch.ones_like(input)
+    else:
+        aten._assert_async.msg((var >= 0).all(), "var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif input.size()[:-1] != var.size()[:-1] or var.size(-1) != 1:
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    var = var.clone()
+    with torch.no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    if full:
+        loss += 0.5 * math.log(2 * math.pi)
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
 
 
 __all__ = ["HANDLERS", "TorchCalls", "handles"]

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.operators.registry import kind_rule, packed, ruled
+from frontends.pytorch.metadata import Metadata
+from frontends.pytorch.operators.registry import kind_rule, packed, ruled, sizes_of
+from frontends.vocabularies.aten_operators import aten as vocabulary
 from shapes.rules import Shape
 
 if TYPE_CHECKING:
@@ -17,8 +19,10 @@ aten: Final = torch.ops.aten
 
 @kind_rule(aten.nonzero.default, once=True)
 def nonzero(recorder: Recorder, self: torch.Tensor) -> object:
-    """A row of coordinates for each element that is not 0."""
-    return packed(recorder, ruled(recorder, aten.nonzero.default, self), torch.int64, self.device)
+    """A row of coordinates for each element that is not 0, written one axis after the other."""
+    shape = ruled(recorder, aten.nonzero.default, self)
+    assert isinstance(shape, Shape)
+    return recorder.kinds.laid(shape, (1, shape[0]), 0, torch.int64, self.device)
 
 
 @kind_rule(aten.index.Tensor, once=True)
@@ -29,3 +33,104 @@ def index(recorder: Recorder, self: torch.Tensor, indices: list[torch.Tensor | N
     shape = ruled(recorder, aten.index.Tensor, self, indices)
     assert isinstance(shape, Shape)
     return packed(recorder, shape, self.dtype, self.device)
+
+
+@kind_rule(aten.masked_select.default, once=True)
+def masked_select(recorder: Recorder, self: torch.Tensor, mask: torch.Tensor) -> object:
+    """The elements under a mask."""
+    return packed(recorder, shape_of(ruled(recorder, aten.masked_select.default, self, mask)), self.dtype, self.device)
+
+
+@kind_rule(aten.bincount.default, once=True)
+def bincount(recorder: Recorder, self: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0) -> object:
+    """A bin for each number up to the largest: counts, or sums of weights."""
+    shape = shape_of(ruled(recorder, aten.bincount.default, self, weights, minlength))
+    if weights is None:
+        dtype = torch.int64
+    else:
+        dtype = torch.float32 if weights.dtype is torch.float32 else torch.float64
+    return packed(recorder, shape, dtype, self.device)
+
+
+@kind_rule(aten.repeat_interleave.Tensor, once=True)
+def repeat_interleave(recorder: Recorder, repeats: torch.Tensor, *, output_size: int | None = None) -> object:
+    """Each place as often as it is to be repeated."""
+    shape = shape_of(ruled(recorder, aten.repeat_interleave.Tensor, repeats, output_size=output_size))
+    return packed(recorder, shape, repeats.dtype, repeats.device)
+
+
+# ---------------------------------------------------------------------- distinct elements
+
+
+@kind_rule(aten._unique2.default, once=True)
+def unique(
+    recorder: Recorder,
+    self: torch.Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> object:
+    """The distinct elements; where each is found and how often, or empty tensors where that is not asked for."""
+    found = vocabulary["unique"](recorder.env, sizes_of(self), return_inverse=True, return_counts=True)
+    return distinct(recorder, self, found, inverse=return_inverse, counts=return_counts)
+
+
+@kind_rule(aten._unique.default, once=True)
+def unique_inverse(recorder: Recorder, self: torch.Tensor, sorted: bool = True, return_inverse: bool = False) -> object:
+    """The distinct elements and, if asked for, where each is found."""
+    return unique(recorder, self, sorted, return_inverse)[:2]
+
+
+@kind_rule(aten.unique_consecutive.default, once=True)
+def unique_consecutive(
+    recorder: Recorder,
+    self: torch.Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> object:
+    """One element for each run of equal ones, or one slice."""
+    if dim is not None:
+        return unique_slices_consecutive(recorder, self, dim)
+    found = vocabulary["unique"](recorder.env, sizes_of(self), return_inverse=True, return_counts=True)
+    return distinct(recorder, self, found, inverse=return_inverse, counts=return_counts)
+
+
+@kind_rule(aten.unique_dim.default, once=True)
+def unique_slices(
+    recorder: Recorder,
+    self: torch.Tensor,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> object:
+    """The distinct slices; the rest is computed whether it is asked for or not."""
+    return distinct(recorder, self, vocabulary["unique_dim"](recorder.env, sizes_of(self), dim))
+
+
+@kind_rule(aten.unique_dim_consecutive.default, once=True)
+def unique_slices_consecutive(
+    recorder: Recorder, self: torch.Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+) -> object:
+    """One slice for each run of equal ones."""
+    return distinct(recorder, self, vocabulary["unique_dim"](recorder.env, sizes_of(self), dim))
+
+
+def distinct(
+    recorder: Recorder, self: torch.Tensor, found: object, *, inverse: bool = True, counts: bool = True
+) -> tuple[Metadata, ...]:
+    """Kinds of values, inverse and counts."""
+    assert isinstance(found, tuple)
+    values, places, numbers = found
+    none = Shape((0,))
+    return (
+        packed(recorder, values, self.dtype, self.device),
+        packed(recorder, places if inverse else none, torch.int64, self.device),
+        packed(recorder, numbers if counts else none, torch.int64, self.device),
+    )
+
+
+def shape_of(found: object) -> Shape:
+    assert isinstance(found, Shape)
+    return found

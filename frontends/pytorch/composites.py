@@ -1,0 +1,334 @@
+"""Composite operators that torch's C++ takes apart by sizes as plain numbers, taken apart here by symbolic ones.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> variant = trace(torch.kron, (torch.ones(2, 3), torch.ones(4, 5)))
+    >>> variant.guards
+    ()
+    >>> variant.graph(torch.ones(3, 1), torch.ones(2, 2))[0].shape
+    torch.Size([6, 2])
+
+Each gives what torch's gives, by operators of a graph. They stand in for torch's while a trace runs (`installed`):
+the Python dispatcher asks an operator's `py_kernels` first, so they are found wherever a composite is called, by the
+program or by another composite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Final
+
+import torch
+from torch._C import DispatchKey
+
+aten: Final = torch.ops.aten
+Tensor = torch.Tensor
+
+COMPOSITES: Final[dict[torch._ops.OpOverload, Callable[..., object]]] = {}
+KEYS: Final = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """The operators taken apart here, while this lasts."""
+    before: list[tuple[torch._ops.OpOverload, DispatchKey]] = []
+    for operator, function in COMPOSITES.items():
+        for key in KEYS:
+            if key not in operator.py_kernels:
+                operator.py_kernels[key] = function
+                before.append((operator, key))
+        operator._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        for operator, key in before:
+            del operator.py_kernels[key]
+            operator._dispatch_cache.clear()
+
+
+def composite(*operators: torch._ops.OpOverload) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    """Register a function as what these operators are made of."""
+
+    def register(function: Callable[..., object]) -> Callable[..., object]:
+        for operator in operators:
+            COMPOSITES[operator] = function
+        return function
+
+    return register
+
+
+# ---------------------------------------------------------------------- products
+
+
+@composite(aten.kron.default)
+def kron(self: Tensor, other: Tensor) -> Tensor:
+    """Each element of the one times the whole of the other."""
+    rank = max(self.dim(), other.dim())
+    first = [1] * (rank - self.dim()) + list(self.shape)
+    second = [1] * (rank - other.dim()) + list(other.shape)
+    spread = self.reshape([size for each in first for size in (each, 1)])
+    product = spread * other.reshape([size for each in second for size in (1, each)])
+    return product.reshape([one * two for one, two in zip(first, second)])
+
+
+@composite(aten.linalg_multi_dot.default)
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """A chain of products, in the order that is cheapest at the sizes at hand: any order gives the same."""
+    torch._check(len(tensors) >= 2, lambda: "multi_dot(): expected at least 2 tensors")
+    matrices = list(tensors)
+    vector_first, vector_last = matrices[0].dim() == 1, matrices[-1].dim() == 1
+    if vector_first:
+        matrices[0] = matrices[0].unsqueeze(0)
+    if vector_last:
+        matrices[-1] = matrices[-1].unsqueeze(1)
+    for matrix in matrices:
+        torch._check(matrix.dim() == 2, lambda: "multi_dot(): the tensors between the first and the last have 2 axes")
+    sizes = [hint_of(matrix.shape[0]) for matrix in matrices] + [hint_of(matrices[-1].shape[1])]
+    product = _chain(matrices, _order(sizes), 0, len(matrices) - 1)
+    if vector_first:
+        product = product.squeeze(0)
+    return product.squeeze(-1) if vector_last else product
+
+
+def _order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split each stretch of a chain of matrices, by the number of multiplications."""
+    count = len(sizes) - 1
+    cost: dict[tuple[int, int], int] = {(place, place): 0 for place in range(count)}
+    split: dict[tuple[int, int], int] = {}
+    for length in range(1, count):
+        for first in range(count - length):
+            last = first + length
+            costs = [
+                (
+                    cost[first, middle] + cost[middle + 1, last] + sizes[first] * sizes[middle + 1] * sizes[last + 1],
+                    middle,
+                )
+                for middle in range(first, last)
+            ]
+            cost[first, last], split[first, last] = min(costs)
+    return split
+
+
+def _chain(matrices: Sequence[Tensor], split: dict[tuple[int, int], int], first: int, last: int) -> Tensor:
+    if first == last:
+        return matrices[first]
+    middle = split[first, last]
+    return torch.mm(_chain(matrices, split, first, middle), _chain(matrices, split, middle + 1, last))
+
+
+def hint_of(size: int | torch.SymInt) -> int:
+    """The size this time, for a choice that changes no result; 1 where only the run tells."""
+    if type(size) is int:
+        return size
+    hint = size.node.hint
+    return 1 if hint is None else int(hint)
+
+
+# ---------------------------------------------------------------------- choosing elements
+
+
+@composite(aten.combinations.default)
+def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All ways to pick so many elements, in the order of their places."""
+    torch._check(self.dim() == 1, lambda: f"combinations: expected 1 axis, not {self.dim()}")
+    torch._check(r >= 0, lambda: f"combinations: expected a number that is not negative, not {r}")
+    if r == 0:
+        return self.new_empty((0,))
+    length = self.shape[0]
+    places = torch.arange(length, device=self.device)
+    grids = [places.reshape([-1 if axis == place else 1 for axis in range(r)]) for place in range(r)]
+    mask = torch.ones([length] * r, dtype=torch.bool, device=self.device)
+    for before, after in pairwise(grids):
+        mask = mask & (before <= after if with_replacement else before < after)
+    return self[mask.nonzero()]
+
+
+@composite(aten.take_along_dim.default)
+def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """`gather` after all other axes were broadcast."""
+    torch._check(indices.dtype == torch.int64, lambda: f"take_along_dim: expected int64, not {indices.dtype}")
+    if dim is None:
+        return self.reshape(-1).gather(0, indices.reshape(-1))
+    rank = self.dim()
+    torch._check(rank == indices.dim(), lambda: f"take_along_dim: {rank} axes and {indices.dim()} axes")
+    axis = dim % rank if rank else 0
+    if rank:
+        indices = indices.remainder(self.shape[axis])
+    shapes = []
+    for tensor, other in ((self, indices), (indices, self)):
+        sizes = [*other.shape[:axis], tensor.shape[axis], *other.shape[axis + 1 :]]
+        shapes.append(torch.broadcast_shapes(tensor.shape, sizes))
+    return self.broadcast_to(shapes[0]).gather(axis, indices.broadcast_to(shapes[1]))
+
+
+# ---------------------------------------------------------------------- statistics
+
+
+@composite(aten.cov.default)
+def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """How the rows vary together; what is wrong with the values of weights is found when the graph runs."""
+    torch._check(self.dim() <= 2, lambda: f"cov(): expected at most 2 axes, not {self.dim()}")
+    torch._check(self.dtype is not torch.bool, lambda: "cov(): bool is not supported")
+    rows = self if self.dim() == 2 else self.reshape(1, -1)
+    count = rows.shape[1]
+    weights: Tensor | None = None
+    for name, each in (("fweights", fweights), ("aweights", aweights)):
+        if each is None:
+            continue
+        torch._check(each.dim() <= 1, lambda name=name: f"cov(): {name}: expected at most 1 axis")
+        torch._check(each.numel() == count, lambda name=name: f"cov(): {name}: not one for each observation")
+        aten._assert_async.msg((each >= 0).all(), f"cov(): {name} cannot be negative")
+        weights = each if weights is None else weights * each
+    if weights is None:
+        total: object = count
+        factor: object = torch.sym_max(count - correction, 0)
+        mean = rows.sum(1) / total
+        weighted = rows - mean.unsqueeze(1)
+        centred = weighted
+    else:
+        total = weights.sum()
+        aten._assert_async.msg(total != 0, "cov(): weights sum to zero, can't be normalized")
+        mean = (rows * weights).sum(1) / total
+        less = correction
+        if aweights is not None and correction != 0:
+            less = correction * (weights * aweights).sum() / total
+        factor = (total - less).clamp(min=0)
+        centred = rows - mean.unsqueeze(1)
+        weighted = centred * weights
+    return torch.true_divide(torch.mm(centred, weighted.t().conj()), factor).squeeze()
+
+
+@composite(aten.corrcoef.default)
+def corrcoef(self: Tensor) -> Tensor:
+    """The covariance in units of the deviations."""
+    torch._check(self.dim() <= 2, lambda: f"corrcoef(): expected at most 2 axes, not {self.dim()}")
+    found = torch.cov(self)
+    if found.dim() == 0:
+        return found / found
+    diagonal = found.diag()
+    deviation = torch.sqrt(diagonal.real if diagonal.is_complex() else diagonal)
+    found = found / deviation.view(-1, 1) / deviation.view(1, -1)
+    if found.is_complex():
+        return torch.complex(found.real.clip(-1, 1), found.imag.clip(-1, 1))
+    return found.clip(-1, 1)
+
+
+# ---------------------------------------------------------------------- differences
+
+
+@composite(aten.gradient.scalarint, aten.gradient.scalararray, aten.gradient.array)
+def gradient(
+    self: Tensor, *, spacing: float | None = None, dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> list[Tensor]:
+    """Differences of neighbours, one tensor for each axis; the same distance everywhere."""
+    return [_evenly(self, axis, 1 if spacing is None else spacing, edge_order) for axis in _axes(self, dim)]
+
+
+@composite(aten.gradient.scalarrayint, aten.gradient.scalarrayarray)
+def gradient_by_axis(
+    self: Tensor, *, spacing: Sequence[float], dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> list[Tensor]:
+    """A distance for each axis."""
+    axes = _axes(self, dim)
+    torch._check(len(axes) == len(spacing), lambda: "torch.gradient expected spacing to have an entry for each axis")
+    return [_evenly(self, axis, distance, edge_order) for axis, distance in zip(axes, spacing)]
+
+
+@composite(aten.gradient.tensorarrayint, aten.gradient.tensorarray)
+def gradient_by_coordinates(
+    self: Tensor, *, spacing: Sequence[Tensor], dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> list[Tensor]:
+    """A coordinate for each place on each axis."""
+    axes = _axes(self, dim)
+    torch._check(len(axes) == len(spacing), lambda: "torch.gradient expected spacing to have an entry for each axis")
+    return [_unevenly(self, axis, places, edge_order) for axis, places in zip(axes, spacing)]
+
+
+def _axes(self: Tensor, dim: int | Sequence[int] | None) -> list[int]:
+    if dim is None:
+        return list(range(self.dim()))
+    return [axis % self.dim() for axis in ([dim] if isinstance(dim, int) else dim)]
+
+
+def _checked(self: Tensor, axis: int, edge_order: int) -> None:
+    torch._check(edge_order in (1, 2), lambda: "torch.gradient only supports edge_order=1 and edge_order=2.")
+    torch._check(
+        self.shape[axis] >= edge_order + 1,
+        lambda: "torch.gradient expected each dimension size to be at least edge_order+1",
+    )
+
+
+def _evenly(self: Tensor, axis: int, distance: float, edge_order: int) -> Tensor:
+    _checked(self, axis, edge_order)
+
+    def part(start: int, end: int | None) -> Tensor:
+        return aten.slice(self, axis, start, end)
+
+    middle = (part(2, None) - part(0, -2)) / 2.0
+    if edge_order == 1:
+        first, last = part(1, 2) - part(0, 1), part(-1, None) - part(-2, -1)
+    else:
+        first = -0.5 * part(2, 3) + 2 * part(1, 2) - 1.5 * part(0, 1)
+        last = 0.5 * part(-3, -2) - 2 * part(-2, -1) + 1.5 * part(-1, None)
+    return torch.cat([first, middle, last], axis) / distance
+
+
+def _unevenly(self: Tensor, axis: int, places: Tensor, edge_order: int) -> Tensor:
+    _checked(self, axis, edge_order)
+    torch._check(places.dim() == 1, lambda: "torch.gradient expected each element of spacing to have one dimension")
+    torch._check(
+        places.shape[0] == self.shape[axis],
+        lambda: "torch.gradient expected each spacing tensor to have as many elements as its axis",
+    )
+
+    def part(start: int, end: int | None) -> Tensor:
+        return aten.slice(self, axis, start, end)
+
+    steps = places.diff()
+
+    def step(start: int, end: int | None) -> Tensor:
+        along = [slice(None) if each == axis else None for each in range(self.dim())]
+        return aten.slice(steps, 0, start, end)[tuple(along)]
+
+    before, after = step(0, -1), step(1, None)
+    both = before + after
+    middle = (
+        part(0, -2) * (-after / (before * both))
+        + part(1, -1) * ((after - before) / (before * after))
+        + part(2, None) * (before / (after * both))
+    )
+    if edge_order == 1:
+        first, last = (part(1, 2) - part(0, 1)) / step(0, 1), (part(-1, None) - part(-2, -1)) / step(-1, None)
+    else:
+        one, two = step(0, 1), step(1, 2)
+        first = (
+            part(0, 1) * (-(2.0 * one + two) / (one * (one + two)))
+            + part(1, 2) * ((one + two) / (one * two))
+            + part(2, 3) * (-one / (two * (one + two)))
+        )
+        one, two = step(-2, -1), step(-1, None)
+        last = (
+            part(-3, -2) * (two / (one * (one + two)))
+            + part(-2, -1) * (-(one + two) / (one * two))
+            + part(-1, None) * ((2.0 * two + one) / (two * (one + two)))
+        )
+    return torch.cat([first, middle, last], axis)
+
+
+# ---------------------------------------------------------------------- windows
+
+
+@composite(aten.max_pool1d.default)
+def max_pool1d(
+    self: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Tensor:
+    """A pool over two axes, of which one is 1 long."""
+    two = [(1, *stride) if stride else (1, *kernel_size), (0, *padding), (1, *dilation)]
+    return torch.ops.aten.max_pool2d_with_indices(self.unsqueeze(-2), (1, *kernel_size), *two, ceil_mode)[0].squeeze(-2)

@@ -1,0 +1,242 @@
+"""Operators for which torch has no meta function, or one of C++ that wants plain numbers.
+
+>>> import torch
+>>> from frontends.pytorch import trace
+>>> variant = trace(lambda x: torch.histogram(x, 4), (torch.ones(3),))
+>>> [tuple(value.shape) for value in variant.graph(torch.ones(5))]
+[(4,), (5,)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.metadata import Metadata
+from frontends.pytorch.operators.registry import kind_rule, packed, ruled, sizes_of
+from frontends.vocabularies.aten_operators import aten as vocabulary
+from shapes.choices import Int, sym_max
+from shapes.rules import Shape
+from shapes.rules.broadcasting import broadcast
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording import Recorder
+
+aten: Final = torch.ops.aten
+REAL: Final = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+
+
+def kinds(recorder: Recorder, found: object, dtypes: Sequence[torch.dtype], device: torch.device) -> object:
+    """Fresh tensors of these sizes."""
+    assert isinstance(found, tuple)
+    return tuple([packed(recorder, shape, dtype, device) for shape, dtype in zip(found, dtypes)])
+
+
+# ---------------------------------------------------------------------- histograms
+
+
+@kind_rule(aten.histogram.bin_ct, aten.histogram.bins_tensor)
+def histogram(recorder: Recorder, self: torch.Tensor, bins: torch.Tensor | int = 100, **options: object) -> object:
+    """Counts, and the edges between them."""
+    found = ruled(recorder, aten.histogram.bin_ct, self, bins, **options)
+    return kinds(recorder, found, (self.dtype, self.dtype), self.device)
+
+
+@kind_rule(aten._histogramdd_bin_edges.default)
+def histogram_edges(recorder: Recorder, self: torch.Tensor, bins: Sequence[int], **options: object) -> object:
+    """The edges along each axis."""
+    return [packed(recorder, (number + 1,), self.dtype, self.device) for number in bins]
+
+
+@kind_rule(aten._histogramdd_from_bin_cts.default)
+def histogram_counts(recorder: Recorder, self: torch.Tensor, bins: Sequence[int], **options: object) -> object:
+    """A count for each bin of each axis."""
+    return packed(recorder, tuple(bins), self.dtype, self.device)
+
+
+@kind_rule(aten._histogramdd_from_bin_tensors.default)
+def histogram_between(
+    recorder: Recorder, self: torch.Tensor, bins: Sequence[torch.Tensor], **options: object
+) -> object:
+    """A count between each two edges."""
+    edges = [shape_of(sizes_of(each)) for each in bins]
+    return packed(recorder, tuple([each[0] - 1 for each in edges]), self.dtype, self.device)
+
+
+def shape_of(found: object) -> Shape:
+    assert isinstance(found, Shape)
+    return found
+
+
+# ---------------------------------------------------------------------- linear algebra
+
+
+def by_columns(recorder: Recorder, shape: Shape, dtype: torch.dtype, device: torch.device, rows: Int) -> Metadata:
+    """A stack of matrices that lie column after column, each column so long."""
+    steps: list[Int] = [1, rows]
+    step: Int = rows * shape[-1]
+    for size in reversed(shape[:-2]):
+        steps.insert(0, step)
+        step = step * size
+    return recorder.kinds.laid(shape, steps, 0, dtype, device)
+
+
+@kind_rule(aten.geqrf.default)
+def geqrf(recorder: Recorder, self: torch.Tensor) -> object:
+    """The matrix, and a factor for each column."""
+    found = ruled(recorder, aten.geqrf.default, self)
+    assert isinstance(found, tuple)
+    whole, factors = found
+    first = by_columns(recorder, whole, self.dtype, self.device, whole[-2])
+    return first, packed(recorder, factors, self.dtype, self.device)
+
+
+@kind_rule(aten.linalg_lstsq.default)
+def least_squares(
+    recorder: Recorder, self: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
+) -> object:
+    """The solution, residuals, ranks and singular values."""
+    found = vocabulary["linalg.lstsq"](recorder.env, sizes_of(self), sizes_of(b), rcond, driver=driver)
+    assert isinstance(found, tuple)
+    solution, residuals, rank, values = found
+    real = REAL.get(self.dtype, self.dtype)
+    whole: Metadata
+    if self.dim() - b.dim() == 1:
+        whole = packed(recorder, solution, self.dtype, self.device)
+    else:
+        rows, columns = shape_of(sizes_of(self))[-2:]
+        whole = by_columns(recorder, solution, self.dtype, self.device, sym_max(rows, columns))
+    return (
+        whole,
+        packed(recorder, residuals, real, self.device),
+        packed(recorder, rank, torch.int64, self.device),
+        packed(recorder, values, real, self.device),
+    )
+
+
+# ---------------------------------------------------------------------- losses
+
+
+@kind_rule(aten._ctc_loss.default)
+def ctc_loss(
+    recorder: Recorder,
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> object:
+    """A loss for each of the batch, and the likelihoods that its gradient needs."""
+    env = recorder.env
+    steps, batch, _ = shape_of(sizes_of(log_probs))
+    for lengths in (input_lengths, target_lengths):
+        env.require(batch == len(lengths), "ctc_loss: expected one length for each of the batch")
+    for length in input_lengths:
+        env.require(steps >= length, "ctc_loss: a length is larger than the input")
+    longest = 2 * max(target_lengths, default=0) + 1
+    return kinds(recorder, ((batch,), (batch, steps, longest)), (log_probs.dtype,) * 2, log_probs.device)
+
+
+@kind_rule(aten._ctc_loss.Tensor, once=True)
+def ctc_loss_by_tensors(
+    recorder: Recorder,
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: torch.Tensor,
+    target_lengths: torch.Tensor,
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> object:
+    """The same; how long the longest target is, only the run tells."""
+    steps, batch, _ = shape_of(sizes_of(log_probs))
+    longest = recorder.env.unbacked(lo=1)
+    return kinds(recorder, ((batch,), (batch, steps, longest)), (log_probs.dtype,) * 2, log_probs.device)
+
+
+# ---------------------------------------------------------------------- windows
+
+
+@kind_rule(aten.adaptive_max_pool3d.default)
+def adaptive_max_pool3d(recorder: Recorder, self: torch.Tensor, output_size: Sequence[Int]) -> object:
+    """The largest of each window, and where it is."""
+    return pooled(recorder, self, output_size, 3)
+
+
+@kind_rule(aten.fractional_max_pool2d.default, aten.fractional_max_pool3d.default)
+def fractional_max_pool(
+    recorder: Recorder,
+    self: torch.Tensor,
+    kernel_size: Sequence[int],
+    output_size: Sequence[int],
+    random_samples: torch.Tensor,
+) -> object:
+    """The same, with windows at random places."""
+    env, rank = recorder.env, len(output_size)
+    sizes = shape_of(sizes_of(self))
+    for size, kernel, wanted in zip(sizes[-rank:], kernel_size, output_size):
+        env.require(size >= wanted + kernel - 1, "fractional_max_pool: the windows do not fit")
+    return pooled(recorder, self, output_size, rank)
+
+
+def pooled(recorder: Recorder, self: torch.Tensor, output_size: Sequence[Int], rank: int) -> object:
+    """Values and places, packed."""
+    sizes = (*shape_of(sizes_of(self))[:-rank], *[sizes_of(size) for size in output_size])
+    return kinds(recorder, (sizes, sizes), (self.dtype, torch.int64), self.device)
+
+
+@kind_rule(aten.adaptive_max_pool3d_backward.default)
+def adaptive_max_pool3d_backward(
+    recorder: Recorder, grad_output: torch.Tensor, self: torch.Tensor, indices: torch.Tensor
+) -> object:
+    return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
+
+
+@kind_rule(aten.fractional_max_pool2d_backward.default, aten.fractional_max_pool3d_backward.default)
+def fractional_max_pool_backward(
+    recorder: Recorder, grad_output: torch.Tensor, self: torch.Tensor, *rest: object
+) -> object:
+    return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
+
+
+@kind_rule(aten._ctc_loss_backward.default, aten._ctc_loss_backward.Tensor)
+def ctc_loss_backward(recorder: Recorder, grad: torch.Tensor, log_probs: torch.Tensor, *rest: object) -> object:
+    return packed(recorder, shape_of(sizes_of(log_probs)), log_probs.dtype, log_probs.device)
+
+
+# ---------------------------------------------------------------------- products
+
+
+@kind_rule(aten._trilinear.default)
+def trilinear(
+    recorder: Recorder,
+    i1: torch.Tensor,
+    i2: torch.Tensor,
+    i3: torch.Tensor,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int = 1,
+) -> object:
+    """The product of three tensors, each with new axes, summed over some."""
+    spread = []
+    for tensor, places in ((i1, expand1), (i2, expand2), (i3, expand3)):
+        sizes = list(shape_of(sizes_of(tensor)))
+        for place in sorted(places):
+            sizes.insert(place, 1)
+        spread.append(sizes)
+    whole = broadcast(recorder.env, *spread)
+    left = [size for axis, size in enumerate(whole) if axis not in sumdim]
+    return packed(recorder, left, i1.dtype, i1.device)
+
+
+# ---------------------------------------------------------------------- other layouts
+
+
+@kind_rule(aten._to_sparse.default, aten._to_sparse.sparse_dim)
+def to_sparse(recorder: Recorder, self: torch.Tensor, *args: object, **kwargs: object) -> object:
+    raise Unsupported("a sparse tensor: only strided tensors are traced; keep `to_sparse()` outside of the function")
