@@ -35,6 +35,7 @@ import torch
 
 from backends import named
 from frontends.pytorch.dynamism import History, Mixed, Policy
+from frontends.pytorch.breaks import Broken, run_with_breaks
 from frontends.pytorch.errors import GraphBreak, Unsupported, WrongStatement
 from frontends.pytorch.forcing import origin
 from frontends.pytorch.marks import marks_of
@@ -46,6 +47,7 @@ from shapes.dispatch import MISSING
 from shapes.errors import UndecidedGuard
 
 if TYPE_CHECKING:
+    from frontends.pytorch.breaks import Broken
     from frontends.pytorch.report import Report
     from shapes.arguments import Path
     from shapes.coverage import Ranges
@@ -102,7 +104,8 @@ class Compiled:
     Attributes:
         variants: in the order in which they were traced.
         recompilations: why each of them was.
-        fallbacks: what runs as it is, and why.
+        fallbacks: what runs as it is, or with breaks, and why.
+        broken: how calls run that can not be one graph.
     """
 
     def __init__(
@@ -117,6 +120,7 @@ class Compiled:
         self.backend = named(backend)
         self.fn = fn
         self.fullgraph = fullgraph
+        self.broken = Broken(fn)
         self.policy = policy if policy is not None else Policy()
         self.relations = Relations(dynamic) if isinstance(dynamic, Mapping) else None
         self.dynamic = None if isinstance(dynamic, Mapping) else dynamic
@@ -124,6 +128,7 @@ class Compiled:
         self.variants: list[Variant] = []
         self.recompilations: list[Recompilation] = []
         self.fallbacks: list[Fallback] = []
+        self.broken: Broken | None = None
         self.signatures: dict[tuple[object, ...], Signature] = {}
         self._asked: Counter[str] = Counter()
         self._lock = RLock()
@@ -165,8 +170,9 @@ class Compiled:
             raise WrongStatement("coverage() of a function that has never been called: no arguments are known")
         signature = list(self.signatures.values())[-1]
         dispatch = signature.dispatch
-        tests = next((entry.tests for entry in reversed(dispatch.entries) if entry.value != self._as_it_is), {})
-        return dispatch.coverage(ranges, tests=tests, besides=(self._as_it_is,))
+        no_graph = (self._as_it_is, self._with_breaks)
+        tests = next((entry.tests for entry in reversed(dispatch.entries) if entry.value not in no_graph), {})
+        return dispatch.coverage(ranges, tests=tests, besides=no_graph)
 
     # ------------------------------------------------------------------ calls that no variant accepts
 
@@ -209,7 +215,7 @@ class Compiled:
         except (GraphBreak, UndecidedGuard, Unsupported) as error:
             if self.fullgraph:
                 raise
-            return self._fall_back(signature, values, str(error), None)
+            return self._fall_back(signature, values, str(error), None, self._with_breaks)
         reasons = [] if question is None or (notes and question.is_size) else [question.text]
         cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
         call = signature.call(variant, variant.runner())
@@ -318,18 +324,36 @@ class Compiled:
         return None
 
     def _fall_back(
-        self, signature: Signature, values: Sequence[object], reason: str, question: Question | None
+        self,
+        signature: Signature,
+        values: Sequence[object],
+        reason: str,
+        question: Question | None,
+        call: Callable[..., object] | None = None,
     ) -> Callable[..., object]:
-        """From now on calls like this one run as they are, where no variant accepts them."""
+        """From now on calls like this one run as they are, or as `call` does, where no variant accepts them."""
+        call = self._as_it_is if call is None else call
         fallback = Fallback("" if question is None else question.key, reason)
         self.fallbacks.append(fallback)
-        log.warning("%s runs as it is where no variant fits: %s", getattr(self, "__name__", self.fn), reason)
-        signature.add_any(values, self._as_it_is, but=None if question is None else question.test)
+        how = "runs as it is" if call == self._as_it_is else "runs with breaks"
+        log.warning("%s %s where no variant fits: %s", getattr(self, "__name__", self.fn), how, reason)
+        signature.add_any(values, call, but=None if question is None else question.test)
         self._refresh()
-        return self._as_it_is
+        return call
 
     def _as_it_is(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         return self.fn(*args, **kwargs)
+
+    def _with_breaks(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        if self.broken is None:
+            from frontends.pytorch.breaks import Broken
+
+            self.broken = Broken(self.fn)
+        return self.broken(*args, **kwargs)
+
+    def _with_breaks(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        """Python as it is, the operators between breaks in captured graphs."""
+        return run_with_breaks(self.broken, args, kwargs)
 
     def _module(self) -> torch.nn.Module | None:
         owner = self.fn if isinstance(self.fn, torch.nn.Module) else getattr(self.fn, "__self__", None)
@@ -374,7 +398,7 @@ def compile(
 
     `dynamic` is True (every size is a symbol), False (none but what is marked), None (automatic: those that are seen to
     differ), a function of name, axis and size, or relations by name of the input: `{"x": ("b", "5*b")}`. With
-    `fullgraph`, what cannot be in a graph is an error; otherwise such calls run as they are.
+    `fullgraph`, what cannot be in a graph is an error; otherwise such calls run with breaks.
     """
     if fn is None:
         return functools.partial(

@@ -49,8 +49,9 @@ td, th { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top }
 </style></head><body>
 <h1>{{ report.name }}</h1>
 <p>{{ report.variants | length }} variant{{ "" if report.variants | length == 1 else "s" }}.</p>
-{% for fallback in report.fallbacks %}<p class="warning">Runs as it is where no variant fits: {{ fallback.reason }}</p>
+{% for fallback in report.fallbacks %}<p class="warning">No variant where: {{ fallback.reason }}</p>
 {% endfor %}
+{% if report.breaks %}<pre>{{ report.breaks }}</pre>{% endif %}
 {% for variant in report.variants %}
 <h2>Variant {{ variant.number }}</h2>
 <p>Traced because: {{ variant.cause }}</p>
@@ -145,12 +146,15 @@ class Report:
     name: str
     variants: tuple[VariantReport, ...]
     fallbacks: tuple[Fallback, ...]
+    breaks: str
+    """Where the graph breaks, as a table; empty where it does not."""
 
     @staticmethod
     def of(compiled: Compiled) -> Report:
         found = [VariantReport.of(number, variant) for number, variant in enumerate(compiled.variants)]
         name = getattr(compiled.fn, "__qualname__", type(compiled.fn).__qualname__)
-        return Report(name.rpartition("<locals>.")[2], tuple(found), tuple(compiled.fallbacks))
+        breaks = "" if compiled.broken is None else compiled.broken.table()
+        return Report(name.rpartition("<locals>.")[2], tuple(found), tuple(compiled.fallbacks), breaks)
 
     def text(self) -> str:
         """The report for a terminal."""
@@ -158,7 +162,8 @@ class Report:
         lines = [f"{self.name}: {count} variant{'' if count == 1 else 's'}"]
         for fallback in self.fallbacks:
             first, *more = fallback.reason.splitlines()
-            lines += [f"runs as it is where no variant fits: {first}", *more]
+            lines += [f"no variant where: {first}", *more]
+        lines += self.breaks.splitlines()
         for variant in self.variants:
             lines += ["", *variant.lines()]
         return "\n".join(lines) + "\n"

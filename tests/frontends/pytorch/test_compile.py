@@ -260,6 +260,21 @@ def test_a_report_has_guards_with_lines(tmp_path: Path) -> None:
     assert "if x.shape[0] == 4" in page.read_text() and "x_size0 != 4" in page.read_text()
 
 
+def test_what_cannot_be_one_graph() -> None:
+    """Fails when a branch on data is not run by Python on every call, or is not told of."""
+
+    def program(x):
+        y = torch.relu(x).sum(-1)
+        if y.max().item() > 1:
+            y = y / y.max()
+        return y.view(-1, 1) * x
+
+    f = compile(program)
+    for rows in (3, 3, 7, 1):
+        agrees(f, randn(rows, 4) * rows)
+    assert not f.variants and "item()" in f.explain() and "cannot decide" in f.explain()
+
+
 def test_variants_have_what_is_promised() -> None:
     """Fails when a variant lacks its graph, environment, guards, run-time asserts or cause."""
     f = compile(lambda x: x[x > 0].reshape(-1) * 2, dynamic=True)
