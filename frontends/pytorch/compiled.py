@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import re
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -35,52 +34,27 @@ import torch
 
 from backends import named
 from frontends.pytorch.dynamism import History, Mixed, Policy
-from frontends.pytorch.breaks import Broken, run_with_breaks
 from frontends.pytorch.errors import GraphBreak, Unsupported, WrongStatement
 from frontends.pytorch.forcing import origin
 from frontends.pytorch.marks import marks_of
+from frontends.pytorch.opening import elsewhere, nothing_around
+from frontends.pytorch.recompiling import Question, question_of
 from frontends.pytorch.relations import Relations
-from frontends.pytorch.signatures import AMBIENT, READ, Signature, flattened, kind_of, nothing_around
+from frontends.pytorch.signatures import Signature, flattened, kind_of
 from frontends.pytorch.surroundings import Surroundings
 from frontends.pytorch.tracing import Variant, trace
-from shapes.dispatch import MISSING
 from shapes.errors import UndecidedGuard
 
 if TYPE_CHECKING:
     from frontends.pytorch.breaks import Broken
     from frontends.pytorch.report import Report
-    from shapes.arguments import Path
     from shapes.coverage import Ranges
-    from shapes.dispatch import Entry
     from solver.verdict import Verdict
 
 Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
 log: Final = logging.getLogger("symshape")
 _of_module: Final[weakref.WeakKeyDictionary[torch.nn.Module, int]] = weakref.WeakKeyDictionary()
 """How many variants the functions of a module have."""
-FINITE: Final = frozenset((*AMBIENT, *READ, ".__class__", "repeated"))
-"""Inputs with few values, by the last step of their path: they are asked about as often as they like."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Why no variant accepts a call.
-
-    Attributes:
-        key: the same for the same question about other values.
-        text: for people.
-        counted: whether it may be asked only so often.
-        test: what is not a size in it, by its path.
-        is_size: whether it is a size that is a number because of no guard.
-    """
-
-    key: str
-    text: str
-    counted: bool
-    test: Path | None = None
-    is_size: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Recompilation:
     """One trace: its number, and why it was made."""
@@ -120,7 +94,6 @@ class Compiled:
         self.backend = named(backend)
         self.fn = fn
         self.fullgraph = fullgraph
-        self.broken = Broken(fn)
         self.policy = policy if policy is not None else Policy()
         self.relations = Relations(dynamic) if isinstance(dynamic, Mapping) else None
         self.dynamic = None if isinstance(dynamic, Mapping) else dynamic
@@ -180,8 +153,7 @@ class Compiled:
         return None
 
     def _missed(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        if torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack():
-            # a mode is active: another trace, or one that changes what operators do
+        if elsewhere():
             return self.fn(*args, **kwargs)
         with self._lock:
             found = self._lookup(args, kwargs) or self._variant(args, kwargs)
@@ -192,7 +164,9 @@ class Compiled:
         signature = self._signature(args, kwargs)
         leaves, _ = flattened(args, kwargs)
         values = signature.values(leaves)
-        question = self._question(signature, values)
+        question = question_of(signature, values, self._surroundings)
+        if question is None and self.variants:
+            question = Question("form", "arguments of another form", False)
         reason = self._over(question)
         if reason is not None:
             return self._fall_back(signature, values, reason, question)
@@ -269,46 +243,6 @@ class Compiled:
 
     # ------------------------------------------------------------------ why, and how often
 
-    def _question(self, signature: Signature, arguments: Sequence[object]) -> Question | None:
-        """Why the latest variant for calls of this form does not accept this one; None for the first of its form."""
-        dispatch = signature.dispatch
-        if not dispatch.entries:
-            return None if not self.variants else Question("form", "arguments of another form", False)
-        values = dict(zip(dispatch.arguments, arguments))
-        failed = [self._test_question(signature, entry, values) for entry in dispatch.entries]
-        for entry, test in reversed(list(zip(dispatch.entries, failed))):
-            if test is None:
-                outcome = entry.check.plan.explain(values)
-                requirement = outcome.requirement
-                if requirement is None:
-                    return Question(outcome.message, outcome.message, False)
-                where = f" ({requirement.where})" if requirement.where else ""
-                key = re.sub(r"(?<!\w)\d+", "#", requirement.text) + where
-                # a size that is a number because of no guard becomes a symbol when it is seen to differ
-                paths = [path for name in outcome.values for path in entry.check.plan.arguments.sources_of(name)]
-                is_size = requirement.kind == "range" and all(len(path) == 1 or path[1] == ".shape" for path in paths)
-                return Question(key, outcome.message, not is_size, is_size=is_size)
-        return failed[-1]
-
-    def _test_question(
-        self, signature: Signature, entry: Entry[object], values: Mapping[str, object]
-    ) -> Question | None:
-        failed = signature.dispatch.failed_test(entry, values)
-        if failed is None:
-            return None
-        path, actual, wanted = failed
-        name = "".join([str(step) for step in path])
-        if path == ("surroundings",) and self._surroundings is not None:
-            places = self._surroundings.different_places(wanted, actual)
-            text = "; ".join(self._surroundings.difference(wanted, actual))
-            finite = all(place.endswith(".training") for place in places)
-            return Question(f"surroundings: {', '.join(places)}", text, not finite, path)
-        if name.endswith("_identity"):
-            return Question(name, f"{name.removesuffix('_identity')} is another object", True, path)
-        text = f"there is no {name}" if actual is MISSING else f"{name} is {actual}, was {wanted}"
-        finite = path[-1] in FINITE or isinstance(wanted, str | bool)
-        return Question(name, text, not finite, path)
-
     def _over(self, question: Question | None) -> str | None:
         """Why a call is not to be traced for, if so."""
         policy = self.policy
@@ -350,10 +284,6 @@ class Compiled:
 
             self.broken = Broken(self.fn)
         return self.broken(*args, **kwargs)
-
-    def _with_breaks(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        """Python as it is, the operators between breaks in captured graphs."""
-        return run_with_breaks(self.broken, args, kwargs)
 
     def _module(self) -> torch.nn.Module | None:
         owner = self.fn if isinstance(self.fn, torch.nn.Module) else getattr(self.fn, "__self__", None)

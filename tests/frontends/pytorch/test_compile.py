@@ -163,6 +163,18 @@ def test_inside_of_another() -> None:
     assert len(outer.variants) == 1
 
 
+def test_under_a_transform() -> None:
+    """Fails when a compiled function cannot be mapped over a batch or differentiated by torch.func."""
+    f = compile(lambda x: (x * 2 + x.shape[0]).sin(), dynamic=True)
+    x = randn(3, 4)
+    for _ in range(2):
+        torch.testing.assert_close(torch.vmap(f)(x), torch.vmap(f.fn)(x))
+        found = torch.func.grad(lambda x: f(x).sum())(x)
+        torch.testing.assert_close(found, torch.func.grad(lambda x: f.fn(x).sum())(x))
+        agrees(f, x)
+    assert len(f.variants) == 1
+
+
 # ---------------------------------------------------------------------- forms of arguments
 
 
