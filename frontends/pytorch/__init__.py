@@ -8,6 +8,7 @@
 """
 
 from frontends.pytorch import cond as _cond  # stands behind torch.cond while a function is traced
+from frontends.pytorch import contraction as _contraction  # registers itself
 from frontends.pytorch import masks as _masks  # registers itself
 from frontends.pytorch.compiled import Compiled, compile
 from frontends.pytorch.dynamism import Policy

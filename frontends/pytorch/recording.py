@@ -20,6 +20,8 @@ from frontends.pytorch.errors import TraceError, Unsupported
 from frontends.pytorch.inference import Template, infer
 from frontends.pytorch.metadata import Kinds, Metadata
 from frontends.pytorch.node import Node, Nodes
+from frontends.pytorch.randomness import Draws, drawn
+from frontends.pytorch.randomness import is_random as draws_numbers
 from frontends.pytorch.tensor import Traced, become, tensor_of
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ def is_random(operation: Operation) -> bool:
     """Whether an operator draws random numbers."""
     target = operation.target
     if isinstance(target, torch._ops.OpOverload):
-        return torch.Tag.nondeterministic_seeded in target.tags
+        return draws_numbers(target)
     branches = [argument for argument in operation.args if isinstance(argument, Branch)]
     return any(is_random(each) for branch in branches for each in branch.operations)
 
@@ -127,6 +129,8 @@ class Recorder(TorchDispatchMode):
         self.backward = False
         self.given: Final[set[Result]] = set()
         """The arguments of the traced function."""
+        self.draws: Draws | None = None
+        """The random numbers that may be drawn again, once a state of the generator was saved."""
         self._templates: dict[tuple[object, ...], Template] = {}
         self._constants: dict[int, Result] = {}
         self._known: dict[Result, torch.Tensor] = {}
@@ -140,6 +144,8 @@ class Recorder(TorchDispatchMode):
             done = special(self, func, args, kwargs or {})
             if done is not NotImplemented:
                 return done
+        if self.draws is not None and draws_numbers(func):
+            return drawn(self, func, args, kwargs or {}, lambda: self.operator(func, args, kwargs or {}))
         return self.operator(func, args, kwargs or {})
 
     def operator(self, func, args, kwargs):
