@@ -1,0 +1,292 @@
+"""Programs that break: always right, and the operators between breaks run in captured graphs."""
+
+import copy
+import math
+import threading
+
+import pytest
+import torch
+from torch.utils._pytree import tree_leaves
+
+from frontends.pytorch.breaks import Broken
+from frontends.pytorch.pending import Pending
+
+F = torch.nn.functional
+
+
+def item(x):
+    y = x.relu().sum(-1)
+    if y.max().item() > 1:
+        y = y / y.max()
+    return y.view(-1, 1) * x
+
+
+def nonzero(x):
+    found = x.relu().nonzero()
+    return (found * 2).sum(), x[x > 0].exp().sum(), found.float().mean(0)
+
+
+def through_numpy(x):
+    n = x.tanh().numpy().sum()
+    return torch.from_numpy(x.numpy() * 2).sin() + float(n)
+
+
+def in_place_through_views(x):
+    y = x.clone()
+    v = y[0]
+    v.add_(1)
+    y.mul_(2)
+    v.sub_(int(y.abs().sum().item()) % 3)
+    x.add_(1)
+    return y, v, x
+
+
+def random_numbers(x):
+    y = F.dropout(x, 0.5)
+    s = y.sum().item()
+    torch.manual_seed(3)
+    return y + torch.rand_like(y) * s
+
+
+def sizes_change_in_place(x):
+    y = x.sin()
+    return y.t_(), y.unsqueeze_(0).sum(), y.shape[0]
+
+
+def error_caught(x):
+    try:
+        torch.cat([x, x.t()])
+    except RuntimeError as error:
+        return x * len(str(error))
+    return x
+
+
+def many_outputs(x):
+    y = x.cos()
+    return list(y.unbind()), y.split(2), torch.linalg.svdvals(y), y.topk(2), torch.arange(y.shape[0]), y.shape
+
+
+def loop_on_data(x):
+    for step in range(5):
+        x = x * 1.5 + step
+        if x.abs().max().item() > 50:
+            break
+    return x
+
+
+def lists(x):
+    return torch.tensor(x.long().flatten().tolist()).sum() + x.sum()
+
+
+def views_out(x):
+    return x.view(-1), x.t(), x[0], x
+
+
+def text(x):
+    return len(repr(x.exp().sum() > 0)), f"{x.exp().sum() > 0}"
+
+
+PROGRAMS = [
+    *(item, nonzero, through_numpy, in_place_through_views, random_numbers, sizes_change_in_place, error_caught),
+    *(many_outputs, loop_on_data, lists, views_out, text),
+]
+
+
+def assert_same(found, wanted):
+    assert len(tree_leaves(found)) == len(tree_leaves(wanted))
+    for one, other in zip(tree_leaves(found), tree_leaves(wanted)):
+        if isinstance(other, torch.Tensor):
+            assert type(one) is torch.Tensor
+            assert one.requires_grad == other.requires_grad
+            torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-6)
+        else:
+            assert one == other
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_equals_eager(program):
+    """If it fails, a program with a break gives something else than eager torch, or changes its arguments otherwise."""
+    broken = Broken(program)
+    for rows in (3, 4, 3, 7, 2):
+        x = torch.randn(rows, 4)
+        mine = x.clone()
+        torch.manual_seed(7)
+        wanted = program(x)
+        torch.manual_seed(7)
+        assert_same(broken(mine), wanted)
+        assert_same(mine, x)
+
+
+def saved_outputs(x):
+    y = torch.exp(x)
+    s = y.sum().item()
+    return torch.softmax(y * s * 1e-3, -1) * torch.sigmoid(x) + F.layer_norm(y, (y.shape[-1],))
+
+
+def double(x):
+    return torch.autograd.grad((x**3).sum(), x, create_graph=True)[0]
+
+
+def detached(x):
+    with torch.no_grad():
+        y = x * 3
+    z = y.detach() + x
+    return torch.where(z > 0, z, x * z).sum() + z.view(-1)[0]
+
+
+@pytest.mark.parametrize("program", [item, saved_outputs, double, detached], ids=lambda program: program.__name__)
+def test_gradients_equal_eager(program):
+    """If it fails, a gradient through a break is wrong or lost."""
+    broken = Broken(program)
+    for rows in (3, 4, 3):
+        x = torch.randn(rows, 4, requires_grad=True)
+        mine = x.detach().clone().requires_grad_()
+        program(x).sum().backward()
+        broken(mine).sum().backward()
+        torch.testing.assert_close(mine.grad, x.grad)
+        assert type(mine.grad) is torch.Tensor
+
+
+def test_backward_inside_the_program():
+    """If it fails, gradients that a program makes itself are left as tensors without elements."""
+
+    def program(x, w):
+        (x @ w).relu().sum().backward()
+        return w.grad * 2
+
+    broken = Broken(program)
+    for rows in (3, 5):
+        x, w = torch.randn(rows, 4), torch.randn(4, 2, requires_grad=True)
+        mine = w.detach().clone().requires_grad_()
+        assert_same(broken(x, mine), program(x, w))
+        assert_same(mine.grad, w.grad)
+
+
+def test_buffers_of_a_module():
+    """If it fails, a module that keeps statistics forgets them, or counts a call twice."""
+    norm = torch.nn.BatchNorm1d(4)
+    other = copy.deepcopy(norm)
+
+    def program(module, x):
+        y = module(x)
+        if y.sum().item() > 100:
+            y = -y
+        return module(y) * module.running_mean
+
+    broken = Broken(program)
+    for rows in (3, 5, 3):
+        x = torch.randn(rows, 4)
+        wanted, found = program(norm, x), broken(other, x)
+        assert_same(found, wanted)
+        assert_same(list(other.buffers()), list(norm.buffers()))
+        wanted.sum().backward()
+        found.sum().backward()
+        torch.testing.assert_close(other.weight.grad, norm.weight.grad)
+
+
+def test_what_the_program_keeps():
+    """If it fails, a tensor that a program put aside is of no use after the call."""
+    kept = []
+
+    def program(x):
+        kept.append(x * 2)
+        return x.sum().item()
+
+    x = torch.randn(3, 4)
+    Broken(program)(x)
+    assert isinstance(kept[0], Pending)
+    assert_same(kept[0] + 0, x * 2)
+    assert kept[0].numpy().shape == (3, 4)
+    assert copy.deepcopy(kept[0]).tolist() == (x * 2).tolist()
+
+
+def test_error_of_the_program():
+    """If it fails, what a program did before it raised is lost."""
+
+    def program(x, memory):
+        memory.add_(x.exp().sum())
+        raise KeyError("mine")
+
+    memory = torch.zeros(())
+    with pytest.raises(KeyError):
+        Broken(program)(torch.zeros(4), memory)
+    assert memory == 4
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 8))
+        self.norm = torch.nn.LayerNorm(8)
+
+    def forward(self, x):
+        return self.norm(x + self.inner(x))
+
+
+def test_share_on_both_sides():
+    """If it fails, the operators around a break run one by one (less than 90 % of them captured from the second call
+    on), or sizes that are new cost new graphs."""
+    before, after = Block(), Block()
+
+    def program(x):
+        y = before(x)
+        scale = 1.0 if y.mean().item() > 0 else 0.5
+        return after(y.view(x.shape[0] * x.shape[1], -1)).view(x.shape) * scale
+
+    broken = Broken(program)
+    broken(torch.randn(2, 3, 8))
+    broken(torch.randn(3, 5, 8))
+    graphs = len(broken.graphs)
+    for batch, length in ((2, 3), (7, 2), (1, 1), (4, 9), (1, 6), (8, 1)):
+        x = torch.randn(batch, length, 8)
+        assert_same(broken(x), program(x))
+        operators, captured = broken.last
+        assert captured >= 0.9 * operators, broken.last
+    assert len(broken.graphs) <= graphs + 1
+    (found,) = broken.breaks
+    assert found.cause == "item()"
+    assert found.times == 8
+    assert found.origin.file == __file__
+    assert "scale = 1.0 if y.mean().item() > 0" in found.origin.source_line
+    assert found.operators_captured >= 0.7 * found.operators_before
+
+
+def test_sizes_known_only_in_the_run_stay_open():
+    """If it fails, a size that data decided makes a new graph on each call."""
+
+    def program(x):
+        kept = x[x > 0]
+        return (kept.view(-1, 1) * torch.arange(4)).sum(0) + math.sqrt(kept.shape[0])
+
+    broken = Broken(program)
+    for rows in (5, 9, 2, 7):
+        x = torch.rand(rows) - 0.1
+        x[0] = 1
+        assert_same(broken(x), program(x))
+    graphs = len(broken.graphs)
+    for rows in range(3, 40, 6):
+        x = torch.rand(rows)
+        assert_same(broken(x), program(x))
+    assert len(broken.graphs) == graphs
+    assert "index" in broken.table()
+
+
+def test_threads():
+    """If it fails, calls of one program in several threads mix up their operators."""
+    broken, errors = Broken(item), []
+
+    def calls(seed):
+        generator = torch.Generator().manual_seed(seed)
+        try:
+            for rows in (3, 4, 5, 3, 4, 5):
+                x = torch.randn(rows, 4, generator=generator)
+                assert_same(broken(x), item(x))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=calls, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
