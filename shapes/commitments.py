@@ -33,7 +33,7 @@ from shapes.symint import SymBool, SymInt
 from solver.display import text_of
 from solver.expr import Atom, Expr
 from solver.fact import Fact, Kind
-from solver.facts import Conflict
+from solver.facts import Conflict, Facts
 from solver.prop import Prop
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.wording import number
@@ -77,11 +77,23 @@ class Commitments(Declarations):
 
     def _add(self, fact: Fact, commitment: Commitment) -> None:
         """Take a fact over, or raise and leave everything as it was."""
+        facts = self._assumed(fact)
+        if fact.kind != "hypothesis":
+            self._check_hints(fact)
+        self._take_over(facts, fact, commitment)
+
+    def _add_tested(self, fact: Fact, commitment: Commitment) -> None:
+        """`_add`, for a fact that was held against the hints just now."""
+        self._take_over(self._assumed(fact), fact, commitment)
+
+    def _assumed(self, fact: Fact) -> Facts:
+        """The facts with one more."""
         facts = self.facts.assume(fact)
         if isinstance(facts, Conflict):
             raise Contradiction(f"`{fact.text}` contradicts what is known", facts.core, facts.proof)
-        if fact.kind != "hypothesis":
-            self._check_hints(fact)
+        return facts
+
+    def _take_over(self, facts: Facts, fact: Fact, commitment: Commitment) -> None:
         if self._strict:
             for atom, name in self._strict.items():
                 lo, hi = facts.bounds(atom.expr)
@@ -144,10 +156,10 @@ class Commitments(Declarations):
             raise FalseAtHint(_with_message(f"`{text or text_of(prop)}` is false at the hints", message), declared)
         if self._checkable(both, at_hint):
             fact = self._fact(prop, domain, "guard", text)
-            self._add(fact, Guarded(fact, prop, True, message))
+            self._add_tested(fact, Guarded(fact, prop, True, message))
             return
         fact = self._fact(prop, domain, "assert", text)
-        self._add(fact, Deferred(fact, message, self._hypotheses))
+        self._add_tested(fact, Deferred(fact, message, self._hypotheses))
 
     def require(self, question: Question, message: str = "") -> None:
         """As `expect_true`, but a `ShapeError` with the message where it cannot hold."""

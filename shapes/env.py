@@ -38,7 +38,7 @@ from shapes.reading import Question, Size
 from shapes.scopes import Scopes
 from shapes.symint import SymBool, SymInt
 from solver.facts import Conflict
-from solver.verdict import Verdict
+from solver.verdict import Depends, Verdict
 
 if TYPE_CHECKING:
     from shapes.arguments import Sources
@@ -143,8 +143,9 @@ class ShapeEnv(Scopes):
             if settled is not None:
                 return settled
             standing = self._open.get(prop)
-            if standing is not None and standing.facts is self.facts and standing.full:
-                return standing.verdict
+            if standing is not None and standing.facts is self.facts:
+                if standing.full or effort == "fast" or type(standing.verdict) is Depends:
+                    return standing.verdict
         prop, domain = self._read(question)
         verdict = self.decide(prop, domain, effort)
         if self._listeners:

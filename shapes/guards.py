@@ -7,7 +7,7 @@
     (True, True)
     >>> for guard in env.guards():                  # the first follows from the second
     ...     print(guard, "rejects", guard.rejects)
-    s >= 65 rejects {'s': 0}
+    s >= 65 rejects {'s': 64}
 
 A guard may be dropped only because of ranges, given facts and other guards: never because of a run-time check, which
 comes later.

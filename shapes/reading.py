@@ -94,12 +94,16 @@ class Readings(Questions):
         """
         if self._hypotheses and self._beside_hints():
             return None
+        if self.hints:
+            try:
+                return self._evaluate(prop, domain)
+            except KeyError:
+                pass
+        known, inside = self.facts.canonical_prop(prop)[0], self.facts.canonical_prop(domain)[0]
+        if known is prop and inside is domain and known.symbols:
+            return None
         try:
-            return self._evaluate(prop, domain)
-        except KeyError:
-            pass
-        try:
-            return self._evaluate(self.facts.canonical_prop(prop)[0], self.facts.canonical_prop(domain)[0])
+            return self._evaluate(known, inside)
         except KeyError:
             return None
 

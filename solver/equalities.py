@@ -140,7 +140,7 @@ class Equalities(Inequalities):
         names: dict[Atom, Expr] = {}
         for m, _ in e.terms:
             for other in interner.monomials[m]:
-                if other is not atom and other not in names and atom in other.expr.atoms:
+                if other.args and other is not atom and other not in names and atom in other.expr.atoms:
                     names[other] = interner.name_of(other.expr)
         if names:
             steps = tuple((other.monomial, name, definition_of(other.expr, name)) for other, name in names.items())
@@ -153,7 +153,7 @@ class Equalities(Inequalities):
         self.solved.set(atom.monomial, rule)
         self.new_solved.append((atom, rule))
         self.forget()
-        self.restate(atom)
+        self.restate(atom, image)
         if atom.args:
             self.note(prop, reason)
             self.queue.extend((law.conclusion, law) for law in laws_of(self, atom))
@@ -196,29 +196,25 @@ class Equalities(Inequalities):
         self.solved.set(chosen.monomial, rule)
         self.new_solved.append((chosen, rule))
         self.forget()
-        self.restate(chosen)
+        self.restate(chosen, rule.image)
         if chosen.args:
             self.queue.extend((law.conclusion, law) for law in laws_of(self, chosen))
         # this equality to its end before any other: two that take turns undo each other's steps
         self.queue.appendleft((prop, reason))
         return True
 
-    def restate(self, atom: Atom) -> None:
+    def restate(self, atom: Atom, image: Expr) -> None:
         """What was known of an eliminated atom, in terms of the others."""
-        seen: set[int] = set()
+        seen: set[Prop] = set()
         uses = self.uses.get(atom.serial)
         while uses is not None:
-            entry = uses.entry
-            if id(entry) not in seen:
-                seen.add(id(entry))
-                self.queue.append((entry.prop, entry.reason))
+            self.restate_one(atom, image, uses.entry.prop, uses.entry.reason, seen)
             uses = uses.rest
         r = self.ranges.get(atom.monomial)
-        while r is not None:
+        if r is not None:
             for reason in (r.lo_reason, r.hi_reason):
                 if reason is not None:
-                    self.queue.append((reason.conclusion, reason))
-            r = None
+                    self.restate_one(atom, image, reason.conclusion, reason, seen)
         self.withdraw_rules([atom in rule.reason.conclusion.atoms for _, rule in self.product_rules])
 
     def withdraw_rules(self, outdated: list[bool]) -> None:
@@ -232,6 +228,23 @@ class Equalities(Inequalities):
         for (_, rule), old in zip(rules, outdated, strict=True):
             if old:
                 self.queue.append((rule.reason.conclusion, rule.reason))
+
+    def restate_one(self, atom: Atom, image: Expr, prop: Prop, reason: Reason, seen: set[Prop]) -> None:
+        """One statement, unless it is a bound that the image of the atom has by itself."""
+        if prop in seen:
+            return
+        seen.add(prop)
+        terms = prop.expr.terms
+        if prop.kind == "ge" and len(terms) == 1 and terms[0][0] == atom.monomial and self.is_line(image):
+            c = terms[0][1]
+            end = self.low(image) if c > 0 else self.high(image)
+            if end is not None and c * end + prop.expr.constant >= 0:
+                return
+        self.queue.append((prop, reason))
+
+    def is_line(self, e: Expr) -> bool:
+        """Whether it is linear in a single atom, or constant: a bound of it is then one of that atom, and no more."""
+        return not e.terms or len(e.terms) == 1 and len(self.interner.monomials[e.terms[0][0]]) == 1
 
     def rewrite_product(self, prop: Prop, reason: Reason) -> None:
         """An equality without a linear atom to solve rewrites its largest monomial, if its coefficient is 1 or -1."""

@@ -56,12 +56,13 @@ class Record:
 class Facts(Knowledge):
     """An immutable set of facts with what follows from them at once."""
 
-    __slots__ = ("count", "last", "pool", "steps", "subsets", "symbols")
+    __slots__ = ("count", "last", "pool", "steps", "subsets", "supposing", "symbols")
 
     count: int
     steps: int  # what it took to learn the newest fact or hypothesis
     last: Record | None
     pool: Pool
+    supposing: bool  # whether something is supposed that is not recorded as a fact
     symbols: SymbolList | None
     subsets: Subsets
 
@@ -80,6 +81,7 @@ class Facts(Knowledge):
         facts.count = facts.steps = 0
         facts.last = None
         facts.pool = Pool.empty()
+        facts.supposing = False
         facts.symbols = None
         facts.subsets = Subsets(interner)
         return facts
@@ -133,6 +135,7 @@ class Facts(Knowledge):
         except Contradictory as contradiction:
             return Conflict(contradiction.reason)
         facts = self._from(draft, None)
+        facts.supposing = True
         truth = self.pool.truths(p)
         alive = self.pool.evaluable(tuple([row for row in self.pool.alive if truth[row]]), p)
         if len(alive) < len(self.pool.alive):
@@ -147,6 +150,7 @@ class Facts(Knowledge):
         facts.last = Record(fact, self.last) if fact is not None else self.last
         facts.symbols = self.symbols
         facts.pool = self.pool
+        facts.supposing = self.supposing
         facts.subsets = self.subsets
         return facts
 
@@ -158,6 +162,7 @@ class Facts(Knowledge):
         facts.symbols = self.symbols
         facts.subsets = self.subsets
         facts.steps = self.steps
+        facts.supposing = self.supposing
         facts.pool = pool
         return facts
 

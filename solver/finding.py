@@ -10,8 +10,9 @@
     >>> values[x.atom], values[y.atom] >= 2**63 - 1
     (9223372036854775807, True)
 
-`find` moves one symbol after the other, `scattered` all symbols of the goal at once, `near` completes values that
-something else has proposed. What they find was evaluated against every fact that it touches.
+`freely` moves a symbol that no fact but its range is about, `find` one symbol after the other, `scattered` all symbols
+of the goal at once, `near` completes values that something else has proposed. What they find was evaluated against
+every fact that it touches.
 """
 
 from __future__ import annotations
@@ -34,6 +35,52 @@ TOUCHED: Final = 500
 """Facts about one symbol that a proposed value is held against."""
 NEAR: Final = 2
 """How many symbols are moved to mend a point of the linear relaxation."""
+
+
+def freely(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:
+    """An assignment where a proposition holds and one where it does not, told apart by a symbol that no fact is about.
+
+    Within its range such a symbol may take any value, whatever the others are: what has to be evaluated is the
+    proposition alone. Most sizes that meet for the first time are like that.
+    """
+    pool = facts.pool
+    if facts.supposing or not pool.alive:
+        return None
+    touching = pool.touching
+    symbols = p.symbols
+    free = [atom for atom in symbols if touching.get(atom.serial) is None]
+    if not free or p.schedule:
+        return None
+    row = pool.alive[0]
+    columns = pool.columns
+    values: dict[Atom, int] = {}
+    for atom in symbols:
+        column = columns.get(atom.serial)
+        if column is None or atom.definition is not None:
+            return None
+        values[atom] = column[row]
+    holds = p.at(values)
+    comparisons = p.comparisons()
+    for atom in sorted(free, key=_key) if len(free) > 1 else free:
+        here = values[atom]
+        lo, hi = pool.limits.get(atom.serial) or (None, None)
+        for comparison in comparisons:
+            e = comparison.expr
+            slope = 0
+            for m, c in e.terms:
+                if m == atom.monomial:
+                    slope = c
+            if not slope:
+                continue
+            root = here - e.at(values) // slope
+            for place in (root, root + 1, root - 1):
+                if place != here and (lo is None or place >= lo) and (hi is None or place <= hi):
+                    values[atom] = place
+                    if p.at(values) is not holds:
+                        first, second = Witness(row), Witness(row, {atom: place})
+                        return (first, second) if holds else (second, first)
+            values[atom] = here
+    return None
 
 
 def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2) -> Witness | None:
@@ -115,3 +162,7 @@ def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | 
         if found is not None:
             return found
     return None
+
+
+def _key(atom: Atom) -> tuple[int, int]:
+    return atom.key

@@ -28,7 +28,7 @@ from solver.depth import SHALLOW, room_for
 from solver.errors import Contradictory, Undefined
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
-from solver.finding import find, scattered
+from solver.finding import find, freely, scattered
 from solver.laws import rewritten
 from solver.prop import Prop
 from solver.reasons import Reason
@@ -105,6 +105,14 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
 
     if canonical.kind in ("true", "false"):
         return settle(canonical.kind == "true", None, "substitution")
+    if not canonical.parts and "bounds" in climb.rungs:
+        settled = bounds.settle(facts, canonical)
+        if settled is not None:
+            return settle(*settled, "bounds")
+    if domain.kind == "true" and "search" in climb.rungs:
+        both = freely(facts, prop)
+        if both is not None:
+            return Depends(prop, domain, "search", facts, *both)
     if canonical.parts:
         for truth, p in ((True, canonical), (False, canonical.negation)):
             proof = prove_by_intervals(facts, p)
@@ -114,10 +122,6 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
             fact = recorded(facts, p)
             if fact is not None:
                 return settled_as(prop, domain, "syntactic", Reason("fact", p, fact=fact), facts)
-    elif "bounds" in climb.rungs:
-        settled = bounds.settle(facts, canonical)
-        if settled is not None:
-            return settle(*settled, "bounds")
     pool = facts.pool
     yes, no = pool.classify(canonical, domain)
     if yes is not None and no is not None:

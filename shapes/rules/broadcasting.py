@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shapes.choices import Int, Truth, sym_ite, sym_or
+from solver.verdict import Always, Never
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 def known(env: ShapeEnv, p: Truth) -> bool | None:
     """The truth of a proposition as far as the facts settle it quickly; None where they leave it open."""
-    from solver.verdict import Always, Never
-
     if isinstance(p, bool):
         return p
     match env.ask(p, effort="fast"):
