@@ -57,7 +57,7 @@ def ite(terms: Interner, p: Prop, a: Expr, b: Expr) -> Expr:
         p, a, b = p.negation, b, a
     difference = a - b
     if p.kind == "ge":
-        as_relu = _as_relu(terms, p.expr, difference)
+        as_relu = _as_relu(terms, p, difference)
         if as_relu is not None:
             return terms.add(b, as_relu)
     k = gcd(difference.content(), difference.constant)
@@ -73,11 +73,17 @@ def _flips(p: Prop) -> bool:
     return p.kind in ("ne", "or")
 
 
-def _as_relu(terms: Interner, condition: Expr, difference: Expr) -> Expr | None:
-    """`difference if condition >= 0 else 0` as a multiple of a relu: difference is k*condition, or k*(condition + 1).
+def _as_relu(terms: Interner, p: Prop, difference: Expr) -> Expr | None:
+    """`difference if p else 0` as a multiple of a relu: p says that a condition is not negative, and the difference is
+    k*condition or k*(condition + 1), or p is what rounding made of `difference >= 0` or `difference > 0`.
     """
+    condition = p.expr
     for shifted in (condition, condition + 1):
         c, d = shifted.form(), difference.form()
         if c[0] is d[0] and c[0].terms and d[1] * shifted.constant == difference.constant * c[1] and d[1] % c[1] == 0:
             return terms.scale(relu(terms, shifted), d[1] // c[1])
+    if condition.form()[0] is difference.form()[0]:
+        for sign, e in ((1, difference), (-1, -difference)):
+            if terms.ge(e, 0) is p or terms.ge(e, 1) is p:
+                return terms.scale(relu(terms, e), sign)
     return None
