@@ -125,7 +125,7 @@ class Arguments:
                 name = str(step)[1:]
                 value = getattr(value, name.removesuffix("()"))
                 if name.endswith("()"):
-                    value = value()  # type: ignore[operator]
+                    value = value()
             else:
                 value = value[step]  # type: ignore[index]
         return value

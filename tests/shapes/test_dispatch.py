@@ -12,9 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from shapes.arguments import Opening, Source
 from shapes.codegen import Check, compile_check
 from shapes.decision_tree import grow
 from shapes.dispatch import Dispatch
+from shapes.env import ShapeEnv
 from solver.errors import ShapeError
 from solver.verdict import Always, Depends, Never
 from tests.shapes.propositions import NAMES, edge_values, propositions, written
@@ -348,3 +350,49 @@ def test_overlaps() -> None:
     for number, dtype in enumerate(["f32", "f64", "f32"]):
         tested.add(check_of(["a >= 1"]), number, tests={"dtype": dtype})
     assert [(overlap.first, overlap.second) for overlap in tested.overlaps()] == [(0, 2)]
+
+
+class Strided:
+    """Something whose sizes are an attribute and whose strides are a call."""
+
+    def __init__(self, size: int, stride: int) -> None:
+        self.size = size
+        self._stride = stride
+
+    def stride(self) -> tuple[int, ...]:
+        return (self._stride,)
+
+
+def test_arguments_inside_of_a_call() -> None:
+    """A failure: a lookup that opens its arguments itself reads them elsewhere, or does not leave where it should."""
+    opening = Opening(
+        ("call",),
+        ("if len(call) != 2:", "    return default", "x, y = call", "size_of_x = x.size"),
+        {("x", ".size"): "size_of_x"},
+        {},
+    )
+    dispatch: Dispatch[str] = Dispatch(["x", "y"], opening=opening)
+    for bound, value in (("n <= 8", "small"), ("n >= 9 and n == 2*m", "large")):
+        requirements, symbols = written([bound], ["n", "m"])
+        sources: dict[str, Source | list[Source]] = {"n": ("x", ".size"), "m": ("y", ".stride()", 0)}
+        dispatch.add(compile_check(requirements, symbols, sources), value, tests={("x", ".__class__"): Strided})
+    assert dispatch.lookup((Strided(3, 1), Strided(1, 5))) == "small"
+    assert dispatch.lookup((Strided(10, 1), Strided(1, 5))) == "large"
+    assert dispatch.lookup((Strided(10, 1), Strided(1, 6))) is None
+    assert dispatch.lookup((Strided(10, 1),)) is None
+    values = {"x": Strided(10, 1), "y": Strided(1, 5)}
+    assert dispatch.entries[1].check.plan.explain(values).holds
+    assert dispatch.failed_test(dispatch.entries[0], {"x": 3, "y": 3}) == (("x", ".__class__"), int, Strided)
+    assert isinstance(dispatch.coverage(tests={("x", ".__class__"): Strided}, besides=("small", "large")), Never)
+
+
+def test_what_is_known_of_every_input_is_not_tested() -> None:
+    """A failure: a check tests what holds of every size there is, or leaves out more than that."""
+    env = ShapeEnv(origin=lambda: None)
+    for name, lo, hi in (("a", 1, 2**63 - 1), ("b", 0, 2**63 - 1), ("c", 5, 5), ("d", 0, 64)):
+        env.symbol(name, lo=lo, hi=hi)
+    known = dict.fromkeys("abcd", (0, 2**63 - 1))
+    check = env.compile_guards({name: place for place, name in enumerate("abcd")}, known=known)
+    assert "a >= 1" in check.source and "c == 5" in check.source and "d <= 64" in check.source
+    assert "b" not in check.source.partition("):")[2] and str(2**63 - 1) not in check.source
+    assert check(1, 0, 5, 64) and not check(0, 0, 5, 64) and not check(1, 0, 4, 64) and not check(1, 0, 5, 65)
