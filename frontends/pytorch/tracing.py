@@ -26,7 +26,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from backends import eager
-from frontends.pytorch import composites
+from frontends.pytorch import composites, references
 from frontends.pytorch.before_autograd import BeforeAutograd
 from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.forcing import Symbolic, refusal
@@ -199,7 +199,8 @@ def trace(
     dynamism.settle(env, inputs)
     positional, named = tree_unflatten(symbolic, structure)
     mode = BeforeAutograd(recorder) if pre_autograd else recorder
-    with mode, enable_python_dispatcher(), composites.installed(), Symbolic(recorder, (fn, *leaves)):
+    instead = composites.installed(), references.installed()
+    with mode, enable_python_dispatcher(), instead[0], instead[1], Symbolic(recorder, (fn, *leaves)):
         returned = fn(*positional, **named)
         values, output_structure = tree_flatten(returned)
         given = [symbolic[place] for place in first.values()]

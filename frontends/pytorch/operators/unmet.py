@@ -17,6 +17,7 @@ import torch
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.metadata import Metadata
 from frontends.pytorch.operators.registry import kind_rule, packed, ruled, sizes_of
+from frontends.pytorch.tensor import Traced
 from frontends.vocabularies.aten_operators import aten as vocabulary
 from shapes.choices import Int, sym_max
 from shapes.rules import Shape
@@ -232,6 +233,29 @@ def trilinear(
     whole = broadcast(recorder.env, *spread)
     left = [size for axis, size in enumerate(whole) if axis not in sumdim]
     return packed(recorder, left, i1.dtype, i1.device)
+
+
+# ---------------------------------------------------------------------- where the meta function differs from the kernel
+
+
+@kind_rule(aten._native_batch_norm_legit_no_training.default)
+def batch_norm_without_training(recorder: Recorder, input: torch.Tensor, *rest: object) -> object:
+    """The sizes of the input; nothing is saved."""
+    if type(input) is not Traced:
+        return NotImplemented
+    none = packed(recorder, (0,), torch.float32, input.device)
+    return recorder.kinds.like(input.metadata), none, none
+
+
+@kind_rule(aten.linalg_eig.default)
+def eigen(recorder: Recorder, self: torch.Tensor) -> object:
+    """Values, and vectors as columns, one after the other in memory."""
+    found = vocabulary["linalg.eig"](recorder.env, sizes_of(self))
+    assert isinstance(found, tuple)
+    values, vectors = found
+    dtype = torch.complex128 if self.dtype in (torch.float64, torch.complex128) else torch.complex64
+    matrix = by_columns(recorder, vectors, dtype, self.device, vectors[-2])
+    return packed(recorder, values, dtype, self.device), matrix
 
 
 # ---------------------------------------------------------------------- other layouts
