@@ -30,12 +30,11 @@ _serial: Final = count()
 
 def runner(graph: GraphModule) -> Callable[[Sequence[object]], Sequence[object]]:
     """A call that takes the inputs of a graph as one sequence and returns its outputs."""
-    code = graph.graph.python_code("_constants")
     names = [node.target for node in graph.graph.nodes if node.op == "placeholder"]
     constants = SimpleNamespace(
         **{node.target: _attribute(graph, node.target) for node in graph.graph.nodes if node.op == "get_attr"}
     )
-    head, found, body = code.src.partition("\n")
+    head, found, body = graph.code.partition("\n")
     while found and not head.startswith("def forward("):
         head, found, body = body.partition("\n")
     unpacking = f"    {', '.join(names)}, = _inputs\n" if names else ""
@@ -43,7 +42,7 @@ def runner(graph: GraphModule) -> Callable[[Sequence[object]], Sequence[object]]
     body = OPERATOR.sub(lambda match: match[1] + _operator(match[2], operators), body)
     text = f"def run(_inputs):\n{unpacking}{body}"
     file = f"<graph {next(_serial)}>"
-    scope = {**code.globals, **operators, "_constants": constants}
+    scope = {**graph.forward.__func__.__globals__, **operators, "self": constants}
     exec(compile(text, file, "exec"), scope)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     return scope["run"]
