@@ -20,6 +20,7 @@ ORDER = (
     "sizes",
     "onnx_models",
     "calls",
+    "tracing",
     "import_time",
 )
 

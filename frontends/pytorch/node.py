@@ -35,6 +35,7 @@ from solver.verdict import Always, Never
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
+    from solver.facts import Facts
 
 Value: TypeAlias = SymInt | SymFloat | SymBool | int | float | bool
 Kind = Literal["int", "float", "bool"]
@@ -93,6 +94,8 @@ class Nodes:
         self.memo: dict[tuple[object, ...], Node] = {}
         self.truths: dict[Node, bool] = {}
         """What the program has branched on; a rollback may take it back, and clears it."""
+        self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
+        """What was answered where a fallback was named, False or True, and what was known then."""
         self.answers = Answers(self)
         self._constants: dict[tuple[type, object], Node] = {}
         self._symbolic: dict[object, Node] = {}
@@ -388,7 +391,19 @@ class Node:
         if self.is_plain:
             return bool(self.value)
         known = self.nodes.truths.get(self)
-        return self.nodes.env.guard_or_false(self.value) if known is None else known
+        return self._answered(False) if known is None else known
+
+    def _answered(self, fallback: bool) -> bool:
+        """What follows, else the fallback: asked again only when more is known."""
+        nodes = self.nodes
+        env = nodes.env
+        answers = nodes.answered[fallback]
+        found = answers.get(self)
+        if found is not None and found[0] is env.facts:
+            return found[1]
+        answer = env.guard_or_true(self.value) if fallback else env.guard_or_false(self.value)
+        answers[self] = (env.facts, answer)
+        return answer
 
     guard_size_oblivious = guard_or_false
 
@@ -396,7 +411,7 @@ class Node:
         if self.is_plain:
             return bool(self.value)
         known = self.nodes.truths.get(self)
-        return self.nodes.env.guard_or_true(self.value) if known is None else known
+        return self._answered(True) if known is None else known
 
     # ------------------------------------------------------------------ arithmetic
 
