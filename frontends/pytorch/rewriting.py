@@ -71,7 +71,8 @@ def all_names(code: CodeType) -> tuple[str, ...]:
     found = _names.get(id(code))
     if found is not None and found[0]() is code:
         return found[1]
-    names = dict.fromkeys(code.co_names)
+    # a test runner's own names in the functions that it rewrites are no identifiers
+    names = dict.fromkeys([name for name in code.co_names if name.isidentifier()])
     for constant in code.co_consts:
         if type(constant) is CodeType:
             names |= dict.fromkeys(all_names(constant))
