@@ -1,0 +1,137 @@
+"""The form without changes in place does what the recording does, at the traced sizes and at others."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping, Sequence
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+
+from frontends.pytorch import trace
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.functional import functional
+from shapes.errors import UndecidedGuard
+from tests.frontends.pytorch import test_mutation
+from tests.frontends.pytorch.against_eager import Program, admits, same
+from tests.frontends.pytorch.test_random_programs import REFUSALS, programs
+from tests.frontends.pytorch.test_random_programs import Program as RandomProgram
+
+randn = torch.randn
+
+
+def agrees(program: Program, *samples: Sequence[torch.Tensor]) -> None:
+    """No operator but the last writes anything, and all is as in eager."""
+    variant = trace(program, copy.deepcopy(list(samples[0])))
+    form = functional(variant)
+    pure(form.graph)
+    for inputs in samples:
+        theirs, ours = copy.deepcopy(list(inputs)), copy.deepcopy(list(inputs))
+        torch.manual_seed(0)
+        expected = program(*theirs)
+        torch.manual_seed(0)
+        with torch.no_grad():
+            got = variant.assembled(form.graph(*ours))
+        same((got, ours), (expected, theirs))
+
+
+def pure(graph: torch.fx.GraphModule) -> None:
+    """Only the copies into arguments change something."""
+    targets = [node.target for node in graph.graph.nodes if node.op == "call_function"]
+    mutable = [each for each in targets if isinstance(each, torch._ops.OpOverload) and each._schema.is_mutable]
+    assert set(mutable) <= {torch.ops.aten.copy_.default}, mutable
+
+
+ONE = sorted(test_mutation.ONE - {test_mutation.resized, test_mutation.argument_turned, test_mutation.written_down},
+             key=lambda each: each.__name__)  # fmt: skip
+ONE = [each for each in ONE if each not in (test_mutation.argument_squeezed,)]
+
+
+@pytest.mark.parametrize("program", ONE)
+def test_one_argument(program: Program) -> None:
+    """Fails when a change in place is lost, or reaches a tensor that does not share the memory."""
+    agrees(program, (randn(4, 3),), (randn(7, 5),), (randn(3, 6),))
+
+
+@pytest.mark.parametrize("program", [test_mutation.given_tensors, test_mutation.swapped])
+def test_two_arguments(program: Program) -> None:
+    """Fails when `out=` and copies between arguments happen in another order."""
+    agrees(program, (randn(4, 3), randn(4, 3)), (randn(7, 5), randn(7, 5)))
+
+
+def test_written_by_index() -> None:
+    """Fails when writing by index has no form without it."""
+    samples = [(randn(6, 3), torch.tensor([1, 4])), (randn(9, 2), torch.tensor([8, 0, 3]))]
+    agrees(test_mutation.index_written, *samples)
+
+
+def test_a_loop_over_pieces() -> None:
+    """Fails when pieces written one after the other do not come together again."""
+    agrees(test_mutation.in_a_loop, (randn(4, 3),), (randn(4, 5),))
+
+
+def test_running_statistics() -> None:
+    """Fails when batch normalization does not update its statistics."""
+    norm, other = torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3)
+    form = functional(trace(norm, (randn(4, 3),)))
+    pure(form.graph)
+    x = randn(6, 3)
+    with torch.no_grad():
+        got = form.graph(x)[0]
+    torch.testing.assert_close(got, other(x))
+    torch.testing.assert_close(norm.running_mean, other.running_mean)
+    torch.testing.assert_close(norm.running_var, other.running_var)
+
+
+def test_random_numbers() -> None:
+    """Fails when numbers are drawn in another order or way."""
+
+    def program(x):
+        y = torch.empty_like(x).normal_()
+        y.bernoulli_(0.5)
+        return torch.nn.functional.dropout(x, 0.5) + y
+
+    agrees(program, (randn(4, 3),), (randn(5, 2),))
+
+
+@pytest.mark.parametrize("program", [test_mutation.resized_argument, test_mutation.resized_smaller])
+def test_refused(program: Program) -> None:
+    """Fails when memory that grows or moves is left out without a word."""
+    with pytest.raises(Unsupported, match="in place"):
+        functional(trace(program, (randn(4, 3),)))
+
+
+@settings(max_examples=100, suppress_health_check=list(HealthCheck), deadline=None)
+@given(programs())
+def test_random_programs(drawn: tuple[RandomProgram, dict[str, int], list[dict[str, int]]]) -> None:
+    """Fails when a random program and its form without changes in place differ."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(*drawn)
+
+
+def check(program: RandomProgram, sizes: Mapping[str, int], others: Sequence[Mapping[str, int]]) -> None:
+    try:
+        variant = trace(program, program.inputs(sizes))
+        form = functional(variant)
+    except (UndecidedGuard, Unsupported):
+        return
+    pure(form.graph)
+    for case in (sizes, *others):
+        one, other = program.inputs(case), program.inputs(case)
+        if not admits(variant, one):
+            continue
+        try:
+            with torch.no_grad():
+                expected = variant.graph(*one)
+        except REFUSALS:
+            continue
+        with torch.no_grad():
+            got = form.graph(*other)
+        for mine, theirs in zip([*got, *other], [*expected, *one]):
+            if isinstance(theirs, torch.Tensor):
+                torch.testing.assert_close(mine, theirs, equal_nan=True)
+            else:
+                assert mine == theirs
