@@ -14,6 +14,7 @@ from shapes.choices import Int
 from shapes.layout import numel
 from shapes.rules import Rule, Shape, rules
 from shapes.rules.axes import axis_of
+from shapes.rules.norms import channels_normalized
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -217,7 +218,7 @@ def _register_batch_norms() -> None:
         running_var: Shape | None, training: bool, momentum: float, eps: float,
     ) -> tuple[object, Shape, Shape]:  # fmt: skip
         """The sizes of the input, then two numbers for each channel in training."""
-        found = rules["batch_norm"](env, input, running_mean, running_var, weight, bias, training, momentum, eps)
+        found = channels_normalized(env, input, running_mean, running_var, weight, bias, training)
         saved = Shape((input[1] if training else 0,), dtype=input.dtype)
         return found, saved, saved
 

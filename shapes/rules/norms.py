@@ -156,12 +156,26 @@ def batch_norm(
     eps: float = 1e-05,
 ) -> Shape:
     """The sizes of the input; in training each channel needs more than one number."""
+    found = channels_normalized(env, input, running_mean, running_var, weight, bias, training)
+    if training:
+        _not_alone(env, without(input, (1,)))
+    return found
+
+
+def channels_normalized(
+    env: ShapeEnv,
+    input: Shape,
+    running_mean: Shape | None,
+    running_var: Shape | None,
+    weight: Shape | None,
+    bias: Shape | None,
+    training: bool,
+) -> Shape:
+    """The sizes of the input, of which each channel may have a single number, as the kernels have it."""
     env.require(len(input) > 1, "input: expected at least two axes")
     both = (running_mean is None) is (running_var is None)
     env.require(both, "running_mean and running_var: expected both or none")
-    if training:
-        _not_alone(env, without(input, (1,)))
-    else:
+    if not training:
         env.require(running_mean is not None, "running_mean and running_var: expected in evaluation")
     _of_channels(env, input[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     return Shape(input, dtype=input.dtype)

@@ -100,6 +100,7 @@ ATEN_CALLS = [
     ("convolution", [(2, 4, 9), (6, 2, 3), None, [2], [1], [1], False, [0], 2]),
     ("convolution", [(2, 4, 9), (4, 3, 3), (6,), [2], [1], [1], True, [1], 2]),
     ("native_batch_norm", [(2, 3, 4), (3,), (3,), (3,), (3,), True, 0.1, 1e-5]),
+    ("native_batch_norm", [(1, 3), (3,), (3,), (3,), (3,), True, 0.1, 1e-5]),
     ("native_layer_norm", [(2, 3, 4), [4], (4,), (4,), 1e-5]),
     ("native_group_norm", [(2, 4, 3), (4,), (4,), 2, 4, 3, 2, 1e-5]),
     ("max_pool2d_with_indices", [(2, 3, 9, 8), [3, 2], [2, 2], [1, 0], [1, 1], True]),

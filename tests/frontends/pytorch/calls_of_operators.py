@@ -254,7 +254,7 @@ def group_norm_backward(make: Maker) -> Call:
 
 
 def batch_norm(make: Maker) -> Call:
-    sizes = make.pick([make.a + 1, 4], [make.a + 1, 4, make.b], [make.a + 1, 4, make.b, make.c])
+    sizes = make.pick([make.a, 4], [make.a, 4, make.b], [make.a, 4, make.b, make.c])
     training = make.pick(True, False)
     args = [make.image(*sizes), *[torch.ones(4) for _ in range(4)], training, 0.1, 1e-5]
     return aten._native_batch_norm_legit.default, args, {}
