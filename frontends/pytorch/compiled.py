@@ -205,9 +205,7 @@ class Compiled:
         if self._surroundings is None:
             self._surroundings = Surroundings([self.fn])
         leaves, _ = flattened(args, kwargs)
-        objects = [leaf for leaf in leaves if kind_of(leaf) == "object"]
-        if objects:
-            self._surroundings.explore(objects)
+        self._surroundings.explore([leaf for leaf in leaves if kind_of(leaf) == "object"])
         state = self._surroundings.state if self._surroundings.places else nothing_around
         made = Signature.of(self.fn, args, kwargs, state)
         return self.signatures.setdefault(made.key, made)

@@ -139,12 +139,9 @@ class Surroundings:
         self._current = 0
         self.explore(roots)
 
-    def explore(self, roots: Iterable[object]) -> None:
-        """Look at what more functions and objects read."""
-        new = [root for root in roots if id(root) not in self._roots]
-        if not new and self._states:
-            return
-        self._roots.update({id(root): root for root in new})
+    def explore(self, roots: Iterable[object] = ()) -> None:
+        """Look at what functions and objects read, these as well; what was replaced may read something else."""
+        self._roots.update({id(root): root for root in roots})
         before = len(self.places)
         explorer = _Explorer(self._roots.values())
         for place in explorer.places:

@@ -206,6 +206,20 @@ def test_globals_closures_and_attributes() -> None:
     assert "table" in f.variants[-1].cause
 
 
+def test_what_a_replaced_function_reads() -> None:
+    """Fails when a function that takes the place of another is seen, but not what it reads in turn."""
+    scope: dict[str, object] = {"torch": torch, "factor": 2.0, "shift": 1.0}
+    exec("def inner(x):\n    return x * factor\ndef outer(x):\n    return inner(x)\n", scope)
+    exec("def other(x):\n    return x + shift\n", scope)
+    f = compile(scope["outer"], dynamic=True, policy=Policy(repeats=9))
+    x = randn(3)
+    assert variants_after(f, (x,)) == [1]
+    scope["inner"] = scope["other"]
+    assert variants_after(f, (x,)) == [2]
+    scope["shift"] = 5.0
+    assert variants_after(f, (x,), (x,)) == [3, 3]
+
+
 def test_tensors_of_closures() -> None:
     """Fails when a tensor that the program brings along is copied, or replaced without notice."""
     weight = randn(4)
