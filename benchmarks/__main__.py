@@ -21,6 +21,7 @@ ORDER = (
     "onnx_models",
     "calls",
     "tracing",
+    "traced_models",
     "import_time",
 )
 
