@@ -42,7 +42,8 @@ def write_through_mask(recorder: Recorder, func, args, kwargs) -> object:
     mask = traced(recorder, masks[0])
     before = [index is not None for index in indices].index(True)
     after = self.dim() - before - mask.dim()
-    if after < 0 or values.dim() > after:
+    repeated = any(isinstance(stride, int) and stride == 0 for stride in self.metadata.strides)
+    if after < 0 or values.dim() > after or repeated:
         return NotImplemented
     require_sizes(recorder, self, mask, values, before)
     run = recorder.operator

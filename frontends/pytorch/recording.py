@@ -7,6 +7,7 @@ a rule of ours (`frontends.pytorch.operators`) or by torch's own meta function, 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ from frontends.pytorch.node import Node, Nodes
 from frontends.pytorch.randomness import Draws, drawn
 from frontends.pytorch.randomness import is_random as draws_numbers
 from frontends.pytorch.tensor import Traced, become, tensor_of
+from frontends.pytorch.wrappers import is_foreign
+from shapes.origin import StackWalk
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from solver.expr import Atom
 
 
+TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 KNOWN_ELEMENTS: Final = 64
 """A tensor that the program wrote down is known up to this many elements."""
 
@@ -131,6 +135,7 @@ class Recorder(TorchDispatchMode):
         """The arguments of the traced function."""
         self.draws: Draws | None = None
         """The random numbers that may be drawn again, once a state of the generator was saved."""
+        self._line: Final = StackWalk(skip=[TORCH])
         self._templates: dict[tuple[object, ...], Template] = {}
         self._constants: dict[int, Result] = {}
         self._known: dict[Result, torch.Tensor] = {}
@@ -139,6 +144,8 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         from frontends.pytorch.special import SPECIAL
 
+        if types and is_foreign(types):
+            return NotImplemented
         special = SPECIAL.get(func)
         if special is not None:
             done = special(self, func, args, kwargs or {})
@@ -200,7 +207,7 @@ class Recorder(TorchDispatchMode):
         else:
             outside = made(shape)
             recorded = results[0]
-        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward))
+        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line()))
         return outside
 
     def number(self, func, args, kwargs, value):
@@ -209,7 +216,7 @@ class Recorder(TorchDispatchMode):
         converted = tuple([self._argument(arg, key, []) for arg in args])
         named = {name: self._argument(value, key, []) for name, value in kwargs.items()}
         node = self.nodes.node(value)
-        self.recording.operations.append(Operation(func, converted, named, node, self.backward))
+        self.recording.operations.append(Operation(func, converted, named, node, self.backward, self._line()))
         return node.outside
 
     def _argument(self, value, key: list[object], tensors: list[Traced]) -> Argument:
