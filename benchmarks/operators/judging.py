@@ -75,7 +75,7 @@ class Judged:
         self.outcome = outcome
         self.number = number
         self.program = program
-        self.tensors = program.tensors
+        self.tensors = copied(program.tensors)
         self.with_values = values
         self.overwrites = outcome.operator in OVERWRITING
         self.has_indices = any(tensor.dtype in (torch.int32, torch.int64) for tensor in self.tensors)

@@ -9,7 +9,7 @@
     1
 
 The meta functions of operators without a rule of ours are made of these. Where tensors are broadcast, they ask
-of every size whether it is 1; here nothing is asked of sizes that are the same.
+of every size whether it is 1, and of a packed tensor whether it is packed; here nothing is asked of what is known.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ import torch._refs.special
 from torch._prims_common import is_cpu_scalar_tensor
 from torch._prims_common.wrappers import Number, TensorLike
 
-from frontends.pytorch.node import Node
+from frontends.pytorch.node import Node, value_of
+from shapes.layout import non_overlapping_and_dense
+from solver.verdict import Always
 
 Size = int | torch.SymInt
 Sizes = Sequence[Size]
 
 BROADCAST: Final = torch._refs._broadcast_shapes
 EXPAND: Final = torch._refs._maybe_broadcast
+DENSE: Final = torch._prims_common._is_non_overlapping_and_dense_or_false
 
 
 def broadcast_shapes(*given: Sizes | Size | None) -> list[Size] | None:
@@ -73,6 +76,16 @@ def expanded(*args: object, preserve_cpu_scalar_tensors: bool = True) -> tuple[o
     return tuple([one(value) for value in args])
 
 
+def dense(sizes: Sizes, strides: Sizes) -> bool:
+    """Whether the elements of a tensor fill a piece of storage; torch's own is asked where that does not follow."""
+    nodes = next((number.node.nodes for number in (*sizes, *strides) if ours(number)), None)
+    if nodes is not None:
+        truth = non_overlapping_and_dense([value_of(size) for size in sizes], [value_of(stride) for stride in strides])
+        if truth is True or (truth is not False and isinstance(nodes.env.ask(truth, effort="fast"), Always)):
+            return True
+    return DENSE(sizes, strides)
+
+
 def same(one: Size, other: Size) -> bool:
     """Whether two sizes are the same expression."""
     if ours(one) and ours(other):
@@ -84,7 +97,11 @@ def ours(size: object) -> bool:
     return isinstance(size, torch.SymInt) and isinstance(size.node, Node)
 
 
-INSTEAD: Final = {"_broadcast_shapes": (BROADCAST, broadcast_shapes), "_maybe_broadcast": (EXPAND, expanded)}
+INSTEAD: Final = {
+    "_broadcast_shapes": (BROADCAST, broadcast_shapes),
+    "_maybe_broadcast": (EXPAND, expanded),
+    "_is_non_overlapping_and_dense_or_false": (DENSE, dense),
+}
 PLACES: Final = [
     (module, name, theirs, new)
     for name, (theirs, new) in INSTEAD.items()
