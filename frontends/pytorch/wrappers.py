@@ -65,6 +65,7 @@ def _alike(inner: torch.Tensor, outer: torch.Tensor) -> bool:
 
 register_pytree_node(Opened, _taken_apart, _put_together, serialized_type_name="symshape.opened")
 
+
 def is_foreign(types: Iterable[type]) -> bool:
     """Whether an operator is a wrapper subclass's to take first."""
     return any(hasattr(kind, "__tensor_flatten__") for kind in types)
