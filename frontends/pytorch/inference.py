@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_map
 from frontends.pytorch.metadata import Metadata, Template
 from frontends.pytorch.operators.registry import ONCE, RULES
 from frontends.pytorch.tensor import Traced
+from shapes.errors import ShapeError, UndecidedGuard
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording import Recorder
@@ -29,7 +30,13 @@ def infer(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced]) -> 
     """What an operator gives for arguments like these."""
     rule = RULES.get(func)
     if rule is not None:
-        found = rule(recorder, *args, **kwargs)
+        try:
+            found = rule(recorder, *args, **kwargs)
+        except UndecidedGuard:
+            raise
+        except ShapeError:
+            # torch says in its own words what is wrong
+            found = NotImplemented
         if isinstance(found, Template):
             return found
         if found is not NotImplemented:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import torch
 
 from shapes import choices, layout
+from shapes.errors import FalseAtHint
 from shapes.symbool import SymBool
 from shapes.symfloat import SymFloat
 from shapes.symint import SymInt
@@ -377,7 +378,11 @@ class Node:
         if self.is_plain:
             return bool(value)
         if self.nodes.truths.get(self) is None:
-            self.nodes.env.expect_true(value)
+            try:
+                self.nodes.env.expect_true(value)
+            except FalseAtHint:
+                # torch then raises the error that it raises for plain numbers
+                return False
             self.nodes.truths[self] = True
         return self.nodes.truths[self]
 
