@@ -163,6 +163,30 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     return self.broadcast_to(shapes[0]).gather(axis, indices.broadcast_to(shapes[1]))
 
 
+@composite(aten.masked_select_backward.default)
+def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
+    """The gradient where it came from, before what was broadcast is added up."""
+    sizes = torch.broadcast_shapes(input.shape, mask.shape)
+    return torch.zeros_like(input.expand(sizes)).masked_scatter(mask, grad)
+
+
+@composite(aten.block_diag.default)
+def block_diag(tensors: Sequence[Tensor]) -> Tensor:
+    """One block after another, with zeros beside it."""
+    for tensor in tensors:
+        torch._check(tensor.dim() <= 2, lambda: "torch.block_diag: Input tensors must have 2 or fewer dimensions")
+    blocks = [tensor.reshape((1,) * (2 - tensor.dim()) + tuple(tensor.shape)) for tensor in tensors]
+    if not blocks:
+        return torch.empty(1, 0)
+    widths = [block.shape[1] for block in blocks]
+    rows = []
+    for place, block in enumerate(blocks):
+        before = block.new_zeros((block.shape[0], sum(widths[:place])))
+        after = block.new_zeros((block.shape[0], sum(widths[place + 1 :])))
+        rows.append(torch.cat([before, block, after], 1))
+    return torch.cat(rows)
+
+
 # ---------------------------------------------------------------------- statistics
 
 

@@ -240,9 +240,13 @@ def trilinear(
 
 @kind_rule(aten._native_batch_norm_legit_no_training.default)
 def batch_norm_without_training(recorder: Recorder, input: torch.Tensor, *rest: object) -> object:
-    """The sizes of the input; nothing is saved."""
+    """The sizes of the input; nothing is saved. The kernel does not look how many channels the rest has."""
     if type(input) is not Traced:
         return NotImplemented
+    for each in rest:
+        if isinstance(each, torch.Tensor):
+            channels = shape_of(sizes_of(each))[0] == shape_of(sizes_of(input))[1]
+            recorder.env.require(channels, "batch_norm: expected one number for each channel")
     none = packed(recorder, (0,), torch.float32, input.device)
     return recorder.kinds.like(input.metadata), none, none
 
