@@ -5,10 +5,10 @@
     >>> from frontends.pytorch.functional import functional
     >>> def program(x):
     ...     x[0].mul_(2)
-    ...     return x.sum(0)
+    ...     return x.relu()
     >>> form = functional(trace(program, (torch.randn(3, 4),)))
     >>> [str(node.target) for node in form.graph.graph.nodes if node.op == "call_function"]
-    ['aten.select.int', 'aten.mul.Tensor', 'aten.select_scatter.default', 'aten.sum.default', 'aten.copy_.default']
+    ['aten.select.int', 'aten.mul.Tensor', 'aten.select_scatter.default', 'aten.relu.default', 'aten.copy_.default']
     >>> form.changed
     ('x',)
 
@@ -31,7 +31,7 @@ import torch
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graph import GraphBuilder, unused_removed
 from frontends.pytorch.metadata import Metadata
-from frontends.pytorch.recording import Argument, Operation, Recording, Result
+from frontends.pytorch.recording import STATISTICS, Argument, Operation, Recording, Result
 
 if TYPE_CHECKING:
     from frontends.pytorch.tracing import Variant
@@ -291,8 +291,6 @@ class Values:
 
 # ---------------------------------------------------------------------- operators and their other forms
 
-STATISTICS: Final[dict[object, int]] = {aten.native_batch_norm.default: 5, aten._native_batch_norm_legit.default: 5}
-"""Operators that update their running statistics where the argument at this place is true."""
 NAMED_OTHERWISE: Final[dict[object, object]] = {
     aten.normal_.default: aten.normal_functional.default,
     aten.bernoulli_.float: aten.bernoulli.p,

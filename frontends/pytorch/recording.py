@@ -39,6 +39,13 @@ KNOWN_ELEMENTS: Final = 64
 """A tensor that the program wrote down is known up to this many elements."""
 
 
+STATISTICS: Final = {
+    torch.ops.aten.native_batch_norm.default: 5,
+    torch.ops.aten._native_batch_norm_legit.default: 5,
+}
+"""Operators that update their running statistics, said or not, where the argument at this place is true."""
+
+
 class Result:
     """A tensor or number in the graph. `constant` is the tensor that it always is, if it is one."""
 

@@ -298,3 +298,16 @@ def test_sizes_of_a_buffer_changed() -> None:
     buffer = torch.zeros(4, 2)
     with pytest.raises(Unsupported, match="changes its sizes in place"):
         trace(lambda x: buffer.t_() + x, (randn(2, 4),))
+
+
+def test_statistics_without_a_result() -> None:
+    """Fails when batch normalization is left out because nobody uses what it gives."""
+    norm = torch.nn.BatchNorm1d(3)
+
+    def program(x):
+        norm(x)
+        return x + 1
+
+    variant = trace(program, (randn(4, 3),))
+    variant.graph(torch.ones(5, 3))
+    torch.testing.assert_close(norm.running_mean, torch.full((3,), 0.1))
