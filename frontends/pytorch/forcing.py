@@ -36,9 +36,11 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import GraphBreak
-from frontends.pytorch.python_calls import BUILTINS, MATH, ours
+from frontends.pytorch.node import value_of
+from frontends.pytorch.python_calls import BUILTINS, MATH, ours, wrapped
 from frontends.pytorch.rewriting import first_users_frame, is_users, program_of, rewritten
 from frontends.pytorch.torch_calls import TorchCalls
+from shapes import choices
 from shapes.errors import UndecidedGuard
 from shapes.origin import Origin
 
@@ -191,9 +193,7 @@ def explain(error: BaseException) -> None:
             raise GraphBreak(refusal(f"a size where a plain number is needed: {error}", NUMBER, place)) from error
 
 
-NUMBER: Final = (
-    "`int(n)` outside of the traced function, or a function that keeps it symbolic (torch.sym_max, math)"
-)
+NUMBER: Final = "`int(n)` outside of the traced function, or a function that keeps it symbolic (torch.sym_max, math)"
 
 
 def place_of(error: BaseException) -> Origin | None:
@@ -248,11 +248,13 @@ def _install() -> None:
         _set(module, name, seed)
         if module is torch:
             _set(torch.random, name, seed)
+    _set(torch, "_check_with", _check_with)
     _set(torch.compiler, "_is_compiling_flag", True)
     for kind in (torch.SymInt, torch.SymFloat):
         _set(kind, "__divmod__", lambda a, b: (a // b, a % b))
         _set(kind, "__rdivmod__", lambda a, b: (b // a, b % a))
     _set(torch.SymInt, "__hash__", _hash)
+    _set(torch.SymBool, "__sym_ite__", _choice)
     for kind in (torch.SymInt, torch.SymFloat):
         _set(kind, "__str__", _text)
         _set(kind, "__format__", _formatted)
@@ -293,6 +295,29 @@ def _refusing(plain, what: str, fix: str):
     function.__name__ = getattr(plain, "__name__", "function")
     function.__wrapped__ = plain
     return function
+
+
+_torch_choice: Final = torch.SymBool.__sym_ite__
+
+
+def _choice(condition, then, otherwise):
+    """`torch.sym_ite`, which takes nodes of torch's own class only."""
+    if not ours(condition):
+        return _torch_choice(condition, then, otherwise)
+    return wrapped(condition, choices.sym_ite(*[value_of(each) for each in (condition, then, otherwise)]))
+
+
+_torch_check: Final = torch._check_with
+
+
+def _check_with(error, condition, message):
+    """`torch._check` and its like: with the program's message, if it gave one."""
+    if isinstance(condition, torch.SymBool) and ours(condition) and not condition.node.is_plain:
+        said = message() if callable(message) else message
+        condition.node.nodes.env.expect_true(condition.node.value, str(said or ""))
+        condition.node.nodes.truths[condition.node] = True
+        return None
+    return _torch_check(error, condition, message)
 
 
 _torch_hash: Final = torch.SymInt.__hash__

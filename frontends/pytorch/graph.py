@@ -239,7 +239,7 @@ class GraphBuilder:
         for check in self._waiting:
             if all(atom in self.sizes.bound for atom in check.prop.symbols):
                 node = self.sizes.truth(check.prop)
-                self.graph.call_function(aten._assert_scalar.default, (node, str(check)))
+                self.graph.call_function(aten._assert_scalar.default, (node, check_text(check)))
             else:
                 left.append(check)
         self._waiting = left
@@ -287,6 +287,11 @@ class GraphBuilder:
         for name, branch in self.branches.items():
             root.add_module(name, branch)
         return fx.GraphModule(root, self.graph)
+
+
+def check_text(check: RuntimeAssert) -> str:
+    """What a check of the run says where it fails: the condition, the program's message, and its line."""
+    return f"{check}  ({check.origin})" if check.origin is not None else str(check)
 
 
 def is_symbol(expr: Expr) -> bool:

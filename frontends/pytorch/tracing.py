@@ -27,7 +27,9 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from backends import eager
 from frontends.pytorch import composites, references
+from frontends.pytorch.aliasing import settle
 from frontends.pytorch.before_autograd import BeforeAutograd
+from frontends.pytorch.effects import Effects
 from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.forcing import Symbolic, refusal
 from frontends.pytorch.graph import GraphBuilder, arguments_of, unused_removed
@@ -47,6 +49,7 @@ from frontends.pytorch.node import Node, Nodes, value_of
 from frontends.pytorch.policy import general_path
 from frontends.pytorch.recording import Recorder, Recording, Result, renamed_inputs
 from frontends.pytorch.tensor import Traced
+from frontends.pytorch.wrappers import opened
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
 
@@ -176,8 +179,9 @@ def trace(
     env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
     nodes = Nodes(env)
     recorder = Recorder(env, nodes)
-    leaves, structure = tree_flatten((tuple(args), dict(kwargs or {})))
-    names = leaf_names(fn, args, kwargs or {}, len(leaves))
+    args, kwargs = opened((tuple(args), dict(kwargs or {})))
+    leaves, structure = tree_flatten((args, kwargs))
+    names = leaf_names(fn, args, kwargs, len(leaves))
     inputs: list[Input] = []
     numbers: list[Number] = []
     symbolic: list[object] = []
@@ -200,13 +204,15 @@ def trace(
     positional, named = tree_unflatten(symbolic, structure)
     mode = BeforeAutograd(recorder) if pre_autograd else recorder
     instead = composites.installed(), references.installed()
-    with mode, enable_python_dispatcher(), instead[0], instead[1], Symbolic(recorder, (fn, *leaves)):
-        returned = fn(*positional, **named)
-        values, output_structure = tree_flatten(returned)
+    with mode, enable_python_dispatcher(), instead[0], instead[1], Symbolic(recorder, (fn, *leaves)) as python:
+        with Effects(python.functions, (fn, *leaves), (positional, named)):
+            returned = fn(*positional, **named)
+        values, output_structure = tree_flatten(opened(returned))
         given = [symbolic[place] for place in first.values()]
         recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
         outputs = [output_of(recorder, value) for value in values]
         joint = differentiate(recorder, given, values) if gradients and not pre_autograd else None
+        settle(recorder, outputs)
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
     operations = recorder.recording.operations
     if recorder.kinds.offset_read or any(operation.target in READS_OFFSET for operation in operations):

@@ -1,0 +1,244 @@
+"""What a trace can not see is not lost: put back and refused, or run on every call, as `docs/side-effects.md` says."""
+
+import random
+import re
+import time
+from collections import deque
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+
+from frontends.pytorch import compile, trace
+from frontends.pytorch.errors import GraphBreak
+
+PAGE = Path(__file__).parents[3] / "docs" / "side-effects.md"
+
+
+class State:
+    """An object of the program, with a class attribute."""
+
+    shared = 0
+
+    def __init__(self):
+        self.count = 0
+        self.kept = None
+        self.inner = {"seen": []}
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+        self.register_buffer("memory", torch.zeros(2))
+        self.history = []
+
+    def forward(self, x):
+        if x.shape[0] > 100:
+            self.calls += 1
+        return x + self.memory
+
+
+class Keeps(Counting):
+    def forward(self, x):
+        self.calls += 1
+        return x + 1
+
+
+class Reassigns(Counting):
+    def forward(self, x):
+        self.memory = self.memory * 0.5 + x.mean(0)
+        return x + self.memory
+
+
+class Remembers(Counting):
+    def forward(self, x):
+        self.history.append(x.mean())
+        return x
+
+
+COUNTER = 0
+SEEN = []
+TABLE = {}
+QUEUE = deque(maxlen=3)
+NUMBERS = numpy.zeros(3)
+state = State()
+
+
+def adds_to_global(x):
+    global COUNTER
+    COUNTER += 1
+    return x + 1
+
+
+def closure():
+    count = 0
+
+    def counts(x):
+        nonlocal count
+        count += 1
+        return x + 1
+
+    return counts
+
+
+def default(x, memory=[]):  # noqa: B006
+    memory.append(1)
+    return x
+
+
+def adds_attribute(x):
+    state.fresh = x.sum()
+    return x
+
+
+def sets_attribute(x):
+    state.kept = x * 2
+    return x
+
+
+def sets_class_attribute(x):
+    State.shared += 1
+    return x
+
+
+def through_argument(x, values):
+    values.append(x)
+    return x
+
+
+def print_it(x):
+    print("hello")
+    return x
+
+
+def python_random(x):
+    return x * random.random()
+
+
+def numpy_random(x):
+    return x * float(numpy.random.rand())
+
+
+def seeds(x):
+    torch.manual_seed(0)
+    return torch.rand_like(x)
+
+
+def clock(x):
+    return x * time.time()
+
+
+REFUSED = {
+    "a global is assigned": adds_to_global,
+    "a variable of a closure is assigned": closure(),
+    "an attribute of an object is assigned": sets_attribute,
+    "an attribute is new": adds_attribute,
+    "an attribute of a class is assigned": sets_class_attribute,
+    "an attribute of a module is assigned": Keeps(),
+    "a buffer is assigned anew": Reassigns(),
+    "a list of a module grows": Remembers(),
+    "a list grows": lambda x: SEEN.append(x) or x,
+    "a dictionary changes": lambda x: TABLE.update(last=x.sum()) or x,
+    "a container in a container changes": lambda x: state.inner["seen"].append(1) or x,
+    "a queue changes": lambda x: QUEUE.append(1) or x,
+    "an array of numpy changes": lambda x: NUMBERS.__setitem__(0, NUMBERS[0] + 1) or x,
+    "a default value changes": default,
+    "`print`": print_it,
+    "random numbers of Python": python_random,
+    "random numbers of numpy": numpy_random,
+    "a seed is set": seeds,
+    "the clock is read": clock,
+}
+
+
+def snapshot():
+    return repr((COUNTER, SEEN, TABLE, list(QUEUE), NUMBERS.tolist(), vars(state), State.shared, default.__defaults__))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_and_put_back(name):
+    """If it fails, a graph leaves out something that the program does, or the trace itself leaves traces."""
+    function = REFUSED[name]
+    before, python = snapshot(), random.getstate()
+    with pytest.raises(GraphBreak) as error:
+        trace(function, (torch.randn(3, 2),))
+    message = str(error.value)
+    assert "fix:" in message
+    assert re.search(r"test_side_effects\.py:\d+", message), message
+    assert snapshot() == before
+    assert random.getstate() == python
+
+
+def test_container_among_the_arguments():
+    """If it fails, what a program adds to a list that it got is lost."""
+    with pytest.raises(GraphBreak, match="container among its arguments"):
+        trace(through_argument, (torch.randn(3, 2), []))
+
+
+def test_runs_with_breaks_on_every_call():
+    """If it fails, a compiled function does something else to the world than the function."""
+    memory = []
+
+    def program(x):
+        memory.append(x.shape[0])
+        return x * len(memory)
+
+    compiled = compile(program, dynamic=True)
+    for count, rows in enumerate((3, 4, 3), 1):
+        x = torch.randn(rows, 2)
+        assert torch.equal(compiled(x), x * count)
+    assert memory == [3, 4, 3]
+
+
+def test_prints_on_every_call(capsys):
+    """If it fails, a program prints once, or once too often."""
+    compiled = compile(print_it, dynamic=True)
+    for _ in range(3):
+        compiled(torch.randn(2))
+    assert capsys.readouterr().out == "hello\n" * 3
+
+
+def test_module_that_counts():
+    """If it fails, a counter of a module stands still, or counts the trace as well."""
+    module = Keeps()
+    compiled = compile(module, dynamic=True)
+    for _ in range(3):
+        compiled(torch.randn(2, 2))
+    assert module.calls == 3
+
+
+def reads_are_guarded(x):
+    return x * COUNTER + len(SEEN)
+
+
+def test_reads_are_guarded():
+    """If it fails, a program goes on with a value that has changed since the trace."""
+    global COUNTER
+    compiled = compile(reads_are_guarded, dynamic=True)
+    x = torch.ones(2)
+    try:
+        for COUNTER in (0, 5, 0):
+            assert torch.equal(compiled(x), x * COUNTER)
+        SEEN.append(1)
+        assert torch.equal(compiled(x), x * COUNTER + 1)
+    finally:
+        COUNTER = 0
+        SEEN.clear()
+
+
+def test_buffers_in_place_are_in_the_graph():
+    """If it fails, statistics of a module stand still in a graph, or the trace changes them."""
+    norm = torch.nn.BatchNorm1d(2)
+    variant = trace(norm, (torch.randn(4, 2),))
+    assert norm.num_batches_tracked == 0
+    variant.graph(torch.randn(5, 2))
+    assert norm.num_batches_tracked == 1
+
+
+def test_page_lists_what_is_refused():
+    """If it fails, the page says something else than the tests."""
+    page = PAGE.read_text()
+    for name in REFUSED:
+        assert f"| {name} |" in page, name
