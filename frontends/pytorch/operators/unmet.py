@@ -296,6 +296,23 @@ def real_transform(
     return recorder.kinds.laid(sizes, steps, 0, dtype, self.device)
 
 
+@kind_rule(aten.glu.default)
+def gated(recorder: Recorder, self: torch.Tensor, dim: int = -1) -> object:
+    """Half as long along one axis; of a packed tensor it is packed, whatever its sizes."""
+    if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
+        return NotImplemented
+    return packed(recorder, shape_of(ruled(recorder, aten.glu.default, self, dim)), self.dtype, self.device)
+
+
+@kind_rule(aten.hash_tensor.default)
+def hashed(
+    recorder: Recorder, self: torch.Tensor, dim: Sequence[int] = (), *, keepdim: bool = False, mode: int = 0
+) -> object:
+    """A number for all elements along some axes."""
+    found = vocabulary["sum.dim_IntList"](recorder.env, sizes_of(self), list(dim) or None, keepdim)
+    return packed(recorder, shape_of(found), torch.uint64, self.device)
+
+
 # ---------------------------------------------------------------------- other layouts
 
 
