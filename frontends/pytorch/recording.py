@@ -28,6 +28,7 @@ from frontends.pytorch.wrappers import is_foreign
 from shapes.origin import StackWalk
 
 if TYPE_CHECKING:
+    from frontends.pytorch.aliasing import Copy
     from shapes.env import ShapeEnv
     from shapes.guards import RuntimeAssert
     from shapes.origin import Origin
@@ -119,6 +120,8 @@ class Recording:
     constants: list[Result] = field(default_factory=list)
     ends: list[Operation] = field(default_factory=list)
     """What is left to do to the arguments when all outputs are there (`renamed_inputs`)."""
+    copies: list[Copy] = field(default_factory=list)
+    """Copies that are views at other sizes."""
     inferred: dict[str, str] = field(default_factory=dict)
     """The rules that were found by running an operator: its name, and the rule's text."""
     count: int = 0

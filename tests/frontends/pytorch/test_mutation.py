@@ -311,3 +311,30 @@ def test_statistics_without_a_result() -> None:
     variant = trace(program, (randn(4, 3),))
     variant.graph(torch.ones(5, 3))
     torch.testing.assert_close(norm.running_mean, torch.full((3,), 0.1))
+
+
+def reshaped_and_written(x):
+    y = x.t().reshape(-1)
+    y.add_(1)
+    return x * 2
+
+
+def packed_and_source_written(x):
+    y = x.t().contiguous()
+    x.mul_(2)
+    return y + 1
+
+
+@pytest.mark.parametrize("program", [reshaped_and_written, packed_and_source_written])
+def test_a_copy_that_may_be_a_view(program: Program) -> None:
+    """Fails when a write is lost, or seen, at the sizes where `reshape` and `contiguous` give a view."""
+    variant = agrees(program, (randn(4, 3),), (randn(2, 5),))
+    assert not admits(variant, (randn(4, 1),)) and not admits(variant, (randn(1, 4),))
+    with pytest.raises(Unsupported, match="a view or a copy"):
+        trace(program, (randn(4, 1),))
+
+
+def test_a_copy_that_nobody_tells_from_a_view() -> None:
+    """Fails when copies that are only read cost guards."""
+    variant = agrees(lambda x: x.t().reshape(-1).relu() + x.sum(), (randn(4, 3),), (randn(4, 1),), (randn(1, 1),))
+    assert variant.guards == ()

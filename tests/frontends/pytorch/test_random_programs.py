@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from frontends.pytorch import trace
+from frontends.pytorch.errors import Unsupported
 from shapes.errors import UndecidedGuard
 from tests.frontends.pytorch.against_eager import admits, run, same
 from tests.frontends.pytorch.moves import MOVES
@@ -103,7 +104,7 @@ def check(program: Program, function: object, sizes: Mapping[str, int], others: 
     del expected_here
     try:
         variant = trace(function, copy.deepcopy(inputs))
-    except UndecidedGuard:
+    except (UndecidedGuard, Unsupported):
         return
     for case in (sizes, *others):
         theirs, ours = program.inputs(case), program.inputs(case)
@@ -112,9 +113,11 @@ def check(program: Program, function: object, sizes: Mapping[str, int], others: 
             continue
         try:
             expected = function(*theirs)
-        except REFUSALS:
-            with pytest.raises(REFUSALS):
-                run(variant, ours)
+        except REFUSALS as refusal:
+            # a reshape that copies in the graph may be a view in eager, of which `view` refuses a view
+            if "view size is not compatible" not in str(refusal):
+                with pytest.raises(REFUSALS):
+                    run(variant, ours)
             continue
         try:
             got = run(variant, ours)
