@@ -81,8 +81,7 @@ def tensor_of(metadata: Metadata, result: Result) -> Traced:
             device=metadata.device,
         )
     with _without_dispatch():
-        made = _data.__get__(exemplar)
-    made.__class__ = Traced
+        made = torch.Tensor._make_subclass(Traced, exemplar)
     made.metadata = metadata
     made.result = result
     return made
