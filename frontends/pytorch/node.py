@@ -95,6 +95,8 @@ class Nodes:
         self.memo: dict[tuple[object, ...], Node] = {}
         self.truths: dict[Node, bool] = {}
         """What the program has branched on; a rollback may take it back, and clears it."""
+        self.laying_out = False
+        """While a tensor is made, C++ asks how it lies, and no answer is a guard."""
         self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
         """What was answered where a fallback was named, False or True, and what was known then."""
         self.answers = Answers(self)
@@ -396,6 +398,8 @@ class Node:
         if self.is_plain:
             return bool(self.value)
         known = self.nodes.truths.get(self)
+        if known is None and self.nodes.laying_out:
+            return self.statically_known_true()
         return self._answered(False) if known is None else known
 
     def _answered(self, fallback: bool) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.errors import GraphBreak, Unsupported
 from frontends.pytorch.tensor import Traced, tensor_of
 
 aten = torch.ops.aten
@@ -94,3 +94,13 @@ def squeeze_copy(recorder, func, args, kwargs):
     """A copy of the view: torch's meta function takes a size for other than 1 without a guard."""
     view = recorder.operator(getattr(aten.squeeze, func._overloadname), args, kwargs)
     return recorder.operator(aten.clone.default, (view,), {"memory_format": torch.contiguous_format})
+
+
+@special(aten._to_sparse.default, aten._to_sparse.sparse_dim)
+def to_sparse(recorder, func, args, kwargs):
+    """No kind of ours.
+
+    Raises:
+        Unsupported: always.
+    """
+    raise Unsupported("a sparse tensor: only strided tensors are traced; keep `to_sparse()` outside of the function")

@@ -72,7 +72,23 @@ def tensor_of(metadata: Metadata, result: Result) -> Traced:
     """A tensor of this kind that stands for a value in the graph."""
     exemplar = metadata.exemplar
     if exemplar is None:
-        exemplar = metadata.exemplar = torch.Tensor._make_wrapper_subclass(
+        exemplar = metadata.exemplar = exemplar_of(metadata)
+    with _without_dispatch():
+        made = torch.Tensor._make_subclass(Traced, exemplar)
+    made.metadata = metadata
+    made.result = result
+    return made
+
+
+def exemplar_of(metadata: Metadata) -> torch.Tensor:
+    """The first tensor of a kind. C++ asks how it lies, and whether it has elements: no answer is a guard."""
+    numbers = (*metadata.sizes, *metadata.strides, metadata.offset)
+    nodes = next((number.node.nodes for number in numbers if type(number) is not int), None)
+    before = nodes is not None and nodes.laying_out
+    if nodes is not None:
+        nodes.laying_out = True
+    try:
+        return torch.Tensor._make_wrapper_subclass(
             Traced,
             metadata.sizes,
             strides=metadata.strides,
@@ -80,11 +96,9 @@ def tensor_of(metadata: Metadata, result: Result) -> Traced:
             dtype=metadata.dtype,
             device=metadata.device,
         )
-    with _without_dispatch():
-        made = torch.Tensor._make_subclass(Traced, exemplar)
-    made.metadata = metadata
-    made.result = result
-    return made
+    finally:
+        if nodes is not None:
+            nodes.laying_out = before
 
 
 def become(tensor: Traced, metadata: Metadata, result: Result) -> None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.metadata import Metadata
 from frontends.pytorch.operators.registry import kind_rule, packed, ruled, sizes_of
 from frontends.pytorch.tensor import Traced
@@ -311,11 +310,3 @@ def hashed(
     """A number for all elements along some axes."""
     found = vocabulary["sum.dim_IntList"](recorder.env, sizes_of(self), list(dim) or None, keepdim)
     return packed(recorder, shape_of(found), torch.uint64, self.device)
-
-
-# ---------------------------------------------------------------------- other layouts
-
-
-@kind_rule(aten._to_sparse.default, aten._to_sparse.sparse_dim)
-def to_sparse(recorder: Recorder, self: torch.Tensor, *args: object, **kwargs: object) -> object:
-    raise Unsupported("a sparse tensor: only strided tensors are traced; keep `to_sparse()` outside of the function")
