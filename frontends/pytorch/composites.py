@@ -126,6 +126,30 @@ def hint_of(size: int | torch.SymInt) -> int:
     return 1 if hint is None else int(hint)
 
 
+@composite(aten.linalg_matrix_power.default)
+def matrix_power(self: Tensor, n: int) -> Tensor:
+    """By squares."""
+    torch._check(self.dim() >= 2, lambda: "linalg.matrix_power: The input tensor must have at least 2 dimensions.")
+    rows, columns = self.shape[-2:]
+    torch._check(rows == columns, lambda: f"linalg.matrix_power: expected square matrices, not {rows} by {columns}")
+    if n == 0:
+        return self.clone().zero_() + torch.eye(rows, dtype=self.dtype, device=self.device)
+    square, left = (torch.linalg.inv(self) if n < 0 else self), abs(n)
+    if left == 1:
+        return square if n < 0 else self.clone()
+    if left == 3:
+        return torch.matmul(torch.matmul(square, square), square)
+    product: Tensor | None = None
+    while left:
+        if left % 2:
+            product = square if product is None else torch.matmul(product, square)
+        left //= 2
+        if left:
+            square = torch.matmul(square, square)
+    assert product is not None
+    return product
+
+
 # ---------------------------------------------------------------------- choosing elements
 
 
