@@ -39,6 +39,7 @@ def summary(directions: Mapping[str, Sequence[Outcome]]) -> str:
         ("not", lambda each: number(each, "not")),
         ("wrong", lambda each: number(each, "wrong")),
         ("general", lambda each: sum([one.general for one in each])),
+        ("of these right at two other sizes", lambda each: sum([one.general and one.elsewhere >= 2 for one in each])),
         ("with pinned sizes", lambda each: sum([bool(one.pinned) for one in each])),
         ("without other sizes to try", lambda each: sum([tried(one) < 2 for one in each])),
         ("runs at other sizes, right", lambda each: sum([one.elsewhere for one in each])),
