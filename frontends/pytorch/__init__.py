@@ -7,13 +7,13 @@
     torch.Size([15, 4])
 """
 
-from frontends.pytorch import cond as _cond  # stands behind torch.cond while a function is traced
-from frontends.pytorch import contraction as _contraction  # registers itself
-from frontends.pytorch import masks as _masks  # registers itself
-from frontends.pytorch.compiled import Compiled, compile
-from frontends.pytorch.dynamism import Policy
-from frontends.pytorch.marks import mark_dynamic, mark_maybe_dynamic, mark_static, mark_unbacked
-from frontends.pytorch.relations import dims, one_of
+from frontends.pytorch.calls.compiled import Compiled, compile
+from frontends.pytorch.calls.dynamism import Policy
+from frontends.pytorch.calls.marks import mark_dynamic, mark_maybe_dynamic, mark_static, mark_unbacked
+from frontends.pytorch.calls.relations import dims, one_of
+from frontends.pytorch.recording import cond as _cond  # stands behind torch.cond while a function is traced
+from frontends.pytorch.recording import contraction as _contraction  # registers itself
+from frontends.pytorch.recording import masks as _masks  # registers itself
 from frontends.pytorch.tracing import Variant, trace
 
 __all__ = [

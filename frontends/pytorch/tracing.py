@@ -26,14 +26,17 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from backends import eager
-from frontends.pytorch import composites, references
-from frontends.pytorch.aliasing import settle
-from frontends.pytorch.before_autograd import BeforeAutograd
-from frontends.pytorch.effects import Effects
 from frontends.pytorch.errors import GraphBreak
-from frontends.pytorch.forcing import Symbolic, refusal
-from frontends.pytorch.graph import GraphBuilder, arguments_of, unused_removed
-from frontends.pytorch.inputs import (
+from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
+from frontends.pytorch.graphs.joint import Joint, differentiate
+from frontends.pytorch.python.effects import Effects
+from frontends.pytorch.python.forcing import Symbolic, refusal
+from frontends.pytorch.recording import composites, references
+from frontends.pytorch.recording.aliasing import settle
+from frontends.pytorch.recording.before_autograd import BeforeAutograd
+from frontends.pytorch.recording.recorder import Recorder, Recording, Result, renamed_inputs
+from frontends.pytorch.recording.wrappers import opened
+from frontends.pytorch.symbolic.inputs import (
     STATIC,
     Dynamic,
     Dynamism,
@@ -44,12 +47,9 @@ from frontends.pytorch.inputs import (
     symbolic_input,
     symbolic_number,
 )
-from frontends.pytorch.joint import Joint, differentiate
-from frontends.pytorch.node import Node, Nodes, value_of
-from frontends.pytorch.policy import general_path
-from frontends.pytorch.recording import Recorder, Recording, Result, renamed_inputs
-from frontends.pytorch.tensor import Traced
-from frontends.pytorch.wrappers import opened
+from frontends.pytorch.symbolic.node import Node, Nodes, value_of
+from frontends.pytorch.symbolic.policy import general_path
+from frontends.pytorch.symbolic.tensor import Traced
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
 
@@ -169,8 +169,8 @@ def trace(
     """The graph of a function for arguments like these, whatever their sizes, without running anything.
 
     `dynamic=False` makes every size a number. With `gradients`, the backward of what comes out is recorded as well
-    (see `frontends.pytorch.joint`); with `pre_autograd`, composite operators stay whole, and there is no backward. With
-    `shared`, a tensor that is given twice is one input, and the graph is right for such calls only.
+    (see `frontends.pytorch.graphs.joint`); with `pre_autograd`, composite operators stay whole, and there is no
+    backward. With `shared`, a tensor that is given twice is one input, and the graph is right for such calls only.
     """
     if isinstance(dynamic, Dynamism):
         dynamism = dynamic

@@ -11,7 +11,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.torch_calls import handles
+from frontends.pytorch.python.torch_calls import handles
 
 PLACE_OF_MASK: Final = 3
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.metadata import Metadata
 from frontends.pytorch.operators.dtypes import dtypes_of
 from frontends.pytorch.operators.layouts import elementwise_strides, order_of
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.broadcasting import same
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording import Recorder
+    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 PRESERVED: Final = (None, torch.preserve_format)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.metadata import Metadata
 from frontends.pytorch.operators.registry import kind_rule, packed, ruled, sizes_of
+from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.vocabularies.aten_operators import aten as vocabulary
 from shapes.rules import Shape
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording import Recorder
+    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 

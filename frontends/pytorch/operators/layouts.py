@@ -2,8 +2,8 @@
 
     >>> import torch
     >>> from shapes import ShapeEnv
-    >>> from frontends.pytorch.metadata import Kinds
-    >>> from frontends.pytorch.node import Nodes
+    >>> from frontends.pytorch.symbolic.metadata import Kinds
+    >>> from frontends.pytorch.symbolic.node import Nodes
     >>> env = ShapeEnv(origin=lambda: None)
     >>> kinds = Kinds(Nodes(env))
     >>> b, s, h = env.sizes("b s h", lo=1, hints=(2, 3, 4))
@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from frontends.pytorch.metadata import Metadata
+from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.choices import Int, sym_max
 from shapes.layout import CHANNELS_LAST, channels_last_strides, contiguous_strides, is_positive
 from shapes.rules.broadcasting import broadcast, known, same

@@ -9,7 +9,7 @@ import torch
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording import Recorder
+    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 

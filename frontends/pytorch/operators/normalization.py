@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.metadata import Metadata
 from frontends.pytorch.operators.layouts import is_packed
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled
+from frontends.pytorch.symbolic.metadata import Metadata
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording import Recorder
+    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 Optional = torch.Tensor | None

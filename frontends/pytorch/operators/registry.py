@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.metadata import Metadata
-from frontends.pytorch.node import value_of
-from frontends.pytorch.tensor import Traced
+from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.node import value_of
+from frontends.pytorch.symbolic.tensor import Traced
 from frontends.vocabularies.aten_operators import aten as vocabulary
 from shapes.choices import Int
 from shapes.rules import Shape
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording import Recorder
+    from frontends.pytorch.recording.recorder import Recorder
 
 Kind: TypeAlias = Metadata
 KindRule = Callable[..., object]

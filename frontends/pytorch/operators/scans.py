@@ -10,7 +10,7 @@ from frontends.pytorch.operators.dtypes import dtypes_of
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording import Recorder
+    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 

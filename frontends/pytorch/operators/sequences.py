@@ -10,7 +10,7 @@ from frontends.pytorch.operators.registry import kind_rule, packed, ruled
 from shapes.rules import Shape
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording import Recorder
+    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 WINDOWS: Final = (

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.metadata import Metadata, Template, TorchValue
 from frontends.pytorch.operators.registry import kind_rule
-from frontends.pytorch.tensor import Traced
+from frontends.pytorch.symbolic.metadata import Metadata, Template, TorchValue
+from frontends.pytorch.symbolic.tensor import Traced
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording import Recorder
+    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 

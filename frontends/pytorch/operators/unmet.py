@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.metadata import Metadata
 from frontends.pytorch.operators.registry import kind_rule, packed, ruled, sizes_of
-from frontends.pytorch.tensor import Traced
+from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Traced
 from frontends.vocabularies.aten_operators import aten as vocabulary
 from shapes.choices import Int, sym_max
 from shapes.rules import Shape
 from shapes.rules.broadcasting import broadcast
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording import Recorder
+    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 REAL: Final = {torch.complex64: torch.float32, torch.complex128: torch.float64}

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.metadata import Metadata
 from frontends.pytorch.operators.layouts import is_number, is_packed
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled, sizes_of, viewed
+from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.axes import axis_of
 from shapes.rules.broadcasting import same
 from shapes.rules.reshaping import reshaped
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording import Recorder
+    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 

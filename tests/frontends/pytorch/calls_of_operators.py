@@ -12,9 +12,9 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.node import Nodes, value_of
-from frontends.pytorch.recording import Recorder
-from frontends.pytorch.tensor import tensor_of
+from frontends.pytorch.recording.recorder import Recorder
+from frontends.pytorch.symbolic.node import Nodes, value_of
+from frontends.pytorch.symbolic.tensor import tensor_of
 from shapes import ShapeEnv
 
 aten: Final = torch.ops.aten

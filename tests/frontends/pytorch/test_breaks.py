@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.breaks import Broken
-from frontends.pytorch.pending import Pending
+from frontends.pytorch.breaks.breaks import Broken
+from frontends.pytorch.breaks.pending import Pending
 
 F = torch.nn.functional
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn, randn
 
 from frontends.pytorch import Policy, compile
-from frontends.pytorch.compiled import Compiled
+from frontends.pytorch.calls.compiled import Compiled
 
 
 def same(found: object, expected: object) -> None:

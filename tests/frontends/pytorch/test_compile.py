@@ -13,7 +13,7 @@ from torch import nn, randn
 from torch.utils._pytree import register_dataclass, tree_flatten
 
 from frontends.pytorch import compile
-from frontends.pytorch.compiled import Compiled
+from frontends.pytorch.calls.compiled import Compiled
 from shapes.errors import ShapeError
 from solver.verdict import Always
 

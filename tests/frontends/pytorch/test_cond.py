@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from frontends.pytorch import cond, trace
+from frontends.pytorch import trace
 from frontends.pytorch.errors import TraceError
+from frontends.pytorch.recording import cond
 from shapes import Always
 from tests.frontends.pytorch.against_eager import Program, agrees, run
 

@@ -7,8 +7,8 @@ import torch
 from hypothesis import strategies as st
 
 from frontends.pytorch import trace
-from frontends.pytorch.custom import custom_op
 from frontends.pytorch.errors import TraceError
+from frontends.pytorch.recording.custom import custom_op
 from shapes.rules import Shape
 from shapes.testing.calls import Input
 from tests.frontends.pytorch.against_eager import agrees, run

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from frontends.pytorch import trace
-from frontends.pytorch.debugging import WrongPrediction, debug
+from frontends.pytorch.graphs.debugging import WrongPrediction, debug
 
 
 def program(x, w):

@@ -18,7 +18,7 @@ from frontends.pytorch import (
     mark_unbacked,
     one_of,
 )
-from frontends.pytorch.compiled import Compiled
+from frontends.pytorch.calls.compiled import Compiled
 from shapes.errors import SpecializedDynamic, UndecidedGuard
 
 

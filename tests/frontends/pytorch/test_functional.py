@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from frontends.pytorch import trace
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.functional import functional
+from frontends.pytorch.graphs.functional import functional
 from shapes.errors import UndecidedGuard
 from tests.frontends.pytorch import test_mutation
 from tests.frontends.pytorch.against_eager import Program, admits, same

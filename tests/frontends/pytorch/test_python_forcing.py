@@ -12,7 +12,7 @@ import torch
 
 from frontends.pytorch import trace
 from frontends.pytorch.errors import GraphBreak
-from frontends.pytorch.forcing import tracing
+from frontends.pytorch.python.forcing import tracing
 from shapes.errors import UndecidedGuard
 
 F = torch.nn.functional

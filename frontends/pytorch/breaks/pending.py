@@ -1,0 +1,186 @@
+"""Tensors whose elements wait: what a program works with between two places where it leaves the graph.
+
+A `Pending` has its sizes, strides, dtype and device, as numbers; its elements come when somebody needs them, and then
+all at once for the operators that have been queued. Afterwards it stands for the real tensor, wherever it was kept.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_map
+
+if TYPE_CHECKING:
+    from frontends.pytorch.breaks.session import Session
+
+_data: Final = torch.Tensor.data
+_without_dispatch: Final = torch._C._DisableTorchDispatch
+_sessions: Final = threading.local()
+
+
+class Kind:
+    """Sizes, strides, offset, dtype and device of a tensor, all of them numbers; one object for each combination."""
+
+    __slots__ = ("device", "dtype", "exemplar", "key", "offset", "sizes", "strides")
+
+    def __init__(self, key: tuple[object, ...]) -> None:
+        self.key = key
+        self.sizes, self.strides, self.offset, self.dtype, self.device = key
+        self.exemplar: torch.Tensor | None = None
+
+    def on_meta(self) -> torch.Tensor:
+        """A tensor of this kind without elements."""
+        if self.offset == 0:
+            return torch.empty_strided(self.sizes, self.strides, dtype=self.dtype, device="meta")
+        needed = self.offset + 1 + sum([(size - 1) * stride for size, stride in zip(self.sizes, self.strides)])
+        memory = torch.empty(max(needed, self.offset + 1), dtype=self.dtype, device="meta")
+        return memory.as_strided(self.sizes, self.strides, self.offset)
+
+
+class Value:
+    """What a pending tensor stands for: `real`, once it is there, and the operator that made it."""
+
+    __slots__ = ("holders", "kind", "made_by", "real", "session")
+
+    def __init__(self, session: Session, kind: Kind, real: torch.Tensor | None = None, made_by: object = None) -> None:
+        self.made_by = made_by
+        self.session = session
+        self.kind = kind
+        self.real = real
+        self.holders: list[weakref.ref[Pending]] = []
+
+    def is_needed(self) -> bool:
+        """Whether the program can still get at it."""
+        return any(holder() is not None for holder in self.holders)
+
+    def settled(self) -> torch.Tensor:
+        """The real tensor; what was queued runs."""
+        if self.real is None:
+            self.session.flush()
+        assert self.real is not None
+        return self.real
+
+
+class Pending(torch.Tensor):
+    """A tensor whose elements wait. `value` is what it stands for."""
+
+    value: Value
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """An operator outside of the program's call, as in a backward: on the real tensors."""
+        if func is torch.ops.aten.detach.default:
+            # autograd takes what it saved apart so, and needs a tensor of the same class
+            return pending_of(args[0].value)
+
+        def real(value):
+            return value.value.settled() if isinstance(value, Pending) else value
+
+        output = func(*tree_map(real, args), **tree_map(real, kwargs or {}))
+        for arg in args:
+            if isinstance(arg, Pending) and arg.value.real is output:
+                return arg
+        return output
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    def numpy(self, *, force: bool = False):
+        return _read(self, "numpy", force=force)
+
+    def __array__(self, *args, **kwargs):
+        return _read(self, "__array__", *args, **kwargs)
+
+    def tolist(self) -> object:
+        return _read(self, "tolist")
+
+    def data_ptr(self) -> int:
+        return _read(self, "data_ptr")
+
+    def untyped_storage(self):
+        return _read(self, "untyped_storage")
+
+    def __deepcopy__(self, memo: dict[int, object]) -> torch.Tensor:
+        return _read(self, "__deepcopy__", memo)
+
+    def __reduce_ex__(self, protocol: int):
+        return _read(self, "__reduce_ex__", protocol)
+
+    def __repr__(self, *, tensor_contents: object = None) -> str:
+        return _read(self, "__repr__")
+
+    def __format__(self, form: str) -> str:
+        return _read(self, "__format__", form)
+
+
+def _read(tensor: Pending, name: str, *args, **kwargs):
+    """What the real tensor says; a program that asks leaves the graph there."""
+    session = current_session()
+    if session is not None:
+        session.interrupted(f"{name.strip('_')}()")
+    real = tensor.value.settled()
+    with _disable_current_modes(), torch._C.DisableTorchFunction():
+        return getattr(Leaving.apply(tensor) if tensor.requires_grad else real, name)(*args, **kwargs)
+
+
+class Leaving(torch.autograd.Function):
+    """From a pending tensor to the real one; gradients go the other way as they are."""
+
+    @staticmethod
+    def forward(ctx, tensor):
+        with torch._C._DisableTorchDispatch():
+            return tensor.value.real.detach()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+def pending_of(value: Value) -> Pending:
+    """A tensor that stands for a value."""
+    kind = value.kind
+    exemplar = kind.exemplar
+    if exemplar is None:
+        wrapper = torch.Tensor._make_wrapper_subclass(
+            Pending,
+            kind.sizes,
+            strides=kind.strides,
+            storage_offset=kind.offset,
+            dtype=kind.dtype,
+            device=kind.device,
+        )
+        with _without_dispatch():
+            # without the class, a copy costs no dispatch
+            exemplar = kind.exemplar = _data.__get__(wrapper)
+    made = torch.Tensor._make_subclass(Pending, exemplar)
+    made.value = value
+    value.holders.append(weakref.ref(made))
+    return made
+
+
+def become(tensor: Pending, value: Value) -> None:
+    """Stand for another value, as after an operator that changes sizes in place."""
+    other = pending_of(value)
+    with _without_dispatch():
+        _data.__set__(tensor, other)
+    tensor.value = value
+    value.holders[-1] = weakref.ref(tensor)
+
+
+def current_session() -> Session | None:
+    """The session of the program that runs in this thread with breaks."""
+    stack = getattr(_sessions, "stack", None)
+    return stack[-1] if stack else None
+
+
+def enter(session: Session) -> None:
+    if not hasattr(_sessions, "stack"):
+        _sessions.stack = []
+    _sessions.stack.append(session)
+
+
+def leave() -> None:
+    _sessions.stack.pop()

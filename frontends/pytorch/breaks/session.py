@@ -1,0 +1,421 @@
+"""One call of a program that breaks: its operators wait in a queue, and run when a value is needed.
+
+The session is a dispatch mode below autograd: gradients work on the waiting tensors as on real ones. What an operator
+gives is worked out by torch's function on the meta device, once for each combination of sizes, and then looked up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+from frontends.pytorch.breaks import pending
+from frontends.pytorch.breaks.pending import Kind, Leaving, Pending, Value, pending_of
+from frontends.pytorch.breaks.segments import VARIES, Place
+from frontends.pytorch.python.forcing import Symbolic, origin
+
+if TYPE_CHECKING:
+    from frontends.pytorch.breaks.breaks import Broken
+
+aten: Final = torch.ops.aten
+BELOW_GRADIENTS: Final = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
+FORCING_TAGS: Final = (torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output, torch.Tag.inplace_view)
+INDEXING: Final = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default)
+NORMALIZING: Final = (aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
+MOST_OUTCOMES: Final = 50_000
+LAZY_BITS: Final = (aten._conj.default, aten._neg_view.default)
+"""What marks a tensor as conjugated or negated without doing it; the mark is the real tensor's."""
+
+
+class Session(TorchDispatchMode):
+    """One call of a program: the operators that wait, and where they are in the tree."""
+
+    def __init__(self, program: Broken) -> None:
+        super().__init__()
+        self.program: Final = program
+        self.place: Place = program.stretches.root
+        self.values: list[Value] = []
+        self.numbers: list[object] = []
+        self.operators = 0
+        self.captured = 0
+        self._numbered: dict[int, int] = {}
+        self._inputs: list[Value] = []
+        self._lifted: dict[int, tuple[torch.Tensor, Value]] = {}
+        self._flushed = (0, 0)
+
+    @contextmanager
+    def running(self):
+        pending.enter(self)
+        try:
+            with Symbolic(None, (), self._leaves), Reads(self), self:
+                yield
+        finally:
+            pending.leave()
+
+    def _leaves(self, what: str, fix: str) -> None:
+        """The program does what must come after the operators before it, such as to print or to seed."""
+        self.interrupted(what.partition(":")[0])
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func is aten.lift_fresh.default and not isinstance(args[0], Pending):
+            return args[0]
+        if forces(func, args) or func in self.program.distrusted:
+            return self.eagerly(func, args, kwargs)
+        tensors: list[Value] = []
+        key: list[object] = [func]
+        try:
+            described(self, (args, kwargs), key, tensors)
+            whole = tuple(key)
+            outcome = self.program.outcomes.get(whole)
+            if outcome is None:
+                if len(self.program.outcomes) > MOST_OUTCOMES:
+                    self.program.outcomes.clear()
+                    self.program.kinds.clear()
+                outcome = self.program.outcomes[whole] = self._outcome(func, args, kwargs, tensors)
+        except Exception:
+            return self.eagerly(func, args, kwargs)
+        if outcome is NotImplemented:
+            return self.eagerly(func, args, kwargs)
+        return self._queued(func, args, kwargs, outcome, tensors)
+
+    # ------------------------------------------------------------------ what comes out
+
+    def value_of(self, tensor: torch.Tensor) -> Value:
+        """The value that a tensor stands for, a real one as an input of the stretch."""
+        if isinstance(tensor, Pending):
+            return tensor.value
+        found = self._lifted.get(id(tensor))
+        kind = self.kind_of(tensor, tensor.device)
+        if found is None or found[1].kind is not kind:
+            marked = tensor.is_conj() or tensor.is_neg()
+            if tensor.layout is not torch.strided or tensor.is_quantized or marked or type(tensor) not in PLAIN:
+                raise TypeError("a tensor that no graph takes")
+            found = self._lifted[id(tensor)] = (tensor, Value(self, kind, tensor))
+        return found[1]
+
+    def kind_of(self, tensor: torch.Tensor, device: torch.device) -> Kind:
+        key = (tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.dtype, device)
+        found = self.program.kinds.get(key)
+        if found is None:
+            found = self.program.kinds[key] = Kind(key)
+        return found
+
+    def _outcome(self, func, args, kwargs, tensors: Sequence[Value]) -> object:
+        """The kinds that come out, by torch's function on the meta device; a number is the place of an argument."""
+        order = iter(tensors)
+        places: dict[int, int] = {}
+        twins: dict[int, torch.Tensor] = {}
+
+        def on_meta(value):
+            if isinstance(value, torch.Tensor):
+                found = next(order)
+                twin = twins.get(id(found))
+                if twin is None:
+                    twin = twins[id(found)] = found.kind.on_meta()
+                    places[id(twin)] = tensors.index(found)
+                return twin
+            return torch.device("meta") if isinstance(value, torch.device) else value
+
+        device = kwargs.get("device")
+        device = device_of(tensors) if device is None else torch.device(device)
+        meta_args, meta_kwargs = tree_map(on_meta, (args, dict(kwargs)))
+        if any(argument.name == "device" for argument in func._schema.arguments) and not tensors:
+            meta_kwargs["device"] = torch.device("meta")
+        with torch.no_grad():
+            output = func(*meta_args, **meta_kwargs)
+        if func in NORMALIZING and not args[5]:
+            # the kernel for the CPU saves nothing in evaluation, which torch's meta function does not say
+            output = (output[0], *[saved.new_empty(0) if device.type == "cpu" else saved for saved in output[1:3]])
+        for twin_of, twin in zip(dict.fromkeys(map(id, tensors)), twins.values()):
+            if tuple(twin.shape) != next(each for each in tensors if id(each) == twin_of).kind.sizes:
+                return NotImplemented
+
+        def piece(value):
+            if isinstance(value, torch.Tensor):
+                place = places.get(id(value))
+                return self.kind_of(value, device) if place is None else place
+            if value is None:
+                return None
+            raise TypeError("an operator that gives more than tensors")
+
+        if isinstance(output, list | tuple):
+            return type(output) is list, [piece(value) for value in output]
+        return piece(output)
+
+    # ------------------------------------------------------------------ the queue
+
+    def _queued(self, func, args, kwargs, outcome: object, tensors: Sequence[Value]):
+        numbers: list[object] = []
+        before = len(self.values)
+        varying = number_arguments(func)
+        names = func._schema.arguments
+        positional = tuple(
+            [self._shape(value, names[place].name in varying, numbers) for place, value in enumerate(args)]
+        )
+        named = tuple([(name, self._shape(value, name in varying, numbers)) for name, value in kwargs.items()])
+        inputs = len(self.values) - before
+        listed = type(outcome) is tuple
+        pieces = outcome[1] if listed else [outcome]
+        pattern = (listed, *[True if type(piece) is Kind else piece for piece in pieces])
+        place = self.place = self.place.after((func, positional, named, pattern), numbers)
+        self.numbers += numbers
+        self.operators += 1
+        originals = [leaf for leaf in tree_flatten((args, kwargs))[0] if isinstance(leaf, torch.Tensor)]
+        made: list[object] = []
+        fresh: list[int] = []
+        for position, piece in enumerate(pieces):
+            if type(piece) is Kind:
+                value = Value(self, piece, made_by=func)
+                self._numbered[id(value)] = len(self.values)
+                self.values.append(value)
+                fresh.append(position)
+                made.append(pending_of(value))
+            else:
+                made.append(None if piece is None else originals[piece])
+        place.inputs, place.outputs, place.listed = inputs, tuple(fresh), listed
+        if not listed:
+            return made[0]
+        return made if outcome[0] else tuple(made)
+
+    def _shape(self, value: object, varies: bool, numbers: list[object]) -> tuple[object, ...]:
+        """An argument as an edge of the tree has it."""
+        if isinstance(value, torch.Tensor):
+            found = self.value_of(value)
+            number = self._numbered.get(id(found))
+            if number is None:
+                number = self._numbered[id(found)] = len(self.values)
+                self.values.append(found)
+                self._inputs.append(found)
+            return ("tensor", number)
+        if isinstance(value, list | tuple):
+            return ("list", *[self._shape(item, varies, numbers) for item in value])
+        if varies and type(value) in (int, float):
+            numbers.append(value)
+            return ("hole", type(value))
+        return ("constant", type(value), value)
+
+    def flush(self) -> None:
+        """Run what waits."""
+        if self.place.depth == 0:
+            self._flushed = (0, 0)
+            return
+        place, values, inputs, numbers = self.place, self.values, self._inputs, self.numbers
+        taken = {id(value) for value in inputs}
+        needed = [n for n, value in enumerate(values) if id(value) not in taken and value.is_needed()]
+        self.place, self.values, self.numbers = self.program.stretches.root, [], []
+        self._numbered, self._inputs = {}, []
+        captured = 0
+        with (
+            _disable_current_modes(),
+            torch._C.DisableTorchFunction(),
+            torch._C._AutoDispatchBelowAutograd(),
+            torch._C._ExcludeDispatchKeyGuard(BELOW_GRADIENTS),
+        ):
+            reals = [value.real for value in inputs]
+            found = self.program.stretches.segment(place, needed)
+            if found is None:
+                step_by_step(place, values, reals, numbers)
+            else:
+                segment, holes, known = found
+                varying = [number for number, hole in zip(numbers, holes) if hole is VARIES]
+                for number, real in zip(segment.outputs, segment.run(*reals, *varying)):
+                    values[number].real = real
+                    if tuple(real.shape) != values[number].kind.sizes:
+                        self._surprised(values[number], real)
+                captured = place.depth if known else 0
+        self.captured += captured
+        self._flushed = (place.depth, captured)
+
+    def _surprised(self, value: Value, real: torch.Tensor) -> None:
+        """The meta function of an operator says something else than its kernel: from here on it does not wait."""
+        self.program.distrusted.add(value.made_by)
+        value.kind = self.kind_of(real, real.device)
+        for holder in tuple(value.holders):
+            tensor = holder()
+            if tensor is not None:
+                pending.become(tensor, value)
+
+    # ------------------------------------------------------------------ what does not wait
+
+    def interrupted(self, cause: str) -> None:
+        """The program needs what waits, outside of the graph."""
+        place = origin()
+        self.flush()
+        self.program.broke(cause, place, *self._flushed)
+
+    def eagerly(self, func, args, kwargs):
+        """Run an operator by itself, after what waits."""
+        self.interrupted(cause_of(func))
+        self.operators += 1
+
+        def real(value):
+            return value.value.settled() if isinstance(value, Pending) else value
+
+        output = func(*tree_map(real, args), **tree_map(real, kwargs))
+        if func._schema.is_mutable:
+            waiting = [leaf for leaf in tree_flatten((args, kwargs))[0] if isinstance(leaf, Pending)]
+            for tensor in waiting:
+                held = tensor.value.settled()
+                kind = self.kind_of(held, held.device)
+                if kind is not tensor.value.kind:
+                    pending.become(tensor, Value(self, kind, held))
+            same = {id(tensor.value.real): tensor for tensor in waiting}
+            return tree_map(lambda value: same.get(id(value), value), output)
+        return output
+
+    def finish(self) -> None:
+        """The end of the call: what waits runs, whether the program succeeded or not."""
+        self.flush()
+        program = self.program
+        program.calls += 1
+        program.operators += self.operators
+        program.captured += self.captured
+        program.last = (self.operators, self.captured)
+        for tensor, _ in self._lifted.values():
+            if tensor.is_leaf and type(tensor.grad) is Pending:
+                tensor.grad = tensor.grad.value.settled()
+
+    def left(self, returned: object) -> object:
+        """What the program returns, with real tensors."""
+        leaves, structure = tree_flatten(returned)
+        seen: dict[int, object] = {}
+        return tree_unflatten([self._left(leaf, seen) for leaf in leaves], structure)
+
+    def _left(self, leaf: object, seen: dict[int, object]) -> object:
+        if id(leaf) in seen:
+            return seen[id(leaf)]
+        if isinstance(leaf, Pending):
+            real = leaf.value.settled()
+            found: object = Leaving.apply(leaf) if leaf.requires_grad else real
+        elif dataclasses.is_dataclass(leaf) and not isinstance(leaf, type):
+            found = leaf
+            for each in dataclasses.fields(leaf):
+                held = getattr(leaf, each.name, None)
+                if isinstance(held, Pending):
+                    object.__setattr__(leaf, each.name, self._left(held, seen))
+        else:
+            return leaf
+        seen[id(leaf)] = found
+        return found
+
+
+PLAIN: Final = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+
+
+class Reads(TorchFunctionMode):
+    """What reads elements without an operator: it comes after what waits."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session: Final = session
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func in READS:
+            self.session.interrupted(f"{func.__name__}()")
+            with _disable_current_modes():
+                return func(*args, **kwargs or {})
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+
+READS: Final = {
+    getattr(torch.Tensor, name)
+    for name in (
+        *("numpy", "__array__", "tolist", "data_ptr", "untyped_storage", "storage", "__deepcopy__", "__reduce_ex__"),
+        *("__repr__", "__format__", "share_memory_", "__dlpack__"),
+    )
+} | {torch.save}
+
+
+def forces(func: torch._ops.OpOverload, args: Sequence[object]) -> bool:
+    """Whether the outcome of an operator depends on elements, or the sizes of its argument change."""
+    if any(tag in func.tags for tag in FORCING_TAGS) or func in LAZY_BITS:
+        return True
+    if func in INDEXING:
+        return any(isinstance(each, torch.Tensor) and each.dtype in (torch.bool, torch.uint8) for each in args[1])
+    return False
+
+
+def cause_of(func: torch._ops.OpOverload) -> str:
+    """An operator as people know it."""
+    return "item()" if func is aten._local_scalar_dense.default else func._schema.name.partition("::")[2]
+
+
+_numbers: dict[object, frozenset[str]] = {}
+
+
+def number_arguments(func: torch._ops.OpOverload) -> frozenset[str]:
+    """The arguments of an operator that are numbers of the call: sizes and factors, not an axis."""
+    found = _numbers.get(func)
+    if found is None:
+        # the text alone tells a size from an axis: both are ints to the schema's types; a number may stand for a tensor
+        names = re.findall(r"(?:SymInt|Scalar|float|Tensor)[\[\]\d?]* (\w+)", str(func._schema))
+        found = _numbers[func] = frozenset(names)
+    return found
+
+
+def described(session: Session, value: object, key: list[object], tensors: list[Value]) -> None:
+    """What the outcome of an operator depends on."""
+    if isinstance(value, torch.Tensor):
+        found = session.value_of(value)
+        tensors.append(found)
+        key.append(found.kind)
+        # the same tensor twice is another case than two of one kind
+        key.append(tensors.index(found))
+    elif isinstance(value, list | tuple):
+        key.append(len(value))
+        for item in value:
+            described(session, item, key, tensors)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            key.append(name)
+            described(session, item, key, tensors)
+    else:
+        key.append(type(value))
+        key.append(value)
+
+
+def device_of(tensors: Sequence[Value]) -> torch.device:
+    for value in tensors:
+        if value.kind.sizes:
+            return value.kind.device
+    return tensors[0].kind.device if tensors else torch.get_default_device()
+
+
+def step_by_step(
+    place: Place, values: Sequence[Value], reals: Sequence[torch.Tensor], numbers: Sequence[object]
+) -> None:
+    """Run what waits without a graph of its own, where there are too many."""
+    left = iter(reals)
+    given = iter(numbers)
+    count = 0
+    found: list[object] = []
+    for each in place.path():
+        for _ in range(each.inputs):
+            found.append(next(left))
+            count += 1
+
+        def argument(shape):
+            if shape[0] == "tensor":
+                return found[shape[1]]
+            if shape[0] == "hole":
+                return next(given)
+            return [argument(item) for item in shape[1:]] if shape[0] == "list" else shape[2]
+
+        assert each.edge is not None
+        function, positional, named, _ = each.edge
+        args = [argument(shape) for shape in positional]
+        output = function(*args, **{name: argument(shape) for name, shape in named})
+        for place_in_output in each.outputs:
+            real = output[place_in_output] if each.listed else output
+            values[count].real = real
+            found.append(real)
+            count += 1

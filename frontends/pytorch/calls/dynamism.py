@@ -1,0 +1,128 @@
+"""Which sizes are symbols: marks, stated relations, and what earlier calls have shown.
+
+    >>> import torch
+    >>> from frontends.pytorch.calls.dynamism import History, Mixed
+    >>> history = History()
+    >>> history.observe("x", torch.randn(3, 8))
+    []
+    >>> history.observe("x", torch.randn(5, 8))
+    ['x.size(0) is 5, was 3']
+    >>> mixed = Mixed(None, history, ranks={"x": 2})
+    >>> [mixed.choose("x", axis, size).kind for axis, size in enumerate((5, 8))]
+    ['dynamic', 'static']
+
+A mark comes first, then what is stated, then the setting of the function: all dynamic, none, or automatic, where a size
+is a number until it is seen to differ. The history outlives every environment: an input that was seen with other sizes
+stays dynamic, whatever becomes of the variants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from frontends.pytorch.errors import WrongStatement
+from frontends.pytorch.python.forcing import refusal
+from frontends.pytorch.symbolic.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
+
+if TYPE_CHECKING:
+    import torch
+
+    from frontends.pytorch.calls.marks import Mark
+    from frontends.pytorch.calls.relations import Relations
+    from frontends.pytorch.symbolic.inputs import Input
+    from shapes.env import ShapeEnv
+
+SEEN_TO_DIFFER: Final = Choice("dynamic", why="seen to differ")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """When a function stops being traced again.
+
+    Attributes:
+        repeats: at so many recompilations for the same question there are no more: calls that no variant accepts run
+            as they are.
+        variants: so many variants a function has at most.
+        of_module: so many variants the functions of one module have together.
+    """
+
+    repeats: int = 2
+    variants: int = 64
+    of_module: int = 256
+
+    def __post_init__(self) -> None:
+        for name in ("repeats", "variants", "of_module"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise WrongStatement(f"{name}={value!r}: expected a number of at least 1")
+
+
+class History:
+    """The sizes that inputs were seen with, and which of them differ."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, int, int], int] = {}
+        self.different: set[tuple[str, int, int]] = set()
+
+    def observe(self, name: str, value: torch.Tensor | int) -> list[str]:
+        """Take in one more input; what is new, in words."""
+        sizes = (value,) if isinstance(value, int) else tuple(value.shape)
+        rank = -1 if isinstance(value, int) else len(sizes)
+        found = []
+        for axis, size in enumerate(sizes):
+            key = (name, rank, axis)
+            before = self._seen.setdefault(key, size)
+            if before != size and key not in self.different:
+                self.different.add(key)
+                found.append(f"{name if rank < 0 else f'{name}.size({axis})'} is {size}, was {before}")
+        return found
+
+    def differs(self, name: str, rank: int, axis: int) -> bool:
+        return (name, rank, axis) in self.different
+
+
+class Mixed(Dynamism):
+    """How the numbers of one call are treated, all things considered."""
+
+    def __init__(
+        self,
+        setting: bool | Dynamic | None,
+        history: History,
+        *,
+        relations: Relations | None = None,
+        marks: Mapping[str, Mapping[int, Mark]] = {},
+        ranks: Mapping[str, int] = {},
+    ) -> None:
+        self.setting = setting
+        self.history = history
+        self.relations = relations
+        self.marks = marks
+        self.ranks = ranks
+
+    def choose(self, name: str, axis: int, size: int) -> Choice:
+        mark = self.marks.get(name, {}).get(axis)
+        stated = self.relations.choice(name, axis) if self.relations is not None else None
+        if mark is not None and stated is not None and mark.choice.kind != stated.kind:
+            what = f"{name}: {mark.text}, but a relation is stated for size({axis})"
+            raise WrongStatement(refusal(what, "the mark or the relation", mark.place))
+        if stated is not None:
+            return stated
+        if mark is not None:
+            return mark.choice
+        if callable(self.setting):
+            choice = self.setting(name, axis, size)
+            return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
+        if self.setting is False:
+            return STATIC
+        if axis < 0:
+            return SEEN_TO_DIFFER if self.history.differs(name, -1, 0) else STATIC
+        if self.setting is True:
+            return DYNAMIC
+        return SEEN_TO_DIFFER if self.history.differs(name, self.ranks.get(name, 0), axis) else STATIC
+
+    def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
+        if self.relations is not None:
+            self.relations.assume(env, inputs)
+

@@ -1,0 +1,97 @@
+"""Marks: what the caller says about a size of one tensor.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile, mark_dynamic
+    >>> f = compile(lambda x: x * 2)
+    >>> x = torch.randn(3, 8)
+    >>> mark_dynamic(x, 0, lo=1, hi=64)
+    >>> f(x).shape, f(torch.randn(64, 8)).shape, len(f.variants)
+    (torch.Size([3, 8]), torch.Size([64, 8]), 1)
+
+Marks are read when a function is traced for the tensor; a variant that accepts it already is used as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from frontends.pytorch.errors import WrongStatement
+from frontends.pytorch.python.forcing import origin, refusal
+from frontends.pytorch.symbolic.inputs import Choice
+
+if TYPE_CHECKING:
+    import torch
+
+    from shapes.origin import Origin
+
+ATTRIBUTE: Final = "marked_sizes"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One mark, and where it was made."""
+
+    choice: Choice
+    text: str
+    place: Origin | None
+
+
+def mark_dynamic(
+    x: torch.Tensor, dim: int | Sequence[int], lo: int | None = None, hi: int | None = None, *, strict: bool = True
+) -> None:
+    """These sizes are symbols, between `lo` and `hi`; with `strict`, what would make one a constant is an error.
+
+    Raises:
+        WrongStatement: the size is not between them, or it is marked otherwise.
+    """
+    _mark(x, dim, Choice("dynamic", lo, hi, strict, why="marked"), "mark_dynamic")
+
+
+def mark_maybe_dynamic(x: torch.Tensor, dim: int | Sequence[int]) -> None:
+    """These sizes are symbols, unless the program makes constants of them."""
+    _mark(x, dim, Choice("dynamic", why="marked"), "mark_maybe_dynamic")
+
+
+def mark_static(x: torch.Tensor, dim: int | Sequence[int] | None = None) -> None:
+    """These sizes, or all, are the constants that they are."""
+    _mark(x, range(x.dim()) if dim is None else dim, Choice("static", why="marked"), "mark_static")
+
+
+def mark_unbacked(x: torch.Tensor, dim: int | Sequence[int], lo: int | None = None, hi: int | None = None) -> None:
+    """These sizes are symbols without a value: a branch on one that nothing decides is an error, never a guard."""
+    _mark(x, dim, Choice("unbacked", lo, hi, why="marked"), "mark_unbacked")
+
+
+def marks_of(x: torch.Tensor) -> dict[int, Mark]:
+    """The marks of a tensor, by axis."""
+    return getattr(x, ATTRIBUTE, {})
+
+
+def _mark(x: torch.Tensor, dims: int | Sequence[int], choice: Choice, function: str) -> None:
+    place = origin()
+    marks = dict(marks_of(x))
+    for dim in [dims] if isinstance(dims, int) else list(dims):
+        if not -x.dim() <= dim < x.dim():
+            raise WrongStatement(
+                refusal(f"{function}(dim={dim}): the tensor has {x.dim()} dimensions", "a dimension that it has", place)
+            )
+        axis, size = dim % x.dim(), x.shape[dim]
+        lo, hi = choice.lo, choice.hi
+        bounds = ", ".join([f"{label}={bound}" for label, bound in (("lo", lo), ("hi", hi)) if bound is not None])
+        text = f"{function}({', '.join([f'dim={dim}', bounds] if bounds else [f'dim={dim}'])})"
+        if lo is not None and hi is not None and lo > hi:
+            raise WrongStatement(refusal(f"{text}: no size lies between", f"lo={hi}, hi={lo}", place))
+        if (lo is not None and size < lo) or (hi is not None and size > hi):
+            raise WrongStatement(
+                refusal(f"{text}: the size is {size}", "bounds that hold for every tensor that you pass", place)
+            )
+        known = marks.get(axis)
+        if known is not None and known.choice.kind != choice.kind:
+            where = f" ({known.place})" if known.place is not None else ""
+            raise WrongStatement(
+                refusal(f"{text}: it is marked otherwise by {known.text}{where}", "one of the two marks", place)
+            )
+        marks[axis] = Mark(choice, text, place)
+    setattr(x, ATTRIBUTE, marks)

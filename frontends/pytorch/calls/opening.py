@@ -1,0 +1,264 @@
+"""Generated code that takes the arguments of a call apart, and puts together what it returns.
+
+    >>> import torch
+    >>> from torch.utils._pytree import tree_structure
+    >>> from frontends.pytorch.calls.opening import Leaf, OpeningPrinter, nothing_around
+    >>> leaves = [Leaf("x", "tensor", torch.Tensor, 2), Leaf("n", "integer", int)]
+    >>> printer = OpeningPrinter(leaves, tree_structure(((0, [0]), {})), nothing_around)
+    >>> print(*printer.opening().statements[:9], sep="\\n")
+    if len(_args) != 2 or _kwargs:
+        return default
+    x, _node_0 = _args
+    if type(_node_0) is not list or len(_node_0) != 1:
+        return default
+    n, = _node_0
+    if type(x) is not _type_0:
+        return default
+    if type(n) is not _type_1:
+
+What is read of a tensor is read once, into locals; a call of another form leaves at the first thing that differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import torch
+from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec
+
+from frontends.pytorch.tracing import Variant, in_graph
+from shapes.arguments import Opening
+
+if TYPE_CHECKING:
+    from shapes.arguments import Path
+
+Kind = Literal["tensor", "integer", "value", "object"]
+READ: Final = (".dtype", ".device", ".requires_grad", ".is_contiguous()")
+"""What every variant relies on, beside the sizes."""
+PAIRS: Final = 3
+"""So many tensors are compared with each other one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One of the arguments, taken out of what contains it."""
+
+    name: str
+    kind: Kind
+    type: type
+    rank: int = 0
+
+
+def nothing_around() -> int:
+    """The state of what a program reads that is given everything."""
+    return 0
+
+
+def elsewhere() -> bool:
+    """Whether operators mean something else just now: in another trace, in a mode, in a transform of a function."""
+    return bool(
+        torch._C._len_torch_dispatch_stack()
+        or torch._C._len_torch_function_stack()
+        or torch._C._functorch.peek_interpreter_stack()
+    )
+
+
+def pattern(*tensors: object) -> tuple[int, ...]:
+    """For each tensor, where it comes up first."""
+    first: dict[int, int] = {}
+    return tuple([first.setdefault(id(tensor), place) for place, tensor in enumerate(tensors)])
+
+
+def autocast() -> tuple[object, ...]:
+    """The state of autocast, by kind of device."""
+    return tuple(
+        [
+            (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
+            for device in ("cpu", "cuda")
+            if torch.is_autocast_enabled(device)
+        ]
+    )
+
+
+class OpeningPrinter:
+    """Prints the statements that take a call apart, and those of the call itself."""
+
+    def __init__(self, leaves: Sequence[Leaf], structure: TreeSpec, surroundings: Callable[[], object]) -> None:
+        self.leaves = leaves
+        self.structure = structure
+        self.surroundings = surroundings
+        self.scope: dict[str, object] = {}
+        self.names = [leaf.name for leaf in leaves]
+
+    def opening(self) -> Opening:
+        lines = self.unpacking(checked=True)
+        read: dict[Path, str] = {}
+        tensors = [leaf for leaf in self.leaves if leaf.kind == "tensor"]
+        classes = [(leaf.name, leaf.type) for leaf in self.leaves if leaf.kind != "value"]
+        for name, kind in classes:
+            label = self._named("type", kind)
+            lines += [f"if type({name}) is not {label}:", "    return default"]
+        reading = []
+        for leaf in tensors:
+            sizes = [f"_{leaf.name}_size{axis}" for axis in range(leaf.rank)]
+            reading.append(f"    {targets_text(sizes)} = {leaf.name}.shape")
+            read.update({(leaf.name, ".shape", axis): size for axis, size in enumerate(sizes)})
+            for step in READ:
+                local = read[leaf.name, step] = f"_{leaf.name}_{step[1:].removesuffix('()')}"
+                reading.append(f"    {local} = {leaf.name}{step}")
+        if reading:
+            # of another rank, or of a layout without strides
+            lines += ["try:", *reading, "except (ValueError, RuntimeError):", "    return default"]
+        for leaf in self.leaves:
+            if leaf.kind == "object":
+                lines.append(f"{leaf.name}_identity = id({leaf.name})")
+        lines += self._ambient([leaf.name for leaf in tensors])
+        return Opening(("_args", "_kwargs"), tuple(lines), read, self.scope)
+
+    def _ambient(self, tensors: Sequence[str]) -> list[str]:
+        scope = self.scope
+        scope["_grad_mode"], scope["_default_dtype"] = torch.is_grad_enabled, torch.get_default_dtype
+        scope["_any_autocast"], scope["_autocast"] = torch._C._is_any_autocast_enabled, autocast
+        scope["_modes"] = torch._C._len_torch_dispatch_stack
+        scope["_function_modes"] = torch._C._len_torch_function_stack
+        scope["_transforms"] = torch._C._functorch.peek_interpreter_stack
+        scope["_surroundings"], scope["_pattern"] = self.surroundings, pattern
+        lines = [
+            "if _modes() or _function_modes() or _transforms():",
+            "    return default",
+            "grad_mode = _grad_mode()",
+            "default_dtype = _default_dtype()",
+            "autocast = _autocast() if _any_autocast() else None",
+            f"surroundings = {'_surroundings()' if self.surroundings is not nothing_around else 0}",
+        ]
+        if len(tensors) <= PAIRS:
+            pairs = [f"{a} is {b}" for place, a in enumerate(tensors) for b in tensors[:place]]
+            same = " or ".join(pairs)
+        else:
+            same = f"len({{{', '.join([f'id({name})' for name in tensors])}}}) != {len(tensors)}"
+        shown = f"_pattern({', '.join(tensors)}) if {same} else None" if same else "None"
+        return [*lines, f"repeated = {shown}"]
+
+    def unpacking(self, *, checked: bool) -> list[str]:
+        """Statements that put the leaves into locals of their names, or leave where the form is another."""
+        self._remaining = iter(self.names)
+        self._serial = 0
+        lines: list[str] = []
+        arguments, named = self.structure.children()
+        if checked:
+            count = len(arguments.children())
+            test = f"len(_args) != {count}" + (f" or len(_kwargs) != {named.num_children}" if named.context else "")
+            lines += [f"if {test}{'' if named.context else ' or _kwargs'}:", "    return default"]
+        lines += self._children(arguments, "_args", checked)
+        if named.context:
+            inner: list[str] = []
+            targets = self._targets(named, inner, checked)
+            given = [f"{target} = _kwargs[{name!r}]" for target, name in zip(targets, named.context)]
+            if checked:
+                given = ["try:", *["    " + line for line in given], "except KeyError:", "    return default"]
+            lines += [*given, *inner]
+        return lines
+
+    def _children(self, spec: TreeSpec, source: str, checked: bool) -> list[str]:
+        inner: list[str] = []
+        targets = self._targets(spec, inner, checked)
+        return [*([f"{targets_text(targets)} = {source}"] if targets else []), *inner]
+
+    def _targets(self, spec: TreeSpec, inner: list[str], checked: bool) -> list[str]:
+        """Names for the children of a node; what takes those apart that are nodes goes to `inner`."""
+        targets = []
+        for child in spec.children():
+            if child.is_leaf():
+                targets.append(next(self._remaining))
+                continue
+            name = f"_node_{self._serial}"
+            self._serial += 1
+            targets.append(name)
+            inner += self._node(child, name, checked)
+        return targets
+
+    def _node(self, spec: TreeSpec, name: str, checked: bool) -> list[str]:
+        """Statements that take a node apart."""
+        number = name.removeprefix("_node_")
+        count = len(spec.children())
+        lines: list[str] = []
+        source = name
+        kind = spec.type
+        if kind in (tuple, list):
+            test = f"type({name}) is not {kind.__name__} or len({name}) != {count}"
+        elif kind is dict:
+            self.scope[f"_keys_{number}"] = list(spec.context)
+            test = f"type({name}) is not dict or list({name}) != _keys_{number}"
+            source = f"{name}.values()"
+        else:
+            container = spec.context if kind.__name__ == "namedtuple" else kind
+            own = self._named("type", container)
+            self.scope[f"_flatten_{number}"] = SUPPORTED_NODES[kind].flatten_fn
+            self.scope[f"_context_{number}"] = spec.context
+            lines += [f"if type({name}) is not {own}:", "    return default"] if checked else []
+            lines.append(f"{name}, _found = _flatten_{number}({name})")
+            test = f"_found != _context_{number} or len({name}) != {count}"
+        if checked:
+            lines += [f"if {test}:", "    return default"]
+        return [*lines, *self._children(spec, source, checked)]
+
+    def _named(self, label: str, value: object) -> str:
+        for name, known in self.scope.items():
+            if known is value:
+                return name
+        name = f"_{label}_{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    # ------------------------------------------------------------------ the call
+
+    def call(self, variant: Variant, run: Callable[[Sequence[object]], Sequence[object]]) -> Callable[..., object]:
+        """A function from arguments to what the traced function returns."""
+        scope: dict[str, object] = {**self.scope, "_run": run, "_assembled": variant.assembled}
+        names = [self.names[place] for place in variant.places]
+        flat = names == self.names and self._is_flat()
+        lines = [] if flat else self.unpacking(checked=False)
+        given = "_args" if flat else f"({', '.join(names)},)" if names else "()"
+        shown = expression(variant.structure)
+        if shown is None:
+            lines.append(f"return _assembled(_run({given}))")
+        elif len(variant.outputs) == 1 and in_graph(variant.outputs[0]) and shown.replace("{}", "") == "":
+            lines.append(f"return _run({given})[0]")
+        else:
+            outputs = [f"_{place}" for place in range(len(variant.outputs))]
+            lines.append(f"{targets_text(outputs)} = _run({given})")
+            for place, output in enumerate(variant.outputs):
+                if not in_graph(output):
+                    scope[f"_constant_{place}"], outputs[place] = output, f"_constant_{place}"
+            lines.append(f"return {shown.format(*outputs)}")
+        text = "\n".join(["def call(_args, _kwargs):", *["    " + line for line in lines]])
+        exec(compile(text, "<call>", "exec"), scope)
+        return scope["call"]
+
+    def _is_flat(self) -> bool:
+        arguments, named = self.structure.children()
+        return not named.context and all(child.is_leaf() for child in arguments.children())
+
+
+def targets_text(names: Sequence[str]) -> str:
+    """Names as the targets of an unpacking."""
+    return f"{names[0]}," if len(names) == 1 else ", ".join(names) or "()"
+
+
+def expression(spec: TreeSpec) -> str | None:
+    """A structure as the text of an expression with `{}` for each leaf; None where text does not say it."""
+    if isinstance(spec, LeafSpec) or spec.is_leaf():
+        return "{}"
+    parts = [expression(child) for child in spec.children()]
+    if any(part is None for part in parts):
+        return None
+    if spec.type is tuple:
+        return f"({', '.join(parts)},)" if parts else "()"
+    if spec.type is list:
+        return f"[{', '.join(parts)}]"
+    if spec.type is dict and all(type(key) in (str, int) for key in spec.context):
+        keys = [repr(key).replace("{", "{{").replace("}", "}}") for key in spec.context]
+        return "{{" + ", ".join([f"{key}: {part}" for key, part in zip(keys, parts)]) + "}}"
+    return None

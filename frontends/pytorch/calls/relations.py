@@ -1,0 +1,313 @@
+"""Relations between the sizes of arguments, stated by the caller, checked and used.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile, dims, one_of
+    >>> b, s = dims("b", "s")
+    >>> @lambda f: compile(f, dynamic={"x": (b, 5 * b), "y": (s, one_of(4, 8))})
+    ... def f(x, y):
+    ...     return x.view(5, -1) if x.shape[1] % x.shape[0] == 0 else x
+    >>> f(torch.randn(2, 10), torch.randn(3, 4)).shape, f.variants[0].guards
+    (torch.Size([5, 4]), ())
+    >>> f(torch.randn(3, 14), torch.randn(3, 4))
+    Traceback (most recent call last):
+    frontends.pytorch.errors.WrongStatement: x.size(1) is 14, but is stated to be 5*b, which is 15 with b = 3
+    ...
+
+A relation is an expression over named sizes, as text or as Python. What is stated is a fact in the trace, so that
+branches on it need no guard, and is tested with every call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from frontends.pytorch.errors import WrongStatement
+from frontends.pytorch.python.forcing import origin, refusal
+from frontends.pytorch.symbolic.inputs import Choice
+from shapes.declarations import RESERVED
+from shapes.env import ShapeEnv
+from shapes.errors import Contradiction, ShapeError
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.inputs import Input
+    from shapes.origin import Origin
+
+NAME: Final = re.compile(r"[A-Za-z_]\w*")
+FIX: Final = "state what holds for every call, or leave the dimension out (None)"
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """An expression over named sizes."""
+
+    text: str
+    names: tuple[Dim, ...] = ()
+
+    def _with(self, sign: str, other: Stated | int | str, *, reflected: bool = False) -> Stated:
+        if not isinstance(other, Stated | int | str):
+            return NotImplemented
+        text = other.text if isinstance(other, Stated) else str(other)
+        parts = [f"({text})" if NAME.fullmatch(text) is None and not text.isdigit() else text]
+        own = self.text if NAME.fullmatch(self.text) else f"({self.text})"
+        parts.insert(1 if reflected else 0, own)
+        names = (*self.names, *(other.names if isinstance(other, Stated) else ()))
+        return Stated(f"{parts[0]}{sign}{parts[1]}", names)
+
+    def __add__(self, other: Stated | int) -> Stated:
+        return self._with(" + ", other)
+
+    def __radd__(self, other: int) -> Stated:
+        return self._with(" + ", other, reflected=True)
+
+    def __sub__(self, other: Stated | int) -> Stated:
+        return self._with(" - ", other)
+
+    def __rsub__(self, other: int) -> Stated:
+        return self._with(" - ", other, reflected=True)
+
+    def __mul__(self, other: Stated | int) -> Stated:
+        return self._with("*", other)
+
+    def __rmul__(self, other: int) -> Stated:
+        return self._with("*", other, reflected=True)
+
+    def __floordiv__(self, other: Stated | int) -> Stated:
+        return self._with("//", other)
+
+    def __mod__(self, other: Stated | int) -> Stated:
+        return self._with(" % ", other)
+
+
+@dataclass(frozen=True, slots=True)
+class Dim(Stated):
+    """A named size with its bounds, and what else is stated about it."""
+
+    lo: int = 1
+    hi: int | None = None
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of several values."""
+
+    values: tuple[int, ...]
+
+    def condition(self, word: str) -> str:
+        return " or ".join([f"{word} == {value}" for value in self.values])
+
+
+Statement: TypeAlias = "Stated | OneOf | str | int | None"
+Statements: TypeAlias = Mapping[str, Sequence[Statement]]
+
+
+def dims(*names: str, lo: int = 1, hi: int | None = None, where: str | Sequence[str] = ()) -> tuple[Dim, ...]:
+    """Named sizes between `lo` and `hi`; `where` are conditions over them, such as "s % 16 == 0"."""
+    words = [word for name in names for word in NAME.findall(name)]
+    if len(words) != len(set(words)) or any(word in RESERVED for word in words):
+        raise WrongStatement(refusal(f"dims{names!r}", "names that differ, and are no words of the language", origin()))
+    conditions = (where,) if isinstance(where, str) else tuple(where)
+    return tuple([Dim(word, (), lo, hi, conditions) for word in words])
+
+
+def one_of(*values: int) -> OneOf:
+    """A size that is one of these."""
+    if not values or any(type(value) is not int or value < 0 for value in values):
+        raise WrongStatement(refusal(f"one_of{values!r}", "sizes, at least one", origin()))
+    return OneOf(tuple(sorted(set(values))))
+
+
+class Relations:
+    """Everything that is stated about the arguments of a function."""
+
+    def __init__(self, statements: Statements) -> None:
+        self.statements = {name: tuple(of_input) for name, of_input in statements.items()}
+        self.place: Origin | None = origin()
+        self.named: dict[str, Dim] = {}
+        self.texts: dict[tuple[str, int], str] = {}
+        for name, axis, stated in self._each():
+            if isinstance(stated, Stated):
+                self.texts[name, axis] = stated.text
+                for dim in [stated, *stated.names]:
+                    if isinstance(dim, Dim):
+                        self.named[dim.text] = dim
+            elif isinstance(stated, str):
+                self.texts[name, axis] = stated
+            elif not isinstance(stated, OneOf | int | None):
+                raise self._wrong(f"{name}: {stated!r}", "an expression, a name, a number, one_of(...) or None")
+        for text in self.texts.values():
+            for word in NAME.findall(text):
+                if word not in RESERVED:
+                    self.named.setdefault(word, Dim(word))
+        self.conditions = list(dict.fromkeys([each for dim in self.named.values() for each in dim.where]))
+        self.homes: dict[str, tuple[str, int]] = {}
+        """Where the value of a name is found: the first size that it is by itself."""
+        for place, text in self.texts.items():
+            if text in self.named:
+                self.homes.setdefault(text, place)
+        self.solved = {name: self._solved(name) for name in self.named if name not in self.homes}
+        self._check_consistent()
+
+    def _each(self) -> Iterable[tuple[str, int, Statement]]:
+        for name, of_input in self.statements.items():
+            for axis, stated in enumerate(of_input):
+                yield name, axis, stated
+
+    def _solved(self, name: str) -> tuple[tuple[str, int], int, int]:
+        """Where a name that is no size by itself is found: a size that is `a*name + c`."""
+        for place, text in self.texts.items():
+            if set(NAME.findall(text)) - RESERVED == {name}:
+                at = [evaluated(text, {name: value}) for value in range(4)]
+                steps = {after - before for before, after in pairwise(at)}
+                if len(steps) == 1 and (step := steps.pop()) > 0:
+                    return place, step, at[0]
+        fix = f"a dimension that is {name} by itself, or a*{name} + c"
+        raise self._wrong(f"{name} is the size of no dimension", fix)
+
+    def _check_consistent(self) -> None:
+        """What is stated must be possible."""
+        try:
+            env = ShapeEnv(origin=lambda: None)
+            for dim in self.named.values():
+                env.symbol(dim.text, lo=dim.lo, hi=dim.hi)
+            for condition in self.conditions:
+                env.assume(condition)
+            for (_, _), text in self.texts.items():
+                env.assume(f"{text} >= 0")
+            env.check_consistent()
+        except Contradiction as error:
+            raise self._wrong(f"what is stated contradicts itself: {error}", FIX) from error
+        except ShapeError as error:
+            fix = "an expression over the named sizes"
+            raise self._wrong(f"what is stated cannot be read: {error}", fix) from error
+
+    def _wrong(self, what: str, fix: str) -> WrongStatement:
+        return WrongStatement(refusal(what, fix, self.place))
+
+    # ------------------------------------------------------------------ for one trace
+
+    def choice(self, name: str, axis: int) -> Choice | None:
+        """How a size is treated because of what is stated about it."""
+        of_input = self.statements.get(name)
+        stated = of_input[axis] if of_input is not None and 0 <= axis < len(of_input) else None
+        if stated is None:
+            return None
+        if isinstance(stated, int):
+            return Choice("static", why="stated")
+        text = self.texts.get((name, axis))
+        dim = self.named.get(text) if text is not None else None
+        if dim is None:
+            return Choice("dynamic", lo=0, why="stated")
+        word = dim.text if self.homes[dim.text] == (name, axis) else None
+        return Choice("dynamic", dim.lo, dim.hi, word=word, why="stated")
+
+    def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None:
+        """Hold the sizes of a call against what is stated.
+
+        Raises:
+            WrongStatement: a size is another than stated.
+        """
+
+        def wrong(what: str) -> WrongStatement:
+            return WrongStatement(refusal(what, f"other sizes, or {FIX}", place))
+
+        for name, of_input in self.statements.items():
+            if name not in shapes:
+                known = ", ".join(shapes) or "none"
+                raise wrong(f"a relation is stated for {name}, but the tensors among the arguments are {known}")
+            if len(of_input) != len(shapes[name]):
+                raise wrong(f"{name} has {len(shapes[name])} dimensions, but {len(of_input)} are stated")
+        values: dict[str, int] = {}
+        for word, (name, axis) in self.homes.items():
+            values[word] = shapes[name][axis]
+        for word, ((name, axis), step, start) in self.solved.items():
+            size = shapes[name][axis]
+            if (size - start) % step:
+                raise wrong(f"{name}.size({axis}) is {size}, but is stated to be {self.texts[name, axis]}")
+            values[word] = (size - start) // step
+        for word, value in values.items():
+            dim = self.named[word]
+            if value < dim.lo or (dim.hi is not None and value > dim.hi):
+                bounds = f"at least {dim.lo}" + (f" and at most {dim.hi}" if dim.hi is not None else "")
+                raise wrong(f"{word} is {value}, but is stated to be {bounds}")
+        for name, axis, stated in self._each():
+            size = shapes[name][axis]
+            if isinstance(stated, int) and size != stated:
+                raise wrong(f"{name}.size({axis}) is {size}, but is stated to be {stated}")
+            if isinstance(stated, OneOf) and size not in stated.values:
+                shown = ", ".join([str(value) for value in stated.values])
+                raise wrong(f"{name}.size({axis}) is {size}, but is stated to be one of {shown}")
+        for (name, axis), text in self.texts.items():
+            value, size = evaluated(text, values), shapes[name][axis]
+            if value != size:
+                stated = f"{text}, which is {value}{used_in(text, values)}"
+                raise wrong(f"{name}.size({axis}) is {size}, but is stated to be {stated}")
+        for condition in self.conditions:
+            if not holds(condition, values):
+                raise wrong(f"`{condition}` is stated, but is false{used_in(condition, values)}")
+
+    def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
+        """Make what is stated known to a trace."""
+        with env.at(self.place):
+            self._assume(env, inputs)
+
+    def _assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
+        words = {
+            (given.name, path[1]): symbol for given in inputs for symbol, path in given.symbols if path[0] == ".shape"
+        }
+        meaning = {name: words[place] for name, place in self.homes.items()}
+        for name, (place, step, start) in self.solved.items():
+            meaning[name] = f"(({words[place]} - {start})//{step})"
+        for place, text in self.texts.items():
+            if self.homes.get(text) != place:
+                env.assume(f"{words[place]} == {substituted(text, meaning)}")
+        for name, axis, stated in self._each():
+            if isinstance(stated, OneOf):
+                env.assume(stated.condition(words[name, axis]))
+        for name, dim in self.named.items():
+            if name in self.solved:
+                env.assume(f"{meaning[name]} >= {dim.lo}")
+                if dim.hi is not None:
+                    env.assume(f"{meaning[name]} <= {dim.hi}")
+        for condition in self.conditions:
+            env.assume(substituted(condition, meaning))
+
+
+def used_in(text: str, values: Mapping[str, int]) -> str:
+    """The values of the names in an expression, for people."""
+    used = [f"{word} = {values[word]}" for word in dict.fromkeys(NAME.findall(text)) if word in values]
+    return f" with {', '.join(used)}" if used else ""
+
+
+def substituted(text: str, meaning: Mapping[str, str]) -> str:
+    """An expression with its names replaced."""
+    return NAME.sub(lambda match: meaning.get(match[0], match[0]), text)
+
+
+def evaluated(text: str, values: Mapping[str, int]) -> int:
+    """The value of an expression over named sizes."""
+    env, names = _readable(values)
+    (expr,) = env.sizes(text if NAME.fullmatch(text) else text.replace(" ", ""))
+    if isinstance(expr, int):
+        return expr
+    return int(expr.expr.evaluate({atom: values[name] for name, atom in names.items()}))
+
+
+def holds(condition: str, values: Mapping[str, int]) -> bool:
+    """Whether a condition over named sizes is true."""
+    env, names = _readable(values)
+    prop, domain = env.parse(condition)
+    known = {atom: values[name] for name, atom in names.items()}
+    return domain.evaluate(known) and prop.evaluate(known)
+
+
+def _readable(values: Mapping[str, int]) -> tuple[ShapeEnv, dict[str, object]]:
+    env = ShapeEnv(origin=lambda: None)
+    names = {}
+    for name in values:
+        (names[name],) = env.symbol(name, lo=None).expr.symbols
+    return env, names

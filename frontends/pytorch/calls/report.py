@@ -1,0 +1,183 @@
+"""What became of a compiled function: its variants with guards and lines, why each was traced, what runs as it is.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> f = compile(lambda x: x * 2 if x.shape[0] > 2 else x * 3, dynamic=True)
+    >>> y = f(torch.randn(4, 5))
+    >>> report = f.report()
+    >>> report.variants[0].guards[0].text
+    'x_size0 >= 3'
+    >>> print(report.text())  # doctest: +ELLIPSIS
+    <lambda>: 1 variant
+    <BLANKLINE>
+    variant 0: first call
+      x: float32[x_size0, x_size1]
+      guards:
+        x_size0 >= 3    (...)
+      graph:
+        mul_tensor = torch.ops.aten.mul.Tensor(x, 2)
+        return [mul_tensor]
+    <BLANKLINE>
+
+`save` writes the same as a page that one can open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from frontends.pytorch.calls.compiled import Compiled, Fallback
+    from frontends.pytorch.tracing import Variant
+    from shapes.origin import Origin
+
+PAGE: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{{ report.name }}</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #222 }
+h2 { border-top: 1px solid #ccc; padding-top: 1rem }
+code, pre { font: 13px/1.45 ui-monospace, monospace }
+pre { background: #f6f6f6; padding: .8rem; overflow-x: auto }
+table { border-collapse: collapse; margin: .5rem 0 }
+td, th { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top }
+.place { color: #777 }
+.warning { background: #fff4e0; padding: .5rem .8rem }
+</style></head><body>
+<h1>{{ report.name }}</h1>
+<p>{{ report.variants | length }} variant{{ "" if report.variants | length == 1 else "s" }}.</p>
+{% for fallback in report.fallbacks %}<p class="warning">No variant where: {{ fallback.reason }}</p>
+{% endfor %}
+{% if report.breaks %}<pre>{{ report.breaks }}</pre>{% endif %}
+{% for variant in report.variants %}
+<h2>Variant {{ variant.number }}</h2>
+<p>Traced because: {{ variant.cause }}</p>
+<p>{% for given in variant.inputs %}<code>{{ given }}</code><br>{% endfor %}</p>
+{% for title, lines in variant.sections() if lines %}
+<h3>{{ title | capitalize }}</h3>
+<table>{% for line in lines %}
+<tr><td><code>{{ line.text }}</code></td><td class="place">{{ line.place }}</td>
+<td><code>{{ line.source }}</code></td></tr>
+{% endfor %}</table>
+{% endfor %}
+<h3>Graph</h3><pre>{{ variant.graph }}</pre>
+{% endfor %}
+</body></html>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something that was committed to, with the line of the program behind it."""
+
+    text: str
+    place: str
+    source: str
+
+    @staticmethod
+    def of(text: str, origin: Origin | None) -> Line:
+        return Line(text, "" if origin is None else str(origin), "" if origin is None else origin.source_line)
+
+    def __str__(self) -> str:
+        return f"{self.text}    ({self.place})" if self.place else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class VariantReport:
+    """One variant.
+
+    Attributes:
+        inputs: the tensors among the arguments.
+        guards: what a call is held against; `promises` are those that the caller stated.
+        asserts: what the graph checks when it runs.
+        specializations: sizes that became constants, and the lines that made them so.
+    """
+
+    number: int
+    cause: str
+    inputs: tuple[str, ...]
+    promises: tuple[Line, ...]
+    guards: tuple[Line, ...]
+    asserts: tuple[Line, ...]
+    specializations: tuple[Line, ...]
+    graph: str
+
+    @staticmethod
+    def of(number: int, variant: Variant) -> VariantReport:
+        env = variant.env
+        return VariantReport(
+            number,
+            variant.cause,
+            tuple([f"{each.name}: {each.result.metadata}" for each in variant.inputs]),
+            tuple([Line.of(str(each), each.origin) for each in env.preconditions()]),
+            tuple([Line.of(str(each), each.origin) for each in variant.guards]),
+            tuple([Line.of(str(each), each.origin) for each in variant.runtime_asserts]),
+            tuple([Line.of(str(each), each.origin) for each in env.specializations()]),
+            graph_text(variant),
+        )
+
+    def sections(self) -> list[tuple[str, tuple[Line, ...]]]:
+        return [
+            ("stated", self.promises),
+            ("guards", self.guards),
+            ("checks of the run", self.asserts),
+            ("specialized", self.specializations),
+        ]
+
+    def lines(self) -> Iterable[str]:
+        yield f"variant {self.number}: {self.cause}"
+        for each in self.inputs:
+            yield f"  {each}"
+        for title, found in self.sections():
+            if found:
+                yield f"  {title}:"
+                yield from [f"    {text}" for line in found for text in str(line).splitlines()]
+        yield "  graph:"
+        yield from ["    " + line for line in self.graph.splitlines()]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of a compiled function."""
+
+    name: str
+    variants: tuple[VariantReport, ...]
+    fallbacks: tuple[Fallback, ...]
+    breaks: str
+    """Where the graph breaks, as a table; empty where it does not."""
+
+    @staticmethod
+    def of(compiled: Compiled) -> Report:
+        found = [VariantReport.of(number, variant) for number, variant in enumerate(compiled.variants)]
+        name = getattr(compiled.fn, "__qualname__", type(compiled.fn).__qualname__)
+        breaks = "" if compiled.broken is None else compiled.broken.table()
+        return Report(name.rpartition("<locals>.")[2], tuple(found), tuple(compiled.fallbacks), breaks)
+
+    def text(self) -> str:
+        """The report for a terminal."""
+        count = len(self.variants)
+        lines = [f"{self.name}: {count} variant{'' if count == 1 else 's'}"]
+        for fallback in self.fallbacks:
+            first, *more = fallback.reason.splitlines()
+            lines += [f"no variant where: {first}", *more]
+        lines += self.breaks.splitlines()
+        for variant in self.variants:
+            lines += ["", *variant.lines()]
+        return "\n".join(lines) + "\n"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the report as a page."""
+        from jinja2 import Environment
+
+        page = Environment(autoescape=True).from_string(PAGE).render(report=self)
+        Path(path).write_text(page, encoding="utf-8")
+
+
+def graph_text(variant: Variant) -> str:
+    """The statements of a graph."""
+    text = variant.graph.graph.python_code("self").src
+    body = text.partition(":\n")[2]
+    return "\n".join([line.strip().partition(";  ")[0] for line in body.splitlines() if line.strip()])

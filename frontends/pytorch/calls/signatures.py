@@ -1,0 +1,215 @@
+"""The form of a call: how its arguments nest, which of them are tensors, and generated code that takes it apart.
+
+    >>> import torch
+    >>> from frontends.pytorch.calls.signatures import Signature
+    >>> def f(batch, scale): ...
+    >>> signature = Signature.of(f, ({"x": torch.ones(2, 3), "n": 4}, 0.5), {})
+    >>> [(leaf.name, leaf.kind) for leaf in signature.leaves]
+    [('batch_0', 'tensor'), ('batch_1', 'integer'), ('scale', 'value')]
+    >>> print(*signature.opening.statements[:6], sep="\\n")
+    if len(_args) != 2 or _kwargs:
+        return default
+    _node_0, scale = _args
+    if type(_node_0) is not dict or list(_node_0) != _keys_0:
+        return default
+    batch_0, batch_1 = _node_0.values()
+
+Calls of one form share a `Dispatch`: one generated function that reads sizes, dtype, device, layout and whatever else
+variants rely on, once each, and finds the variant by a decision tree over all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import is_dataclass
+from typing import Final
+
+import torch
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves
+
+from frontends.pytorch.calls.opening import READ, Kind, Leaf, OpeningPrinter, autocast, nothing_around, pattern
+from frontends.pytorch.symbolic.inputs import LARGEST, check_supported, refuse
+from frontends.pytorch.tracing import Variant, leaf_names
+from shapes.arguments import Path, Source, usable
+from shapes.dispatch import Dispatch
+from shapes.env import ShapeEnv
+
+VALUES: Final = (
+    bool,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    type(Ellipsis),
+    torch.dtype,
+    torch.device,
+    torch.layout,
+    torch.memory_format,
+)
+"""Classes whose instances are told apart by value."""
+AMBIENT: Final[Mapping[str, Callable[[], object]]] = {
+    "grad_mode": torch.is_grad_enabled,
+    "default_dtype": torch.get_default_dtype,
+    "autocast": lambda: autocast() if torch._C._is_any_autocast_enabled() else None,
+}
+"""What a program relies on without being given it."""
+
+
+class Signature:
+    """Calls of one form.
+
+    Attributes:
+        leaves: the arguments in order.
+        dispatch: the variants for calls of this form.
+        opening: how the lookup gets at the arguments.
+    """
+
+    def __init__(self, leaves: Sequence[Leaf], structure: TreeSpec, surroundings: Callable[[], object]) -> None:
+        self.leaves = tuple(leaves)
+        self.structure = structure
+        self.surroundings = surroundings
+        self.tensors = [place for place, leaf in enumerate(leaves) if leaf.kind == "tensor"]
+        self._kept: list[object] = []
+        """Objects that are tested by identity, which nothing else may take over."""
+        self._printer = OpeningPrinter(self.leaves, structure, surroundings)
+        self.opening = self._printer.opening()
+        self.dispatch: Dispatch[Callable[..., object]] = Dispatch(self.arguments, opening=self.opening)
+
+    @staticmethod
+    def of(
+        fn: Callable[..., object],
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        surroundings: Callable[[], object] = nothing_around,
+    ) -> Signature:
+        """The form of a call."""
+        leaves, structure = flattened(args, kwargs)
+        names = leaf_names(fn, args, dict(sorted(kwargs.items())), len(leaves))
+        taken = {*AMBIENT, "surroundings", "repeated"}
+        described = []
+        for name, leaf in zip(names, leaves):
+            kind = kind_of(leaf)
+            if kind == "tensor":
+                check_supported(name, leaf)
+            elif kind == "object" and is_dataclass(leaf) and any_tensor(vars(leaf)):
+                what = f"{name}: a {type(leaf).__qualname__} that holds tensors, which is not known to torch's pytree"
+                refuse(what, f"torch.utils._pytree.register_dataclass({type(leaf).__qualname__}), once")
+            while name in taken or not usable(name):
+                name += "_"
+            taken.add(name)
+            described.append(Leaf(name, kind, type(leaf), leaf.dim() if isinstance(leaf, torch.Tensor) else 0))
+        return Signature(described, structure, surroundings)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for calls of the same form."""
+        return self.structure, tuple([(leaf.kind, leaf.type, leaf.rank) for leaf in self.leaves])
+
+    @property
+    def arguments(self) -> list[str]:
+        """What the dispatch is about: the leaves, identities of objects, and what is around."""
+        objects = [f"{leaf.name}_identity" for leaf in self.leaves if leaf.kind == "object"]
+        return [*[leaf.name for leaf in self.leaves], *objects, *AMBIENT, "repeated", "surroundings"]
+
+    def values(self, leaves: Sequence[object]) -> list[object]:
+        """The values of `arguments` for a call."""
+        objects = [id(value) for leaf, value in zip(self.leaves, leaves) if leaf.kind == "object"]
+        ambient = [read() for read in AMBIENT.values()]
+        return [*leaves, *objects, *ambient, self.repeated(leaves), self.surroundings()]
+
+    def repeated(self, leaves: Sequence[object]) -> tuple[int, ...] | None:
+        """Which tensors are the same object, if any."""
+        tensors = [leaves[place] for place in self.tensors]
+        return pattern(*tensors) if len({id(tensor) for tensor in tensors}) < len(tensors) else None
+
+    def add(self, variant: Variant, values: Sequence[object], call: Callable[..., object]) -> None:
+        """One more variant, traced for these `values`."""
+        given = dict(zip(self.arguments, values))
+        sources: dict[str, Source | list[Source]] = {}
+        in_tensors: set[str] = set()
+        repeated = given["repeated"]
+        by_place = iter(variant.inputs)
+        for place, leaf in enumerate(self.leaves):
+            if leaf.kind == "tensor" and (repeated is None or self._is_first(place, repeated)):
+                for symbol, path in next(by_place).symbols:
+                    if is_backed(variant, symbol):
+                        sources[symbol] = (leaf.name, *path)
+                        in_tensors.add(symbol)
+        integers = [leaf for leaf in self.leaves if leaf.kind == "integer"]
+        for leaf, number in zip(integers, variant.integers):
+            if number.choice.kind != "unbacked":
+                sources[number.symbol] = (leaf.name,)
+        known = dict.fromkeys(in_tensors, (0, LARGEST))
+        check = variant.env.compile_guards(sources, arguments=self.arguments, known=known)
+        self.dispatch.add(check, call, tests=self.tests(given))
+
+    def add_any(self, values: Sequence[object], call: Callable[..., object], *, but: Path | None) -> None:
+        """What to do with calls like this one, whatever the sizes, and whatever it is that is tested there."""
+        tests = self.tests(dict(zip(self.arguments, values)))
+        if but is not None:
+            tests.pop(but)
+        self.dispatch.add(ShapeEnv().compile_guards({}, arguments=self.arguments), call, tests=tests)
+
+    def _is_first(self, place: int, repeated: Sequence[int]) -> bool:
+        """Whether a tensor is not given before."""
+        number = self.tensors.index(place)
+        return repeated[number] == number
+
+    def tests(self, given: Mapping[str, object]) -> dict[Source, Hashable]:
+        """What is expected of everything that is no size."""
+        tests: dict[Source, Hashable] = {}
+        for leaf in self.leaves:
+            value = given[leaf.name]
+            if leaf.kind == "tensor":
+                for step in READ:
+                    attribute = getattr(value, step[1:].removesuffix("()"))
+                    tests[leaf.name, step] = attribute() if step.endswith("()") else attribute
+            elif leaf.kind == "value":
+                tests.update(value_tests(leaf.name, value))
+            elif leaf.kind == "object":
+                self._kept.append(value)
+                tests[f"{leaf.name}_identity",] = id(value)
+        for name in (*AMBIENT, "repeated", "surroundings"):
+            tests[name,] = given[name]
+        return tests
+
+    def call(self, variant: Variant, run: Callable[[Sequence[object]], Sequence[object]]) -> Callable[..., object]:
+        """What a call does once its variant is found."""
+        return self._printer.call(variant, run)
+
+
+def is_backed(variant: Variant, symbol: str) -> bool:
+    """Whether guards may be about a symbol."""
+    (atom,) = variant.env.names[symbol].symbols
+    return variant.env.symbols[atom].kind == "backed"
+
+
+def flattened(args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[list[object], TreeSpec]:
+    """The leaves of the arguments of a call; those given by name in the order of their names."""
+    return tree_flatten((tuple(args), dict(sorted(kwargs.items()))))
+
+
+def kind_of(leaf: object) -> Kind:
+    if isinstance(leaf, torch.Tensor):
+        return "tensor"
+    if type(leaf) is int:
+        return "integer"
+    return "value" if type(leaf) in VALUES else "object"
+
+
+def any_tensor(value: object) -> bool:
+    """Whether there is a tensor in a structure."""
+    return any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))
+
+
+def value_tests(name: str, value: object) -> dict[Source, Hashable]:
+    """What tells a value from others: floats by their bits, as 0.0 == -0.0."""
+    tests: dict[Source, Hashable] = {(name, ".__class__"): type(value)}
+    if type(value) is float:
+        tests[name, ".hex()"] = value.hex()
+    elif type(value) is complex:
+        tests[name, ".__repr__()"] = repr(value)
+    elif value is not None and value is not Ellipsis:
+        tests[name,] = value
+    return tests

@@ -1,0 +1,350 @@
+"""What a program reads without being given it: globals, closures, attributes, parameters, told apart by identity.
+
+    >>> from frontends.pytorch.calls.surroundings import Surroundings
+    >>> factor = 2
+    >>> def f(x):
+    ...     return x * factor
+    >>> surroundings = Surroundings([f])
+    >>> surroundings.state()
+    0
+    >>> factor = 3
+    >>> surroundings.state(), surroundings.difference(0, 1)
+    (1, ['factor is 3, was 2'])
+    >>> factor = 2
+    >>> surroundings.state()
+    0
+
+The places are those that the names in the program's functions tell: a function's globals, its closure, the attributes
+of objects and modules that some function mentions by name; what they hold is compared by identity, plain values by
+value, lists and dictionaries item by item. Each state that was seen has a number, which variants are guarded by, so
+that a module that goes back and forth between training and evaluation is traced twice, and never again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from types import CellType, FunctionType, ModuleType
+from typing import Final, Literal
+
+import torch
+
+from frontends.pytorch.python.rewriting import all_names, is_users, program_of
+
+SCALARS: Final = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
+MOST_ITEMS: Final = 256
+"""A container with more items than this is known by its identity alone."""
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+ABSENT: Final = _Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something that is read: `container[key]`, the contents of a cell, or the number of items in a container."""
+
+    text: str
+    container: object
+    key: object = None
+    count: bool = False
+    tensor: Literal["identity", "dtype", "shape"] = "shape"
+    """What of a tensor is looked at."""
+
+    def read(self) -> object:
+        container = self.container
+        if self.count:
+            return len(container)
+        try:
+            found = container.cell_contents if type(container) is CellType else container[self.key]
+        except (KeyError, ValueError, IndexError):
+            return ABSENT
+        if type(found) in (list, dict, set) and len(found) <= MOST_ITEMS:
+            return Contents(found)
+        if isinstance(found, torch.Tensor) and self.tensor != "identity":
+            return Kept(found, found.dtype, found.shape if self.tensor == "shape" else None)
+        return found
+
+    def printed(self, container: str, key: str) -> str:
+        """The same in generated code."""
+        if self.count:
+            return f"len({container})"
+        return f"{container}.cell_contents" if type(self.container) is CellType else f"{container}[{key}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A tensor as it was: `.data` can give it another dtype and shape."""
+
+    tensor: torch.Tensor
+    dtype: torch.dtype
+    shape: torch.Size | None
+
+
+class Contents:
+    """A container as it was."""
+
+    def __init__(self, container: list | dict | set) -> None:
+        self.container = container
+        self.items = items_of(container)
+
+    def holds(self, found: object) -> bool:
+        """Whether this container is the same and holds the same."""
+        if found is not self.container or len(found) != len(self.container):
+            return False
+        now = items_of(found)
+        return len(now) == len(self.items) and all(map(same, now, self.items))
+
+    def __repr__(self) -> str:
+        return repr(self.container)
+
+
+def items_of(container: list | dict | set) -> tuple[object, ...]:
+    return (*container.keys(), *container.values()) if isinstance(container, dict) else tuple(container)
+
+
+def same(a: object, b: object) -> bool:
+    """Whether a program cannot tell two values apart, as far as that is cheap to say."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) is tuple:
+        return len(a) == len(b) and all(map(same, a, b))
+    if type(a) in SCALARS:
+        return a == b and repr(a) == repr(b)
+    if type(a) is Kept:
+        return a.tensor is b.tensor and a.dtype is b.dtype and a.shape == b.shape
+    return isinstance(a, Contents) and a.container is b.container and all(map(same, a.items, b.items))
+
+
+class Surroundings:
+    """The places that some functions and objects read, and the states that these were in.
+
+    Attributes:
+        places: what is looked at.
+        state: gives the number of the present state.
+    """
+
+    def __init__(self, roots: Iterable[object]) -> None:
+        self.places: list[Place] = []
+        self._known: set[tuple[int, object]] = set()
+        self._roots: dict[int, object] = {}
+        self._states: list[tuple[object, ...]] = []
+        self._checks: list[Callable[[], bool]] = []
+        self._current = 0
+        self.explore(roots)
+
+    def explore(self, roots: Iterable[object] = ()) -> None:
+        """Look at what functions and objects read, these as well; what was replaced may read something else."""
+        self._roots.update({id(root): root for root in roots})
+        before = len(self.places)
+        explorer = _Explorer(self._roots.values())
+        for place in explorer.places:
+            known = id(place.container), place.count or place.key
+            if known not in self._known:
+                self._known.add(known)
+                self.places.append(place)
+        if len(self.places) > before or not self._states:
+            # what earlier states say about the new places is what these hold now
+            found = tuple([place.read() for place in self.places[before:]])
+            self._states = [(*state, *found) for state in self._states] or [found]
+            self._checks = [self._check(state) for state in self._states]
+
+    def state(self) -> int:
+        """The number of the present state, a new one if it was never seen."""
+        current = self._current
+        return current if self._checks[current]() else self._other()
+
+    def _other(self) -> int:
+        for number, check in enumerate(self._checks):
+            if check():
+                self._current = number
+                return number
+        state = tuple([place.read() for place in self.places])
+        self._states.append(state)
+        self._checks.append(self._check(state))
+        self._current = len(self._states) - 1
+        return self._current
+
+    def difference(self, before: int, after: int) -> list[str]:
+        """What differs between two states, in words."""
+        return [
+            f"{place.text} is {shown(new)}, was {shown(old)}"
+            for place, old, new in zip(self.places, self._states[before], self._states[after])
+            if not same(old, new)
+        ]
+
+    def different_places(self, before: int, after: int) -> list[str]:
+        """The places at which two states differ."""
+        return [
+            place.text
+            for place, old, new in zip(self.places, self._states[before], self._states[after])
+            if not same(old, new)
+        ]
+
+    def _check(self, state: Sequence[object]) -> Callable[[], bool]:
+        """A function that says whether this is the state."""
+        scope: dict[str, object] = {"same": same}
+        containers: dict[int, str] = {}
+        tests = []
+        for number, (place, value) in enumerate(zip(self.places, state)):
+            name = containers.setdefault(id(place.container), f"c{number}")
+            scope[name] = place.container
+            if value is ABSENT:
+                scope[f"p{number}"] = place
+                scope["absent"] = ABSENT
+                tests.append(f"p{number}.read() is absent")
+                continue
+            scope[f"v{number}"] = value
+            key = repr(place.key)
+            if type(place.key) not in (str, int):
+                key = f"k{number}"
+                scope[key] = place.key
+            read = place.printed(name, key)
+            if place.count:
+                tests.append(f"{read} == {value}" if value else f"not {name}")
+            elif isinstance(value, Kept):
+                scope[f"t{number}"], scope[f"d{number}"], scope[f"s{number}"] = value.tensor, value.dtype, value.shape
+                tests.append(f"{read} is t{number} and t{number}.dtype is d{number}")
+                if value.shape is not None:
+                    tests.append(f"t{number}.shape == s{number}")
+            elif isinstance(value, Contents):
+                tests.append(f"v{number}.holds({read})")
+            elif type(value) in SCALARS:
+                tests.append(f"({read} is v{number} or same({read}, v{number}))")
+            else:
+                tests.append(f"{read} is v{number}")
+        parts = [tests[start : start + 64] for start in range(0, len(tests), 64)]
+        lines = [f"    if not ({' and '.join(part)}): return False" for part in parts]
+        errors = ["  except (KeyError, IndexError, ValueError):", "    return False"]
+        text = "\n".join(["def check():", *(["  try:", *lines, *errors] if lines else []), "  return True"])
+        exec(compile(text, "<surroundings>", "exec"), scope)
+        return scope["check"]
+
+
+def shown(value: object) -> str:
+    """A value for people."""
+    if isinstance(value, Kept):
+        value = value.tensor
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+class _Explorer:
+    """Finds the places that functions and objects read."""
+
+    def __init__(self, roots: Iterable[object]) -> None:
+        self.places: list[Place] = []
+        self._seen: set[int] = set()
+        starts = list(roots)
+        functions = program_of(starts)
+        self._names: set[str] = set()
+        for function in functions:
+            self._names.update(all_names(function.__code__))
+        for function in functions:
+            self._function(function)
+        for start in starts:
+            self._object("self" if isinstance(start, torch.nn.Module) else type(start).__name__, start)
+            owner = getattr(start, "__self__", None)
+            if owner is not None and not isinstance(owner, ModuleType | type):
+                self._object("self", owner)
+
+    def _function(self, function: FunctionType) -> None:
+        scope = function.__globals__
+        for name in all_names(function.__code__):
+            if name in scope and not isinstance(scope[name], ModuleType):
+                self._place(Place(name, scope, name), scope[name])
+            elif isinstance(scope.get(name), ModuleType):
+                self._module(name, scope[name])
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                self._place(Place(name, cell), cell.cell_contents)
+            except ValueError:
+                continue
+
+    def _module(self, text: str, module: ModuleType) -> None:
+        """What a program reads of another module of its own."""
+        if not is_users(getattr(module, "__file__", None) or "") or id(module) in self._seen:
+            return
+        self._seen.add(id(module))
+        scope = vars(module)
+        for name in self._names & scope.keys():
+            if not isinstance(scope[name], ModuleType):
+                self._place(Place(f"{text}.{name}", scope, name), scope[name])
+
+    def _place(self, place: Place, value: object) -> None:
+        self.places.append(place)
+        if type(value) in SCALARS and not isinstance(value, tuple):
+            return
+        if isinstance(value, list | tuple | dict) and len(value) <= MOST_ITEMS:
+            items = value.values() if isinstance(value, dict) else value
+            for item in items:
+                self._object(f"{place.text}[...]", item)
+        else:
+            self._object(place.text, value)
+
+    def _object(self, text: str, value: object) -> None:
+        """The attributes of an object of the program."""
+        if id(value) in self._seen or isinstance(value, type | FunctionType | ModuleType | torch.Tensor):
+            return
+        self._seen.add(id(value))
+        if isinstance(value, torch.nn.Module):
+            for name, module in value.named_modules():
+                if module is value or id(module) not in self._seen:
+                    self._seen.add(id(module))
+                    self._torch_module(f"{text}.{name}" if name else text, module)
+            return
+        try:
+            attributes = vars(value)
+        except TypeError:
+            return
+        for name in sorted(self._names & attributes.keys()):
+            self._place(Place(f"{text}.{name}", attributes, name), attributes[name])
+
+    def _torch_module(self, text: str, module: torch.nn.Module) -> None:
+        attributes = vars(module)
+        names = self._names | names_read(type(module))
+        for name in sorted(names & attributes.keys()):
+            if not name.startswith("_"):
+                self._place(Place(f"{text}.{name}", attributes, name), attributes[name])
+        if "training" not in names:
+            self._place(Place(f"{text}.training", attributes, "training"), module.training)
+        # a module is converted as a whole: one of its tensors tells
+        measured = False
+        for kind in ("_parameters", "_buffers", "_modules"):
+            found = attributes[kind]
+            for name in found:
+                of_tensor: Literal["identity", "dtype"] = "identity" if measured else "dtype"
+                measured = measured or found[name] is not None
+                self.places.append(Place(f"{text}.{name}", found, name, tensor=of_tensor))
+            if kind == "_modules" and found:
+                self.places.append(Place(f"the number of modules in {text}", found, count=True))
+        for kind in ("_forward_hooks", "_forward_pre_hooks"):
+            hooks = kind[1:].replace("_", " ")
+            self.places.append(Place(f"the number of {hooks} of {text}", attributes[kind], count=True))
+
+
+_names_read: Final[dict[type, frozenset[str]]] = {}
+"""By class of modules, the names in the code of its methods."""
+
+
+def names_read(kind: type) -> frozenset[str]:
+    """The names that the methods of a class of modules mention."""
+    found = _names_read.get(kind)
+    if found is None:
+        names: set[str] = set()
+        for each in kind.__mro__:
+            if each in (torch.nn.Module, object):
+                continue
+            for name, method in vars(each).items():
+                if isinstance(method, FunctionType) and name not in ("__init__", "extra_repr", "reset_parameters"):
+                    names.update(all_names(method.__code__))
+        found = _names_read[kind] = frozenset(names)
+    return found

@@ -1,0 +1,86 @@
+"""Floats of sizes as nodes: the text of a program over doubles (`solver.float_programs`), read as Python."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import torch
+from torch import fx
+
+from frontends.pytorch.python.python_calls import PROGRAMS
+
+Operand = fx.Node | float
+
+CALLS: Final[Mapping[str, Callable[..., object]]] = {
+    "float": torch.sym_float,
+    "truediv": operator.truediv,
+    "sqrt": torch.sym_sqrt,
+    "isqrt": math.isqrt,
+    "abs": operator.abs,
+    "trunc": math.trunc,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "round": round,
+}
+BINARY: Final[Mapping[type, Callable[..., object]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+COMPARISONS: Final[Mapping[type, Callable[..., object]]] = {
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+def program_nodes(graph: fx.Graph, text: str, operands: Sequence[Operand]) -> Operand:
+    """The nodes that compute a program; `{0}` and on in its text are the operands.
+
+    The pattern of a float that the run gives is represented by the float itself.
+    """
+    names = {f"operand_{place}": operand for place, operand in enumerate(operands)}
+    tree = ast.parse(text.format(*names), mode="eval").body
+    return _made(graph, tree, names)
+
+
+def _made(graph: fx.Graph, tree: ast.expr, names: Mapping[str, Operand]) -> Operand:
+    def call(function: Callable[..., object], *parts: ast.expr) -> Operand:
+        operands = tuple([_made(graph, part, names) for part in parts])
+        if not any(isinstance(operand, fx.Node) for operand in operands):
+            return function(*operands)
+        return graph.call_function(function, operands)
+
+    match tree:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return {"inf": math.inf, "nan": math.nan}[name] if name in ("inf", "nan") else names[name]
+        case ast.Call(func=ast.Name(id="double"), args=[pattern]):
+            return _made(graph, pattern, names)
+        case ast.Call(func=ast.Name(id=name), args=parts) if name in PROGRAMS:
+            function, text = PROGRAMS[name]
+            inner = program_nodes(graph, text, [_made(graph, part, names) for part in parts])
+            return graph.call_function(getattr(torch, f"_sym_{function}", getattr(math, function)), (inner,))
+        case ast.Call(func=ast.Name(id=name), args=parts):
+            return call(CALLS[name], *parts)
+        case ast.BinOp(left=left, op=sign, right=right):
+            return call(BINARY[type(sign)], left, right)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return call(operator.neg, operand)
+        case ast.Compare(left=left, ops=[sign], comparators=[right]):
+            return call(COMPARISONS[type(sign)], left, right)
+        case ast.IfExp(test=test, body=body, orelse=otherwise):
+            return call(torch.sym_ite, test, body, otherwise)
+    raise NotImplementedError(ast.unparse(tree))

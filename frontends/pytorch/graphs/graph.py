@@ -1,0 +1,360 @@
+"""From a recording to a `torch.fx.GraphModule`: operators as nodes, sizes computed once, checks where they belong.
+
+Sizes of inputs are read where they are first needed; an expression over sizes is lowered (`shapes.lowering`) so that
+what two arguments share is one node. A check of the run stands right after the last value that it needs.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch import fx
+
+from frontends.pytorch.errors import TraceError
+from frontends.pytorch.graphs.float_nodes import program_nodes
+from frontends.pytorch.recording.recorder import Branch, Operation, Result, has_effects
+from frontends.pytorch.symbolic.node import Node, symbols_of
+from shapes.lowering import Lowering, Operations
+from shapes.symbool import SymBool
+from shapes.symfloat import SymFloat
+from shapes.symint import SymInt
+from solver.expr import Atom, Expr
+from solver.functions import function as registered_function
+from solver.prop import Prop
+
+if TYPE_CHECKING:
+    from shapes.guards import RuntimeAssert
+    from shapes.lowering import Operation as Lowered
+
+aten: Final = torch.ops.aten
+
+BINARY: Final[Mapping[str, Callable[..., object]]] = {
+    "mul": operator.mul,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "max": torch.sym_max,
+    "min": torch.sym_min,
+    "bitand": operator.and_,
+    "power": operator.pow,
+    "ge": operator.ge,
+    "gt": operator.gt,
+    "le": operator.le,
+    "lt": operator.lt,
+    "eq": operator.eq,
+    "ne": operator.ne,
+}
+
+
+class Sizes:
+    """The nodes that compute sizes; symbols are bound to nodes as their values come up."""
+
+    def __init__(self, graph: fx.Graph) -> None:
+        self.graph = graph
+        self.bound: dict[Atom, Callable[[], fx.Node]] = {}
+        """How the value of a symbol is read."""
+        self._leaves: list[Atom] = []
+        self._operations = Operations()
+        self._lowering = Lowering(self._operations, {})
+        self._nodes: dict[Lowered, fx.Node | int | bool] = {}
+
+    def bind(self, symbol: Expr, read: Callable[[], fx.Node]) -> None:
+        """The value of a symbol is read so, when it is needed."""
+        (atom,) = symbol.symbols
+        if atom not in self.bound:
+            self._lowering.bind(symbol, self._operations.leaf(len(self._leaves)))
+            self._leaves.append(atom)
+            self.bound[atom] = read
+
+    def number(self, value: SymInt | SymFloat | SymBool | float) -> fx.Node | float:
+        """The node of a number, made now if it is new."""
+        if isinstance(value, SymInt):
+            return self.expression(value.expr)
+        if isinstance(value, SymBool):
+            return self.truth(value.prop)
+        if isinstance(value, SymFloat):
+            return self._float(value)
+        return value
+
+    def expression(self, e: Expr) -> fx.Node | int:
+        """The node of an expression over sizes."""
+        return self._node(self._complete(self._lowering.expression(e)))
+
+    def truth(self, prop: Prop) -> fx.Node | bool:
+        return self._node(self._complete(self._lowering.proposition(prop)))
+
+    def _complete(self, lowered: Lowered) -> Lowered:
+        """Every symbol in it has a value by now."""
+        missing = [atom.name for atom in self._lowering.missing]
+        if missing:
+            raise TraceError(f"{', '.join(missing)}: used before the operator that gives the value")
+        return lowered
+
+    def _float(self, value: SymFloat) -> fx.Node | float:
+        program = value.value
+        operands = [self.expression(e) for e in program.arguments]
+        return program_nodes(self.graph, program.text, operands)
+
+    def _node(self, lowered: Lowered) -> fx.Node | int | bool:
+        found = self._nodes.get(lowered)
+        if found is None:
+            found = self._nodes[lowered] = self._made(lowered)
+        return found
+
+    def _made(self, lowered: Lowered) -> fx.Node | int | bool:
+        code = lowered.code
+        if code == "leaf":
+            return self.bound[self._leaves[lowered.number]]()
+        if code == "constant":
+            return lowered.number
+        if code in ("true", "false"):
+            return code == "true"
+        operands = [self._node(operand) for operand in lowered.operands]
+        call = self.graph.call_function
+        if code == "sum":
+            return self._sum(lowered, operands)
+        if code == "relu":
+            return call(torch.sym_max, (operands[0], 0))
+        if code == "abs":
+            return call(operator.abs, (operands[0],))
+        if code == "select":
+            return call(torch.sym_ite, tuple(operands))
+        if code in ("all", "any"):
+            join = operator.and_ if code == "all" else operator.or_
+            whole = operands[0]
+            for operand in operands[1:]:
+                whole = call(join, (whole, operand))
+            return whole
+        if code == "call":
+            function = registered_function(lowered.name)
+            places = [f"{{{place}}}" for place in range(len(operands))]
+            return program_nodes(self.graph, function.text(places), operands)
+        return call(BINARY[code], tuple(operands))
+
+    def _sum(self, lowered: Lowered, operands: Sequence[fx.Node | int | bool]) -> fx.Node:
+        call = self.graph.call_function
+        total: object = None
+        for coefficient, operand in zip(lowered.coefficients, operands):
+            if total is None:
+                total = operand if coefficient == 1 else call(operator.mul, (operand, coefficient))
+            elif coefficient == -1:
+                total = call(operator.sub, (total, operand))
+            else:
+                part = operand if coefficient == 1 else call(operator.mul, (operand, coefficient))
+                total = call(operator.add, (total, part))
+        if lowered.number > 0:
+            total = call(operator.add, (total, lowered.number))
+        elif lowered.number < 0:
+            total = call(operator.sub, (total, -lowered.number))
+        return total
+
+
+class GraphBuilder:
+    """Turns the operators of a recording into nodes."""
+
+    def __init__(self, asserts: Sequence[RuntimeAssert] = ()) -> None:
+        self.graph = fx.Graph()
+        self.sizes = Sizes(self.graph)
+        self.attributes: dict[str, torch.Tensor] = {}
+        self.branches: dict[str, fx.GraphModule] = {}
+        self._nodes: dict[Result, fx.Node] = {}
+        self._waiting = list(asserts)
+
+    def placeholder(self, name: str, result: Result | None) -> fx.Node:
+        node = self.graph.placeholder(name)
+        if result is not None:
+            self._nodes[result] = node
+            self.read_sizes(node, result)
+        return node
+
+    def size_placeholder(self, symbol: Atom) -> None:
+        """An input that is the value of a symbol."""
+        node = self.graph.placeholder(symbol.name)
+        self.sizes.bind(symbol.expr, lambda: node)
+
+    def constant(self, result: Result) -> fx.Node:
+        name = f"constant_{len(self.attributes)}"
+        assert result.constant is not None
+        self.attributes[name] = result.constant
+        node = self._nodes[result] = self.graph.get_attr(name)
+        return node
+
+    def read_sizes(self, node: fx.Node, result: Result) -> None:
+        """Bind the symbols that are sizes, strides or the offset of this tensor."""
+        metadata = result.metadata
+        if metadata is None:
+            return
+        for values, reading in (
+            (metadata.sizes, aten.sym_size.int),
+            (metadata.strides, aten.sym_stride.int),
+        ):
+            for axis, value in enumerate(values):
+                self._bind(value, reading, (node, axis))
+        self._bind(metadata.offset, aten.sym_storage_offset.default, (node,))
+
+    def _bind(self, value: object, reading: object, args: tuple[object, ...]) -> None:
+        if isinstance(value, torch.SymInt):
+            expr = value.node.value.expr
+            if is_symbol(expr):
+                self.sizes.bind(expr, lambda: self.graph.call_function(reading, args))
+
+    def operation(self, operation: Operation) -> None:
+        args = tuple([self.argument(arg) for arg in operation.args])
+        kwargs = {name: self.argument(value) for name, value in operation.kwargs.items()}
+        node = self.graph.call_function(operation.target, args, kwargs)
+        output = operation.output
+        if isinstance(output, list):
+            for place, each in enumerate(output):
+                if isinstance(each, Result) and each not in self._nodes:
+                    self._nodes[each] = item = self.graph.call_function(operator.getitem, (node, place))
+                    self.read_sizes(item, each)
+                elif isinstance(each, Node):
+                    self._bind_number(each, self.graph.call_function(operator.getitem, (node, place)))
+        elif isinstance(output, Result):
+            if output not in self._nodes:
+                self._nodes[output] = node
+                self.read_sizes(node, output)
+        elif isinstance(output, Node):
+            self._bind_number(output, node)
+        self._checks()
+
+    def _bind_number(self, number: Node, node: fx.Node) -> None:
+        value = number.value
+        if isinstance(value, SymInt):
+            self.sizes.bind(value.expr, lambda: node)
+        elif isinstance(value, SymBool):
+            (atom,) = value.prop.symbols
+            self.sizes.bind(atom.expr, lambda: self.graph.call_function(torch.sym_ite, (node, 1, 0)))
+        elif isinstance(value, SymFloat):
+            (pattern,) = value.value.arguments
+            self.sizes.bind(pattern, lambda: node)
+
+    def _checks(self) -> None:
+        """The checks whose values are all there by now."""
+        if not self._waiting:
+            return
+        left = []
+        for check in self._waiting:
+            if all(atom in self.sizes.bound for atom in check.prop.symbols):
+                node = self.sizes.truth(check.prop)
+                self.graph.call_function(aten._assert_scalar.default, (node, check_text(check)))
+            else:
+                left.append(check)
+        self._waiting = left
+
+    def argument(self, value: object) -> object:
+        if isinstance(value, Result):
+            found = self._nodes.get(value)
+            return self.constant(value) if found is None and value.constant is not None else self._nodes[value]
+        if isinstance(value, Node):
+            return self.sizes.number(value.value)
+        if isinstance(value, list):
+            return [self.argument(item) for item in value]
+        if isinstance(value, Branch):
+            return self.branch(value)
+        return value
+
+    def branch(self, branch: Branch) -> fx.Node:
+        """A graph within the graph."""
+        inner = GraphBuilder(branch.checks)
+        for place, result in enumerate(branch.placeholders):
+            inner.placeholder(f"operand_{place}", result)
+        for atom in branch.numbers:
+            inner.size_placeholder(atom)
+        checked = [check.prop.symbols for check in branch.checks]
+        for operation in unused_removed(branch.operations, (branch.outputs, checked)):
+            inner.operation(operation)
+        name = f"branch_{len(self.branches)}"
+        self.branches[name] = inner.module([inner.argument(output) for output in branch.outputs])
+        return self.graph.get_attr(name)
+
+    def module(self, outputs: object, ends: Sequence[Operation] = ()) -> fx.GraphModule:
+        """The graph with these outputs; `ends` come last, as they change the sizes of arguments."""
+        self._checks()
+        for operation in ends:
+            self.operation(operation)
+        if self._waiting:
+            raise TraceError(f"no operator gives the values that a check needs: {self._waiting[0]}")
+        self.graph.output(outputs)
+        root = torch.nn.Module()
+        for name, tensor in self.attributes.items():
+            if isinstance(tensor, torch.nn.Parameter):
+                root.register_parameter(name, tensor)
+            else:
+                root.register_buffer(name, tensor)
+        for name, branch in self.branches.items():
+            root.add_module(name, branch)
+        return fx.GraphModule(root, self.graph)
+
+
+def check_text(check: RuntimeAssert) -> str:
+    """What a check of the run says where it fails: the condition, the program's message, and its line."""
+    return f"{check}  ({check.origin})" if check.origin is not None else str(check)
+
+
+def is_symbol(expr: Expr) -> bool:
+    """Whether an expression is a symbol by itself."""
+    return len(expr.symbols) == 1 and next(iter(expr.symbols)).expr is expr
+
+
+def arguments_of(operations: Sequence[Operation]) -> list[object]:
+    """What these operators take."""
+    return [[*operation.args, *operation.kwargs.values()] for operation in operations]
+
+
+def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> list[Operation]:
+    """The operators without those whose results nobody uses and that do nothing else.
+
+    What is kept are results, numbers, and symbols: where a size is known only in the run, the operator that it comes
+    from is needed for it.
+    """
+    needed: set[object] = set()
+    binders = _binders(operations)
+
+    def need(value: object) -> None:
+        if isinstance(value, Result):
+            needed.add(value)
+        elif isinstance(value, Node):
+            if not value.is_plain:
+                need(symbols_of(value.value))
+        elif isinstance(value, Atom):
+            binder = binders.get(value)
+            if binder is not None:
+                needed.add(binder)
+            if value.definition is not None:
+                need(list(value.definition.symbols))
+        elif isinstance(value, list | tuple | frozenset):
+            for item in value:
+                need(item)
+
+    need(list(kept))
+    left: list[Operation] = []
+    for operation in reversed(operations):
+        outputs = operation.output if isinstance(operation.output, list) else [operation.output]
+        if (
+            any(output in needed or isinstance(output, Node) for output in outputs)
+            or not outputs
+            or has_effects(operation)
+        ):
+            need(list(operation.args))
+            need(list(operation.kwargs.values()))
+            left.append(operation)
+    left.reverse()
+    return left
+
+
+def _binders(operations: Sequence[Operation]) -> dict[Atom, Result]:
+    """For each symbol that only the run tells, the first tensor that has this size."""
+    found: dict[Atom, Result] = {}
+    for operation in operations:
+        for output in operation.output if isinstance(operation.output, list) else (operation.output,):
+            if isinstance(output, Result) and output.metadata is not None:
+                for size in output.metadata.sizes:
+                    if isinstance(size, torch.SymInt):
+                        expr = size.node.value.expr
+                        if is_symbol(expr):
+                            (atom,) = expr.symbols
+                            found.setdefault(atom, output)
+    return found

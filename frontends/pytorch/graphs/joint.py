@@ -1,0 +1,277 @@
+"""Forward and backward in one trace, cut in two graphs that autograd runs.
+
+    >>> import torch
+    >>> from frontends.pytorch.tracing import trace
+    >>> weight = torch.nn.Parameter(torch.randn(8, 4))
+    >>> def f(x):
+    ...     return torch.tanh(x @ weight)
+    >>> variant = trace(f, (torch.randn(3, 8, requires_grad=True),), gradients=True)
+    >>> run = variant.joint.runner(variant)
+    >>> x = torch.randn(5, 8, requires_grad=True)
+    >>> (y,) = run([x])
+    >>> y.sum().backward()
+    >>> expected = torch.autograd.grad(f(x).sum(), [x, weight])
+    >>> torch.allclose(x.grad, expected[0]), torch.allclose(weight.grad, expected[1])
+    (True, True)
+
+The gradients of the outputs are symbolic tensors of the same kinds, autograd runs on symbolic tensors, and what it does
+is recorded behind the program itself. So a guard that only the backward needs is a guard of the variant, checked
+before the forward runs. The forward returns, beside the outputs, the tensors and sizes that the backward reads.
+
+Gradients of gradients are not in the graph: asking for them is an error of autograd's that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch.autograd.function import FunctionCtx
+
+from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
+from frontends.pytorch.recording.recorder import Operation, Recorder, Recording, Result
+from frontends.pytorch.symbolic.node import Node, symbols_of
+from frontends.pytorch.symbolic.tensor import Traced, tensor_of
+from solver.expr import Atom
+
+if TYPE_CHECKING:
+    from frontends.pytorch.tracing import Variant
+
+NO_SECOND: Final = (
+    b"a compiled function was differentiated twice, and its graph holds the first gradient only: differentiate inside"
+    b" of it (torch.autograd.grad in the compiled function), or leave this call uncompiled"
+)
+
+Runner = Callable[[Sequence[torch.Tensor]], Sequence[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """What the backward part of a recording computes.
+
+    Attributes:
+        differentiable: the outputs that have a gradient, each once.
+        tangents: their gradients, given to the backward.
+        leaves: the inputs and constants whose gradients come out, in the order of `gradients`.
+    """
+
+    differentiable: tuple[Result, ...]
+    tangents: tuple[Result, ...]
+    leaves: tuple[Result, ...]
+    gradients: tuple[Result | None, ...]
+
+    def runner(self, variant: Variant) -> Runner:
+        """The two graphs as one call that autograd differentiates: tensors in, flat outputs out."""
+        return JointRunner(variant, self)
+
+
+def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence[object]) -> Joint | None:
+    """Record the backward of what the program returned; None where nothing in it has a gradient."""
+    outputs: dict[Result, Traced] = {}
+    for value in values:
+        if isinstance(value, Traced) and value.requires_grad:
+            outputs.setdefault(value.result, value)
+    if not outputs:
+        return None
+    recording = recorder.recording
+    leaves: list[tuple[Result, torch.Tensor]] = [(each.result, each) for each in inputs if each.requires_grad]
+    for constant in recording.constants:
+        assert constant.constant is not None
+        if constant.constant.requires_grad:
+            leaves.append((constant, constant.constant))
+    tangents = [tensor_of(each.metadata, recording.result(each.metadata)) for each in outputs.values()]
+    recorder.backward = True
+    try:
+        gradients = torch.autograd.grad(
+            list(outputs.values()), [leaf for _, leaf in leaves], tangents, allow_unused=True
+        )
+    finally:
+        recorder.backward = False
+    return Joint(
+        tuple(outputs),
+        tuple([tangent.result for tangent in tangents]),
+        tuple([result for result, _ in leaves]),
+        tuple([None if gradient is None else recorder.result_of(gradient) for gradient in gradients]),
+    )
+
+
+class JointRunner:
+    """Forward and backward graph of a variant, and what passes between them."""
+
+    def __init__(self, variant: Variant, joint: Joint) -> None:
+        recording = variant.recording
+        forward = [operation for operation in recording.operations if not operation.backward]
+        backward = [operation for operation in recording.operations if operation.backward]
+        backward = unused_removed(backward, [each for each in joint.gradients if each is not None])
+        saved, symbols = needed(backward, joint)
+        self.saved = saved
+        results: dict[object, int] = {}
+        for output in variant.outputs:
+            if isinstance(output, Result | Node):
+                results.setdefault(output, len(results))
+        self._outputs = [results[each] if isinstance(each, Result | Node) else None for each in variant.outputs]
+        self._plain = [None if isinstance(each, Result | Node) else each for each in variant.outputs]
+        self._detached = [
+            isinstance(output, Result) and output in joint.differentiable and not wanted
+            for output, wanted in zip(variant.outputs, variant.with_gradient)
+        ]
+        inputs = {each.result: place for place, each in enumerate(variant.inputs)}
+        self.results = list(results)
+        self.given = [inputs.get(each) for each in results]
+        """The outputs that are inputs, given back as they are."""
+        self.differentiable = [isinstance(each, Result) and each in joint.differentiable for each in results]
+        self.tangents = [results[each] for each in joint.differentiable]
+        self.forward = _forward_graph(variant, forward, [*self.results, *saved], symbols)
+        self.backward = _backward_graph(variant, backward, joint, saved, symbols)
+        self._run_forward = self.forward.forward
+        self._run_backward = self.backward.forward
+        self.parameters = [leaf.constant for leaf in joint.leaves if leaf.constant is not None]
+        places = [inputs[leaf] for leaf in joint.leaves if leaf.constant is None]
+        given = len(variant.inputs) + len(variant.numbers)
+        places += range(given, given + len(self.parameters))
+        self._gradient_places = places
+        self.count = given + len(self.parameters)
+
+    def __call__(self, tensors: Sequence[torch.Tensor]) -> list[object]:
+        outputs = _JointFunction.apply(self, *tensors, *self.parameters)
+        found: list[object] = []
+        for place, plain, detached in zip(self._outputs, self._plain, self._detached):
+            if place is None:
+                found.append(plain)
+                continue
+            given = self.given[place]
+            value = outputs[place] if given is None else tensors[given]
+            found.append(value.detach() if detached else value)
+        return found
+
+    def run_forward(self, tensors: Sequence[torch.Tensor]) -> list[object]:
+        return self._run_forward(*tensors)
+
+    def run_backward(self, saved: Sequence[torch.Tensor], sizes: Sequence[int], tangents: Sequence[torch.Tensor]):
+        """The gradients of all tensors that went in, None where there is none."""
+        gradients: list[object] = [None] * self.count
+        for place, gradient in zip(self._gradient_places, self._run_backward(*saved, *sizes, *tangents)):
+            gradients[place] = gradient
+        return gradients
+
+
+class _JointFunction(torch.autograd.Function):
+    """What autograd sees of a variant."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, runner: JointRunner, *tensors: torch.Tensor) -> tuple[object, ...]:
+        inputs = tensors[: len(tensors) - len(runner.parameters)]
+        values = runner.run_forward(inputs)
+        count, saved = len(runner.results), len(runner.saved)
+        outputs = values[:count]
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*values[count : count + saved])
+        ctx.runner = runner
+        ctx.sizes = values[count + saved :]
+        ctx.kinds = [(y.shape, y.stride(), y.dtype, y.device) for y in [outputs[place] for place in runner.tangents]]
+        for place, given in enumerate(runner.given):
+            if given is not None:
+                outputs[place] = None
+        ctx.mark_non_differentiable(
+            *[
+                output
+                for output, wanted in zip(outputs, runner.differentiable)
+                if not wanted and isinstance(output, torch.Tensor)
+            ]
+        )
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
+        runner: JointRunner = ctx.runner
+        with torch.no_grad():
+            given = [_laid_out(tangents[place], *kind) for place, kind in zip(runner.tangents, ctx.kinds)]
+            gradients = runner.run_backward(ctx.saved_tensors, ctx.sizes, given)
+        return None, *(_once(gradients) if torch.is_grad_enabled() else gradients)
+
+
+def _once(gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
+    """The gradients, with an error for whoever differentiates them."""
+    tensors = [gradient for gradient in gradients if gradient is not None]
+    refuse = torch._C._functions.DelayedError(NO_SECOND, len(tensors))
+    refused = refuse(*[tensor.detach().requires_grad_() for tensor in tensors])
+    marked = iter([refused] if isinstance(refused, torch.Tensor) else refused)
+    return [None if gradient is None else next(marked) for gradient in gradients]
+
+
+def _laid_out(
+    tangent: torch.Tensor | None,
+    shape: torch.Size,
+    stride: tuple[int, ...],
+    dtype: torch.dtype,
+    device: torch.device,
+) -> torch.Tensor:
+    """A gradient with the strides of its output, with which the backward was traced; zeros where nobody gave one."""
+    if tangent is None:
+        return torch.empty_strided(shape, stride, dtype=dtype, device=device).zero_()
+    if tangent.stride() == stride:
+        return tangent
+    return torch.empty_strided(shape, stride, dtype=dtype, device=device).copy_(tangent)
+
+
+def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], list[Atom]]:
+    """The tensors that the backward reads but does not make, and the symbols in its sizes."""
+    made: set[Result] = set(joint.tangents)
+    saved: dict[Result, None] = {}
+    symbols: dict[Atom, None] = {}
+
+    def read(value: object) -> None:
+        if isinstance(value, Result):
+            if value not in made:
+                saved[value] = None
+        elif isinstance(value, Node):
+            for atom in symbols_of(value.value):
+                symbols[atom] = None
+        elif isinstance(value, list | tuple):
+            for item in value:
+                read(item)
+
+    for operation in backward:
+        read(operation.args)
+        read(list(operation.kwargs.values()))
+        outputs = operation.output if isinstance(operation.output, list) else [operation.output]
+        made.update([output for output in outputs if isinstance(output, Result) and output not in saved])
+    for gradient in joint.gradients:
+        read(gradient)
+    return list(saved), list(symbols)
+
+
+def _forward_graph(
+    variant: Variant, operations: Sequence[Operation], outputs: Sequence[object], symbols: Sequence[Atom]
+) -> torch.fx.GraphModule:
+    builder = GraphBuilder(variant.runtime_asserts)
+    for each in variant.inputs:
+        builder.placeholder(each.name, each.result)
+    for atom in variant.number_atoms:
+        builder.size_placeholder(atom)
+    ends = variant.recording.ends
+    checked = [check.prop.symbols for check in variant.runtime_asserts]
+    for operation in unused_removed(operations, (outputs, arguments_of(ends), symbols, checked)):
+        builder.operation(operation)
+    sizes = [builder.sizes.expression(atom.expr) for atom in symbols]
+    return builder.module([*[builder.argument(output) for output in outputs], *sizes], ends)
+
+
+def _backward_graph(
+    variant: Variant, operations: Sequence[Operation], joint: Joint, saved: Sequence[Result], symbols: Sequence[Atom]
+) -> torch.fx.GraphModule:
+    builder = GraphBuilder()
+    for place, result in enumerate(saved):
+        builder.placeholder(f"saved_{place}", result)
+    for atom in symbols:
+        builder.size_placeholder(atom)
+    for place, result in enumerate(joint.tangents):
+        builder.placeholder(f"tangent_{place}", result)
+    for operation in operations:
+        builder.operation(operation)
+    return builder.module([None if each is None else builder.argument(each) for each in joint.gradients])
+
+
+__all__ = ["Joint", "JointRunner", "Recording", "differentiate"]

@@ -1,0 +1,369 @@
+"""What a traced program changed that outlives its call: found by looking before and after, put back, and refused.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> seen = []
+    >>> def f(x):
+    ...     seen.append(x)
+    ...     return x + 1
+    >>> try:
+    ...     trace(f, (torch.randn(2),))
+    ... except Exception as error:
+    ...     print(error)  # doctest: +ELLIPSIS
+    the function changes `seen`, which outlives the call: the graph would not do it again
+      at:     `seen.append(x)`  (...:2 in f)
+      fix:    return the value, or do it outside; fullgraph=False runs this Python on every call
+    >>> seen
+    []
+
+Looked at: globals, closures, default values, attributes of objects, classes and modules, buffers, lists, dictionaries,
+sets and arrays that the program's functions mention, the arguments, and the states of `random` and `numpy.random`.
+`docs/side-effects.md` lists what is guarded, refused or replayed.
+"""
+
+from __future__ import annotations
+
+import dis
+import random
+import sys
+import weakref
+from collections import deque
+from collections.abc import Iterable, Sequence
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Final
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.python.forcing import refusal
+from frontends.pytorch.python.rewriting import INSTALLED, all_names, is_users
+from shapes.errors import ShapeError
+from shapes.origin import Origin
+
+FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
+DEEPEST: Final = 4
+LARGEST: Final = 512
+"""Of a container with more items than this, the number of items is looked at."""
+PLAIN: Final = (int, float, bool, str, bytes, complex, type(None), torch.Tensor, CodeType, torch.dtype, torch.device)
+SETTLED: Final = {FunctionType, BuiltinFunctionType, *(kind for kind in PLAIN if kind is not torch.Tensor)}
+"""What a global can not be changed in, only assigned anew."""
+STORES: Final = ("STORE_GLOBAL", "DELETE_GLOBAL")
+MUTABLE: Final = (list, dict, set, deque, bytearray)
+
+
+class Effects:
+    """What may change, as it was when the `with` block began; at its end a change is put back and refused."""
+
+    def __init__(self, functions: Sequence[FunctionType], starts: Iterable[object], arguments: object) -> None:
+        self._functions = functions
+        self._starts = tuple(starts)
+        self._arguments = arguments
+        self._held: list[tuple[str, str, object, object]] = []
+        """Text, the name to look for in the code, a container or cell or (namespace, key), and what it was."""
+        self._seen: set[int] = set()
+        self._globals: set[tuple[int, str]] = set()
+        self._stored = {name for function in functions for name in stored_names(function)}
+        self._leaves: list[object] = []
+        self._random: tuple[object, object] = (None, None)
+
+    def __enter__(self) -> Effects:
+        for function in self._functions:
+            self._function(function)
+        for start in self._starts:
+            self._value("self", "self", start, 0)
+        self._leaves = leaves_of(self._arguments)
+        self._random = random_states()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
+        if error is not None:
+            if isinstance(error, ShapeError):
+                for _, _, place, before in self._held:
+                    put_back(place, before)
+                self._restore_random()
+            return
+        changed = [entry for entry in self._held if differs(entry[2], entry[3])]
+        if changed:
+            text, name = attribute_of(*changed[0])
+            for _, _, place, before in changed:
+                put_back(place, before)
+            what = f"the function changes `{text}`, which outlives the call: the graph would not do it again"
+            raise GraphBreak(refusal(what, FIX, self._line(name)))
+        now = leaves_of(self._arguments)
+        if len(now) != len(self._leaves) or any(one is not other for one, other in zip(now, self._leaves)):
+            what = "the function changes a container among its arguments: the graph would not do it again"
+            raise GraphBreak(refusal(what, FIX, None))
+        python, numpy = random_states()
+        if self._random[0] != python or self._random[1] not in (None, numpy):
+            self._restore_random()
+            what = "the function uses Python's or numpy's random numbers: the graph would have those of the trace"
+            raise GraphBreak(refusal(what, "torch's random numbers; " + FIX.partition("; ")[2], self._line("random")))
+
+    def _restore_random(self) -> None:
+        python, numpy = self._random
+        if python is not None:
+            random.setstate(python)
+        if numpy is not None:
+            sys.modules["numpy"].random.set_state(numpy[1])
+
+    # ------------------------------------------------------------------ what there is
+
+    def _hold(self, text: str, name: str, place: object, before: object) -> None:
+        self._held.append((text, name, place, before))
+
+    def _function(self, function: FunctionType) -> None:
+        scope, code = function.__globals__, function.__code__
+        for name in self._candidates(function):
+            value = scope.get(name, self)
+            if isinstance(value, ModuleType):
+                for each in all_names(code):
+                    if each in vars(value):
+                        self._global(f"{name}.{each}", each, vars(value))
+            else:
+                self._global(name, name, scope)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            if id(cell) not in self._seen:
+                self._seen.add(id(cell))
+                self._hold(name, name, cell, value)
+                self._value(name, name, value, 0)
+        defaults = function.__defaults__ or ()
+        named = dict(zip(code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount], defaults))
+        for name, value in (named | (function.__kwdefaults__ or {})).items():
+            self._value(name, name, value, 0)
+        if vars(function):
+            self._value(function.__name__, function.__name__, vars(function), 1)
+
+    def _candidates(self, function: FunctionType) -> tuple[str, ...]:
+        """The globals that a function mentions and that may change."""
+        found = _candidates.get(function)
+        if found is None:
+            scope = function.__globals__
+            installed = INSTALLED in (scope.get("__file__") or "")
+            names = []
+            for name in all_names(function.__code__):
+                value = scope.get(name, self)
+                if isinstance(value, ModuleType):
+                    if is_programs(value) and not installed:
+                        names.append(name)
+                    continue
+                settled = type(value) in SETTLED or value is self or (installed and is_settled(value))
+                if name in self._stored or not settled:
+                    names.append(name)
+            found = _candidates[function] = tuple(names)
+        return found
+
+    def _global(self, text: str, name: str, scope: dict[str, object]) -> None:
+        key = (id(scope), name)
+        if key not in self._globals:
+            self._globals.add(key)
+            value = scope.get(name, self)
+            self._hold(text, name, (scope, name), value)
+            installed = INSTALLED in (scope.get("__file__") or "")
+            if value is not self:
+                # of an installed package, what its globals hold is looked at, not what is inside of that
+                self._value(text, name, value, DEEPEST if installed else 0)
+
+    def _value(self, text: str, name: str, value: object, depth: int) -> None:
+        if isinstance(value, PLAIN) or depth > DEEPEST or id(value) in self._seen or isinstance(value, ModuleType):
+            return
+        self._seen.add(id(value))
+        if isinstance(value, MUTABLE):
+            if len(value) > LARGEST:
+                self._hold(text, name, value, len(value))
+                return
+            self._hold(text, name, value, copied(value))
+            items = dict.values(value) if isinstance(value, dict) else value
+            if not isinstance(value, bytearray):
+                for item in items:
+                    self._value(f"{text}[...]", name, item, depth + 1)
+        elif isinstance(value, tuple | frozenset):
+            for item in value:
+                self._value(f"{text}[...]", name, item, depth + 1)
+        elif isinstance(value, torch.nn.Module):
+            for path, module in value.named_modules():
+                self._seen.add(id(module))
+                inside = f"{text}.{path}" if path else text
+                for key, held in vars(module).items():
+                    if key in ("_parameters", "_buffers", "_modules"):
+                        self._hold(inside, key, held, dict(held))
+                    elif isinstance(held, MUTABLE) and not key.startswith("_"):
+                        self._value(f"{inside}.{key}", key, held, depth + 1)
+                self._hold(inside, "", vars(module), dict(vars(module)))
+        elif isinstance(value, MethodType):
+            self._value(text, name, value.__self__, depth)
+        elif isinstance(value, type):
+            for key in data_of(value):
+                held = vars(value).get(key)
+                self._hold(f"{text}.{key}", key, (value, key), held)
+                self._value(f"{text}.{key}", key, held, depth + 1)
+        elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
+            if value.size <= LARGEST:
+                self._hold(text, name, value, value.copy())
+        elif not isinstance(value, FunctionType) and hasattr(value, "__dict__"):
+            if is_programs(sys.modules.get(type(value).__module__)):
+                self._hold(text, "", vars(value), dict(vars(value)))
+                for key, held in list(vars(value).items()):
+                    self._value(f"{text}.{key}", key, held, depth + 1)
+
+    # ------------------------------------------------------------------ where
+
+    def _line(self, name: str) -> Origin | None:
+        """The first line of the program that stores to a name, else one that mentions it."""
+        mentioned = None
+        for function in self._functions:
+            for code in codes(function.__code__):
+                for step in dis.get_instructions(code):
+                    if step.argval == name or (not name and step.opname == "STORE_ATTR"):
+                        place = Origin.of_instruction(code, step.offset)
+                        if step.opname.startswith(("STORE_", "DELETE_")) and not step.opname.startswith("STORE_FAST"):
+                            return place
+                        mentioned = mentioned or place
+        return mentioned
+
+
+_stored: weakref.WeakKeyDictionary[FunctionType, frozenset[str]] = weakref.WeakKeyDictionary()
+_candidates: weakref.WeakKeyDictionary[FunctionType, tuple[str, ...]] = weakref.WeakKeyDictionary()
+_data: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
+
+
+def is_settled(value: object) -> bool:
+    """Whether a global of an installed package is taken for what it is: a class, a function, an object of its own."""
+    return not isinstance(value, MUTABLE)
+
+
+def stored_names(function: FunctionType) -> frozenset[str]:
+    """The globals that a function assigns."""
+    found = _stored.get(function)
+    if found is None:
+        steps = [step for each in codes(function.__code__) for step in dis.get_instructions(each)]
+        found = _stored[function] = frozenset([step.argval for step in steps if step.opname in STORES])
+    return found
+
+
+def data_of(kind: type) -> tuple[str, ...]:
+    """The attributes of a class of the program that are no methods."""
+    found = _data.get(kind)
+    if found is None:
+        methods = FunctionType | property | staticmethod | classmethod
+        names = vars(kind).items() if is_programs(sys.modules.get(kind.__module__)) else ()
+        found = tuple([name for name, held in names if not isinstance(held, methods) and name[:2] != "__"])
+        _data[kind] = found
+    return found
+
+
+def is_programs(module: ModuleType | None) -> bool:
+    """Whether a module is the program's, and not torch's, ours, Python's own or built in."""
+    file = getattr(module, "__file__", None)
+    return is_users(file) if file else getattr(module, "__name__", "") == "__main__"
+
+
+def codes(code: CodeType) -> list[CodeType]:
+    """Code and the functions inside it."""
+    return [code, *[each for inner in code.co_consts if isinstance(inner, CodeType) for each in codes(inner)]]
+
+
+def leaves_of(arguments: object) -> list[object]:
+    """What is in the arguments, in order."""
+    return tree_flatten(arguments)[0]
+
+
+def copied(value: object) -> object:
+    """What a container holds, whatever its class makes of being asked."""
+    if isinstance(value, bytearray):
+        return bytearray(value)
+    return dict(dict.items(value)) if isinstance(value, dict) else list(value)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether a place holds what it held: plain numbers and texts by value."""
+    return one is other or (type(one) is type(other) and isinstance(one, int | float | str | bytes) and one == other)
+
+
+def differs(place: object, before: object) -> bool:
+    """Whether a place has changed."""
+    if isinstance(place, CellType):
+        try:
+            return not same(place.cell_contents, before)
+        except ValueError:
+            return True
+    if isinstance(place, tuple):
+        owner, key = place
+        if isinstance(owner, type):
+            return not same(vars(owner).get(key), before)
+        return not (same(owner[key], before) if key in owner else isinstance(before, Effects))
+    if isinstance(before, int):
+        return len(place) != before
+    if isinstance(place, bytearray):
+        return place != before
+    if isinstance(place, dict):
+        held = copied(place)
+        return len(held) != len(before) or any(
+            key not in held or not same(held[key], value) for key, value in before.items()
+        )
+    if isinstance(place, list | set | deque):
+        return len(place) != len(before) or any(not same(one, other) for one, other in zip(place, before))
+    return not (place == before).all()
+
+
+def attribute_of(text: str, name: str, place: object, before: object) -> tuple[str, str]:
+    """What has changed, for people, and the name to look for in the code."""
+    if name in ("", "_buffers", "_parameters", "_modules") and isinstance(place, dict):
+        keys = dict.fromkeys([*place, *before])
+        key = next(str(key) for key in keys if not same(place.get(key, place), before.get(key, place)))
+        return f"{text}.{key}", key
+    return text, name
+
+
+def put_back(place: object, before: object) -> None:
+    """Make a place what it was."""
+    if not differs(place, before):
+        return
+    if isinstance(place, CellType):
+        place.cell_contents = before
+    elif isinstance(place, tuple):
+        owner, key = place
+        if isinstance(owner, type):
+            setattr(owner, key, before)
+        elif isinstance(before, Effects):
+            owner.pop(key, None)
+        else:
+            owner[key] = before
+    elif isinstance(before, int):
+        while len(place) > before:
+            place.popitem() if isinstance(place, dict) else place.pop()
+    elif isinstance(place, dict):
+        dict.clear(place)
+        dict.update(place, before)
+    elif isinstance(place, set):
+        place.clear()
+        place.update(before)
+    elif isinstance(place, list | bytearray):
+        place[:] = before
+    elif isinstance(place, deque):
+        place.clear()
+        place.extend(before)
+    else:
+        place[...] = before
+
+
+def random_states() -> tuple[object, object]:
+    """The states of Python's and numpy's random numbers; numpy's as what can be compared, and as it is."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or "numpy.random" not in sys.modules:
+        return random.getstate(), None
+    state = numpy.random.get_state()
+    return random.getstate(), _Numpy(((state[0], state[1].tobytes(), *state[2:]), state))
+
+
+class _Numpy(tuple):
+    """A state of numpy's random numbers: equal where the first part is."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Numpy) and self[0] == other[0]
+
+    __hash__ = None

@@ -1,0 +1,349 @@
+"""What a program does in Python while it is traced: what would force a size stays symbolic, what leaves is refused.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def padded(x):
+    ...     return x.new_zeros(max(x.shape[0], 16), int(x.shape[1] / 2))
+    >>> variant = trace(padded, (torch.randn(6, 8),))
+    >>> variant.guards, variant.graph(torch.randn(20, 3))[0].shape
+    ((), torch.Size([20, 1]))
+
+`Symbolic` is in place while a function is traced and gone afterwards, whatever happens:
+
+- calls of `max`, `int`, `len`, `isinstance` and the like in the program's functions are led elsewhere (`rewriting`,
+  `python_calls`);
+- `math` has functions that keep sizes symbolic;
+- torch's functions that want numbers are taken apart (`torch_calls`), by a function mode;
+- `print`, the clock and seeds, which the graph would leave out, are refused (`GraphBreak`).
+
+`docs/decisions/python-forcing.md` says why so.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import random
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType, ModuleType, TracebackType
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.python.python_calls import BUILTINS, MATH, ours, wrapped
+from frontends.pytorch.python.rewriting import first_users_frame, is_users, program_of, rewritten
+from frontends.pytorch.python.torch_calls import TorchCalls
+from frontends.pytorch.symbolic.node import value_of
+from shapes import choices
+from shapes.errors import UndecidedGuard
+from shapes.origin import Origin
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.recorder import Recorder
+
+
+class Unhashable(GraphBreak, TypeError):
+    """A size as a key, or as the argument of a function that remembers its results."""
+
+
+CLOCKS: Final = ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time")
+_GLOBAL_NAMES: Final[dict[int, str]] = {
+    **{id(getattr(builtins, name)): f"<symbolic {name}>" for name in BUILTINS},
+    **{id(getattr(math, name)): f"<symbolic math.{name}>" for name in MATH},
+}
+_STAND_INS: Final = {
+    **{f"<symbolic {name}>": function for name, function in BUILTINS.items()},
+    **{f"<symbolic math.{name}>": function for name, function in MATH.items()},
+}
+
+# there for good: a name that comes and goes would have the interpreter look up every builtin of the process anew
+builtins.__dict__.update(_STAND_INS)
+
+_lock: Final = threading.RLock()
+_current: Final = threading.local()
+_rewritten: Final[dict[int, list[object]]] = {}
+"""Functions with changed code: the function, its own code, the changed one, and how many traces need it."""
+_known: Final[weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, CodeType]]] = weakref.WeakKeyDictionary()
+_count = 0
+_undo: Final[list[Callable[[], None]]] = []
+
+
+def tracing() -> Symbolic | None:
+    """What is in place for the trace of this thread."""
+    found = getattr(_current, "stack", None)
+    return found[-1] if found else None
+
+
+@contextmanager
+def suspended() -> Iterator[None]:
+    """Python as it is, for what the frontend itself runs, and perhaps imports, in the middle of a trace."""
+    if tracing() is None:
+        yield
+        return
+    stack, _current.stack = _current.stack, []
+    with _lock:
+        _remove()
+    try:
+        yield
+    finally:
+        with _lock:
+            _install()
+        _current.stack = stack
+
+
+class Symbolic:
+    """Python and torch as a traced program meets them, for the time of a `with` block.
+
+    Attributes:
+        functions: the functions of the program that the call can reach.
+        refused: what the program did that can not be in a graph; an error was raised there, which the program may
+            have caught.
+    """
+
+    def __init__(
+        self, recorder: Recorder | None, starts: Iterable[object], refuse: Callable[[str, str], None] | None = None
+    ) -> None:
+        self.functions: Final = program_of(starts)
+        self.refused: Final[list[GraphBreak]] = []
+        self._calls = TorchCalls(recorder, self) if recorder is not None else None
+        self._refuse = refuse
+        self._changed: list[FunctionType] = []
+
+    def __enter__(self) -> Symbolic:
+        with _lock:
+            _install()
+            for function in self.functions:
+                self._change(function)
+        stack = getattr(_current, "stack", None)
+        if stack is None:
+            stack = _current.stack = []
+        stack.append(self)
+        if self._calls is not None:
+            self._calls.__enter__()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        try:
+            if self._calls is not None:
+                self._calls.__exit__(kind, error, traceback)
+        finally:
+            _current.stack.pop()
+            with _lock:
+                for function in self._changed:
+                    _restore(function)
+                self._changed.clear()
+                _remove()
+        if error is None:
+            if self.refused:
+                raise self.refused[0]
+        elif self._refuse is None:
+            explain(error)
+
+    def _change(self, function: FunctionType) -> None:
+        entry = _rewritten.get(id(function))
+        if entry is None:
+            own = function.__code__
+            known = _known.get(function)
+            if known is None or known[0] is not own:
+                known = _known[function] = (own, rewritten(own, function.__globals__, _GLOBAL_NAMES))
+            changed = known[1]
+            if changed is own:
+                return
+            entry = _rewritten[id(function)] = [function, own, changed, 0]
+            function.__code__ = changed
+        entry[3] += 1
+        self._changed.append(function)
+
+    def refuse(self, what: str, fix: str) -> None:
+        """The program does what a graph can not.
+
+        Raises:
+            GraphBreak: with the line of the program.
+        """
+        if self._refuse is not None:
+            self._refuse(what, fix)
+            return
+        error = GraphBreak(refusal(what, fix, origin()))
+        self.refused.append(error)
+        raise error
+
+
+def explain(error: BaseException) -> None:
+    """Say what to do, where an error of the program comes from a size or from data.
+
+    Raises:
+        GraphBreak: a `TypeError` because something does not take a size.
+    """
+    if isinstance(error, UndecidedGuard):
+        if error.fix.startswith("expect_true("):
+            condition = error.fix.removeprefix("expect_true(").partition("), or ask")[0]
+            error.fix = (
+                f"torch._check({condition}) if it always holds; else torch.where, or torch.cond with both branches;"
+                " fullgraph=False breaks the graph here"
+            )
+    elif isinstance(error, TypeError) and any(name in str(error) for name in ("SymInt", "SymFloat", "SymBool")):
+        place = place_of(error)
+        if place is not None:
+            raise GraphBreak(refusal(f"a size where a plain number is needed: {error}", NUMBER, place)) from error
+
+
+NUMBER: Final = "`int(n)` outside of the traced function, or a function that keeps it symbolic (torch.sym_max, math)"
+
+
+def place_of(error: BaseException) -> Origin | None:
+    """The innermost line of the program in an error's traceback."""
+    found = None
+    step = error.__traceback__
+    while step is not None:
+        if is_users(step.tb_frame.f_code.co_filename):
+            found = Origin.of_instruction(step.tb_frame.f_code, step.tb_lasti)
+        step = step.tb_next
+    return found
+
+
+def origin() -> Origin | None:
+    """The line of the program that runs."""
+    frame = first_users_frame(2)
+    return None if frame is None else Origin.of_instruction(frame.f_code, frame.f_lasti)
+
+
+def refusal(what: str, fix: str, place: Origin | None) -> str:
+    """The text of an error: what, where, and what to do."""
+    lines = [what]
+    if place is not None:
+        lines.append(f"  at:     `{place.source_line}`  ({place})")
+    return "\n".join([*lines, f"  fix:    {fix}"])
+
+
+def _restore(function: FunctionType) -> None:
+    entry = _rewritten[id(function)]
+    entry[3] -= 1
+    if entry[3] == 0:
+        del _rewritten[id(function)]
+        own, changed = entry[1], entry[2]
+        assert isinstance(own, CodeType)
+        if function.__code__ is changed:
+            function.__code__ = own
+
+
+def _install() -> None:
+    """What is in place once for all traces that run."""
+    global _count
+    _count += 1
+    if _count > 1:
+        return
+    for name, function in MATH.items():
+        _set(math, name, function)
+    _set(builtins, "print", _refusing(print, "print: the graph would not print again", PRINT))
+    for name in CLOCKS:
+        _set(time, name, _refusing(getattr(time, name), f"time.{name}(): the time of the trace, not of the run", CLOCK))
+    for module, name in ((torch, "manual_seed"), (torch, "seed"), (torch, "set_rng_state"), (random, "seed")):
+        seed = _refusing(getattr(module, name), f"{module.__name__}.{name}(): the graph would not seed again", SEED)
+        _set(module, name, seed)
+        if module is torch:
+            _set(torch.random, name, seed)
+    _set(torch, "_check_with", _check_with)
+    _set(torch.compiler, "_is_compiling_flag", True)
+    for kind in (torch.SymInt, torch.SymFloat):
+        _set(kind, "__divmod__", lambda a, b: (a // b, a % b))
+        _set(kind, "__rdivmod__", lambda a, b: (b // a, b % a))
+    _set(torch.SymInt, "__hash__", _hash)
+    _set(torch.SymBool, "__sym_ite__", _choice)
+    for kind in (torch.SymInt, torch.SymFloat):
+        _set(kind, "__str__", _text)
+        _set(kind, "__format__", _formatted)
+
+
+PRINT: Final = "print outside of the compiled function, or after it; fullgraph=False prints on every call"
+CLOCK: Final = "measure outside of the compiled function; fullgraph=False reads the clock on every call"
+SEED: Final = "seed before the call; fullgraph=False seeds on every call"
+
+
+def _remove() -> None:
+    global _count
+    _count -= 1
+    if _count == 0:
+        while _undo:
+            _undo.pop()()
+
+
+def _set(owner: ModuleType | type, name: str, value: object) -> None:
+    held = vars(owner)
+    if name in held:
+        before = held[name]
+        _undo.append(lambda: setattr(owner, name, before))
+    else:
+        _undo.append(lambda: delattr(owner, name))
+    setattr(owner, name, value)
+
+
+def _refusing(plain, what: str, fix: str):
+    """A function that a traced program must not call: other threads and frameworks do as before."""
+
+    def function(*args, **kwargs):
+        active = tracing()
+        if active is not None and is_users(sys._getframe(1).f_code.co_filename):
+            active.refuse(what, fix)
+        return plain(*args, **kwargs)
+
+    function.__name__ = getattr(plain, "__name__", "function")
+    function.__wrapped__ = plain
+    return function
+
+
+_torch_choice: Final = torch.SymBool.__sym_ite__
+
+
+def _choice(condition, then, otherwise):
+    """`torch.sym_ite`, which takes nodes of torch's own class only."""
+    if not ours(condition):
+        return _torch_choice(condition, then, otherwise)
+    return wrapped(condition, choices.sym_ite(*[value_of(each) for each in (condition, then, otherwise)]))
+
+
+_torch_check: Final = torch._check_with
+
+
+def _check_with(error, condition, message):
+    """`torch._check` and its like: with the program's message, if it gave one."""
+    if isinstance(condition, torch.SymBool) and ours(condition) and not condition.node.is_plain:
+        said = message() if callable(message) else message
+        condition.node.nodes.env.expect_true(condition.node.value, str(said or ""))
+        condition.node.nodes.truths[condition.node] = True
+        return None
+    return _torch_check(error, condition, message)
+
+
+_torch_hash: Final = torch.SymInt.__hash__
+
+
+def _hash(number: torch.SymInt) -> int:
+    if ours(number) and not number.node.is_plain:
+        raise Unhashable(refusal(f"a size has no hash while it is symbolic: {number}", NUMBER, origin()))
+    return _torch_hash(number)
+
+
+def _number(number: torch.SymInt | torch.SymFloat) -> float:
+    return int(number) if isinstance(number, torch.SymInt) else float(number)
+
+
+def _text(number: torch.SymInt | torch.SymFloat) -> str:
+    """The digits, where the program asks: it may go by them. `repr` and everyone else get the expression."""
+    if ours(number) and is_users(sys._getframe(1).f_code.co_filename):
+        return str(_number(number))
+    return repr(number)
+
+
+def _formatted(number: torch.SymInt | torch.SymFloat, form: str) -> str:
+    if ours(number) and (form or is_users(sys._getframe(1).f_code.co_filename)):
+        return format(_number(number), form)
+    return repr(number)
+
+
+__all__ = ["Symbolic", "origin", "refusal", "tracing"]

@@ -1,0 +1,243 @@
+"""What stands in for Python's own functions while a program is traced: the same, but sizes stay symbolic.
+
+    >>> import torch
+    >>> from shapes import ShapeEnv
+    >>> from frontends.pytorch.symbolic.node import Nodes
+    >>> from frontends.pytorch.python.python_calls import greatest, integer
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> n = Nodes(env).wrap(env.symbol("n", hint=6))
+    >>> greatest(n, 16), integer(n / 2), greatest(3, 5)
+    (max(n, 16), trunc(truediv(n, 2)), 5)
+    >>> env.guards()
+    ()
+
+Each is what Python's own is when nothing symbolic comes in.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import struct
+import sys
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import torch
+
+from frontends.pytorch.symbolic.node import Node, TorchValue, value_of
+from frontends.pytorch.symbolic.tensor import Traced
+from shapes import choices
+from shapes.symfloat import SymFloat
+from shapes.symint import SymInt
+from solver import floats
+from solver.functions import Interval, known_functions, register
+
+SQUARE_ROOT: Final = math.sqrt
+INTEGER_SQUARE_ROOT: Final = math.isqrt
+SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
+SEEN_AS: Final[Mapping[type, type]] = {
+    torch.SymInt: int,
+    torch.SymFloat: float,
+    torch.SymBool: bool,
+    Traced: torch.Tensor,
+}
+"""What a value of a trace is to the program."""
+
+
+def ours(number: object) -> bool:
+    """Whether a number belongs to a trace."""
+    return isinstance(number, SYMBOLIC) and isinstance(number.node, Node)
+
+
+def wrapped(like: object, value: object) -> TorchValue:
+    return like.node.nodes.wrap(value)
+
+
+def greatest(*args, **kwargs):
+    """`max`, without a branch."""
+    return _extreme(builtins.max, choices.sym_max, args, kwargs)
+
+
+def least(*args, **kwargs):
+    """`min`, without a branch."""
+    return _extreme(builtins.min, choices.sym_min, args, kwargs)
+
+
+def _extreme(plain, symbolic, args, kwargs):
+    if len(args) == 1 and not isinstance(args[0], torch.Tensor):
+        args = (list(args[0]),)
+    numbers = args[0] if len(args) == 1 else args
+    if not kwargs and isinstance(numbers, list | tuple):
+        for number in numbers:
+            if ours(number) and all(isinstance(each, int | float | torch.SymInt | torch.SymFloat) for each in numbers):
+                return wrapped(number, symbolic(*[value_of(each) for each in numbers]))
+    return plain(*args, **kwargs)
+
+
+def integer(*args, **kwargs):
+    """`int(x)`: a size stays, a float is cut off, the only element of a tensor is known when the graph runs."""
+    if len(args) == 1 and not kwargs:
+        number = args[0].item() if isinstance(args[0], Traced) else args[0]
+        if ours(number):
+            return wrapped(number, choices.sym_int(value_of(number)))
+        return builtins.int(number)
+    return builtins.int(*args, **kwargs)
+
+
+def floating(*args):
+    """`float(x)`."""
+    if len(args) == 1:
+        number = args[0].item() if isinstance(args[0], Traced) else args[0]
+        if ours(number):
+            return wrapped(number, choices.sym_float(value_of(number)))
+        return builtins.float(number)
+    return builtins.float(*args)
+
+
+def length(value, /):
+    """`len(x)`, of a tensor its first size."""
+    if isinstance(value, Traced) and value.dim():
+        return value.shape[0]
+    return builtins.len(value)
+
+
+def kind_of(*args, **kwargs):
+    """`type(x)`: a size is an int to the program."""
+    found = builtins.type(*args, **kwargs)
+    return SEEN_AS.get(found, found) if len(args) == 1 else found
+
+
+def is_instance(value, kinds, /):
+    """`isinstance(n, int)`: true of a size."""
+    if builtins.isinstance(value, kinds):
+        return True
+    seen = SEEN_AS.get(builtins.type(value))
+    return seen is not None and seen is not torch.Tensor and ours(value) and of_kind(seen, kinds)
+
+
+def of_kind(seen: type, kinds: object) -> bool:
+    """Whether a type is one of these, which `isinstance` takes as a type, a union or a tuple."""
+    if builtins.isinstance(kinds, tuple):
+        return any(of_kind(seen, kind) for kind in kinds)
+    return issubclass(seen, kinds)
+
+
+def quotient_and_rest(a, b, /):
+    """`divmod`."""
+    return (a // b, a % b) if ours(a) or ours(b) else builtins.divmod(a, b)
+
+
+# ---------------------------------------------------------------------- the functions of `math`
+
+MATH_FUNCTIONS: Final = (
+    *("log2", "log", "log10", "log1p", "exp", "exp2", "expm1", "cbrt", "atan", "tanh", "sinh", "asinh", "erf"),
+    *("sin", "cos", "tan", "asin", "acos", "cosh", "gamma", "lgamma", "acosh", "atanh", "erfc"),
+)
+"""The functions of one number."""
+
+
+def pattern(value: float) -> int:
+    """The 64 bits of a double as an integer."""
+    return int.from_bytes(struct.pack("<d", value), "little")
+
+
+def _of_pattern(plain: Callable[[float], float], number: Callable[..., float]) -> Callable[..., int]:
+    def evaluate(*arguments: int) -> int:
+        try:
+            return pattern(plain(number(*arguments)))
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return 0
+
+    return evaluate
+
+
+def _unbounded(*arguments: Interval) -> Interval:
+    return (0, 2**64 - 1)
+
+
+PROGRAMS: Final[dict[str, tuple[str, str]]] = {}
+"""The functions made here: the name in `math`, and the text of the number that it is applied to."""
+_names: dict[tuple[str, str], str] = {}
+
+
+def math_function(name: str) -> Callable[[object], object]:
+    """A function of `math`, a `SymFloat` of a size or of a float of sizes."""
+    plain = getattr(math, name)
+
+    def symbolic(*args):
+        if len(args) != 1 or not ours(args[0]):
+            if name == "log" and len(args) == 2 and (ours(args[0]) or ours(args[1])):
+                return symbolic(args[0]) / symbolic(args[1])
+            return plain(*args)
+        (number,) = args
+        value = value_of(number)
+        value = choices.sym_int(value) if isinstance(number, torch.SymBool) else value
+        if name.startswith("log") or name in ("gamma", "lgamma"):
+            value.env.require(value > (-1 if name == "log1p" else 0), "math domain error")
+        return wrapped(number, applied(name, plain, value))
+
+    symbolic.__name__ = name
+    return symbolic
+
+
+def applied(name: str, plain: Callable[[float], float], value: SymInt | SymFloat) -> SymFloat:
+    """A function of a number, as a float whose bits are an opaque function of sizes."""
+    if isinstance(value, SymInt):
+        text, arguments = "{0}", (value.expr,)
+
+        def number(n: int) -> int:
+            return n
+    else:
+        from solver.float_programs import program
+
+        text, arguments = value.value.text, value.value.arguments
+        number = program(text).evaluate
+    key = (name, text)
+    found = _names.get(key)
+    if found is None:
+        found = f"{name}_of_{len(_names)}"
+        register(found, _of_pattern(plain, number), _unbounded, arity=len(arguments))
+        PROGRAMS[found] = key
+        _names[key] = found
+    interner = arguments[0].interner
+    bits = interner.function(found, *arguments)
+    assert found in known_functions()
+    result = SymFloat(value.env, floats.from_pattern(bits), value.domain, value.operations)
+    # `math` raises where a value would be infinite or none: what it gives is finite
+    value.env.postulate(value.operations.integer(bits, value.domain) >= 0)
+    value.env.postulate(value.operations.integer(bits, value.domain) < 2**64)
+    value.env.postulate(result <= sys.float_info.max)
+    value.env.postulate(result >= -sys.float_info.max)
+    return result
+
+
+def square_root(value, /):
+    """`math.sqrt`."""
+    return wrapped(value, choices.sym_sqrt(value_of(value))) if ours(value) else SQUARE_ROOT(value)
+
+
+def integer_square_root(value, /):
+    """`math.isqrt`."""
+    if not isinstance(value, torch.SymInt) or not ours(value):
+        return INTEGER_SQUARE_ROOT(value)
+    size = value_of(value)
+    size.env.require(size >= 0, "isqrt() argument must be nonnegative")
+    return wrapped(value, size.operations.integer(size.operations.interner.function("isqrt", size.expr), size.domain))
+
+
+BUILTINS: Final[Mapping[str, Callable[..., object]]] = {
+    "max": greatest,
+    "min": least,
+    "int": integer,
+    "float": floating,
+    "len": length,
+    "type": kind_of,
+    "isinstance": is_instance,
+    "divmod": quotient_and_rest,
+}
+MATH: Final[Mapping[str, Callable[..., object]]] = {
+    "sqrt": square_root,
+    "isqrt": integer_square_root,
+    **{name: math_function(name) for name in MATH_FUNCTIONS if hasattr(math, name)},
+}

@@ -1,0 +1,232 @@
+"""Calls such as `max(n, 16)` and `int(n / 2)` in a program, led to functions that keep sizes symbolic.
+
+    >>> from frontends.pytorch.python.rewriting import rewritten
+    >>> def f(n):
+    ...     return max(n, 16), list(map(int, "12"))
+    >>> instead = {id(max): "<greatest>", id(int): "<integer>"}
+    >>> rewritten(f.__code__, f.__globals__, instead).co_names
+    ('max', 'list', 'map', 'int', '<greatest>')
+
+The interpreter marks a global that is about to be called (`LOAD_GLOBAL` with its lowest bit), so exactly the calls are
+led elsewhere: `int` as a value, as in `map(int, ...)` and `type(x) is int`, is what it always was. Instructions keep
+their places, and with them their lines. `program_of` finds the functions that a call can reach by the names that they
+mention, which is enough that a program's own modules, methods and helpers are among them.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import os
+import sys
+import sysconfig
+import weakref
+from collections.abc import Iterable, Mapping
+from dis import opmap
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Final
+
+import torch
+
+from shapes.origin import ROOT
+
+LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
+EXTENDED: Final = opmap["EXTENDED_ARG"]
+LARGEST_PLACE: Final = 127
+"""Names beyond this one need another instruction before the one that loads them."""
+FRAMEWORKS: Final = (
+    os.path.dirname(torch.__file__) + os.sep,
+    os.path.join(ROOT, "frontends") + os.sep,
+)
+STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
+INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
+ALWAYS_CALLED: Final = ("forward", "backward", "setup_context", "__init__", "__call__", "__getattr__", "__getitem__")
+MOST_FUNCTIONS: Final = 5000
+
+_rewritten: dict[tuple[int, tuple[str, ...]], tuple[weakref.ref[CodeType], CodeType]] = {}
+_names: dict[int, tuple[weakref.ref[CodeType], tuple[str, ...]]] = {}
+_owners: dict[str, bool] = {}
+
+
+def rewritten(code: CodeType, names: Mapping[str, object], instead: Mapping[int, str]) -> CodeType:
+    """The code with calls of these values (by identity) led to other globals; itself where there are none."""
+    mentioned = tuple([name for name in all_names(code) if id(value_named(name, names)) in instead])
+    if not mentioned:
+        return code
+    key = (id(code), mentioned)
+    found = _rewritten.get(key)
+    if found is not None and found[0]() is code:
+        return found[1]
+    made = _changed(code, {name: instead[id(value_named(name, names))] for name in mentioned})
+    _rewritten[key] = (weakref.ref(code, lambda _: _rewritten.pop(key, None)), made)
+    return made
+
+
+def value_named(name: str, names: Mapping[str, object]) -> object:
+    """What a global name means."""
+    found = names.get(name, names)
+    return getattr(builtins, name, None) if found is names else found
+
+
+def all_names(code: CodeType) -> tuple[str, ...]:
+    """The names that code mentions, functions inside it included."""
+    found = _names.get(id(code))
+    if found is not None and found[0]() is code:
+        return found[1]
+    # a test runner's own names in the functions that it rewrites are no identifiers
+    names = dict.fromkeys([name for name in code.co_names if name.isidentifier()])
+    for constant in code.co_consts:
+        if type(constant) is CodeType:
+            names |= dict.fromkeys(all_names(constant))
+    key = id(code)
+    _names[key] = (weakref.ref(code, lambda _: _names.pop(key, None)), tuple(names))
+    return tuple(names)
+
+
+def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:
+    names = list(code.co_names)
+    raw = bytearray(code.co_code)
+    high = 0
+    for place in range(0, len(raw), 2):
+        operation, argument = raw[place], raw[place + 1]
+        if operation == EXTENDED:
+            high = (high | argument) << 8
+            continue
+        if operation == LOAD_GLOBAL and argument & 1:
+            other = instead.get(code.co_names[(high | argument) >> 1])
+            if other is not None:
+                if other not in names:
+                    names.append(other)
+                index = names.index(other)
+                if not high and index <= LARGEST_PLACE:
+                    raw[place + 1] = index << 1 | 1
+        high = 0
+    constants = tuple([_changed(each, instead) if type(each) is CodeType else each for each in code.co_consts])
+    return code.replace(co_code=bytes(raw), co_names=tuple(names), co_consts=constants)
+
+
+def is_users(file: str) -> bool:
+    """Whether a file is the program's: neither torch's, nor ours, nor Python's own."""
+    found = _owners.get(file)
+    if found is None:
+        standard = file.startswith(STANDARD) and INSTALLED not in file
+        found = _owners[file] = not (standard or file.startswith(FRAMEWORKS))
+    return found
+
+
+_of_modules: dict[frozenset[type], tuple[FunctionType, ...]] = {}
+
+
+def program_of(starts: Iterable[object]) -> list[FunctionType]:
+    """The functions of the program that a call of these can reach, as far as names tell.
+
+    What modules of these classes reach is looked for once in a process.
+    """
+    reach = _Reach(starts)
+    found = reach.functions
+    if reach.modules:
+        classes = frozenset([type(each) for module in reach.modules for each in module.modules()])
+        known = _of_modules.get(classes)
+        if known is None:
+            known = _of_modules[classes] = tuple(_Reach(classes).functions)
+        found = list(dict.fromkeys([*found, *known]))
+    return found
+
+
+class _Reach:
+    """Functions found by what those found before mention."""
+
+    def __init__(self, starts: Iterable[object]) -> None:
+        self.modules: list[torch.nn.Module] = []
+        self.functions: list[FunctionType] = []
+        self._seen: set[int] = set()
+        self._kept: list[object] = []
+        self._mentioned: set[str] = set(ALWAYS_CALLED)
+        self._methods: dict[str, list[object]] = {}
+        self._waiting: list[object] = list(starts)
+        while self._waiting and len(self.functions) < MOST_FUNCTIONS:
+            self._look_at(self._waiting.pop())
+
+    def _look_at(self, value: object) -> None:
+        if isinstance(value, FunctionType):
+            if id(value) not in self._seen:
+                self._seen.add(id(value))
+                if is_users(value.__code__.co_filename):
+                    self._function(value)
+                elif value.__closure__:
+                    # a decorator of torch's around a function of the program
+                    self._closure(value)
+        elif isinstance(value, MethodType):
+            self._waiting += [value.__func__, value.__self__]
+        elif isinstance(value, functools.partial):
+            self._waiting += [value.func, *value.args, *value.keywords.values()]
+        elif isinstance(value, staticmethod | classmethod):
+            self._waiting.append(value.__func__)
+        elif isinstance(value, property):
+            self._waiting += [part for part in (value.fget, value.fset) if part is not None]
+        elif isinstance(value, torch.nn.Module):
+            self.modules.append(value)
+        elif isinstance(value, type):
+            self._class(value)
+        elif isinstance(value, list | tuple):
+            if len(value) <= 64:
+                self._waiting += [each for each in value if not isinstance(each, int | float | str | torch.Tensor)]
+        elif hasattr(value, "__wrapped__") and callable(value):
+            self._waiting.append(value.__wrapped__)
+        elif value is not None and not isinstance(value, ModuleType | torch.Tensor):
+            self._class(type(value))
+
+    def _closure(self, function: FunctionType) -> None:
+        for cell in function.__closure__ or ():
+            try:
+                self._waiting.append(cell.cell_contents)
+            except ValueError:
+                continue
+
+    def _function(self, function: FunctionType) -> None:
+        self.functions.append(function)
+        self._closure(function)
+        wrapped = getattr(function, "__wrapped__", None)
+        if wrapped is not None:
+            self._waiting.append(wrapped)
+        scope = function.__globals__
+        names = all_names(function.__code__)
+        for name in names:
+            value = scope.get(name)
+            if isinstance(value, ModuleType):
+                for each in names:
+                    inside = vars(value).get(each)
+                    if isinstance(inside, FunctionType | type):
+                        self._waiting.append(inside)
+            elif value is not None and not isinstance(value, int | float | str | torch.Tensor | dict):
+                self._waiting.append(value)
+            if name not in self._mentioned:
+                self._mentioned.add(name)
+                self._waiting += self._methods.pop(name, ())
+
+    def _class(self, found: type) -> None:
+        for each in found.__mro__:
+            if id(each) in self._seen or each.__module__ == "builtins":
+                continue
+            self._seen.add(id(each))
+            self._kept.append(each)
+            module = sys.modules.get(each.__module__)
+            if not is_users(getattr(module, "__file__", None) or ""):
+                continue
+            for name, value in list(vars(each).items()):
+                if isinstance(value, FunctionType | staticmethod | classmethod | property):
+                    if name in self._mentioned:
+                        self._waiting.append(value)
+                    else:
+                        self._methods.setdefault(name, []).append(value)
+
+
+def first_users_frame(depth: int = 1):
+    """The innermost frame that belongs to the program, and None where there is none."""
+    frame = sys._getframe(depth)
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+__all__ = ["first_users_frame", "is_users", "program_of", "rewritten"]

@@ -1,0 +1,310 @@
+"""Torch's functions that want plain numbers, taken apart so that sizes stay symbolic; and those that leave torch.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def last(x):
+    ...     return x[:, x.shape[1] - 1], torch.tensor([x.shape[0], 1]), torch.linspace(0, 1, x.shape[0])
+    >>> variant = trace(last, (torch.randn(3, 4),))
+    >>> variant.guards
+    ()
+    >>> [tuple(value.shape) for value in variant.graph(torch.randn(5, 2))]
+    [(5,), (2,), (5,)]
+
+A function mode sees the calls before torch's argument parser turns sizes into ints.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+
+from frontends.pytorch.symbolic.tensor import Traced
+
+if TYPE_CHECKING:
+    from frontends.pytorch.python.forcing import Symbolic
+    from frontends.pytorch.recording.recorder import Recorder
+
+aten: Final = torch.ops.aten
+Handler = Callable[..., object]
+HANDLERS: Final[dict[object, Handler]] = {}
+"""What takes a call: the recorder, the function, its arguments; `NotImplemented` leaves it to torch."""
+
+SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+class TorchCalls(TorchFunctionMode):
+    """The mode that sees the calls of torch's functions."""
+
+    def __init__(self, recorder: Recorder, symbolic: Symbolic) -> None:
+        super().__init__()
+        self.recorder: Final = recorder
+        self.symbolic: Final = symbolic
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        handler = HANDLERS.get(func)
+        if handler is not None:
+            done = handler(self, func, args, kwargs or {})
+            if done is not NotImplemented:
+                return done
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+
+def handles(*functions: object) -> Callable[[Handler], Handler]:
+    def register(handler: Handler) -> Handler:
+        for function in functions:
+            HANDLERS[function] = handler
+        return handler
+
+    return register
+
+
+# ---------------------------------------------------------------------- tensors from numbers
+
+
+@handles(torch.tensor, torch.as_tensor, torch.asarray)
+def tensor(mode: TorchCalls, func, args, kwargs):
+    """`torch.tensor([n, m])`: a tensor of numbers that are sizes."""
+    if not args or isinstance(args[0], torch.Tensor) or not has_symbolic(args[0]):
+        return NotImplemented
+    options = {name: value for name, value in kwargs.items() if name in ("dtype", "device")}
+    dtype = options.get("dtype") or dtype_of(args[0])
+    made = stacked(args[0], dtype, options.get("device"))
+    return made.requires_grad_() if kwargs.get("requires_grad") else made
+
+
+@handles(torch.Tensor.new_tensor)
+def new_tensor(mode: TorchCalls, func, args, kwargs):
+    like, data = args[0], args[1] if len(args) > 1 else kwargs.get("data")
+    options = {"device": like.device, **{name: value for name, value in kwargs.items() if name != "data"}}
+    return tensor(mode, torch.tensor, (data,), options)
+
+
+def has_symbolic(data: object) -> bool:
+    if isinstance(data, list | tuple):
+        return any(has_symbolic(item) for item in data)
+    return isinstance(data, SYMBOLIC)
+
+
+def dtype_of(data: object) -> torch.dtype:
+    """The dtype that torch gives to numbers written down."""
+    leaves = tree_leaves(data)
+    if all(isinstance(leaf, bool | torch.SymBool) for leaf in leaves):
+        return torch.bool
+    if all(isinstance(leaf, int | torch.SymInt | torch.SymBool) for leaf in leaves):
+        return torch.int64
+    tensors = [leaf.dtype for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    floating = [dtype for dtype in tensors if dtype.is_floating_point or dtype.is_complex]
+    if tensors and not floating and not any(isinstance(leaf, float | torch.SymFloat) for leaf in leaves):
+        return torch.int64
+    return torch.complex64 if any(isinstance(leaf, complex) for leaf in leaves) else torch.get_default_dtype()
+
+
+def stacked(data: object, dtype: torch.dtype, device: object) -> torch.Tensor:
+    if isinstance(data, list | tuple):
+        return torch.stack([stacked(item, dtype, device) for item in data])
+    if isinstance(data, torch.Tensor):
+        return data.detach().to(dtype=dtype, device=device)
+    if isinstance(data, torch.SymBool):
+        data = torch.sym_ite(data, 1, 0)
+    return torch.scalar_tensor(data, dtype=dtype, device=device)
+
+
+# ---------------------------------------------------------------------- indices
+
+
+@handles(torch.Tensor.__getitem__)
+def getitem(mode: TorchCalls, func, args, kwargs):
+    """`x[:, n - 1]`: the axes with symbolic indices first."""
+    found, index = args
+    if not any(isinstance(item, torch.SymInt) for item in (index if isinstance(index, tuple) else (index,))):
+        return NotImplemented
+    split = selected(found, index)
+    if split is None:
+        return NotImplemented
+    picked, rest = split
+    return picked[rest] if rest else picked
+
+
+@handles(torch.Tensor.__setitem__)
+def setitem(mode: TorchCalls, func, args, kwargs):
+    """`x[n - 1] = value`."""
+    found, index, value = args
+    if not any(isinstance(item, torch.SymInt) for item in (index if isinstance(index, tuple) else (index,))):
+        return NotImplemented
+    split = selected(found, index)
+    if split is None:
+        return NotImplemented
+    picked, rest = split
+    picked[rest if rest else ...] = value
+    return None
+
+
+def selected(found: torch.Tensor, index: object) -> tuple[torch.Tensor, tuple[object, ...]] | None:
+    """The tensor at the symbolic indices, and what is left of the index; None where a truth value is among it."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    if any(isinstance(item, bool | torch.SymBool) for item in items):
+        return None
+    taken = [axes_of(item) for item in items]
+    hidden = found.dim() - sum(taken)
+    axis, rest = 0, []
+    for item, count in zip(items, taken):
+        if isinstance(item, torch.SymInt):
+            found = found.select(axis, item)
+            continue
+        rest.append(item)
+        axis += hidden if item is Ellipsis else count
+    return found, tuple(rest)
+
+
+def axes_of(item: object) -> int:
+    """How many axes a part of an index is about."""
+    if item is None or item is Ellipsis:
+        return 0
+    if isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8):
+        return item.dim()
+    return 1
+
+
+# ---------------------------------------------------------------------- numbers that the schema wants as ints
+
+
+def overload(packet: torch._ops.OpOverloadPacket, args: Sequence[object], named: Mapping[str, object]):
+    """The overload that takes these arguments."""
+    for name in packet.overloads():
+        found = getattr(packet, name)
+        arguments = found._schema.arguments
+        places = [argument for argument in arguments if not argument.kwarg_only]
+        known = {argument.name for argument in arguments}
+        required = [argument.name for argument in places[len(args) :] if not argument.has_default_value()]
+        if "out" in known or len(args) > len(places) or not named.keys() <= known or set(required) - named.keys():
+            continue
+        kinds = {argument.name: str(argument.type) for argument in arguments}
+        values = {**dict(zip([place.name for place in places], args)), **named}
+        if any(isinstance(value, torch.Tensor) != (kinds[name] == "Tensor") for name, value in values.items()):
+            continue
+        return found
+    return None
+
+
+def _by_operator(packet: torch._ops.OpOverloadPacket) -> Handler:
+    def handler(mode: TorchCalls, func, args, kwargs):
+        named = {name: value for name, value in kwargs.items() if name not in ("requires_grad", "layout", "pin_memory")}
+        named = {("self" if name in ("tensor", "input") else name): value for name, value in named.items()}
+        if not any(isinstance(value, torch.SymInt) for value in (*args, *named.values())):
+            return NotImplemented
+        found = overload(packet, args, named)
+        if found is None:
+            return NotImplemented
+        places = [argument.name for argument in found._schema.arguments if not argument.kwarg_only]
+        positional = list(args)
+        for name in places[len(args) :]:
+            if name not in named:
+                break
+            positional.append(named.pop(name))
+        with torch._C.DisableTorchFunction():
+            return mode.recorder.operator(found, tuple(positional), named)
+
+    return handler
+
+
+for function, packet in (
+    (torch.linspace, aten.linspace),
+    (torch.logspace, aten.logspace),
+    (torch.tril_indices, aten.tril_indices),
+    (torch.triu_indices, aten.triu_indices),
+    (torch.nn.functional.one_hot, aten.one_hot),
+    (torch.hann_window, aten.hann_window),
+    (torch.hamming_window, aten.hamming_window),
+    (torch.blackman_window, aten.blackman_window),
+    (torch.bartlett_window, aten.bartlett_window),
+    (torch.kaiser_window, aten.kaiser_window),
+):
+    HANDLERS[function] = _by_operator(packet)
+
+
+# ---------------------------------------------------------------------- what leaves torch
+
+OUTSIDE: Final = "keep it in torch (`torch.where`, `torch.cond`, tensor operators), or do it outside of the function"
+
+
+def _leaving(what: str) -> Handler:
+    def handler(mode: TorchCalls, func, args, kwargs):
+        if args and isinstance(args[0], Traced):
+            mode.symbolic.refuse(what, OUTSIDE)
+        return NotImplemented
+
+    return handler
+
+
+for function, what in (
+    (torch.Tensor.numpy, "numpy(): the elements are known only when the graph runs"),
+    (torch.Tensor.__array__, "numpy: the elements are known only when the graph runs"),
+    (torch.Tensor.data_ptr, "data_ptr(): a tensor of a trace has no memory"),
+    (torch.Tensor.untyped_storage, "untyped_storage(): a tensor of a trace has no memory"),
+    (torch.Tensor.storage, "storage(): a tensor of a trace has no memory"),
+    (torch.Tensor.share_memory_, "share_memory_(): a tensor of a trace has no memory"),
+    (torch.Tensor.__dlpack__, "__dlpack__: a tensor of a trace has no memory"),
+    (torch.save, "torch.save: the elements are known only when the graph runs"),
+):
+    HANDLERS[function] = _leaving(what)
+
+
+# ---------------------------------------------------------------------- truths about data
+
+
+@handles(torch.equal, torch.Tensor.equal, torch.allclose, torch.Tensor.allclose)
+def compared(mode: TorchCalls, func, args, kwargs):
+    """A truth that only the run knows. C++ would want it now."""
+    operator = aten.equal.default if func in (torch.equal, torch.Tensor.equal) else aten.allclose.default
+    return mode.recorder.number(operator, args, kwargs, mode.recorder.env.unbacked(kind="bool"))
+
+
+@handles(torch.is_nonzero, torch.Tensor.is_nonzero)
+def is_nonzero(mode: TorchCalls, func, args, kwargs):
+    """The truth of a tensor of one element."""
+    (tensor,) = args or kwargs.values()
+    return tensor.item() != 0
+
+
+@handles(torch.nn.functional.gaussian_nll_loss)
+def gaussian_nll_loss(mode: TorchCalls, func, args, kwargs):
+    """The function of torch, whose check of the variances is made when the graph runs."""
+    return negative_log_likelihood(*args, **kwargs)
+
+
+def negative_log_likelihood(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    var: torch.Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * torch.ones_like(input)
+    else:
+        aten._assert_async.msg((var >= 0).all(), "var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif input.size()[:-1] != var.size()[:-1] or var.size(-1) != 1:
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid")
+    var = var.clone()
+    with torch.no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    if full:
+        loss += 0.5 * math.log(2 * math.pi)
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+
+
+__all__ = ["HANDLERS", "TorchCalls", "handles"]

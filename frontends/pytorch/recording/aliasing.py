@@ -1,0 +1,142 @@
+"""Copies that eager would not make at other sizes: where it could be seen, the sizes are guarded.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def program(x):
+    ...     y = x.t().reshape(-1)       # a copy, but a view of x where one of its axes has one element
+    ...     y.add_(1)
+    ...     return x * 2
+    >>> [str(guard) for guard in trace(program, (torch.randn(3, 4),)).guards]
+    ['x_size1 != 1', 'x_size0 != 1']
+    >>> trace(lambda x: x.t().reshape(-1) + 1, (torch.randn(3, 4),)).guards
+    ()
+
+`reshape` and `contiguous` copy what is not packed, and an axis of one element may make the difference. A trace takes
+the copy, which is right for all sizes as long as nobody writes: a write to the one while the other is read afterwards
+tells a copy from a view.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.recording.special import special
+from frontends.pytorch.symbolic.node import value_of
+from frontends.pytorch.symbolic.tensor import Traced
+from shapes.symint import SymInt
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.recorder import Recorder, Result
+    from shapes.origin import Origin
+
+aten: Final = torch.ops.aten
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy that is a view where one of these sizes is 1."""
+
+    source: Result
+    made: Result
+    sizes: tuple[SymInt, ...]
+    origin: Origin | None
+
+
+@special(aten.clone.default)
+def clone(recorder: Recorder, func, args, kwargs):
+    """A packed copy, as `reshape` and `contiguous` make it."""
+    (source,) = args
+    if kwargs.get("memory_format") is not torch.contiguous_format or not isinstance(source, Traced):
+        return NotImplemented
+    env = recorder.env
+    sizes = [size.node.value for size in source.metadata.sizes if isinstance(size, torch.SymInt)]
+    few = tuple([size for size in sizes if (env.bounds(size)[0] or 0) < 2])
+    before = source.result
+    made = recorder.operator(func, args, kwargs)
+    if few:
+        recorder.recording.copies.append(Copy(before, made.result, few, env.origin()))
+    return made
+
+
+def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
+    """Guard the sizes of the copies that could be told from views.
+
+    Raises:
+        Unsupported: such a copy is a view at the sizes of this call.
+    """
+    copies = recorder.recording.copies
+    if not copies:
+        return
+    from frontends.pytorch.recording.recorder import Result
+
+    roots: dict[Result, Result] = {}
+    read: dict[Result, float] = {}
+    writes: list[tuple[int, Result]] = []
+    places: dict[Result, int] = {}
+
+    def root(result: Result) -> Result:
+        return roots.get(result, result)
+
+    def reads(value: object, place: float) -> None:
+        if isinstance(value, Result):
+            read[root(value)] = place
+        elif isinstance(value, list | tuple):
+            for item in value:
+                reads(item, place)
+
+    for place, operation in enumerate(recorder.recording.operations):
+        reads([*operation.args, *operation.kwargs.values()], place)
+        target = operation.target
+        results = operation.output if isinstance(operation.output, list) else [operation.output]
+        for result in results:
+            if isinstance(result, Result):
+                places.setdefault(result, place)
+        if not isinstance(target, torch._ops.OpOverload):
+            continue
+        schema = target._schema
+        if target is aten._unsafe_view.default or any(
+            each.alias_info is not None and not each.alias_info.is_write for each in schema.returns
+        ):
+            for result in results:
+                if isinstance(result, Result) and isinstance(operation.args[0], Result):
+                    roots[result] = root(operation.args[0])
+        if schema.is_mutable:
+            given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
+            for argument in schema.arguments:
+                if argument.alias_info is not None and argument.alias_info.is_write:
+                    written = given.get(argument.name)
+                    for each in written if isinstance(written, list) else [written]:
+                        if isinstance(each, Result):
+                            writes.append((place, root(each)))
+    reads(list(outputs), math.inf)
+    for result in [*recorder.given, *recorder.recording.constants]:
+        read[result] = math.inf
+    for copy in copies:
+        source, made = root(copy.source), root(copy.made)
+        since = places.get(copy.made, -1)
+        for place, written in writes:
+            if place > since and (
+                (written is made and read.get(source, -1) > place) or (written is source and read.get(made, -1) > place)
+            ):
+                _guard(recorder, copy)
+                break
+
+
+def _guard(recorder: Recorder, copy: Copy) -> None:
+    env = recorder.env
+    with env.at(copy.origin):
+        for size in copy.sizes:
+            if env.guard(value_of(size) == 1):
+                raise Unsupported(
+                    "what `reshape` or `contiguous` gives is changed in place, or what it was made from, and with"
+                    f" {size} == 1 it may be a view or a copy: write `.clone()` behind it, or do not change it in place"
+                )
+
+
+__all__ = ["Copy", "settle"]

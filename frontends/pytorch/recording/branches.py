@@ -1,0 +1,368 @@
+"""Branches of a program: each recorded by itself under what holds there, and joined again.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def program(x):
+    ...     return torch.cond(x.shape[0] > 4, lambda: x[: x.shape[0] // 2], lambda: x * 2)
+    >>> graph = trace(program, (torch.randn(6),)).graph
+    >>> [node.name for node in graph.branch_0.graph.nodes if node.op == "placeholder"]
+    ['operand_0', 'x_size0']
+
+Inside of a branch, tensors from outside are placeholders, met at torch's functions by a function mode; so what a
+branch closes over is lifted as its operands are. The environment learns in a stretch that is taken back; a fork keeps
+what was known at the branch's end, for the join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_map
+
+from frontends.pytorch.errors import TraceError
+from frontends.pytorch.recording.recorder import Branch, Operation, Recorder, Result
+from frontends.pytorch.symbolic.node import Node, Value, symbols_of, value_of
+from frontends.pytorch.symbolic.tensor import Traced, tensor_of
+from shapes.choices import sym_not
+from shapes.env import ShapeEnv
+from shapes.events import Forced, Guarded
+from shapes.guards import within
+from shapes.symbool import SymBool
+from shapes.symint import SymInt
+from solver.expr import Atom
+from solver.verdict import Always
+
+if TYPE_CHECKING:
+    from solver.fact import Fact
+
+aten: Final = torch.ops.aten
+
+
+class Substitution(TorchFunctionMode):
+    """Inside of a branch, tensors from outside are its placeholders."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.outer: dict[int, torch.Tensor] = {}
+        self.inner: dict[int, Traced] = {}
+        self.placeholders: set[Result] = set()
+        self._start = recorder.recording.count
+        self._enclosing = next(
+            (mode for mode in reversed(_get_current_function_mode_stack()) if isinstance(mode, Substitution)), None
+        )
+
+    def of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """What stands for a tensor in the branch."""
+        if isinstance(tensor, Traced) and getattr(tensor, "result", None) is None:
+            return tensor  # a kind's exemplar
+        around = self._enclosing
+        if around is not None:
+            tensor = around.of(tensor)
+        if isinstance(tensor, Traced) and tensor.result.index >= self._start:
+            if around is None or tensor.result not in around.placeholders:
+                return tensor
+        found = self.inner.get(id(tensor))
+        if found is None:
+            with torch._C.DisableTorchFunction():
+                kind = (tensor if isinstance(tensor, Traced) else self.recorder.lift(tensor)).metadata
+                # a kind of the branch's own: what is worked out about it may rest on what holds in the branch only
+                metadata = self.recorder.kinds.of(kind.sizes, kind.strides, kind.offset, kind.dtype, kind.device)
+                result = self.recorder.recording.result(metadata)
+                found = self.inner[id(tensor)] = tensor_of(metadata, result)
+                self.outer[id(tensor)] = tensor
+                self.placeholders.add(result)
+                if tensor.requires_grad:
+                    found.requires_grad_(True)
+        return found
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        args, kwargs = tree_map(
+            lambda value: self.of(value) if isinstance(value, torch.Tensor) else value, (args, kwargs or {})
+        )
+        return func(*args, **kwargs)
+
+
+@dataclass(slots=True)
+class Way:
+    """One branch, as it was recorded.
+
+    Attributes:
+        outer: the tensors from outside that it uses, by identity.
+        inner: what stands for each of them in the branch.
+        known: the environment as it was at the branch's end.
+        guards: what the branch needs of the inputs.
+    """
+
+    branch: Branch
+    outer: dict[int, torch.Tensor]
+    inner: dict[int, Traced]
+    values: list[object]
+    structure: TreeSpec
+    known: ShapeEnv
+    guards: list[Fact]
+
+
+Ways = tuple[Way, Way]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A symbol that is one size in the one branch, another in the other."""
+
+    symbol: SymInt
+    sizes: tuple[Value, Value]
+
+
+class Choice:
+    """One predicate, with the branches that are recorded under it and under its negation."""
+
+    def __init__(self, recorder: Recorder, predicate: object) -> None:
+        self.recorder = recorder
+        self.predicate = predicate
+
+    def recorded(self, then: Callable[[], object], otherwise: Callable[[], object]) -> Ways:
+        """Both branches, each on its own."""
+        return self._way(then, True), self._way(otherwise, False)
+
+    def _under(self, side: bool) -> SymBool | None:
+        """What holds in a branch, where it is about sizes."""
+        if not isinstance(self.predicate, torch.SymBool):
+            return None
+        truth = value_of(self.predicate)
+        return truth if side else sym_not(truth)
+
+    def _way(self, function: Callable[[], object], side: bool) -> Way:
+        recorder, env = self.recorder, self.recorder.env
+        condition = self._under(side)
+        with recorder.apart() as operations:
+            checked = len(env.runtime_asserts())
+            with nullcontext() if condition is None else env.hypothesis(condition):
+                start = len(env.events)
+                with Substitution(recorder) as substitution:
+                    values, structure = tree_flatten(function())
+                values = [substitution.of(value) if isinstance(value, torch.Tensor) else value for value in values]
+                known = env.fork()
+                committed = [event for event in env.events[start:] if isinstance(event, Guarded | Forced)]
+                checks = env.runtime_asserts()[checked:]
+        shared = _sharing(operations, [each.result for each in substitution.inner.values()])
+        branch = Branch([], [], operations, [_recorded(value) for value in values], checks)
+        for place, output in enumerate(branch.outputs):
+            if output in shared:
+                self._lay(branch, place)
+        guards = [event.fact for event in committed]
+        return Way(branch, substitution.outer, substitution.inner, values, structure, known, guards)
+
+    def _lay(self, branch: Branch, place: int) -> None:
+        """Give an output of a branch memory of its own, packed."""
+        result = self.recorder.recording.result(None)
+        arguments = {"memory_format": torch.contiguous_format}
+        branch.operations.append(Operation(aten.clone.default, (branch.outputs[place],), arguments, result))
+        branch.outputs[place] = result
+
+    # ------------------------------------------------------------------ joining
+
+    def joined(self, ways: Ways) -> list[object]:
+        """Record the operator, and give its outputs; what holds in both branches is known from here on."""
+        env = self.recorder.env
+        for way in ways:
+            for fact in way.guards:
+                with env.at(fact.origin):
+                    env.guard(SymBool(env, within(fact), env.interner.true))
+        symbols: list[Joined] = []
+        outputs = [self._output(place, ways, symbols) for place in range(len(ways[0].values))]
+        given = [place for place, output in enumerate(outputs) if isinstance(output, Traced | torch.SymInt)]
+        for way in ways:
+            way.branch.outputs = [way.branch.outputs[place] for place in given]
+        results = [_recorded(outputs[place]) for place in given]
+        self._learn(ways, symbols)
+        self._record(ways, results)
+        return outputs
+
+    def _output(self, place: int, ways: Ways, symbols: list[Joined]) -> object:
+        """What stands for the two values that the branches give at one place."""
+        one, other = ways[0].values[place], ways[1].values[place]
+        if isinstance(one, Traced) and isinstance(other, Traced):
+            return self._tensor(place, ways, one, other, symbols)
+        if all(isinstance(each, int | torch.SymInt) and not isinstance(each, bool) for each in (one, other)):
+            size = self._size(ways, value_of(one), value_of(other), symbols, None)
+            return self.recorder.nodes.wrap(size)
+        if type(one) is type(other) and not isinstance(one, torch.Tensor) and one == other:
+            return one
+        raise TraceError(
+            f"the branches of torch.cond return {_shown(one)} and {_shown(other)} at place {place}: return tensors or"
+            " integers of the same kind from both"
+        )
+
+    def _tensor(self, place: int, ways: Ways, one: Traced, other: Traced, symbols: list[Joined]) -> Traced:
+        kinds = self.recorder.kinds
+        first, second = one.metadata, other.metadata
+        if (first.dtype, first.device, len(first.sizes)) != (second.dtype, second.device, len(second.sizes)):
+            raise TraceError(
+                f"the branches of torch.cond return {first} and {second} at place {place}: they need the same dtype,"
+                " device and number of axes"
+            )
+        if first.key == second.key and all(self._is_outside(size) for size in (*first.sizes, *first.strides)):
+            metadata = kinds.of(first.sizes, first.strides, first.offset, first.dtype, first.device)
+        else:
+            sizes = [self._size(ways, value_of(a), value_of(b), symbols, 0) for a, b in zip(first.sizes, second.sizes)]
+            metadata = kinds.laid(sizes, None, 0, first.dtype, first.device)
+            for way in ways:
+                self._lay(way.branch, place)
+        return tensor_of(metadata, self.recorder.recording.result(metadata))
+
+    def _is_outside(self, size: object) -> bool:
+        return isinstance(size, int) or all(atom in self.recorder.env.symbols for atom in symbols_of(value_of(size)))
+
+    def _size(self, ways: Ways, one: Value, other: Value, symbols: list[Joined], least: int | None) -> Value:
+        """A size that the branches give, a symbol where they differ."""
+        env = self.recorder.env
+        for size in (one, other):
+            if self._is_outside(size) and all(_equal(way.known, size, each) for way, each in zip(ways, (one, other))):
+                return size
+        symbol = env.unbacked(None, least)
+        symbols.append(Joined(symbol, (one, other)))
+        return symbol
+
+    def _learn(self, ways: Ways, symbols: Sequence[Joined]) -> None:
+        """Keep what holds of the outputs whichever branch was taken."""
+        if not symbols:
+            return
+        env = self.recorder.env
+        for place, way in enumerate(ways):
+            for each in symbols:
+                way.known.rebind(way.known.adopt(each.symbol), each.sizes[place])
+        for each in symbols:
+            for bound in self._sizes(ways):
+                verdicts = [way.known.ask(each.symbol <= bound) for way in ways]
+                if all(isinstance(verdict, Always) and _by_construction(verdict) for verdict in verdicts):
+                    for way in ways:
+                        way.known.postulate(each.symbol <= bound)
+        env.join(*[way.known for way in ways])
+
+    def _sizes(self, ways: Ways) -> list[SymInt]:
+        """Sizes from outside with which outputs are compared."""
+        found: dict[Node, SymInt] = {}
+        for way in ways:
+            for tensor in way.inner.values():
+                for size in tensor.metadata.sizes:
+                    if isinstance(size, torch.SymInt) and self._is_outside(size):
+                        found[size.node] = size.node.value
+        return list(found.values())
+
+    def _record(self, ways: Ways, results: list[object]) -> None:
+        recorder = self.recorder
+        outer = {**ways[0].outer, **ways[1].outer}
+        numbers: dict[Atom, None] = {}
+        for way in ways:
+            numbers.update(dict.fromkeys(_symbols(recorder.env, way.branch)))
+        for way in ways:
+            way.branch.placeholders = [
+                way.inner[key].result if key in way.inner else recorder.recording.result(None) for key in outer
+            ]
+            way.branch.numbers = list(numbers)
+        predicate = self.predicate
+        condition = recorder.result_of(predicate) if isinstance(predicate, torch.Tensor) else predicate.node
+        true = recorder.env.interner.true
+        operands = [
+            *[recorder.result_of(tensor) for tensor in outer.values()],
+            *[recorder.nodes.node(SymInt(recorder.env, atom.expr, true)) for atom in numbers],
+        ]
+        recorder.recording.operations.append(
+            Operation(
+                torch.ops.higher_order.cond,
+                (condition, ways[0].branch, ways[1].branch, operands),
+                {},
+                results,
+                recorder.backward,
+            )
+        )
+
+
+def _sharing(operations: Sequence[Operation], placeholders: Sequence[Result]) -> set[Result]:
+    """The results that share memory with a tensor from outside.
+
+    Raises:
+        TraceError: such a one is changed.
+    """
+    shared = set(placeholders)
+    for operation in operations:
+        target = operation.target
+        if not isinstance(target, torch._ops.OpOverload):
+            continue
+        schema = target._schema
+        for argument, value in _named(schema, operation):
+            if argument.alias_info is None:
+                continue
+            touched = [each for each in (value if isinstance(value, list) else [value]) if each in shared]
+            if touched and argument.alias_info.is_write:
+                raise TraceError(
+                    f"a branch of torch.cond changes a tensor from outside in place ({schema.name}): compute a new one"
+                    " in the branch, return it, and copy it outside"
+                )
+            if touched:
+                shared.update([each for each in _flat(operation.output) if isinstance(each, Result)])
+    return shared
+
+
+def _named(schema: torch._C.FunctionSchema, operation: Operation) -> Iterator[tuple[torch._C.Argument, object]]:
+    for place, argument in enumerate(schema.arguments):
+        if argument.name in operation.kwargs:
+            yield argument, operation.kwargs[argument.name]
+        elif place < len(operation.args):
+            yield argument, operation.args[place]
+
+
+def _flat(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _symbols(env: ShapeEnv, branch: Branch) -> Iterator[Atom]:
+    """The symbols from outside that a branch reads."""
+
+    def read(value: object) -> Iterator[Atom]:
+        if isinstance(value, Node) and not value.is_plain:
+            yield from [atom for atom in symbols_of(value.value) if atom in env.symbols]
+        elif isinstance(value, list | tuple):
+            for item in value:
+                yield from read(item)
+
+    for operation in branch.operations:
+        yield from read(operation.args)
+        yield from read(list(operation.kwargs.values()))
+    yield from read(branch.outputs)
+    for check in branch.checks:
+        yield from [atom for atom in sorted(check.prop.symbols, key=lambda atom: atom.serial) if atom in env.symbols]
+
+
+def equality(env: ShapeEnv, one: Value, other: Value) -> object:
+    def expr(value: Value) -> object:
+        return value.expr if isinstance(value, SymInt) else env.interner.constant(value)
+
+    return env.interner.eq(expr(one), expr(other))
+
+
+def _equal(env: ShapeEnv, one: Value, other: Value) -> bool:
+    """Whether two sizes are the same one as far as is known there."""
+    return isinstance(env.decide(equality(env, one, other), env.interner.true, "fast"), Always)
+
+
+def _by_construction(verdict: Always) -> bool:
+    """Whether a verdict rests on no guard, which it would otherwise seem to make superfluous."""
+    return all(fact.kind in ("range", "hypothesis") for fact in verdict.core)
+
+
+def _recorded(value: object) -> object:
+    """A value as an operator's output in the graph."""
+    return value.result if isinstance(value, Traced) else value.node if isinstance(value, torch.SymInt) else value
+
+
+def _shown(value: object) -> str:
+    return str(value.metadata) if isinstance(value, Traced) else repr(value)
+
+
+__all__ = ["Choice", "Substitution", "Way", "Ways", "equality"]

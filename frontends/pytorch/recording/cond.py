@@ -1,0 +1,175 @@
+"""`torch.cond` in a trace: both branches are recorded, what is learned in one stays there, and they join again.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def program(x):
+    ...     return torch.cond(x.sum() > 0, lambda x: x[: x.shape[0] // 2], lambda x: x[x > -1], (x,))
+    >>> variant = trace(program, (torch.randn(6),))
+    >>> [str(node.target) for node in variant.graph.graph.nodes if "cond" in node.name]
+    ['cond']
+    >>> variant.graph(torch.ones(8))[0].shape, variant.graph(-torch.ones(8))[0].shape
+    (torch.Size([4]), torch.Size([0]))
+    >>> print(variant.env.bounds("u0")[0])
+    0
+
+Each branch is a graph of its own, which takes the tensors that it uses, given or closed over, and the sizes that it
+reads. Its checks run in it. A guard about inputs that one branch needs is a guard of the variant. Where the branches
+give tensors of different sizes, the size is a symbol, with the facts that hold of both. A branch that the facts rule
+out is left away. A gradient is another `cond`, whose branches compute the gradients of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch._higher_order_ops import utils as higher_order
+from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from frontends.pytorch.errors import TraceError
+from frontends.pytorch.recording.branches import Choice, Substitution, Ways, equality
+from frontends.pytorch.recording.recorder import Recorder, current_recorder, is_random
+from frontends.pytorch.symbolic.node import value_of
+from shapes.symbool import SymBool
+from solver.verdict import Always, Never
+
+Function = Callable[..., object]
+
+
+def cond(
+    recorder: Recorder, predicate: object, then: Function, otherwise: Function, operands: Sequence[object]
+) -> object:
+    """What `torch.cond` gives in a trace."""
+    settled = decided(recorder, predicate)
+    if settled is not None:
+        return (then if settled else otherwise)(*operands)
+    choice = Choice(recorder, predicate)
+    ways = choice.recorded(lambda: then(*operands), lambda: otherwise(*operands))
+    if ways[0].structure != ways[1].structure:
+        raise TraceError(
+            f"the branches of torch.cond return different structures: {ways[0].structure} and {ways[1].structure};"
+            " return the same number of tensors from both"
+        )
+    outer = {**ways[0].outer, **ways[1].outer}
+    learned = [tensor for tensor in outer.values() if tensor.requires_grad] if torch.is_grad_enabled() else []
+    if not learned:
+        return tree_unflatten(choice.joined(ways), ways[0].structure)
+    if any(is_random(operation) for way in ways for operation in way.branch.operations):
+        raise TraceError("random numbers in a branch of torch.cond that is differentiated: draw them before it")
+    gradient = Gradient(choice, (then, otherwise), operands, ways, learned)
+    tensors = iter(_Differentiable.apply(gradient, *learned))
+    return tree_unflatten(
+        [next(tensors) if isinstance(value, torch.Tensor) else value for value in gradient.values], ways[0].structure
+    )
+
+
+def decided(recorder: Recorder, predicate: object) -> bool | None:
+    """The way that is taken in any case, if that is known."""
+    if isinstance(predicate, torch.Tensor):
+        known = recorder.known(predicate)
+        with _disable_current_modes():
+            return None if known is None else bool(known)
+    if not isinstance(predicate, torch.SymBool):
+        return bool(predicate)
+    match recorder.env.ask(value_of(predicate)):
+        case Always():
+            return True
+        case Never():
+            return False
+    return None
+
+
+@dataclass(slots=True)
+class Gradient:
+    """A choice that is differentiated, with what its backward needs."""
+
+    choice: Choice
+    functions: tuple[Function, Function]
+    operands: Sequence[object]
+    ways: Ways
+    learned: list[torch.Tensor]
+    values: list[object] = None
+
+    def forward(self) -> list[torch.Tensor]:
+        self.values = self.choice.joined(self.ways)
+        return [value for value in self.values if isinstance(value, torch.Tensor)]
+
+    def not_differentiable(self) -> list[torch.Tensor]:
+        """The outputs that have no gradient in either branch."""
+        return [
+            value
+            for value, one, other in zip(self.values, self.ways[0].values, self.ways[1].values)
+            if isinstance(value, torch.Tensor) and not value.dtype.is_floating_point and not value.dtype.is_complex
+        ]
+
+    def backward(self, tangents: Sequence[torch.Tensor | None]) -> list[object]:
+        ways = self.choice.recorded(*[self._differentiated(function, tangents) for function in self.functions])
+        return self.choice.joined(ways)
+
+    def _differentiated(self, function: Function, tangents: Sequence[torch.Tensor | None]) -> Callable[[], object]:
+        env = self.choice.recorder.env
+
+        def gradients() -> list[torch.Tensor]:
+            substitution = _get_current_function_mode_stack()[-1]
+            assert isinstance(substitution, Substitution)
+            with torch.enable_grad():
+                leaves = [substitution.of(tensor) for tensor in self.learned]
+                values = tree_flatten(function(*self.operands))[0]
+                outputs = [substitution.of(value) for value in values if isinstance(value, torch.Tensor)]
+            made = [value for value in self.values if isinstance(value, torch.Tensor)]
+            pairs: list[tuple[torch.Tensor, torch.Tensor]] = []
+            for output, first, tangent in zip(outputs, made, tangents):
+                for size, known in zip(output.metadata.sizes, first.metadata.sizes):
+                    # what is computed again has the sizes that it had
+                    env.postulate(SymBool(env, equality(env, value_of(size), value_of(known)), env.interner.true))
+                if tangent is not None and output.requires_grad:
+                    pairs.append((output, substitution.of(tangent)))
+            if not pairs:
+                return [torch.zeros_like(leaf) for leaf in leaves]
+            found = torch.autograd.grad(
+                [output for output, _ in pairs], leaves, [tangent for _, tangent in pairs], allow_unused=True
+            )
+            return [torch.zeros_like(leaf) if each is None else each for each, leaf in zip(found, leaves)]
+
+        return gradients
+
+
+class _Differentiable(torch.autograd.Function):
+    """What autograd sees of a choice."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, gradient: Gradient, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        outputs = gradient.forward()
+        ctx.gradient = gradient
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(*gradient.not_differentiable())
+        return tuple(outputs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
+        return None, *ctx.gradient.backward(tangents)
+
+
+_eager: Final = higher_order._hop_compile_and_call
+
+
+def _hop_compile_and_call(fn: Function, args: Sequence[object], kwargs: dict[str, object] | None = None) -> object:
+    """In the place of torch's own, which compiles the branches: in a trace they are recorded."""
+    try:
+        recorder = current_recorder()
+    except TraceError:
+        return _eager(fn, args, kwargs)
+    if fn.__qualname__ == "cond.<locals>._cond_op_wrapper":
+        return cond(recorder, *args)
+    raise TraceError(f"{fn.__qualname__.partition('.')[0]}: no control flow of torch's but torch.cond is traced")
+
+
+higher_order._hop_compile_and_call = _hop_compile_and_call
+
+__all__ = ["cond"]

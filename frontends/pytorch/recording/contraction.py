@@ -1,0 +1,46 @@
+"""The order of an einsum of three tensors or more: chosen by the sizes of this time, right for all.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> variant = trace(lambda x, y, z: torch.einsum("ab,bc,cd->ad", x, y, z), [torch.randn(4, 4) for _ in range(3)])
+    >>> [str(guard) for guard in variant.guards]
+    ['x_size1 == y_size0', 'y_size1 == z_size0']
+
+Torch asks `opt_einsum`, which takes each size as a number.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch.backends import opt_einsum
+
+from frontends.pytorch.python.forcing import suspended
+from frontends.pytorch.python.torch_calls import TorchCalls, handles
+from frontends.pytorch.symbolic.node import value_of
+from shapes.symint import SymInt
+
+TYPICAL = 8
+"""What a size that only the run tells is taken for."""
+
+
+@handles(torch.functional.einsum)
+def einsum(mode: TorchCalls, func, args, kwargs):
+    """The same contraction, in an order that costs no guard."""
+    equation, operands = args[0], args[1:]
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = operands[0]
+    if not isinstance(equation, str) or len(operands) <= 2 or not opt_einsum.enabled or not opt_einsum.is_available():
+        return NotImplemented
+
+    def number(size: object) -> int:
+        value = value_of(size)
+        hint = mode.recorder.env.hint(value) if isinstance(value, SymInt) else value
+        return TYPICAL if hint is None else int(hint)
+
+    shapes = [tuple([number(size) for size in operand.shape]) for operand in operands]
+    with suspended():
+        finder = opt_einsum.get_opt_einsum()
+        path = finder.contract_path(equation, *shapes, shapes=True, optimize=opt_einsum.strategy)[0]
+    return torch._VF.einsum(equation, operands, path=[*itertools.chain.from_iterable(path)])

@@ -1,0 +1,302 @@
+"""Operators of your own: kernel, shape rule and gradient in one object, which traces with symbolic sizes.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> from frontends.pytorch.recording.custom import custom_op
+    >>> @custom_op("docs::window")
+    ... def window(x: torch.Tensor, size: int, step: int = 1) -> torch.Tensor:
+    ...     return x.unfold(-1, size, step).clone()
+    >>> @window.shape_rule
+    ... def _(env, x, size, step=1):
+    ...     env.require(size <= x[-1], "the window is longer than the axis")
+    ...     return (*x[:-1], (x[-1] - size) // step + 1, size)
+    >>> variant = trace(lambda x: window(x, 3, step=2), (torch.randn(2, 9),))
+    >>> [str(guard) for guard in variant.guards]
+    ['x_size1 >= 3']
+    >>> variant.graph(torch.randn(4, 6))[0].shape
+    torch.Size([4, 2, 3])
+
+`window.check(...)` compares rule and kernel at many sizes (`shapes.testing.check_rule`),
+`window.gradient(backward, save)` is the gradient, `window.kernel("cuda")` another kernel. Operators made by
+`torch.library` trace as well, by their fake implementation. One without any is run on samples, and the rule that
+explains them is used (`shapes.testing.infer_rule`): it is listed in `variant.inferred_rules`, and the graph checks
+each result against it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import torch
+from torch._library import custom_ops, fake_impl, simple_registry
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_leaves, tree_map
+
+from frontends.pytorch.errors import TraceError
+from frontends.pytorch.operators.registry import sizes_of
+from frontends.pytorch.python.forcing import suspended
+from frontends.pytorch.symbolic.metadata import Template
+from frontends.pytorch.symbolic.tensor import Traced
+from shapes.env import ShapeEnv
+from shapes.rules import Rule, Shape
+from shapes.rules.registry import rules
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.recorder import Recorder
+
+Kernel = Callable[..., object]
+RULES: Final[dict[object, Rule]] = {}
+"""The shape rules of custom operators."""
+
+
+def custom_op(name: str, *, mutates: Iterable[str] = ()) -> Callable[[Kernel], CustomOperator]:
+    """Make an operator of a function of tensors; `mutates` are the arguments that it changes.
+
+    The annotations of the function say what it takes: `torch.Tensor`, `int`, `float`, `bool`, `str` and lists of them.
+    """
+    return lambda kernel: CustomOperator(name, kernel, mutates=mutates)
+
+
+class CustomOperator:
+    """An operator with all that is known of it.
+
+    Attributes:
+        op: the operator as graphs call it.
+        rule: its shape rule, once there is one.
+    """
+
+    def __init__(self, name: str, kernel: Kernel, *, mutates: Iterable[str] = ()) -> None:
+        self.name = name
+        mutated = tuple(mutates)
+        schema = torch.library.infer_schema(kernel, mutates_args=mutated)
+        self._definition = torch.library.custom_op(name, _packing(kernel), mutates_args=mutated, schema=schema)
+        self.op: torch._ops.OpOverload = self._definition._opoverload
+        self.rule: Rule | None = None
+        functools.update_wrapper(self, kernel)
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        return self._definition(*args, **kwargs)
+
+    def shape_rule(self, function: Callable[..., object]) -> Callable[..., object]:
+        """Register the sizes that come out, as a rule of an environment and the operator's arguments: shapes in the
+        place of tensors.
+
+        A result has the dtype of the first tensor where the rule does not name one: `Shape(sizes, dtype="int64")`.
+        """
+        self.rule = RULES[self.op] = rules.rule(self.name.replace("::", "."))(function)
+        self._definition.register_fake(functools.partial(_fake, self.op, self.rule))
+        return function
+
+    def kernel(self, device: str) -> Callable[[Kernel], Kernel]:
+        """Register a kernel for another device."""
+
+        def register(function: Kernel) -> Kernel:
+            self._definition.register_kernel(device)(_packing(function))
+            return function
+
+        return register
+
+    def gradient(
+        self, backward: Callable[..., object], save: Callable[..., None] | None = None
+    ) -> Callable[..., object]:
+        """Register the gradient: `backward(ctx, *gradients)`, with what `save(ctx, inputs, output)` kept for it."""
+        self._definition.register_autograd(backward, setup_context=save)
+        return backward
+
+    def check(self, **arguments: object) -> None:
+        """Compare the shape rule with the kernel at many sizes; `arguments` are strategies for single parameters.
+
+        Raises:
+            RuleDisagrees: with the smallest call on which they differ.
+        """
+        from shapes.testing import check_rule
+
+        if self.rule is None:
+            raise TraceError(f"{self.name}: no shape rule to check")
+        check_rule(self.rule, self._definition._init_fn, tensors="torch", **arguments)
+
+    def __repr__(self) -> str:
+        return f"<custom operator {self.op._schema}>"
+
+
+def _packing(kernel: Kernel) -> Kernel:
+    """A kernel whose results are packed, as a shape rule says nothing of strides."""
+
+    @functools.wraps(kernel)
+    def packed(*args: object, **kwargs: object) -> object:
+        result = kernel(*args, **kwargs)
+        return tree_map(lambda value: value.contiguous() if isinstance(value, torch.Tensor) else value, result)
+
+    return packed
+
+
+def _fake(op: torch._ops.OpOverload, rule: Rule, *args: object, **kwargs: object) -> object:
+    """The result without elements, for torch's own tracers, at sizes that are numbers."""
+    first = next(leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))
+    outputs = rule(ShapeEnv(), *[sizes_of(arg) for arg in args], **{name: sizes_of(v) for name, v in kwargs.items()})
+    made = [
+        first.new_empty([int(size) for size in shape], dtype=_dtype_of(shape, first.dtype)) for shape in _flat(outputs)
+    ]
+    return made[0] if len(op._schema.returns) == 1 and not _is_list(op) else made if _is_list(op) else tuple(made)
+
+
+# ---------------------------------------------------------------------- in a trace
+
+
+def template(recorder: Recorder, func: torch._ops.OpOverload, args, kwargs, tensors: Sequence[Traced]) -> Template:
+    """What a custom operator gives: by its rule, by its fake implementation, or else by a rule that is inferred."""
+    from frontends.pytorch.recording.inference import by_meta
+
+    rule = RULES.get(func)
+    if rule is None and (not func._schema.returns or has_meta(func)):
+        fake = simple_registry.singleton.find(func._schema.name).fake_impl.kernel
+        with DynamicSizes(recorder) as sizes:
+            found = by_meta(recorder, func, args, kwargs, tensors, run=func if fake is None else fake)
+        return replace(found, once=True) if sizes.used else found
+    inferred = rule is None
+    if rule is None:
+        rule = _inferred(func, args, kwargs)
+        recorder.recording.inferred[func.name()] = rule.__doc__ or rule.name
+    env = recorder.env
+    before = len(env.symbols)
+    outputs = rule(env, *[sizes_of(arg) for arg in args], **{name: sizes_of(value) for name, value in kwargs.items()})
+    like = next((tensor.metadata for tensor in tensors), None)
+    dtype = like.dtype if like is not None else torch.get_default_dtype()
+    device = like.device if like is not None else torch.get_default_device()
+    kinds = [recorder.kinds.laid(list(shape), None, 0, _dtype_of(shape, dtype), device) for shape in _flat(outputs)]
+    output: object = kinds if _is_list(func) else kinds[0] if len(func._schema.returns) == 1 else tuple(kinds)
+    return Template(output, once=len(env.symbols) > before, checked=inferred)
+
+
+def has_meta(func: torch._ops.OpOverload) -> bool:
+    """Whether an operator can say what it gives without being run."""
+    defined = custom_ops.OPDEFS.get(func._schema.name)
+    if defined is not None:
+        return defined._abstract_fn is not None
+    if simple_registry.singleton.find(func._schema.name).fake_impl.kernel is not None:
+        return True
+    name = func._schema.name + (f".{func._overloadname}" if func._overloadname != "default" else "")
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    return any(has_kernel(name, key) for key in ("Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd"))
+
+
+class DynamicSizes:
+    """What a fake implementation takes for the size that only a run tells (`torch.library.get_ctx`)."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.used = False
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> torch.SymInt:
+        """A size between these."""
+        self.used = True
+        return self.recorder.nodes.wrap(self.recorder.env.unbacked(None, min, max))
+
+    create_unbacked_symint = new_dynamic_size
+
+    def __enter__(self) -> DynamicSizes:
+        self._setting = fake_impl.set_ctx_getter(lambda: self)
+        self._setting.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._setting.__exit__(*error)
+
+
+# ---------------------------------------------------------------------- inferring
+
+_found: Final[dict[object, Rule]] = {}
+
+
+def _inferred(func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Rule:
+    """A rule found by running the operator.
+
+    Raises:
+        TraceError: none was found, or the operator takes what samples cannot be made of.
+    """
+    names = [argument.name for argument in func._schema.arguments]
+    given = {**dict(zip(names, args)), **kwargs}
+    key = (func, *[(name, _described(value)) for name, value in given.items()])
+    found = _found.get(key)
+    if found is None:
+        with suspended(), _disable_current_modes(), torch._C.DisableTorchFunction(), torch.no_grad():
+            found = _found[key] = _rule_of(func, given)
+    return found
+
+
+def _described(value: object) -> object:
+    if isinstance(value, torch.Tensor):
+        return (value.dim(), value.dtype)
+    return "int" if isinstance(value, int | torch.SymInt) and not isinstance(value, bool) else repr(value)
+
+
+def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
+    from hypothesis import strategies as st
+
+    from shapes.testing import Call, infer_rule
+    from shapes.testing.calls import Input
+    from shapes.testing.inferring import NotInferred
+    from shapes.testing.references.torch_eager import tensor_of as real_tensor
+
+    varied: dict[str, st.SearchStrategy[object]] = {}
+    for name, value in given.items():
+        if isinstance(value, torch.Tensor):
+            axes, dtype = value.dim(), str(value.dtype).removeprefix("torch.")
+            varied[name] = st.lists(st.integers(0, 6), min_size=axes, max_size=axes).map(
+                lambda sizes, dtype=dtype: Input(sizes, dtype=dtype, low=0, high=2)
+            )
+        elif isinstance(value, int | torch.SymInt) and not isinstance(value, bool):
+            varied[name] = st.integers(0, 6)
+        elif any(isinstance(leaf, torch.Tensor | torch.SymInt) for leaf in tree_leaves(value)):
+            raise TraceError(
+                f"{func.name()} has no shape rule, and takes several tensors or sizes in `{name}`: write one"
+            )
+    results: list[torch.Tensor] = []
+
+    def reference(call: Call) -> tuple[tuple[int, ...], ...] | None:
+        values, _ = call.replaced(real_tensor)
+        try:
+            made = func(**{**given, **dict(zip(varied, values))})
+        except Exception:
+            return None
+        outputs = [leaf for leaf in tree_leaves(made) if isinstance(leaf, torch.Tensor)]
+        results[:] = outputs
+        if not all(output.is_contiguous() for output in outputs):
+            raise TraceError(f"{func.name()} has no shape rule, and gives tensors that are not packed: write one")
+        return tuple([tuple(output.shape) for output in outputs])
+
+    try:
+        rule = infer_rule(reference, 500, name=func.name().replace("::", "."), examples=200, **varied)
+    except NotInferred as error:
+        raise TraceError(
+            f"{func.name()} has no shape rule, and none was found by running it: {error}; write one"
+            " (custom_op(...).shape_rule, or torch.library.register_fake)"
+        ) from error
+    dtypes = [str(output.dtype).removeprefix("torch.") for output in results]
+
+    def typed(env: ShapeEnv, *args: object, **kwargs: object) -> tuple[Shape, ...]:
+        names = [argument.name for argument in func._schema.arguments]
+        named = {**dict(zip(names, args)), **kwargs}
+        shapes = _flat(rule(env, *[named[name] for name in varied]))
+        return tuple([Shape(shape, dtype=dtype) for shape, dtype in zip(shapes, dtypes, strict=True)])
+
+    typed.__doc__ = rule.__doc__
+    return Rule(rule.name, typed)
+
+
+def _flat(outputs: object) -> list[Shape]:
+    return [outputs] if isinstance(outputs, Shape) else [shape for shape in outputs if shape is not None]
+
+
+def _is_list(func: torch._ops.OpOverload) -> bool:
+    return any(isinstance(each.type, torch.ListType) for each in func._schema.returns)
+
+
+def _dtype_of(shape: Shape, otherwise: torch.dtype) -> torch.dtype:
+    return otherwise if shape.dtype is None else getattr(torch, shape.dtype)
+
+
+__all__ = ["CustomOperator", "custom_op"]

@@ -1,0 +1,95 @@
+"""Writing through a mask is a choice for each element: `x[mask] = v` is `where(mask, v, x)`, with no size unknown.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def clipped(x):
+    ...     x = x.clone()
+    ...     x[x > 1] = 1.0
+    ...     return x
+    >>> variant = trace(clipped, (torch.randn(3, 4),))
+    >>> [node.name for node in variant.graph.graph.nodes if "where" in node.name or "index" in node.name]
+    ['where_self']
+
+The value may have any sizes that do not depend on how many elements the mask picks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.recording.special import special
+from frontends.pytorch.symbolic.node import value_of
+from frontends.pytorch.symbolic.tensor import Traced
+from shapes.choices import sym_or
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.recorder import Recorder
+
+aten: Final = torch.ops.aten
+
+
+@special(aten.index_put_.default, aten.index_put.default)
+def write_through_mask(recorder: Recorder, func, args, kwargs) -> object:
+    """A choice where one mask is the only index, and the value has no axis for what it picks."""
+    self, indices, values, accumulate = arguments(*args, **kwargs)
+    self, values = traced(recorder, self), traced(recorder, values)
+    masks = [index for index in indices if index is not None]
+    if len(masks) != 1 or masks[0].dtype is not torch.bool or values.dtype is not self.dtype:
+        return NotImplemented
+    mask = traced(recorder, masks[0])
+    before = [index is not None for index in indices].index(True)
+    after = self.dim() - before - mask.dim()
+    repeated = any(isinstance(stride, int) and stride == 0 for stride in self.metadata.strides)
+    if after < 0 or values.dim() > after or repeated:
+        return NotImplemented
+    require_sizes(recorder, self, mask, values, before)
+    run = recorder.operator
+    if after and mask.dim():
+        mask = run(aten.view.default, (packed(recorder, mask), [*mask.shape, *[1] * after]), {})
+    chosen = run(aten.add.Tensor, (self, values), {}) if accumulate else values
+    result = run(aten.where.self, (mask, chosen, self), {})
+    if func is aten.index_put_.default:
+        run(aten.copy_.default, (self, result), {})
+        return args[0]
+    if result.metadata is self.metadata:
+        return result
+    return run(aten.copy_.default, (run(aten.clone.default, (self,), {}), result), {})
+
+
+def arguments(
+    self: torch.Tensor, indices: Sequence[torch.Tensor | None], values: torch.Tensor, accumulate: bool = False
+) -> tuple[torch.Tensor, Sequence[torch.Tensor | None], torch.Tensor, bool]:
+    """The arguments of the operator, by place or by name."""
+    return self, indices, values, accumulate
+
+
+def traced(recorder: Recorder, tensor: torch.Tensor) -> Traced:
+    """A tensor of the program as one of the graph."""
+    return tensor if isinstance(tensor, Traced) else recorder.lift(tensor)
+
+
+def packed(recorder: Recorder, mask: Traced) -> Traced:
+    """A mask to which axes can be added by a view."""
+    kind = mask.metadata
+    if kind is recorder.kinds.packed(kind.sizes, kind.dtype, kind.device):
+        return mask
+    return recorder.operator(aten.clone.default, (mask,), {"memory_format": torch.contiguous_format})
+
+
+def require_sizes(recorder: Recorder, self: Traced, mask: Traced, values: Traced, before: int) -> None:
+    """What eager checks: a mask is as large as the axes that it is for, and the value fits the axes behind it."""
+    env = recorder.env
+    for axis, size in enumerate(mask.shape):
+        env.require(
+            value_of(size) == value_of(self.shape[before + axis]),
+            "the mask has other sizes than what it is an index of",
+        )
+    for axis in range(-values.dim(), 0):
+        size, whole = value_of(values.shape[axis]), value_of(self.shape[axis])
+        env.require(sym_or(size == whole, size == 1), "the value does not fit what is written")
+
+
+__all__ = ["write_through_mask"]

@@ -1,0 +1,384 @@
+"""Recording a program: every operator it runs, the kind of tensor that comes out, and nothing computed.
+
+The recorder is a dispatch mode below autograd, so that composite operators have been taken apart and gradients pass
+through it as well. What an operator gives is worked out once for each combination of kinds of tensors and numbers, by
+a rule of ours (`frontends.pytorch.operators`) or by torch's own meta function, and then looked up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+from frontends.pytorch.errors import TraceError, Unsupported
+from frontends.pytorch.recording.inference import Template, infer
+from frontends.pytorch.recording.randomness import Draws, drawn
+from frontends.pytorch.recording.randomness import is_random as draws_numbers
+from frontends.pytorch.recording.wrappers import is_foreign
+from frontends.pytorch.symbolic.metadata import Kinds, Metadata
+from frontends.pytorch.symbolic.node import Node, Nodes
+from frontends.pytorch.symbolic.tensor import Traced, become, tensor_of
+from shapes.origin import StackWalk
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.aliasing import Copy
+    from shapes.env import ShapeEnv
+    from shapes.guards import RuntimeAssert
+    from shapes.origin import Origin
+    from solver.expr import Atom
+
+
+TORCH: Final = os.path.dirname(torch.__file__) + os.sep
+KNOWN_ELEMENTS: Final = 64
+"""A tensor that the program wrote down is known up to this many elements."""
+
+
+STATISTICS: Final = {
+    torch.ops.aten.native_batch_norm.default: 5,
+    torch.ops.aten._native_batch_norm_legit.default: 5,
+}
+"""Operators that update their running statistics, said or not, where the argument at this place is true."""
+
+
+class Result:
+    """A tensor or number in the graph. `constant` is the tensor that it always is, if it is one."""
+
+    __slots__ = ("constant", "index", "metadata")
+
+    def __init__(self, index: int, metadata: Metadata | None, constant: torch.Tensor | None = None) -> None:
+        self.index = index
+        self.metadata = metadata
+        self.constant = constant
+
+    def __repr__(self) -> str:
+        return f"%{self.index}"
+
+
+Argument: TypeAlias = object
+"""A `Result`, a `Node`, a plain value, or a list of them."""
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operator of the program as it was run; `outputs` are results, or numbers known only at run time."""
+
+    target: Callable[..., object]
+    args: tuple[Argument, ...]
+    kwargs: dict[str, Argument]
+    output: object
+    backward: bool = False
+    origin: Origin | None = None
+
+
+@dataclass(slots=True)
+class Branch:
+    """A program within the program: an argument of an operator that runs it or does not."""
+
+    placeholders: list[Result]
+    """The tensors that it takes."""
+    numbers: list[Atom]
+    """The symbols that it takes, behind the tensors."""
+    operations: list[Operation]
+    outputs: list[Argument]
+    checks: tuple[RuntimeAssert, ...]
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether it does more than compute its outputs."""
+        return bool(self.checks) or any(has_effects(operation) for operation in self.operations)
+
+
+def has_effects(operation: Operation) -> bool:
+    """Whether an operator does more than compute its outputs."""
+    target = operation.target
+    if isinstance(target, torch._ops.OpOverload):
+        return target._schema.is_mutable or not target._schema.returns or is_random(operation)
+    return any(isinstance(argument, Branch) and argument.has_effects for argument in operation.args)
+
+
+def is_random(operation: Operation) -> bool:
+    """Whether an operator draws random numbers."""
+    target = operation.target
+    if isinstance(target, torch._ops.OpOverload):
+        return draws_numbers(target)
+    branches = [argument for argument in operation.args if isinstance(argument, Branch)]
+    return any(is_random(each) for branch in branches for each in branch.operations)
+
+
+@dataclass(slots=True)
+class Recording:
+    """A program as a list of operators."""
+
+    operations: list[Operation] = field(default_factory=list)
+    constants: list[Result] = field(default_factory=list)
+    ends: list[Operation] = field(default_factory=list)
+    """What is left to do to the arguments when all outputs are there (`renamed_inputs`)."""
+    copies: list[Copy] = field(default_factory=list)
+    """Copies that are views at other sizes."""
+    inferred: dict[str, str] = field(default_factory=dict)
+    """The rules that were found by running an operator: its name, and the rule's text."""
+    count: int = 0
+
+    def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:
+        self.count += 1
+        return Result(self.count - 1, metadata, constant)
+
+
+class Recorder(TorchDispatchMode):
+    """The mode that sees every operator."""
+
+    def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
+        super().__init__()
+        self.env: Final = env
+        self.nodes: Final = nodes
+        self.kinds: Final = Kinds(nodes)
+        self.recording: Final = Recording()
+        self.backward = False
+        self.given: Final[set[Result]] = set()
+        """The arguments of the traced function."""
+        self.draws: Draws | None = None
+        """The random numbers that may be drawn again, once a state of the generator was saved."""
+        self._line: Final = StackWalk(skip=[TORCH])
+        self._templates: dict[tuple[object, ...], Template] = {}
+        self._constants: dict[int, Result] = {}
+        self._known: dict[Result, torch.Tensor] = {}
+        """The values of tensors that the program wrote down, and of small ones computed from them."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        from frontends.pytorch.recording.special import SPECIAL
+
+        if types and is_foreign(types):
+            return NotImplemented
+        special = SPECIAL.get(func)
+        if special is not None:
+            done = special(self, func, args, kwargs or {})
+            if done is not NotImplemented:
+                return done
+        if self.draws is not None and draws_numbers(func):
+            return drawn(self, func, args, kwargs or {}, lambda: self.operator(func, args, kwargs or {}))
+        return self.operator(func, args, kwargs or {})
+
+    def operator(self, func, args, kwargs):
+        """Run an operator on tensors of the trace: record it, and give tensors of the kinds that come out."""
+        key: list[object] = [func]
+        tensors: list[Traced] = []
+        converted = tuple([self._argument(arg, key, tensors) for arg in args])
+        named = {}
+        for name, value in kwargs.items():
+            key.append(name)
+            named[name] = self._argument(value, key, tensors)
+        whole = tuple(key)
+        try:
+            template = self._templates.get(whole)
+        except TypeError:
+            template, whole = None, None
+        if template is None:
+            template = infer(self, func, args, kwargs, tensors)
+            if whole is not None and not template.once:
+                self._templates[whole] = template
+        if template.renames:
+            converted, named = self._apart(template, tensors, converted, named)
+        outside = self._record(func, converted, named, template, tensors)
+        if template.checked:
+            for tensor in tree_flatten(outside)[0]:
+                self._check_kind(tensor)
+        if self._known:
+            self._follow(func, args, kwargs, tensors, outside)
+        return outside
+
+    def _record(self, func, args, kwargs, template: Template, tensors: Sequence[Traced]):
+        recording = self.recording
+        results: list[object] = []
+
+        def made(piece: object) -> object:
+            if type(piece) is Metadata:
+                result = recording.result(piece)
+                results.append(result)
+                return tensor_of(piece, result)
+            if type(piece) is int:
+                tensor = tensors[piece]
+                results.append(tensor.result)
+                return tensor if tensor.lifted is None else tensor.lifted
+            results.append(None)
+            return None
+
+        shape = template.output
+        if type(shape) is list or type(shape) is tuple:
+            output = [made(piece) for piece in shape]
+            outside: object = tuple(output) if type(shape) is tuple else output
+            recorded: object = results
+        else:
+            outside = made(shape)
+            recorded = results[0]
+        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line()))
+        return outside
+
+    def number(self, func, args, kwargs, value):
+        """Record an operator whose result is a number that only the run knows, and give it to the program."""
+        key: list[object] = []
+        converted = tuple([self._argument(arg, key, []) for arg in args])
+        named = {name: self._argument(value, key, []) for name, value in kwargs.items()}
+        node = self.nodes.node(value)
+        self.recording.operations.append(Operation(func, converted, named, node, self.backward, self._line()))
+        return node.outside
+
+    def _argument(self, value, key: list[object], tensors: list[Traced]) -> Argument:
+        """An argument as the graph holds it; what it says about the outcome goes to `key`."""
+        kind = type(value)
+        if kind is Traced:
+            key.append(value.metadata)
+            tensors.append(value)
+            return value.result
+        if kind is torch.SymInt or kind is torch.SymFloat or kind is torch.SymBool:
+            node = value.node
+            key.append(node)
+            return node
+        if kind is int or kind is bool or kind is float or value is None:
+            key.append(kind)
+            key.append(value)
+            return value
+        if kind is list or kind is tuple or isinstance(value, list | tuple):
+            key.append(len(value))
+            return [self._argument(item, key, tensors) for item in value]
+        if isinstance(value, torch.Tensor):
+            tensor = self.lift(value)
+            key.append(tensor.metadata)
+            tensors.append(tensor)
+            return tensor.result
+        key.append(value)
+        return value
+
+    @contextmanager
+    def apart(self) -> Iterator[list[Operation]]:
+        """A stretch recorded by itself, in what `with` gives; what is learned in it is taken back at its end."""
+        recording = self.recording
+        outside = (recording.operations, self._templates, self._known)
+        operations: list[Operation] = []
+        recording.operations, self._templates, self._known = operations, {}, {}
+        try:
+            with self.kinds.apart(), self.env.speculate():
+                yield operations
+        finally:
+            recording.operations, self._templates, self._known = outside
+
+    def lift(self, tensor: torch.Tensor) -> Traced:
+        """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
+        found = self._constants.get(id(tensor))
+        if found is None:
+            if tensor.layout is not torch.strided or tensor.is_quantized:
+                raise Unsupported(f"a tensor of layout {tensor.layout}: only strided tensors are traced")
+            metadata = self.kinds.of(
+                tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device
+            )
+            found = self._constants[id(tensor)] = self.recording.result(metadata, tensor)
+            self.recording.constants.append(found)
+        assert found.metadata is not None
+        made = tensor_of(found.metadata, found)
+        made.lifted = tensor
+        return made
+
+    def result_of(self, tensor: torch.Tensor) -> Result:
+        """What stands for a tensor in the graph."""
+        return tensor.result if isinstance(tensor, Traced) else self.lift(tensor).result
+
+    def _check_kind(self, tensor: Traced) -> None:
+        """Have the graph refuse a tensor that is not of the kind that was inferred."""
+        kind = tensor.metadata
+        sizes = [self._argument(size, [], []) for size in kind.sizes]
+        strides = [self._argument(stride, [], []) for stride in kind.strides]
+        check = torch.ops.aten._assert_tensor_metadata.default
+        self.recording.operations.append(
+            Operation(check, (tensor.result, sizes, strides, kind.dtype), {}, [], self.backward)
+        )
+
+    def know(self, tensor: Traced, value: torch.Tensor) -> None:
+        """From here on the value of a tensor is known, until something is changed in place."""
+        if value.numel() <= KNOWN_ELEMENTS:
+            self._known[tensor.result] = value
+
+    def known(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The value of a tensor, if the program wrote it down."""
+        return self._known.get(tensor.result) if isinstance(tensor, Traced) else None
+
+    def _follow(self, func, args, kwargs, tensors: Sequence[Traced], outside) -> None:
+        """Keep track of the values that are known."""
+        involved = [tensor.result in self._known for tensor in tensors]
+        if not any(involved):
+            return
+        if func._schema.is_mutable:
+            self._known.clear()
+        elif all(involved) and torch.Tag.nondeterministic_seeded not in func.tags:
+            numbers = tree_flatten((args, kwargs))[0]
+            if any(isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool) for number in numbers):
+                return
+            values = tree_map(lambda value: self.known(value) if isinstance(value, Traced) else value, (args, kwargs))
+            with torch._C._DisableTorchDispatch():
+                computed = func(*values[0], **values[1])
+            for tensor, value in zip(tree_flatten(outside)[0], tree_flatten(computed)[0]):
+                if isinstance(tensor, Traced) and isinstance(value, torch.Tensor):
+                    self.know(tensor, value)
+
+    def _apart(self, template: Template, tensors: Sequence[Traced], args, kwargs):
+        """What an operator such as `t_` changes, as a tensor of its own.
+
+        Others in the graph may stand for the same value and keep their sizes; what the change means for an argument of
+        the traced function is said at the end (`renamed_inputs`).
+        """
+        fresh: dict[Result, Result] = {}
+        for place, metadata in template.renames:
+            tensor = tensors[place]
+            if tensor.lifted is not None:
+                raise Unsupported("a tensor that the function did not get as an argument changes its sizes in place")
+            before = tensor.result
+            alias = fresh[before] = self.recording.result(metadata)
+            self.recording.operations.append(
+                Operation(torch.ops.aten.alias.default, (before,), {}, alias, self.backward)
+            )
+            become(tensor, metadata, alias)
+        return (
+            tuple([replaced(value, fresh) for value in args]),
+            {name: replaced(value, fresh) for name, value in kwargs.items()},
+        )
+
+
+def replaced(value: Argument, fresh: dict[Result, Result]) -> Argument:
+    """An argument with other results in the place of these."""
+    if isinstance(value, Result):
+        return fresh.get(value, value)
+    if isinstance(value, list):
+        return [replaced(item, fresh) for item in value]
+    return value
+
+
+def current_recorder() -> Recorder:
+    """The recorder of the trace that is running."""
+    from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+
+    for mode in reversed(_get_current_dispatch_mode_stack()):
+        recorder = getattr(mode, "recorder", mode)
+        if isinstance(recorder, Recorder):
+            return recorder
+    raise TraceError("no trace is running")
+
+
+def renamed_inputs(inputs: Iterable[tuple[Traced, Result]]) -> list[Operation]:
+    """What the graph does at its end, so that arguments whose sizes were changed in place are what they became."""
+    ends: list[Operation] = []
+    for tensor, result in inputs:
+        if tensor.result is not result:
+            assert result.metadata is not None
+            if tensor.metadata.dtype is not result.metadata.dtype:
+                raise Unsupported("`.data` of an argument is set to a tensor of another dtype")
+            ends.append(Operation(torch.ops.aten.set_.source_Tensor, (result, tensor.result), {}, result))
+            tensor.result = result
+    return ends
+
+
+__all__ = ["Node", "Operation", "Recorder", "Recording", "Result"]

@@ -1,0 +1,123 @@
+"""Torch's reference implementations, where they ask more of sizes than the outcome depends on.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> variant = trace(lambda x: torch.nn.functional.glu(x), (torch.ones(3, 2),))
+    >>> variant.guards[0].text
+    'x_size1 % 2 == 0'
+    >>> len(variant.guards)
+    1
+
+The meta functions of operators without a rule of ours are made of these. Where tensors are broadcast, they ask
+of every size whether it is 1, and of a packed tensor whether it is packed; here nothing is asked of what is known.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import torch
+import torch._meta_registrations
+import torch._refs._conversions
+import torch._refs.nn.functional
+import torch._refs.special
+from torch._prims_common import is_cpu_scalar_tensor
+from torch._prims_common.wrappers import Number, TensorLike
+
+from frontends.pytorch.symbolic.node import Node, value_of
+from shapes.layout import non_overlapping_and_dense
+from solver.verdict import Always
+
+Size = int | torch.SymInt
+Sizes = Sequence[Size]
+
+BROADCAST: Final = torch._refs._broadcast_shapes
+EXPAND: Final = torch._refs._maybe_broadcast
+DENSE: Final = torch._prims_common._is_non_overlapping_and_dense_or_false
+
+
+def broadcast_shapes(*given: Sizes | Size | None) -> list[Size] | None:
+    """The shape that all broadcast to, as torch's function of this name gives it, which is asked where sizes differ."""
+    shapes = [each if isinstance(each, Sequence) else (each,) for each in given if each is not None]
+    if not any(ours(size) for sizes in shapes for size in sizes):
+        return BROADCAST(*given)
+    common: list[Size] = [1] * max([len(sizes) for sizes in shapes])
+    for sizes in shapes:
+        for place, size in enumerate(sizes, len(common) - len(sizes)):
+            known = common[place]
+            if type(known) is int and known == 1:
+                common[place] = size
+            elif not same(known, size) and not (type(size) is int and size == 1):
+                (common[place],) = BROADCAST((known,), (size,))
+    return common
+
+
+def expanded(*args: object, preserve_cpu_scalar_tensors: bool = True) -> tuple[object, ...]:
+    """The arguments with the tensors among them expanded to one shape, as torch's function of this name does."""
+    shapes = [each.shape if isinstance(each, TensorLike) else None for each in args]
+    if not any(ours(size) for sizes in shapes if sizes is not None for size in sizes):
+        return EXPAND(*args, preserve_cpu_scalar_tensors=preserve_cpu_scalar_tensors)
+    common = broadcast_shapes(*shapes)
+    assert common is not None
+
+    def one(value: object) -> object:
+        if value is None or isinstance(value, Number):
+            return value
+        assert isinstance(value, torch.Tensor)
+        if preserve_cpu_scalar_tensors and is_cpu_scalar_tensor(value):
+            return value
+        if len(value.shape) == len(common) and all(map(same, value.shape, common)):
+            return value
+        return value.expand(common)
+
+    return tuple([one(value) for value in args])
+
+
+def dense(sizes: Sizes, strides: Sizes) -> bool:
+    """Whether the elements of a tensor fill a piece of storage; torch's own is asked where that does not follow."""
+    nodes = next((number.node.nodes for number in (*sizes, *strides) if ours(number)), None)
+    if nodes is not None:
+        truth = non_overlapping_and_dense([value_of(size) for size in sizes], [value_of(stride) for stride in strides])
+        if truth is True or (truth is not False and isinstance(nodes.env.ask(truth, effort="fast"), Always)):
+            return True
+    return DENSE(sizes, strides)
+
+
+def same(one: Size, other: Size) -> bool:
+    """Whether two sizes are the same expression."""
+    if ours(one) and ours(other):
+        return one.node is other.node
+    return type(one) is int and type(other) is int and one == other
+
+
+def ours(size: object) -> bool:
+    return isinstance(size, torch.SymInt) and isinstance(size.node, Node)
+
+
+INSTEAD: Final = {
+    "_broadcast_shapes": (BROADCAST, broadcast_shapes),
+    "_maybe_broadcast": (EXPAND, expanded),
+    "_is_non_overlapping_and_dense_or_false": (DENSE, dense),
+}
+PLACES: Final = [
+    (module, name, theirs, new)
+    for name, (theirs, new) in INSTEAD.items()
+    for module in list(sys.modules.values())
+    if getattr(module, "__name__", "").startswith("torch._") and vars(module).get(name) is theirs
+]
+"""Where they are called by name."""
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """Ours in their place, while this lasts."""
+    for module, name, _, new in PLACES:
+        setattr(module, name, new)
+    try:
+        yield
+    finally:
+        for module, name, theirs, _ in PLACES:
+            setattr(module, name, theirs)

@@ -1,0 +1,106 @@
+"""Operators that the recorder treats by itself: data becomes a number, a tensor changes its kind in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import torch
+
+from frontends.pytorch.errors import GraphBreak, Unsupported
+from frontends.pytorch.symbolic.tensor import Traced, tensor_of
+
+aten = torch.ops.aten
+
+SPECIAL: Final[dict[object, Callable[..., object]]] = {}
+
+
+def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    def register(handler: Callable[..., object]) -> Callable[..., object]:
+        for function in functions:
+            SPECIAL[function] = handler
+        return handler
+
+    return register
+
+
+@special(aten.detach.default)
+def detach(recorder, func, args, kwargs):
+    """The same value: gradients are decided outside of the graph. Of an argument it is a tensor of its own, as the
+    argument may change its sizes in place."""
+    (tensor,) = args
+    if not isinstance(tensor, Traced):
+        tensor = recorder.lift(tensor)
+    if tensor.result in recorder.given:
+        return recorder.operator(func, args, kwargs)
+    return tensor_of(tensor.metadata, tensor.result)
+
+
+@special(aten.lift_fresh.default)
+def lift_fresh(recorder, func, args, kwargs):
+    """A tensor written down in the program: a copy for each run, as it may be changed; its value is known till then."""
+    (tensor,) = args
+    if isinstance(tensor, Traced):
+        return NotImplemented
+    literal = recorder.lift(tensor.clone())
+    made = recorder.operator(aten.lift_fresh_copy.default, (literal,), {})
+    recorder.know(made, tensor)
+    return made
+
+
+@special(aten._local_scalar_dense.default)
+def item(recorder, func, args, kwargs):
+    """A number that only the run knows, unless the program wrote it down."""
+    (tensor,) = args
+    known = recorder.known(tensor)
+    if known is not None:
+        return known.item()
+    dtype = tensor.dtype
+    kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
+    value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)
+    return recorder.number(func, args, kwargs, value)
+
+
+@special(aten._conj.default)
+def conjugate(recorder, func, args, kwargs):
+    """The conjugate itself: a tensor that is only marked as conjugated is of another kind to the operators of C++."""
+    return recorder.operator(aten._conj_physical.default, args, kwargs)
+
+
+@special(aten._neg_view.default)
+def negative(recorder, func, args, kwargs):
+    """The same for a tensor that is marked as negated."""
+    return recorder.operator(aten.neg.default, args, kwargs)
+
+
+@special(aten.size.default)
+def sizes(recorder, func, args, kwargs):
+    """The sizes where a composite operator of C++ wants them as plain numbers: they become constants."""
+    return [int(size) for size in args[0].metadata.sizes]
+
+
+@special(aten.equal.default, aten.allclose.default, aten.is_nonzero.default)
+def compared(recorder, func, args, kwargs):
+    """A truth that C++ wants now.
+
+    Raises:
+        GraphBreak: always.
+    """
+    raise GraphBreak(f"{func}: an operator of C++ branches on the values of a tensor; keep it outside of the graph")
+
+
+@special(aten.squeeze_copy.default, aten.squeeze_copy.dim, aten.squeeze_copy.dims)
+def squeeze_copy(recorder, func, args, kwargs):
+    """A copy of the view: torch's meta function takes a size for other than 1 without a guard."""
+    view = recorder.operator(getattr(aten.squeeze, func._overloadname), args, kwargs)
+    return recorder.operator(aten.clone.default, (view,), {"memory_format": torch.contiguous_format})
+
+
+@special(aten._to_sparse.default, aten._to_sparse.sparse_dim)
+def to_sparse(recorder, func, args, kwargs):
+    """No kind of ours.
+
+    Raises:
+        Unsupported: always.
+    """
+    raise Unsupported("a sparse tensor: only strided tensors are traced; keep `to_sparse()` outside of the function")

@@ -1,0 +1,235 @@
+"""The arguments of a traced function: which sizes are symbols, and what else they were that a variant relies on.
+
+A size that is a number in the graph is a symbol of one value, so that a check tests it like any other. A size of 0 is
+a number of its own variant unless somebody states otherwise, as nearly every operator branches on it; any other is a
+symbol from 1 up. Strides are those of a packed tensor where the input was contiguous, whose strides of axes of size 1
+mean nothing; otherwise they are symbols, expressed through the sizes where they are products of them. The storage
+offset is a number, which a check tests where the program read it.
+
+    >>> import torch
+    >>> from frontends.pytorch.symbolic.inputs import Choice
+    >>> from frontends.pytorch.tracing import trace
+    >>> first = lambda name, axis, size: Choice("dynamic", hi=64) if axis == 0 else Choice("static")
+    >>> variant = trace(lambda x: x * 2, (torch.randn(3, 8),), dynamic=first)
+    >>> for name, path in variant.inputs[0].symbols:
+    ...     print(name, path, *variant.env.bounds(name))
+    x_size0 ('.shape', 0) 1 64
+    x_size1 ('.shape', 1) 8 8
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, NoReturn
+
+import torch
+
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.python.forcing import origin, refusal
+from frontends.pytorch.recording.recorder import Recorder, Result
+from frontends.pytorch.symbolic.node import value_of
+from frontends.pytorch.symbolic.tensor import Traced, tensor_of
+
+if TYPE_CHECKING:
+    from shapes.arguments import Path
+    from shapes.env import ShapeEnv
+    from shapes.symint import SymInt
+
+LARGEST: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How one number of the arguments is treated: a number, a symbol, or a symbol that no guard may be about.
+
+    Attributes:
+        lo: the least value; by default 1 for a size.
+        hi: the greatest one.
+        strict: to make it a constant is an error.
+        word: what the symbol is called, where somebody named it.
+        why: for people.
+    """
+
+    kind: Literal["static", "dynamic", "unbacked"]
+    lo: int | None = None
+    hi: int | None = None
+    strict: bool = False
+    word: str | None = None
+    why: str = ""
+
+
+Dynamic = Callable[[str, int, int], "bool | Choice"]
+"""How a size is treated: by the input's name, the axis, and the size this time. An integer has the axis -1."""
+
+STATIC: Final = Choice("static")
+DYNAMIC: Final = Choice("dynamic")
+
+
+class Dynamism:
+    """How the numbers among the arguments of one trace are treated."""
+
+    def __init__(self, decide: Dynamic) -> None:
+        self._decide = decide
+
+    def choose(self, name: str, axis: int, size: int) -> Choice:
+        """How this one is treated."""
+        choice = self._decide(name, axis, size)
+        return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
+
+    def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
+        """Say what is known of all of them together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One tensor among the arguments, as it was when the function was traced."""
+
+    name: str
+    result: Result
+    dtype: torch.dtype
+    device: torch.device
+    requires_grad: bool
+    contiguous: bool
+    symbols: tuple[tuple[str, Path], ...]
+    """The symbols that are its sizes and strides: name, and where it is in the tensor."""
+    choices: tuple[Choice, ...]
+    """How its sizes are treated, by axis."""
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An integer among the arguments that is a symbol of the trace."""
+
+    name: str
+    symbol: str
+    choice: Choice
+
+
+def symbolic_input(
+    recorder: Recorder, name: str, tensor: torch.Tensor, dynamism: Dynamism
+) -> tuple[Traced, Input]:
+    """A tensor of the trace for a tensor argument."""
+    check_supported(name, tensor)
+    env, nodes = recorder.env, recorder.nodes
+    sizes: list[object] = []
+    symbols: list[tuple[str, Path]] = []
+    choices: list[Choice] = []
+    for axis, size in enumerate(tensor.shape):
+        choice = dynamism.choose(name, axis, size)
+        if size == 0 and (choice.lo is None or choice.lo > 0):
+            choice = replace(choice, kind="static")
+        choices.append(choice)
+        word = free_name(env, choice.word or f"{name}_size{axis}")
+        symbols.append((word, (".shape", axis)))
+        sizes.append(nodes.wrap(declared(env, word, choice, size, f"{name}.size({axis})", 1)))
+    offset = tensor.storage_offset()
+    if tensor.is_contiguous():
+        strides = recorder.kinds.packed(sizes, tensor.dtype, tensor.device).strides
+    else:
+        strides = strides_of(recorder, name, tensor, sizes, symbols)
+    metadata = recorder.kinds.of(sizes, strides, offset, tensor.dtype, tensor.device)
+    result = recorder.recording.result(metadata)
+    recorder.given.add(result)
+    made = tensor_of(metadata, result)
+    if tensor.requires_grad:
+        made.requires_grad_(True)
+    return made, Input(
+        name,
+        result,
+        tensor.dtype,
+        tensor.device,
+        tensor.requires_grad,
+        tensor.is_contiguous(),
+        tuple(symbols),
+        tuple(choices),
+        offset,
+    )
+
+
+def symbolic_number(recorder: Recorder, name: str, value: int, dynamism: Dynamism) -> tuple[object, Number]:
+    """A number of the trace for an integer argument."""
+    choice = dynamism.choose(name, -1, value)
+    word = free_name(recorder.env, name)
+    return recorder.nodes.wrap(declared(recorder.env, word, choice, value, name, None)), Number(name, word, choice)
+
+
+def declared(env: ShapeEnv, word: str, choice: Choice, value: int, source: str, least: int | None) -> SymInt | int:
+    """The symbol of a number of the arguments, or the number where that is its only value."""
+    if choice.kind == "static":
+        env.symbol(word, lo=value, hi=value, hint=value, source=source)
+        return value
+    lo = least if choice.lo is None else choice.lo
+    hi = LARGEST if choice.hi is None and least is not None else choice.hi
+    if choice.kind == "dynamic":
+        return env.symbol(word, lo=lo, hi=hi, hint=value, source=source, strict=choice.strict)
+    # what no guard is about is checked by the program itself
+    symbol = env.unbacked(word, lo=0, hi=LARGEST, source=source)
+    if choice.lo:
+        env.expect_true(symbol >= choice.lo, f"{source} is stated to be at least {choice.lo}")
+    if choice.hi is not None:
+        env.expect_true(symbol <= choice.hi, f"{source} is stated to be at most {choice.hi}")
+    return symbol
+
+
+def strides_of(
+    recorder: Recorder,
+    name: str,
+    tensor: torch.Tensor,
+    sizes: Sequence[object],
+    symbols: list[tuple[str, Path]],
+) -> list[object]:
+    """The strides of an input that is not contiguous, those that are products of sizes expressed so."""
+    env, nodes = recorder.env, recorder.nodes
+    strides: list[object] = [None] * tensor.dim()
+    order = sorted(range(tensor.dim()), key=lambda axis: (tensor.stride(axis), -axis))
+    inner: list[int] = []
+    for axis in order:
+        stride = tensor.stride(axis)
+        word = free_name(env, f"{name}_stride{axis}")
+        source = f"{name}.stride({axis})"
+        symbols.append((word, (".stride()", axis)))
+        if stride in (0, 1):
+            strides[axis] = declared(env, word, STATIC, stride, source, 0)
+        else:
+            symbol = env.symbol(word, lo=0, hi=LARGEST, hint=stride, source=source)
+            strides[axis] = nodes.wrap(symbol)
+            for other in inner:
+                product = strides[other] * sizes[other]
+                if tensor.stride(other) * tensor.shape[other] == stride:
+                    env.require(symbol == value_of(product))
+                    strides[axis] = product
+                    break
+        inner.append(axis)
+    return strides
+
+
+def check_supported(name: str, tensor: torch.Tensor) -> None:
+    """Refuse what no graph of ours can take.
+
+    Raises:
+        Unsupported: a layout other than strided, a quantized tensor, or a subclass with behaviour of its own.
+    """
+    if isinstance(tensor, Traced):
+        refuse(f"{name}: a tensor of another trace", "do not keep it in a global, an attribute or a container")
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+        what = f"{name}: a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
+        refuse(what, f"pass `{name}.as_subclass(torch.Tensor)`, or keep it outside")
+    if tensor.layout is not torch.strided:
+        refuse(f"{name}: a tensor of layout {tensor.layout}", f"pass `{name}.to_dense()`, or keep it outside")
+    if tensor.is_quantized:
+        refuse(f"{name}: a quantized tensor", f"pass `{name}.dequantize()`")
+
+
+def refuse(what: str, fix: str) -> NoReturn:
+    """Say what is not supported, with the line of the program and what to do."""
+    raise Unsupported(refusal(what, fix, origin()))
+
+
+def free_name(env: ShapeEnv, name: str) -> str:
+    """A name for a symbol that is not taken."""
+    found, number = name, 1
+    while found in env.names:
+        found, number = f"{name}_{number}", number + 1
+    return found

@@ -1,0 +1,498 @@
+"""Our symbolic numbers as torch sees them: a `torch.SymInt` around a `Node` around a `shapes.SymInt`.
+
+    >>> import torch
+    >>> from shapes import ShapeEnv
+    >>> from frontends.pytorch.symbolic.node import Nodes
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> nodes = Nodes(env)
+    >>> b, s = [nodes.wrap(size) for size in env.sizes("b s", hints=(4, 128), lo=1)]
+    >>> torch.empty(b, s, 3, device="meta").transpose(0, 2).sum(1).shape
+    torch.Size([3, b])
+    >>> env.guards()
+    ()
+
+Torch asks a symbolic number through the methods below; C++ calls them directly. Each operation and each answer is
+remembered by identity, since a trace asks the same again and again: nodes live as long as their table, so that the
+node itself is the key.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import torch
+
+from shapes import choices, layout
+from shapes.errors import FalseAtHint
+from shapes.symbool import SymBool
+from shapes.symfloat import SymFloat
+from shapes.symint import SymInt
+from solver.expr import Atom
+from solver.verdict import Always, Never
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+    from solver.facts import Facts
+
+Value: TypeAlias = SymInt | SymFloat | SymBool | int | float | bool
+Kind = Literal["int", "float", "bool"]
+TorchValue: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool | int | float | bool
+
+WRAPPERS: Final = {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}
+
+
+class Answers:
+    """What torch's own Python asks of the "shape env" behind a number, answered by ours.
+
+    Torch names expressions by sympy; a stand-in is a symbol of sympy for a whole expression, unbacked if a value of
+    the run is in it.
+    """
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = nodes
+        self._nodes_of: dict[object, Node] = {}
+
+    def stand_in(self, node: Node) -> object:
+        from torch.utils._sympy.symbol import SymT, make_symbol
+
+        env = self.nodes.env
+        unbacked = any(env.symbols[atom].kind == "unbacked" for atom in symbols_of(node.value))
+        made = make_symbol(SymT.UNBACKED_INT if unbacked else SymT.SIZE, len(self._nodes_of), integer=True)
+        self._nodes_of[made] = node
+        return made
+
+    def evaluate_sym_node(self, node: Node, size_oblivious: bool = False, fallback_value: bool | None = None) -> bool:
+        if fallback_value is None:
+            return node.guard_bool()
+        return node.guard_or_true() if fallback_value else node.guard_or_false()
+
+    def _maybe_evaluate_static(self, stand_in: object) -> bool | None:
+        node = self._nodes_of[stand_in]
+        verdict = self.nodes.env.ask(node.value, effort="fast")
+        return True if isinstance(verdict, Always) else False if isinstance(verdict, Never) else None
+
+    def is_unbacked_symint(self, stand_in: object) -> bool:
+        return str(stand_in).startswith("u")
+
+    def _constrain_range(self, stand_in: object, least: int, most: int) -> None:
+        value = self._nodes_of[stand_in].value
+        self.nodes.env.require(value >= least)
+        if most < 2**62:
+            self.nodes.env.require(value <= most)
+
+    _constrain_range_for_size = _constrain_range
+
+
+class Nodes:
+    """The nodes of one environment: one for each number, and what was computed from them."""
+
+    def __init__(self, env: ShapeEnv) -> None:
+        self.env = env
+        self.memo: dict[tuple[object, ...], Node] = {}
+        self.truths: dict[Node, bool] = {}
+        """What the program has branched on; a rollback may take it back, and clears it."""
+        self.laying_out = False
+        """While a tensor is made, C++ asks how it lies, and no answer is a guard."""
+        self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
+        """What was answered where a fallback was named, False or True, and what was known then."""
+        self.answers = Answers(self)
+        self._constants: dict[tuple[type, object], Node] = {}
+        self._symbolic: dict[object, Node] = {}
+        env.attach(self._restoring)
+
+    def _restoring(self) -> Callable[[], None]:
+        return self._forget
+
+    def _forget(self) -> None:
+        """What followed from facts that are taken back."""
+        self.truths.clear()
+        self.memo.clear()
+
+    def node(self, value: Value) -> Node:
+        """The node of a number, the same each time."""
+        kind = type(value)
+        if kind is SymInt:
+            if value.expr.is_constant and value.domain is value.operations.true:
+                return self.constant(value.expr.constant)
+            key: object = (value.expr, value.domain)
+        elif kind is SymBool:
+            if value.is_constant:
+                return self.constant(value.prop.kind == "true")
+            key = (value.prop, value.domain)
+        elif kind is SymFloat:
+            key = (value.value.pattern_key, value.domain) if hasattr(value.value, "pattern_key") else id(value)
+        else:
+            return self.constant(value)
+        found = self._symbolic.get(key)
+        if found is None:
+            found = self._symbolic[key] = Node(self, value)
+        return found
+
+    def constant(self, value: float) -> Node:
+        key = (type(value), repr(value) if type(value) is float else value)
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = Node(self, value)
+        return found
+
+    def wrap(self, value: Value) -> TorchValue:
+        """A number of ours as torch takes it: a plain one as it is."""
+        return self.node(value).outside
+
+
+def symbols_of(value: Value) -> list[Atom]:
+    """The symbols in a number of ours, in the order in which they were declared."""
+    match value:
+        case SymInt(expr=expr):
+            found = expr.symbols
+        case SymBool(prop=prop):
+            found = prop.symbols
+        case SymFloat(value=program):
+            found = frozenset().union(*[argument.symbols for argument in program.arguments])
+        case _:
+            found = frozenset()
+    return sorted(found, key=lambda atom: atom.serial)
+
+
+def value_of(number: object) -> Value:
+    """A number of torch's as ours.
+
+    Raises:
+        TypeError: it is symbolic, and of another environment's making.
+    """
+    if isinstance(number, torch.SymInt | torch.SymFloat | torch.SymBool):
+        node = number.node
+        if isinstance(node, Node):
+            return node.value
+        raise TypeError(f"{number!r}: a symbolic number that is none of this trace")
+    return number
+
+
+def _operation(compute: Callable[..., Value]) -> Callable[..., Node]:
+    """A method of the protocol: the look-up comes first."""
+    index = object()
+
+    def binary(self: Node, other: Node) -> Node:
+        memo = self.nodes.memo
+        key = (index, self, other)
+        found = memo.get(key)
+        if found is None:
+            found = memo[key] = self.nodes.node(compute(self.value, other.value))
+        return found
+
+    return binary
+
+
+def _unary(compute: Callable[..., Value]) -> Callable[..., Node]:
+    index = object()
+
+    def unary(self: Node) -> Node:
+        memo = self.nodes.memo
+        key = (index, self)
+        found = memo.get(key)
+        if found is None:
+            found = memo[key] = self.nodes.node(compute(self.value))
+        return found
+
+    return unary
+
+
+def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
+    """A question about sizes and strides. Torch asks to choose a faster way, so that it costs no guard."""
+
+    def method(self: Node, sizes: Sequence[Node], strides: Sequence[Node]) -> Node:
+        memo = self.nodes.memo
+        key = (holds, *sizes, None, *strides)
+        found = memo.get(key)
+        if found is None:
+            truth = holds([size.value for size in sizes], [stride.value for stride in strides])
+            found = memo[key] = LayoutNode(self.nodes, truth) if isinstance(truth, SymBool) else self.nodes.node(truth)
+        return found
+
+    return method
+
+
+def _largest(one: Value, other: Value) -> Value:
+    """The larger of two numbers; a size is no smaller than 1 where its bounds say so."""
+    for value, limit in ((one, other), (other, one)):
+        if type(limit) is int and type(value) is SymInt:
+            least, _ = value.env.facts.bounds(value.expr)
+            if least is not None and least >= limit:
+                return value
+    return choices.sym_max(one, other)
+
+
+def _channels_last_strides(sizes: Sequence[choices.Int], strides: Sequence[choices.Int]) -> choices.Truth:
+    """Whether the strides are ordered as those of a tensor whose channels are innermost."""
+    order = layout.CHANNELS_LAST.get(len(sizes))
+    if order is None:
+        return False
+    parts: list[choices.Truth] = [strides[1] != 0]
+    least: choices.Int = 0
+    for axis in order:
+        parts.append(sizes[axis] != 0)
+        parts.append(strides[axis] >= least)
+        if axis == 0:
+            # of a tensor N1H1 and the like the order is ambiguous: contiguous is what they are taken for
+            parts.append(choices.sym_not(choices.sym_and(strides[0] == strides[1], least == strides[1])))
+        least = strides[axis] * choices.sym_max(sizes[axis], 1)
+    return layout.simple(choices.sym_and(*[layout.simple(part) for part in parts]))
+
+
+def _rounded(value: Value, digits: int | None = None) -> Value:
+    return builtins.round(value) if digits is None else builtins.round(value, digits)
+
+
+class Node:
+    """One number, with the methods by which torch asks it."""
+
+    __slots__ = ("__weakref__", "_stand_in", "is_plain", "kind", "nodes", "outside", "value")
+
+    def __init__(self, nodes: Nodes, value: Value) -> None:
+        self.nodes = nodes
+        self.value = value
+        self.is_plain = isinstance(value, int | float)
+        self.kind: Kind = (
+            "bool" if isinstance(value, bool | SymBool) else "int" if isinstance(value, int | SymInt) else "float"
+        )
+        self.outside: TorchValue = value if self.is_plain else WRAPPERS[self.kind](self)
+        self._stand_in: object = None
+
+    # ------------------------------------------------------------------ what it is
+
+    def is_int(self) -> bool:
+        return self.kind == "int"
+
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    def is_bool(self) -> bool:
+        return self.kind == "bool"
+
+    def is_nested_int(self) -> bool:
+        return False
+
+    def nested_int(self) -> None:
+        return None
+
+    def is_symbolic(self) -> bool:
+        return not self.is_plain
+
+    def is_constant(self) -> bool:
+        return self.is_plain
+
+    @property
+    def constant(self) -> float | None:
+        return self.value if self.is_plain else None
+
+    @property
+    def pytype(self) -> type:
+        return {"int": int, "float": float, "bool": bool}[self.kind]
+
+    def maybe_as_int(self) -> int | None:
+        return self.value if self.is_plain and self.kind == "int" else None
+
+    def maybe_as_float(self) -> float | None:
+        return self.value if self.is_plain and self.kind == "float" else None
+
+    def maybe_as_bool(self) -> bool | None:
+        return self.value if self.is_plain and self.kind == "bool" else None
+
+    def clone(self) -> Node:
+        return self
+
+    def str(self) -> builtins.str:
+        return builtins.str(self.value)
+
+    _graph_repr = __str__ = __repr__ = str
+
+    def wrap_int(self, value: int) -> Node:
+        return self.nodes.constant(value)
+
+    def wrap_float(self, value: float) -> Node:
+        return self.nodes.constant(value)
+
+    def wrap_bool(self, value: bool) -> Node:
+        return self.nodes.constant(value)
+
+    # ------------------------------------------------------------------ for torch's own Python
+
+    @property
+    def shape_env(self) -> Answers:
+        return self.nodes.answers
+
+    @property
+    def expr(self) -> object:
+        """A symbol of sympy that stands for this number, or the number."""
+        if self._stand_in is None:
+            import sympy
+
+            self._stand_in = sympy.sympify(self.value) if self.is_plain else self.nodes.answers.stand_in(self)
+        return self._stand_in
+
+    @property
+    def _hint(self) -> float | None:
+        return self.hint
+
+    # ------------------------------------------------------------------ its value this time
+
+    @property
+    def hint(self) -> float | None:
+        """The value this time; None where only the run tells."""
+        if self.is_plain:
+            return self.value
+        return self.value.hint if isinstance(self.value, SymFloat) else self.nodes.env.hint(self.value)
+
+    def has_hint(self) -> bool:
+        """No, says a size: C++, which asks only before it looks how a tensor lies, then builds one proposition of it,
+        instead of branching on every size of the tensor, and asks that with a fallback."""
+        return self.is_plain
+
+    # ------------------------------------------------------------------ where torch needs to know
+
+    def guard_bool(self, file: builtins.str = "", line: int = 0) -> bool:
+        """A branch of the program: what follows from the facts, else the hint's side as a guard."""
+        truths = self.nodes.truths
+        found = truths.get(self)
+        if found is None:
+            found = truths[self] = bool(self.value)
+        return found
+
+    def guard_int(self, file: builtins.str = "", line: int = 0) -> int:
+        return int(self.value)
+
+    def guard_float(self, file: builtins.str = "", line: int = 0) -> float:
+        return float(self.value)
+
+    def bool_(self) -> bool:
+        return self.guard_bool()
+
+    def int_(self) -> int:
+        return self.guard_int()
+
+    def expect_true(self, file: builtins.str = "", line: int = 0) -> bool:
+        """What the operator needs of its arguments: from here on a fact, checked where it does not follow."""
+        value = self.value
+        if self.is_plain:
+            return bool(value)
+        if self.nodes.truths.get(self) is None:
+            try:
+                self.nodes.env.expect_true(value)
+            except FalseAtHint:
+                # torch then raises the error that it raises for plain numbers
+                return False
+            self.nodes.truths[self] = True
+        return self.nodes.truths[self]
+
+    def statically_known_true(self, file: builtins.str = "", line: int = 0) -> bool:
+        if self.is_plain:
+            return bool(self.value)
+        return self.nodes.truths.get(self) or isinstance(self.nodes.env.ask(self.value, effort="fast"), Always)
+
+    def guard_or_false(self, file: builtins.str = "", line: int = 0) -> bool:
+        """What follows, else the general path, which torch's operators take where this is False."""
+        if self.is_plain:
+            return bool(self.value)
+        known = self.nodes.truths.get(self)
+        if known is None and self.nodes.laying_out:
+            return self.statically_known_true()
+        return self._answered(False) if known is None else known
+
+    def _answered(self, fallback: bool) -> bool:
+        """What follows, else the fallback: asked again only when more is known."""
+        nodes = self.nodes
+        env = nodes.env
+        answers = nodes.answered[fallback]
+        found = answers.get(self)
+        if found is not None and found[0] is env.facts:
+            return found[1]
+        answer = env.guard_or_true(self.value) if fallback else env.guard_or_false(self.value)
+        answers[self] = (env.facts, answer)
+        return answer
+
+    guard_size_oblivious = guard_or_false
+
+    def guard_or_true(self, file: builtins.str = "", line: int = 0) -> bool:
+        if self.is_plain:
+            return bool(self.value)
+        known = self.nodes.truths.get(self)
+        return self._answered(True) if known is None else known
+
+    # ------------------------------------------------------------------ arithmetic
+
+    add = _operation(operator.add)
+    sub = _operation(operator.sub)
+    mul = _operation(operator.mul)
+    mod = _operation(operator.mod)
+    floordiv = int_floordiv = _operation(operator.floordiv)
+    truediv = int_truediv = float_truediv = _operation(operator.truediv)
+    pow = float_pow = pow_by_natural = _operation(operator.pow)
+    lshift = _operation(operator.lshift)
+    rshift = _operation(operator.rshift)
+    bitwise_and = _operation(operator.and_)
+    bitwise_or = _operation(operator.or_)
+    bitwise_xor = _operation(operator.xor)
+    sym_min = _operation(choices.sym_min)
+    sym_max = _operation(_largest)
+    neg = _unary(operator.neg)
+    pos = _unary(operator.pos)
+    abs = _unary(operator.abs)
+    floor = _unary(math.floor)
+    ceil = _unary(math.ceil)
+    trunc = _unary(math.trunc)
+    sym_float = _unary(choices.sym_float)
+    sym_int = _unary(choices.sym_int)
+    sym_sqrt = _unary(choices.sym_sqrt)
+    is_integer = _unary(lambda value: value.is_integer())
+
+    def round(self, digits: int | None = None) -> Node:
+        return self.nodes.node(_rounded(self.value, digits))
+
+    def sym_sum(self, parts: Sequence[Node]) -> Node:
+        return self.nodes.node(choices.sym_sum([part.value for part in parts]))
+
+    # ------------------------------------------------------------------ comparisons and truth
+
+    eq = _operation(operator.eq)
+    ne = _operation(operator.ne)
+    lt = _operation(operator.lt)
+    le = _operation(operator.le)
+    gt = _operation(operator.gt)
+    ge = _operation(operator.ge)
+    sym_and = and_ = _operation(choices.sym_and)
+    sym_or = or_ = _operation(choices.sym_or)
+    sym_not = _unary(choices.sym_not)
+
+    def sym_ite(self, then: Node, otherwise: Node) -> Node:
+        return self.nodes.node(choices.sym_ite(self.value, then.value, otherwise.value))
+
+    # ------------------------------------------------------------------ layouts
+
+    is_contiguous = _arrangement(layout.contiguous)
+    is_channels_last_contiguous_2d = _arrangement(lambda sizes, strides: layout.channels_last(sizes, strides))
+    is_channels_last_contiguous_3d = _arrangement(lambda sizes, strides: layout.channels_last(sizes, strides))
+    is_channels_last_strides_2d = _arrangement(lambda sizes, strides: _channels_last_strides(sizes, strides))
+    is_channels_last_strides_3d = _arrangement(lambda sizes, strides: _channels_last_strides(sizes, strides))
+    is_non_overlapping_and_dense = _arrangement(layout.non_overlapping_and_dense)
+
+    def is_non_overlapping_and_dense_indicator(self, sizes: Sequence[Node], strides: Sequence[Node]) -> Node:
+        return self.is_non_overlapping_and_dense(sizes, strides).sym_int()
+
+
+class LayoutNode(Node):
+    """How a tensor lies: where that is open, a branch on it takes the general way if that is this time's as well."""
+
+    __slots__ = ()
+
+    def guard_bool(self, file: builtins.str = "", line: int = 0) -> bool:
+        truths = self.nodes.truths
+        found = truths.get(self)
+        if found is None:
+            found = truths[self] = self.nodes.env.guard_or_false(self.value)
+        return found
+
+    bool_ = guard_bool
