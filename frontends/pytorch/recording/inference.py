@@ -9,6 +9,7 @@ import torch
 from torch._decomp import decomposition_table
 from torch.utils._pytree import tree_map
 
+from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.operators.registry import ONCE, RULES
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.tensor import Traced
@@ -22,6 +23,8 @@ NATIVE: Final = frozenset(("aten", "prim", "prims", "quantized", "rngprims", "in
 """The namespaces of torch's own operators."""
 
 
+RESIZED: Final = "tried to directly modify sizes for customized tensor"
+"""What C++ says of a tensor with symbolic sizes that is to be resized."""
 WANTS_NUMBERS: Final = "dispatch_on_subclass called with NO overloaded args"
 """What a meta function of C++ ends with that reads a symbolic size as a plain number."""
 
@@ -82,6 +85,10 @@ def by_meta(recorder: Recorder, func, args, kwargs, tensors: Sequence[Traced], *
             raise
         output = decomposed(*on_meta_args, **on_meta_kwargs)
     except RuntimeError as error:
+        if RESIZED in str(error):
+            raise GraphBreak(
+                f"{func}: a tensor given as out= is resized to what the operator gives; give one of the right sizes"
+            ) from error
         if WANTS_NUMBERS not in str(error) or mutates:
             raise
         output = func(*tree_map(with_numbers, on_meta_args), **tree_map(with_numbers, on_meta_kwargs))

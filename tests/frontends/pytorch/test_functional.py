@@ -11,7 +11,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 
 from frontends.pytorch import trace
-from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.errors import GraphBreak, Unsupported
 from frontends.pytorch.graphs.functional import functional
 from shapes.errors import UndecidedGuard
 from tests.frontends.pytorch import test_mutation
@@ -116,7 +116,7 @@ def check(program: RandomProgram, sizes: Mapping[str, int], others: Sequence[Map
     try:
         variant = trace(program, program.inputs(sizes))
         form = functional(variant)
-    except (UndecidedGuard, Unsupported):
+    except (UndecidedGuard, Unsupported, GraphBreak):
         return
     pure(form.graph)
     for case in (sizes, *others):

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from frontends.pytorch import trace
-from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.errors import GraphBreak, Unsupported
 from shapes.errors import UndecidedGuard
 from tests.frontends.pytorch.against_eager import admits, run, same
 from tests.frontends.pytorch.moves import MOVES
@@ -104,7 +104,7 @@ def check(program: Program, function: object, sizes: Mapping[str, int], others: 
     del expected_here
     try:
         variant = trace(function, copy.deepcopy(inputs))
-    except (UndecidedGuard, Unsupported):
+    except (UndecidedGuard, Unsupported, GraphBreak):
         return
     for case in (sizes, *others):
         theirs, ours = program.inputs(case), program.inputs(case)
