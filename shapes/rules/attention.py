@@ -23,6 +23,7 @@ from shapes.rules.broadcasting import agree, broadcast, expandable, same
 from shapes.rules.matmul import common_dtype, expect_rank, matrix_product
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.rules.windows import require_at_least
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
@@ -109,6 +110,9 @@ def multi_head_attention_forward(
     target, width, source = query[0], query[-1], key[0]
     batch: Int = query[1] if batched else 1
     agree(env, width, embed_dim_to_check, "embed_dim_to_check is not the query's last axis")
+    if training and (dropout_p > 1 or (dropout_p < 0 and not need_weights)):
+        raise ShapeError(f"dropout_p={dropout_p}: expected a probability")
+    require_at_least(env, num_heads, 1, "num_heads: expected at least 1")
     env.require(width % num_heads == 0, "embed_dim_to_check is no multiple of num_heads")
     for one, other in zip(key[:-1], value):
         agree(env, one, other, "key and value differ")
@@ -153,6 +157,7 @@ def multi_head_attention_forward(
     source = agree(env, lengths[0], lengths[1], "keys and values are not as many")
     source = source + 1 if add_zero_attn else source
 
+    expect_rank(out_proj_weight, 2, "out_proj_weight")
     output = matrix_product(env, (target, batch, width), out_proj_weight[::-1], "out_proj_weight does not fit")
     if out_proj_bias is not None:
         expandable(env, out_proj_bias, output, "out_proj_bias does not broadcast to the output")

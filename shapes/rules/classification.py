@@ -181,7 +181,6 @@ def ctc_loss(
     env.require(blank >= 0, "blank: expected 0 or more")
     env.require(log_probs[-1] > blank, "blank: there is no such label")
     for lengths in (input_lengths, target_lengths):
-        env.require(len(lengths) == 1 or (not batched and len(lengths) == 0), "lengths: expected a vector")
         agree(env, numel(lengths), batch, "lengths: expected one for each of the batch")
     env.require(len(targets) in (1, 2), "targets: expected one or two axes")
     if len(targets) == 2:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from shapes.choices import Int, Truth, sym_and, sym_ite, sym_or
 from shapes.errors import ShapeError
-from shapes.rules.axes import axis_of, without
+from shapes.rules.axes import axes_of, axis_of, without
 from shapes.rules.broadcasting import agree, broadcast, expandable, same
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape, as_shape
@@ -244,10 +244,9 @@ def tensordot(env: ShapeEnv, a: Shape, b: Shape, dims: int | Sequence[Sequence[i
         a_dims, b_dims = [[one] if isinstance(one, int) else one for one in dims]
         if len(a_dims) != len(b_dims):
             raise ShapeError(f"dims={dims}: expected as many axes of the one as of the other")
-        a_axes = tuple([axis_of(dim, len(a), "dims") for dim in a_dims])
-        b_axes = tuple([axis_of(dim, len(b), "dims") for dim in b_dims])
-        if len(set(a_axes)) < len(a_axes) or len(set(b_axes)) < len(b_axes):
-            raise ShapeError(f"dims={dims}: an axis appears twice")
+        a_axes, b_axes = axes_of(a_dims, len(a), "dims"), axes_of(b_dims, len(b), "dims")
+        if a_axes and not (a and b):
+            raise ShapeError(f"dims={dims}: a tensor without axes has none to sum over")
     for one, other in zip([a[axis] for axis in a_axes], [b[axis] for axis in b_axes]):
         if not same(one, other):
             env.require(sym_or(one == other, one == 1, other == 1), "axes that are summed over differ")

@@ -138,6 +138,17 @@ def _of_channels(env: ShapeEnv, channels: Int, **parameters: Shape | None) -> No
                 env.require(elements == channels, f"{name}: expected one element for each channel")
 
 
+def _vectors(env: ShapeEnv, *parameters: Shape | None) -> None:
+    """Require of the parameters that are there one axis."""
+    env.require(all(one is None or len(one) == 1 for one in parameters), "running_mean and the like: expected vectors")
+
+
+def _statistics(env: ShapeEnv, mean: Shape | None, variance: Shape | None) -> None:
+    """Require both running statistics or none, and of each one axis."""
+    env.require((mean is None) is (variance is None), "running_mean and running_var: expected both or none")
+    _vectors(env, mean, variance)
+
+
 def _not_alone(env: ShapeEnv, sizes: Sequence[Int]) -> None:
     """Require that the product of some sizes is not 1."""
     env.require(sym_or(*[size != 1 for size in sizes]), ALONE)
@@ -173,8 +184,7 @@ def channels_normalized(
 ) -> Shape:
     """The sizes of the input, of which each channel may have a single number, as the kernels have it."""
     env.require(len(input) > 1, "input: expected at least two axes")
-    both = (running_mean is None) is (running_var is None)
-    env.require(both, "running_mean and running_var: expected both or none")
+    _statistics(env, running_mean, running_var)
     if not training:
         env.require(running_mean is not None, "running_mean and running_var: expected in evaluation")
     _of_channels(env, input[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
@@ -195,7 +205,8 @@ def instance_norm(
 ) -> Shape:
     """The sizes of the input; its own statistics need more than one number in each channel."""
     env.require(len(input) > 1, "input: expected at least two axes")
-    env.require((running_mean is None) is (running_var is None), "running_mean and running_var: expected both or none")
+    _statistics(env, running_mean, running_var)
+    _vectors(env, weight, bias)
     if use_input_stats:
         _not_alone(env, input[2:])
     else:

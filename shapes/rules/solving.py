@@ -128,15 +128,12 @@ def lstsq(
     batch, rows, columns = matrices(A)
     if driver not in (None, "gelsy", "gels", "gelsd", "gelss"):
         raise ShapeError(f"driver={driver!r}: expected 'gelsy', 'gels', 'gelsd' or 'gelss'")
-    if not 0 <= len(A) - len(B) <= 1 or not B:
+    if not 0 <= len(A) - len(B) <= 1 :
         raise ShapeError(f"B: expected {len(A)} or {len(A) - 1} axes, not {len(B)}")
-    vectors = len(B) < len(A)
-    *other, given, right = (*B, 1) if vectors else B
+    vectors = _is_vector(env, A, B)
+    other, given, right = matrices(Shape((*B, 1)) if vectors else B, "B")
     agree(env, rows, given, "A and B do not have the same number of rows")
-    if vectors:
-        merged = tuple([agree(env, a, b, "A and B differ before the last axis") for a, b in zip(batch, other)])
-    else:
-        merged = broadcast(env, batch, other)
+    merged = broadcast(env, batch, other)
     solution = (*merged, columns) if vectors else (*merged, columns, right)
     residuals, rank, values = EMPTY, EMPTY, EMPTY
     if driver in ("gels", "gelsd", "gelss"):

@@ -190,9 +190,10 @@ def irfft2(
 @rule("fft.fftshift", "fft.ifftshift")
 def fftshift(env: ShapeEnv, input: Shape, dim: Axes = None) -> Shape:
     """As the input."""
-    if not input:
-        raise ShapeError("input: expected at least 1 axis")
-    for axis in (dim,) if isinstance(dim, int) else dim or ():
+    axes = range(len(input)) if dim is None else (dim,) if isinstance(dim, int) else dim
+    if not input or not axes:
+        raise ShapeError("input and dim: expected at least 1 axis")
+    for axis in axes:
         axis_of(axis, len(input))
     return Shape(input, dtype=input.dtype)
 

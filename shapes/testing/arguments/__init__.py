@@ -10,7 +10,8 @@
     (Input(3))
 
 A strategy draws calls that the operator accepts and calls that it refuses: empty tensors, sizes of 1, axes out of
-range.
+range. One in three gets one argument changed besides, whatever the strategy thought of; where that may show what no
+sizes tell, or oddities of the operator, `only` says which calls are meant.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from hypothesis.strategies import SearchStrategy
 
 from shapes.rules.registry import FAMILIES
+from shapes.testing.arguments.alterations import altered
 from shapes.testing.calls import Call
 
 Factory = Callable[[str], SearchStrategy[Call]]
@@ -31,14 +34,22 @@ _factories: Final[dict[str, Factory]] = {}
 _pending: Final = list(FAMILIES)
 
 
-def arguments_of(*names: str) -> Callable[[Factory], Factory]:
-    """Register a function from an operator's name to a strategy of its calls."""
+def arguments_of(
+    *names: str, as_written: bool = False, only: Callable[[Call], bool] | None = None
+) -> Callable[[Factory], Factory]:
+    """Register a function from an operator's name to a strategy of its calls, of which those are taken that `only`
+    says; `as_written` leaves all of them as they are drawn.
+    """
+
+    def strategy(factory: Factory, name: str) -> SearchStrategy[Call]:
+        calls = factory(name) if as_written else altered(factory(name))
+        return calls if only is None else calls.filter(only)
 
     def register(factory: Factory) -> Factory:
         for name in names:
             if name in _factories:
                 raise ValueError(f"{name} has arguments already")
-            _factories[name] = factory
+            _factories[name] = partial(strategy, factory)
         return factory
 
     return register

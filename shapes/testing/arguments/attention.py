@@ -5,15 +5,16 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from shapes.testing.arguments import arguments_of
+from shapes.testing.arguments.alterations import altered, resized
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, slipped
 from shapes.testing.calls import Call, Input
 
 
-@arguments_of("scaled_dot_product_attention")
+@arguments_of("scaled_dot_product_attention", as_written=True)
 @st.composite
 def scaled_dot_product_attention(draw: st.DrawFn, name: str) -> Call:
     # with nothing to compute, torch does not look what fits, and gives the query's batch whatever that broadcasts to
-    fitting = draw(st.booleans())
+    fitting = seldom(draw) or seldom(draw)
     size = SIZE if fitting else st.integers(1, 4)
     queries, keys, width, batch = draw(size), draw(size), draw(size), tuple(draw(st.lists(size, max_size=3)))
     columns = width if draw(st.booleans()) else draw(size)
@@ -26,10 +27,12 @@ def scaled_dot_product_attention(draw: st.DrawFn, name: str) -> Call:
         batches = [(*outer, heads), (*outer, groups), (*outer, groups)]
     query, key, value = (*batches[0], queries, width), (*batches[1], keys, width), (*batches[2], keys, columns)
     if not fitting:
-        query = slipped(draw, query)
+        one = draw(st.integers(0, 6))
+        query = tuple(resized(draw, list(query))) if one == 0 else query
         # the fused kernel of 4 axes does not look whether keys and values are as many
         if not len(query) == len(key) == 4:
-            key, value = slipped(draw, key), slipped(draw, value)
+            key = tuple(resized(draw, list(key))) if one == 1 else key
+            value = tuple(resized(draw, list(value))) if one == 2 else value
     if seldom(draw):
         key = key[-1:]
     if 0 in (*query, *key, *value) and not fitting:
@@ -37,59 +40,69 @@ def scaled_dot_product_attention(draw: st.DrawFn, name: str) -> Call:
     match draw(st.integers(0, 3)):
         case 0:
             mask = (*query[:-2], queries, keys)
-            kwargs["attn_mask"] = Input(mask[-2:] if fitting else slipped(draw, narrowed(draw, mask)))
-            if len(query) != 4 and not fitting and draw(st.booleans()):
-                kwargs["is_causal"] = True
+            if not fitting:
+                mask = mask[-1:] if seldom(draw) else slipped(draw, narrowed(draw, mask))
+                kwargs |= {"is_causal": True} if draw(st.booleans()) else {}
+            kwargs["attn_mask"] = Input(mask[-2:] if fitting else mask)
         case 1:
             kwargs["is_causal"] = True
     return Call((Input(query), Input(key), Input(value)), kwargs)
 
 
+MISTAKES = ("ranks", "batches", "heads", "projection", "causal", "bias", "static bias", "lengths")
+"""What two arguments of attention with many heads make together."""
+
+
 @arguments_of("multi_head_attention_forward")
+def multi_head_attention_forward(name: str) -> st.SearchStrategy[Call]:
+    """With so many arguments, one of them is altered more often."""
+    return altered(_many_heads())
+
+
 @st.composite
-def multi_head_attention_forward(draw: st.DrawFn, name: str) -> Call:
+def _many_heads(draw: st.DrawFn) -> Call:
     positive = st.integers(1, 3)
     target, source, batch, heads, per_head = [draw(positive) for _ in range(5)]
     width, out = heads * per_head, draw(positive)
-    batched = draw(st.booleans())
+    mistake = draw(st.sampled_from((*MISTAKES, *[""] * 12)))
+    batched = mistake == "batches" or draw(st.booleans())
     batch = batch if batched else 1
     separate = draw(st.booleans())
     key_width, value_width = (draw(positive), draw(positive)) if separate else (width, width)
-    mistaken = draw(st.integers(0, 27))
-    made = 0
 
-    def tensor(*shape: int) -> Input:
-        nonlocal made
-        made += 1
-        return Input((*shape[:-1], shape[-1] + 1) if made == mistaken > 1 else shape)
-
-    def sequence(length: int, size: int) -> Input:
-        return tensor(length, batch, size) if batched else tensor(length, size)
+    def sequence(length: int, size: int, more: int = 0) -> Input:
+        return Input((length, batch + more, size) if batched else (length, size))
 
     def rarely(*shape: int) -> Input | None:
-        return tensor(*shape) if draw(st.booleans()) else None
+        return Input(shape) if draw(st.booleans()) else None
 
-    biased = draw(st.integers(0, 2)) == 0
-    args: list[object] = [sequence(target, width), sequence(source, key_width), sequence(source, value_width)]
-    if batched and mistaken == 22:
-        args[1:] = [Input((source, batch + 1, size)) for size in (key_width, value_width)]
-    args += [width + (mistaken == 20), heads + (mistaken == 21)]
-    args += [None if separate or mistaken in (23, 24) else tensor(3 * width, width), rarely(3 * width)]
-    args += [tensor(1, 1, width), tensor(1, 1, width)] if biased else [None, None]
-    args += [draw(st.booleans()), 0.0, tensor(out, width), rarely(out)]
+    more = 1 if mistake == "batches" else 0
+    args: list[object] = [
+        sequence(target, width), sequence(source, key_width, more), sequence(source, value_width, more)
+    ]  # fmt: skip
+    if mistake == "ranks":
+        args = [Input((2, 1, 1, width) if batched else (width,))] * 3
+    biased = "bias" in mistake or draw(st.integers(0, 2)) == 0
+    args += [width, heads + (mistake == "heads")]
+    args += [None if separate or mistake == "projection" else Input((3 * width, width)), rarely(3 * width)]
+    args += [Input((1, 1, width)), None if mistake == "bias" else Input((1, 1, width))] if biased else [None, None]
+    args += [draw(st.booleans()), 0.0, Input((out, width)), rarely(out)]
     kwargs: dict[str, object] = {"need_weights": draw(st.booleans()), "average_attn_weights": draw(st.booleans())}
     if separate:
         kwargs["use_separate_proj_weight"] = True
-        kwargs |= {"q_proj_weight": tensor(width, width), "k_proj_weight": tensor(width, key_width)}
-        kwargs["v_proj_weight"] = tensor(width, value_width)
+        kwargs |= {"q_proj_weight": Input((width, width)), "k_proj_weight": Input((width, key_width))}
+        kwargs["v_proj_weight"] = None if mistake == "projection" else Input((width, value_width))
     if draw(st.booleans()):
-        kwargs["key_padding_mask"] = tensor(batch, source) if batched else tensor(source)
-    if draw(st.booleans()):
+        kwargs["key_padding_mask"] = Input((batch, source) if batched else (source,))
+    if mistake == "causal":
+        kwargs["is_causal"] = True
+    elif draw(st.booleans()):
         three = draw(st.booleans())
-        kwargs["attn_mask"] = tensor(batch * heads, target, source) if three else tensor(target, source)
+        kwargs["attn_mask"] = Input((batch * heads, target, source) if three else (target, source))
         kwargs["is_causal"] = seldom(draw)
-    elif not biased and "key_padding_mask" not in kwargs and draw(st.booleans()):
+    elif mistake == "static bias" or (not biased and "key_padding_mask" not in kwargs and draw(st.booleans())):
         # without weights, the fused kernel does not look whether keys and values are as many
-        values = 3 if kwargs["need_weights"] and mistaken in (1, 25, 26, 27) else 2
-        kwargs |= {"static_k": tensor(batch * heads, 2, per_head), "static_v": tensor(batch * heads, values, per_head)}
+        values = 3 if kwargs["need_weights"] and mistake == "lengths" else 2
+        kwargs["static_k"] = Input((batch * heads, 2, per_head))
+        kwargs["static_v"] = Input((batch * heads, values, per_head))
     return Call(tuple(args), kwargs)

@@ -69,7 +69,7 @@ def multilabel_soft_margin_loss(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), Input(target)), kwargs)
 
 
-@arguments_of("ctc_loss")
+@arguments_of("ctc_loss", as_written=True)
 @st.composite
 def ctc_loss(draw: st.DrawFn, name: str) -> Call:
     steps, batch, labels = draw(st.integers(0, 4)), draw(SIZE), draw(st.integers(2, 4))
@@ -80,9 +80,17 @@ def ctc_loss(draw: st.DrawFn, name: str) -> Call:
     lengths = [draw(st.integers(0, longest)) for _ in range(batch)]
     stacked = draw(st.booleans())
     targets = Input((batch, longest) if stacked else (sum(lengths),), dtype="int64", low=1, high=labels)
-    count = batch + 1 if batched and seldom(draw) else batch
+    count = batch + 1 if seldom(draw) else batch
     taken = Input((count,), dtype="int64", values=[steps] * count)
     told = Input((batch,), dtype="int64", values=lengths)
+    if seldom(draw):
+        told = Input((1, batch), dtype="int64", values=lengths)
+    elif not batched and draw(st.booleans()):
+        taken, told = Input((), dtype="int64", values=[steps]), Input((), dtype="int64", values=lengths)
     log_probs = Input((steps, batch, labels) if batched else (steps, labels))
-    kwargs = optional(draw, blank=draw(st.sampled_from([0, 0, 0, labels]))) | reduction(draw, legacy=False)
+    if seldom(draw):
+        log_probs = draw(st.sampled_from((Input(log_probs[1:]), Input((1, *log_probs)))))
+    elif seldom(draw):
+        targets = Input(draw(st.sampled_from(((batch + 1, longest), (), (batch, longest, 1)))), dtype="int64")
+    kwargs = optional(draw, blank=draw(st.sampled_from([0, 0, 0, labels, -1]))) | reduction(draw, legacy=False)
     return Call((log_probs, targets, taken, told), kwargs)

@@ -41,7 +41,7 @@ def looking_up(name: str) -> SearchStrategy[Call]:
     return calls()
 
 
-@arguments_of("embedding_bag")
+@arguments_of("embedding_bag", as_written=True)
 def bags(name: str) -> SearchStrategy[Call]:
     """Rows of numbers, or a list of them with offsets that are all 0.
 
@@ -70,7 +70,7 @@ def bags(name: str) -> SearchStrategy[Call]:
         if mode is not None:
             named["mode"] = mode
         if mode == "sum" and draw(st.booleans()) or seldom(draw) and draw(st.booleans()):
-            weights = draw(st.sampled_from((shape, (*shape, 1), shape, shape[1:])))
+            weights = draw(st.sampled_from((shape, (*shape, 1), shape, tuple([size + 1 for size in shape]))))
             named["per_sample_weights"] = Input(weights, dtype=other_dtype(draw))
         if seldom(draw):
             named[draw(st.sampled_from(("sparse", "scale_grad_by_freq")))] = True

@@ -40,15 +40,18 @@ def bmm(draw: st.DrawFn, name: str) -> Call:
     return Call(tuple(factors)) if name == "bmm" else _added(draw, factors, (n, p) if name == "addbmm" else (b, n, p))
 
 
-@arguments_of("mv", "addmv")
+def _adds(call: Call) -> bool:
+    """Torch gives an input of fewer elements back as it is where there is nothing to add."""
+    added, *factors = call.inputs()
+    return len(factors) < 2 or 0 not in factors[0] or tuple(added) == tuple(factors[0][:1])
+
+
+@arguments_of("mv", "addmv", only=_adds)
 @st.composite
 def mv(draw: st.DrawFn, name: str) -> Call:
     n, m = draw(sizes(2))
     factors = _inputs(draw, (n, m), (m,))
-    if name == "mv":
-        return Call(tuple(factors))
-    # torch gives an input of fewer elements back as it is where there is nothing to add
-    return Call((Input((n,)), *factors)) if 0 in factors[0] else _added(draw, factors, (n,))
+    return Call(tuple(factors)) if name == "mv" else _added(draw, factors, (n,))
 
 
 @arguments_of("outer", "ger", "addr")

@@ -53,7 +53,15 @@ def of_channels(draw: st.DrawFn, one: tuple[int, ...]) -> Input | None:
     return Input((channels + 1 if seldom(draw) else channels,))
 
 
-@arguments_of("batch_norm")
+def _looks_at_statistics(call: Call) -> bool:
+    """Without elements, torch does not look what is missing."""
+    one, mean, variance = call.args
+    assert isinstance(one, Input)
+    fits = len(one) > 1 and (mean is None) is (variance is None) is call.kwargs["training"]
+    return 0 not in one or fits and all(tuple(each) == one[1:2] for each in list(call.inputs())[1:])
+
+
+@arguments_of("batch_norm", only=_looks_at_statistics)
 @st.composite
 def batch_norm(draw: st.DrawFn, name: str) -> Call:
     one = (3,) if seldom(draw) else draw(sizes(2, 4))
@@ -66,7 +74,12 @@ def batch_norm(draw: st.DrawFn, name: str) -> Call:
     return Call((Input(one), mean, variance), {"weight": weight, "bias": bias, "training": training})
 
 
-@arguments_of("instance_norm")
+def _has_vectors(call: Call) -> bool:
+    """For one channel torch takes statistics without axes, if it need not update them."""
+    return all(len(tensor) > 0 for tensor in call.inputs())
+
+
+@arguments_of("instance_norm", only=_has_vectors)
 @st.composite
 def instance_norm(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(2, 4))

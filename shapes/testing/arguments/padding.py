@@ -25,7 +25,22 @@ def pads_of(draw: Draw, size: int, most: int, *, least: int) -> tuple[int, int]:
     return (before, after) if kept >= least else (0, after if size + after >= least else 0)
 
 
-@arguments_of("pad")
+def _within(call: Call) -> bool:
+    """Nothing is cropped that is not there, and what is repeated around is left of it: torch reads outside else."""
+    x, pads = call.args[:2]
+    assert isinstance(x, Input) and isinstance(pads, tuple)
+    for size, before, after in zip(reversed(x), pads[::2], pads[1::2]):
+        kept = int(size) + min(before, 0) + min(after, 0)
+        if kept < 0 or (call.kwargs.get("mode") == "circular" and kept < size and max(before, after) > kept):
+            return False
+    return True
+
+
+def _padded_within(call: Call) -> bool:
+    return call.kwargs.get("mode", "constant") == "constant" or _within(call)
+
+
+@arguments_of("pad", only=_padded_within)
 def padded(name: str) -> SearchStrategy[Call]:
     """Any mode."""
     return st.one_of(_constant("pad"), _repeated())
@@ -67,23 +82,8 @@ def _image(draw: Draw, axes: int, mode: str) -> tuple[Input, tuple[int, ...]]:
     return Input(draw(spoiled((*batch, channels, *sizes), 20))), tuple(pads)
 
 
-def _within(call: Call) -> bool:
-    """Nothing is cropped that is not there, and what is repeated around is left of it."""
-    x, pads = call.args[:2]
-    assert isinstance(x, Input) and isinstance(pads, tuple)
-    for size, before, after in zip(reversed(x), pads[::2], pads[1::2]):
-        kept = int(size) + min(before, 0) + min(after, 0)
-        if kept < 0 or (call.kwargs.get("mode") == "circular" and kept < size and max(before, after) > kept):
-            return False
-    return True
-
-
-def _repeated() -> SearchStrategy[Call]:
-    return _repeated_anywhere().filter(_within)
-
-
 @st.composite
-def _repeated_anywhere(draw: Draw) -> Call:
+def _repeated(draw: Draw) -> Call:
     mode = draw(st.sampled_from(("reflect", "replicate", "circular")))
     x, pads = draw(_image(draw(st.integers(1, 3)), mode))
     kwargs: dict[str, object] = {"mode": mode}
@@ -94,11 +94,11 @@ def _repeated_anywhere(draw: Draw) -> Call:
     return Call((x, pads), kwargs)
 
 
-@arguments_of(*[f"{kind}_pad{axes}d" for kind in ("reflection", "replication") for axes in (1, 2, 3)])
+@arguments_of(*[f"{kind}_pad{axes}d" for kind in ("reflection", "replication") for axes in (1, 2, 3)], only=_within)
 def repeated(name: str) -> SearchStrategy[Call]:
     """Pads for a number of axes."""
     mode = "reflect" if name.startswith("reflection") else "replicate"
-    return _fixed(int(name[-2]), mode).filter(_within)
+    return _fixed(int(name[-2]), mode)
 
 
 @st.composite

@@ -135,7 +135,7 @@ def _at_random(draw: Draw, axes: int) -> Call:
     return Call((x, kernel), kwargs)
 
 
-@arguments_of("max_unpool1d", "max_unpool2d", "max_unpool3d")
+@arguments_of("max_unpool1d", "max_unpool2d", "max_unpool3d", as_written=True)
 def undoing(name: str) -> SearchStrategy[Call]:
     """Values and indices, which point to the first element here."""
     return _undoing(int(name[10]))

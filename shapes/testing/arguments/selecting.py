@@ -85,7 +85,7 @@ def distinct(name: str) -> SearchStrategy[Call]:
     return calls()
 
 
-@arguments_of("repeat_interleave")
+@arguments_of("repeat_interleave", as_written=True)
 def repeating(name: str) -> SearchStrategy[Call]:
     """The same number of repeats for all elements, or one for each."""
 

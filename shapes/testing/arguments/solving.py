@@ -49,7 +49,6 @@ def lstsq(draw: st.DrawFn, name: str) -> Call:
         return Call((Input((*batch, rows, columns)), Input((*batch, rows))), {"driver": driver})
     if driver in ("gelsd", "gelss"):
         right = max(right, 1)  # without a column, LAPACK reports an error
-    # with fewer axes than A, it would be taken for vectors of the batch
     b: tuple[int, ...] = (*[1 if seldom(draw) else size for size in batch], rows + seldom(draw), right)
     if seldom(draw):
         b = draw(st.sampled_from([(), (1, *b), b[:1] if batch else ()]))

@@ -174,7 +174,15 @@ def of_movedim(name: str) -> SearchStrategy[Call]:
     return calls()
 
 
-@arguments_of("expand", "broadcast_to")
+def _has_a_size(call: Call) -> bool:
+    """Torch gives negative sizes for new axes, and for a -2, if there is an axis of size 0."""
+    x, wanted = call.args
+    assert isinstance(x, Input) and isinstance(wanted, tuple)
+    new = wanted[: max(len(wanted) - len(x), 0)]
+    return 0 not in wanted or min((0, *new)) == 0 and -2 not in wanted
+
+
+@arguments_of("expand", "broadcast_to", only=_has_a_size)
 def to_larger(name: str) -> SearchStrategy[Call]:
     @st.composite
     def calls(draw: DrawFn) -> Call:
@@ -182,9 +190,8 @@ def to_larger(name: str) -> SearchStrategy[Call]:
         x = narrowed(draw, target)
         wanted = list(slipped(draw, target))
         for axis in range(len(wanted)):
-            # torch gives negative sizes for new axes, and for a -2, if there is an axis of size 0
-            if draw(st.integers(0, 3)) == 0 and (0 not in wanted or axis >= len(wanted) - len(x)):
-                wanted[axis] = -1 if 0 in wanted or draw(st.integers(0, 7)) else -2
+            if draw(st.integers(0, 3)) == 0:
+                wanted[axis] = -1 if draw(st.integers(0, 7)) else -2
         return Call((draw(laid_out(x)), tuple(wanted)))
 
     return calls()
