@@ -148,7 +148,6 @@ def _binary(env: ShapeEnv, input: Shape, target: Shape, weights: Sequence[Shape 
     agreeing(env, target, input, "target: expected the sizes of the input")
     for weight in weights:
         if weight is not None:
-            env.require(len(weight) <= len(input), "weight: expected no more axes than the input has")
             expandable(env, weight, input, "weight: does not broadcast to the input")
     return result
 
@@ -193,7 +192,6 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Shape:
     """The sizes of the input, or none; the target broadcasts to them."""
-    env.require(len(target) <= len(input), "target: expected no more axes than the input has")
     expandable(env, target, input, "target: does not broadcast to the input")
     return averaged(input, reduction, size_average, reduce)
 

@@ -24,7 +24,7 @@ OPTIONS: Final[dict[str, dict[str, tuple[object, ...]]]] = {
     "softshrink": {"lambd": (-1, 0, 1)},
     "softplus": {"beta": (2,), "threshold": (1,)},
     "hardtanh": {"min_val": (0, 2), "max_val": (0.5, -2, 0, 2)},
-    "rrelu": {"lower": (0.1, 0.5), "upper": (0.2, 0.6), "training": (True,)},
+    "rrelu": {"lower": (0.1, 0.2), "upper": (0.2, 0.15), "training": (True,)},
     "dropout": {"p": (0, 1, 1.5, -0.5), "training": (True, False)},
     "alpha_dropout": {"p": (0, 1, 1.5, -0.5), "training": (True, False)},
     "feature_alpha_dropout": {"p": (0.1, 1, 1.5, -0.5), "training": (True, False)},

@@ -25,15 +25,18 @@ def cross_entropy(draw: st.DrawFn, name: str) -> Call:
     one = (classes,) if not rest else (rest[0], classes, *rest[1:])
     weight = weight_of(draw, classes)
     if name == "cross_entropy":
-        smoothing = draw(st.sampled_from([0.0, 0.1, 1.0]))
+        smoothing = draw(st.sampled_from([0.0, 0.1, 1.0, 1.5]))
         if seldom(draw) or draw(st.booleans()):
             kwargs |= optional(draw, label_smoothing=smoothing)
-            return Call((Input(slipped(draw, one)), Input(slipped(draw, one), dtype="float32"), weight), kwargs)
+            dtype = "int64" if seldom(draw) else "float32"
+            one = () if seldom(draw) else one
+            return Call((Input(slipped(draw, one)), Input(slipped(draw, one), dtype=dtype), weight), kwargs)
         if rest:
             kwargs |= optional(draw, label_smoothing=smoothing)
     # a target for one sample may not have an axis and classes to be smoothed over
     dtype = "float32" if name == "nll_loss" and seldom(draw) else "int64"
-    target = Input(slipped(draw, rest), dtype=dtype, high=max(classes, 1))
+    fitting = slipped(draw, rest) if rest else draw(st.sampled_from([(), (1,), (2,), (1, 1)]))
+    target = Input(fitting, dtype=dtype, high=max(classes, 1))
     return Call((Input(() if seldom(draw) else one), target, weight), kwargs)
 
 
@@ -56,7 +59,8 @@ def multi_margin_loss(draw: st.DrawFn, name: str) -> Call:
 def multilabel_margin_loss(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 3)) if seldom(draw) else draw(sizes(0, 2))
     classes = one[-1] if one else 1
-    target = Input(slipped(draw, one), dtype="int64", low=-1, high=max(classes, 1))
+    sizes_of_target = slipped(draw, one) if len(one) > 1 else draw(st.sampled_from([one, (classes,), (1, classes)]))
+    target = Input(sizes_of_target, dtype="int64", low=-1, high=max(classes, 1))
     return Call((Input(one), target), reduction(draw))
 
 
@@ -73,7 +77,7 @@ def multilabel_soft_margin_loss(draw: st.DrawFn, name: str) -> Call:
 @st.composite
 def ctc_loss(draw: st.DrawFn, name: str) -> Call:
     steps, batch, labels = draw(st.integers(0, 4)), draw(SIZE), draw(st.integers(2, 4))
-    batched = not seldom(draw)
+    batched = draw(st.integers(0, 3)) > 0
     if not batched:
         batch = 1
     longest = draw(st.integers(0, 3))

@@ -32,7 +32,7 @@ def _convolutions(draw: Draw, axes: int) -> Call:
     out = groups * draw(mostly((1, 2), (0,), 20))
     most = LARGEST[axes]
     sizes = [draw(mostly((2, 3, most - 1, most, most + 1), (0, 1), 15)) for _ in range(axes)]
-    kernel = [draw(st.sampled_from((1, 2, 3, 2)[: 5 - axes])) for _ in range(axes)]
+    kernel = [draw(mostly((1, 2, 3, 2)[: 5 - axes], (0,), 20)) for _ in range(axes)]
     batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
     x = draw(spoiled((*batch, inside * groups, *sizes), 16)) if not draw(seldom(30)) else tuple(sizes)
     weight = draw(spoiled((out, inside, *kernel), 16))
@@ -42,9 +42,10 @@ def _convolutions(draw: Draw, axes: int) -> Call:
     if draw(st.booleans()):
         kwargs["stride"] = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
     if draw(st.booleans()):
-        kwargs["dilation"] = draw(once_or_each(mostly((1, 1, 2, 2, 3)[: 6 - axes], (0,)), axes))
+        # without channels, torch does not look at it
+        kwargs["dilation"] = draw(once_or_each(mostly((1, 1, 2, 2, 3)[: 6 - axes], (0,), 40 if inside else 2), axes))
     if draw(st.booleans()):
-        numbers = once_or_each(mostly((0, 1, 2, 3), (-1,)), axes)
+        numbers = once_or_each(mostly((0, 1, 2, 3), (-1,), 20), axes)
         kwargs["padding"] = draw(st.one_of(numbers, numbers, st.sampled_from(("same", "valid", "same"))))
         if kwargs["padding"] == "same" and not draw(seldom(4)):
             kwargs.pop("stride", None)
@@ -90,7 +91,7 @@ def _transposed(draw: Draw, axes: int) -> Call:
 def spread_sizes(call: Call, axes: int) -> list[int]:
     """The sizes of a transposed convolution, empty for a call that is none."""
     x, weight = call.inputs().__next__(), list(call.inputs())[1]
-    if len(weight) != axes + 2 or len(x) < axes:
+    if len(weight) != axes + 2 or axes < 1 or len(x) < axes:
         return []
 
     def option(name: str, default: int) -> tuple[int, ...]:

@@ -11,9 +11,10 @@ from shapes.testing.calls import Call, Input
 COUNT = st.sampled_from((2, 0, 1, 5, 3, -1))
 
 
-def _size(draw: st.DrawFn) -> list[int]:
+def _size(draw: st.DrawFn) -> list[object]:
     size = COUNT if seldom(draw) else SIZE
-    return draw(st.lists(size, max_size=4))
+    wrong = [draw(st.sampled_from([1.5, "1"]))] if seldom(draw) and seldom(draw) else []
+    return [*draw(st.lists(size, max_size=4)), *wrong]
 
 
 @arguments_of("zeros", "ones", "empty", "rand", "randn")

@@ -82,6 +82,8 @@ def gathering(name: str) -> SearchStrategy[Call]:
                 named["value"] = 2
             case _:
                 args.append(source)
+                if seldom(draw) and seldom(draw):
+                    named["value"] = 2
         if draw(st.integers(0, 3)) == 0:
             named["reduce"] = draw(st.sampled_from(("add", "multiply", "sum")))
         return Call(tuple(args), named)

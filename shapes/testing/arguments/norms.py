@@ -95,7 +95,7 @@ def instance_norm(draw: st.DrawFn, name: str) -> Call:
 @st.composite
 def group_norm(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(1 if seldom(draw) else 2, 4))
-    groups = draw(st.sampled_from((1, 2, 3, -1)))
+    groups = draw(st.sampled_from((1, 2, 3, 1, 2, 3, -1, 0)))
     if len(one) > 1 and groups > 0 and draw(st.booleans()):
         one = (one[0], one[1] * groups, *one[2:]) if not seldom(draw) else (1, groups, draw(SIZE), 1)
     weight, bias = [of_channels(draw, one) for _ in range(2)]

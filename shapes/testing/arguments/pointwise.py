@@ -74,7 +74,7 @@ def unary(draw: st.DrawFn, name: str) -> Call:
 
 
 @arguments_of(*[name for table in pointwise.BINARY.values() for name in table], *pointwise.IN_PLACE_BINARY)
-@arguments_of("isclose", "allclose", "equal")
+@arguments_of("equal")
 @st.composite
 def binary(draw: st.DrawFn, name: str) -> Call:
     dtype = DTYPES.get(name)
@@ -82,6 +82,15 @@ def binary(draw: st.DrawFn, name: str) -> Call:
         dtype = "float32"
     one, other = [Input(each, dtype=dtype, high=3) for each in operands(draw, name, 2)]
     return Call((one, 2 if name in NUMBER_OR_TENSOR and seldom(draw) else other))
+
+
+@arguments_of("isclose", "allclose")
+@st.composite
+def close(draw: st.DrawFn, name: str) -> Call:
+    tolerances = st.sampled_from([0.0, 0.5, -0.5])
+    one, other = [Input(each) for each in meeting(draw, 2)]
+    kwargs = {option: draw(tolerances) for option in ("rtol", "atol") if draw(st.integers(0, 2)) == 0}
+    return Call((one, other), kwargs)
 
 
 @arguments_of("add", "sub", "subtract", "rsub")

@@ -5,6 +5,7 @@ If one of these fails, a rule asks for more than it needs, or tells less than it
 
 import pytest
 
+from shapes import ShapeError
 from tests.shapes.rules.expectations import told
 
 TABLE = [
@@ -27,3 +28,8 @@ TABLE = [
 @pytest.mark.parametrize(("name", "arguments", "options", "output", "guards"), TABLE)
 def test_attention_of_symbolic_sizes(name, arguments, options, output, guards):
     assert told(name, *arguments, **options) == (output, guards)
+
+
+def test_attention_refuses_groups_without_a_head():
+    with pytest.raises(ShapeError, match="there are no heads"):
+        told("scaled_dot_product_attention", "b 4 s d", "b 0 t d", "b 0 t d", enable_gqa=True)
