@@ -45,7 +45,7 @@ def scaled_dot_product_attention(
     for name, shape in (("query", query), ("key", key), ("value", value)):
         if len(shape) < (3 if enable_gqa else 2):
             raise ShapeError(f"{name}: expected at least {3 if enable_gqa else 2} axes, not {len(shape)}")
-    if attn_mask is not None and is_causal and len(query) != 4:
+    if attn_mask is not None and is_causal and not len(query) == len(key) == len(value) == 4:
         raise ShapeError("is_causal=True: expected no attn_mask")
     key_batch, value_batch = key[:-2], value[:-2]
     if enable_gqa:

@@ -51,9 +51,8 @@ def _sized(env: ShapeEnv, size: Sequence[Sizes], dtype: str | None, options: dic
     """A fresh tensor; its sizes come one by one or in one sequence."""
     if options:
         _place(options)
-    given = size[0] if len(size) == 1 and not isinstance(size[0], int | SymInt) else size
+    given = size[0] if len(size) == 1 and isinstance(size[0], tuple | list) else size
     sizes: list[Int] = []
-    assert not isinstance(given, int | SymInt)
     for one in given:
         if not isinstance(one, int | SymInt):
             raise ShapeError(f"size: expected numbers, not {one!r}")

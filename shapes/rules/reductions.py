@@ -160,13 +160,13 @@ def norm(
     axes = axes_of(dim, len(input)) if p == "nuc" else all_or(dim, len(input))
     if p == "nuc" or (p == "fro" and not isinstance(dim, int) and dim and len(axes) > 2):
         env.require(len(axes) == 2, "dim: expected two axes, for the norm of a matrix")
-    return _norm(env, input, 2 if p is None or isinstance(p, str) else p, axes, keepdim, dtype)
+    return _norm(env, input, p, axes, keepdim, dtype)
 
 
 def _norm(
-    env: ShapeEnv, input: Shape, order: float, axes: Sequence[int], keepdim: bool, dtype: object
+    env: ShapeEnv, input: Shape, order: float | str | None, axes: Sequence[int], keepdim: bool, dtype: object
 ) -> Shape:
-    if order < 0 or order == inf:
+    if isinstance(order, int | float) and (order < 0 or order == inf):
         need_elements(env, input, axes)
     return Shape(reduced(input, axes, keepdim), dtype=real(input.dtype) if dtype is None else named(dtype))
 

@@ -16,7 +16,8 @@ def scaled_dot_product_attention(draw: st.DrawFn, name: str) -> Call:
     # with nothing to compute, torch does not look what fits, and gives the query's batch whatever that broadcasts to
     fitting = seldom(draw) or seldom(draw)
     size = SIZE if fitting else st.integers(1, 4)
-    queries, keys, width, batch = draw(size), draw(size), draw(size), tuple([draw(size) for _ in range(draw(st.integers(0, 3)))])
+    queries, keys, width = draw(size), draw(size), draw(size)
+    batch = tuple([draw(size) for _ in range(draw(st.integers(0, 3)))])
     columns = width if draw(st.booleans()) else draw(size)
     batches: list[tuple[int, ...]] = [batch if fitting else narrowed(draw, batch) for _ in range(3)]
     kwargs: dict[str, object] = {}

@@ -34,7 +34,7 @@ def einsum(draw: st.DrawFn, name: str) -> Call:
         if draw(st.booleans()):
             output = draw(st.sampled_from(["...", "... "])) + output
         if draw(st.integers(0, 3)) == 0:
-            output += draw(st.sampled_from(["q", "..", "->", "...", "1", *named, *named]))
+            output += draw(st.sampled_from(["q", "..", "->", "...", "1", *named, *named, output]))
         equation += "->" + output
     if seldom(draw):
         return Call((equation, operands))

@@ -35,7 +35,8 @@ def looking_up(name: str) -> SearchStrategy[Call]:
         named = _padding(draw, rows)
         if draw(st.integers(0, 3)) == 0:
             named["max_norm"] = 1.0
-        table = Input(slipped(draw, (rows, draw(SIZE))), dtype="float32")
+        shape = (rows, draw(SIZE)) if draw(st.integers(0, 15)) else (rows, 2, 1)
+        table = Input(slipped(draw, shape), dtype="float32")
         return Call((numbers(draw, draw(sizes(0, 3))), table), named)
 
     return calls()
@@ -56,12 +57,12 @@ def bags(name: str) -> SearchStrategy[Call]:
         if seldom(draw):
             shape = draw(sizes(0, 3))
         mode = "min" if seldom(draw) and draw(st.booleans()) else draw(st.sampled_from(("sum", "mean", "max", None)))
-        last = len(shape) == 1 and draw(st.integers(0, 3)) == 0
+        last = len(shape) == 1 and draw(st.integers(0, 2)) == 0
         if last:
             # whether an empty table is looked into depends on the last offset then
             named["include_last_offset"], rows = True, max(rows, 1)
         if (len(shape) < 2) is not seldom(draw):
-            offsets = slipped(draw, (draw(st.sampled_from((0, 2, 3)) if last else SIZE),))
+            offsets = slipped(draw, (draw(st.sampled_from((2, 3, 2, 3, 2, 3, 0)) if last else SIZE),))
             if seldom(draw) and not last:
                 rows, offsets = 0, (1,)
             assume(offsets != ((1,) if last else (0,)) or shape == (0,))
@@ -72,7 +73,7 @@ def bags(name: str) -> SearchStrategy[Call]:
         if mode == "sum" and draw(st.booleans()) or seldom(draw) and draw(st.booleans()):
             weights = draw(st.sampled_from((shape, (*shape, 1), shape, tuple([size + 1 for size in shape]))))
             named["per_sample_weights"] = Input(weights, dtype=other_dtype(draw))
-        if seldom(draw):
+        if draw(st.integers(0, 2 if mode == "max" else 7)) == 0:
             named[draw(st.sampled_from(("sparse", "scale_grad_by_freq")))] = True
         table = Input(slipped(draw, (rows, draw(st.integers(1, 4)))), dtype="float32")
         assume(len(table) < 2 or table[1] != 0)

@@ -70,6 +70,8 @@ def _put_back(draw: Draw) -> Call:
     batch = draw(st.sampled_from(((), (0,), (1,), (2,))))
     elements = each(kernel, 2)[0] * each(kernel, 2)[1]
     x = (*batch, draw(mostly((1, 2), (0,))) * elements, blocks)
+    if draw(seldom(12)):
+        x = draw(st.sampled_from((x[-1:], (2, 1, *x[-2:]))))
     return Call((Input(draw(spoiled(x, 8, largest=10))), size, kernel), kwargs)
 
 

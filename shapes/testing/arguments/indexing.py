@@ -111,8 +111,8 @@ def along_an_axis(name: str) -> SearchStrategy[Call]:
         source = [length if place == dim % max(len(shape), 1) else size for place, size in enumerate(shape)]
         if not source and draw(st.booleans()):
             source = [1]
-        elif len(source) == 1 and seldom(draw):
-            source = []
+        elif seldom(draw):
+            source = [1] * draw(st.integers(0, 2))
         named = {"alpha": 2} if name == "index_add" and draw(st.booleans()) else {}
         return Call((*args, Input(slipped(draw, source), dtype=other_dtype(draw))), named)
 
@@ -170,7 +170,8 @@ def writing_through_a_mask(name: str) -> SearchStrategy[Call]:
     return calls()
 
 
-@arguments_of("index", "index_put")
+@arguments_of("index_put", as_written=True)  # whether other values fit what a mask picks, no sizes tell
+@arguments_of("index")
 def indexing(name: str) -> SearchStrategy[Call]:
     """Numbers that broadcast, masks and kept axes; values that broadcast to what is picked."""
 
@@ -179,7 +180,9 @@ def indexing(name: str) -> SearchStrategy[Call]:
         shape = draw(sizes(1, 4))
         if name == "index_put" and seldom(draw):
             filled = Input(shape[:1], dtype="bool", values=[True] * shape[0])
-            values = (draw(st.sampled_from((1, 2))),) * draw(st.integers(1, 6))
+            rank = draw(st.integers(1, 6))
+            # whether 2 values fit as many rows as a mask has True, no sizes tell
+            values = (1 if rank == len(shape) else draw(st.sampled_from((1, 2))),) * rank
             return Call((Input(shape, dtype="float32"), [filled], Input(values, dtype=other_dtype(draw))))
         whole = draw(sizes(0, 2))
         indices: list[Input | None] = []
@@ -192,6 +195,8 @@ def indexing(name: str) -> SearchStrategy[Call]:
             elif kind == 1:
                 span = draw(st.integers(1, min(2, len(shape) - place)))
                 masked = slipped(draw, shape[place : place + span])
+                if seldom(draw):
+                    masked = (*shape[place:], draw(st.integers(1, 2)))
                 indices.append(_mask(draw, masked or (1,), whole[-1] if whole else 1))
                 place += span
             else:

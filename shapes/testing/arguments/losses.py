@@ -59,9 +59,11 @@ def binary(draw: st.DrawFn, name: str) -> Call:
 def gaussian_nll_loss(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     target = slipped(draw, narrowed(draw, one))
+    one = (*one[:-1], 1) if one and seldom(draw) else one
     fewer = tuple([max(size - 1, 0) if draw(st.booleans()) else size for size in one])
     ones = (*one[:-2], 1, 1)[: len(one)]
-    variances = draw(st.sampled_from([one, one[:-1], (*one[:-1], 1), (*one[:1], 1, *one[2:]), ones, fewer]))
+    last, second = [(*one[:-1], size) for size in (1, 3)], (*one[:1], 1, *one[2:])
+    variances = draw(st.sampled_from([one, one[:-1], *last, second, ones, fewer]))
     var: object = 1.5 if seldom(draw) else Input(slipped(draw, variances))
     return Call((Input(one), Input(target), var), reduction(draw, legacy=False))
 
@@ -86,7 +88,8 @@ def aligned(draw: st.DrawFn, count: int) -> list[tuple[int, ...]]:
 @st.composite
 def cosine_embedding_loss(draw: st.DrawFn, name: str) -> Call:
     one, other = aligned(draw, 2)
-    one, other = one[:2], other[:2]
+    most = 3 if seldom(draw) else 2
+    one, other = one[:most], other[:most]
     target = draw(st.sampled_from([one[:-1], other[:-1], (1,)]))
     return Call((Input(one), Input(other), Input(slipped(draw, target))), reduction(draw))
 

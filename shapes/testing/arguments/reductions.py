@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shapes.testing.arguments import arguments_of
 from shapes.testing.arguments.axes import some_axes, some_axis
-from shapes.testing.arguments.mistakes import sizes
+from shapes.testing.arguments.mistakes import seldom, sizes
 from shapes.testing.arguments.pointwise import meeting
 from shapes.testing.calls import Call, Input
 
@@ -111,7 +111,7 @@ def extreme(draw: st.DrawFn, name: str) -> Call:
 def quantile(draw: st.DrawFn, name: str) -> Call:
     one = draw(sizes(0, 4))
     shares = draw(st.lists(st.sampled_from([0, 0.25, 0.5, 1]), max_size=3))
-    vector: object = Input((len(shares),), values=shares)
+    vector: object = Input((len(shares),), dtype="float64" if seldom(draw) else "float32", values=shares)
     if draw(st.integers(0, 3)) == 0:
         vector = Input((1, len(shares)), values=shares)
     q = draw(st.sampled_from([0.5, vector, vector, Input(()), 1.5]))
@@ -119,4 +119,4 @@ def quantile(draw: st.DrawFn, name: str) -> Call:
     kwargs = optional(
         draw, dim=some_axis(draw, len(one)), keepdim=True, interpolation=draw(st.sampled_from(modes))
     )
-    return Call((Input(one), q), kwargs)
+    return Call((Input(one, dtype="float32"), q), kwargs)

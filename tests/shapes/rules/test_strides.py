@@ -22,7 +22,7 @@ VIEWS = [
     "view", "reshape", "view_as", "reshape_as", "flatten", "unflatten", "ravel", "transpose", "t", "T", "mT",
     "permute", "movedim", "expand", "expand_as", "broadcast_tensors", "squeeze", "unsqueeze", "atleast_2d",
     "atleast_3d", "contiguous", "view_as_complex", "getitem", "narrow", "select", "split", "chunk", "unbind",
-    "tensor_split", "hsplit", "diagonal", "linalg.diagonal", "view_as_real", "real", "imag",
+    "tensor_split", "hsplit", "diagonal", "linalg.diagonal", "view_as_real", "real", "imag", "Tensor.unfold",
 ]  # fmt: skip
 
 
