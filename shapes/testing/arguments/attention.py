@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shapes.testing.arguments import arguments_of
 from shapes.testing.arguments.alterations import altered, resized
-from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, slipped
+from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom
 from shapes.testing.calls import Call, Input
 
 
@@ -42,7 +42,8 @@ def scaled_dot_product_attention(draw: st.DrawFn, name: str) -> Call:
         case 0:
             mask = (*query[:-2], queries, keys)
             if not fitting:
-                mask = mask[-1:] if seldom(draw) else slipped(draw, narrowed(draw, mask))
+                mask = mask[-1:] if seldom(draw) else narrowed(draw, mask)
+                mask = mask if draw(st.integers(0, 2)) else tuple(resized(draw, list(mask)))
                 kwargs |= {"is_causal": True} if draw(st.booleans()) else {}
             kwargs["attn_mask"] = Input(mask[-2:] if fitting else mask)
         case 1:

@@ -43,7 +43,7 @@ def _convolutions(draw: Draw, axes: int) -> Call:
         kwargs["stride"] = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
     if draw(st.booleans()):
         # without channels, torch does not look at it
-        kwargs["dilation"] = draw(once_or_each(mostly((1, 1, 2, 2, 3)[: 6 - axes], (0,), 40 if inside else 2), axes))
+        kwargs["dilation"] = draw(once_or_each(mostly((1, 1, 2, 2, 3)[: 6 - axes], (0,), 15 if inside else 2), axes))
     if draw(st.booleans()):
         numbers = once_or_each(mostly((0, 1, 2, 3), (-1,), 20), axes)
         kwargs["padding"] = draw(st.one_of(numbers, numbers, st.sampled_from(("same", "valid", "same"))))

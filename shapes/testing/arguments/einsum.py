@@ -23,7 +23,7 @@ def einsum(draw: st.DrawFn, name: str) -> Call:
         if draw(st.integers(0, 2)) == 0:
             place = draw(st.integers(0, len(term)))
             own[place:place] = narrowed(draw, spared)
-            dots = draw(st.sampled_from([".", "..", "......"])) if seldom(draw) else "..."
+            dots = draw(st.sampled_from([".", "..", "......", "......"])) if draw(st.integers(0, 3)) == 0 else "..."
             term = f"{term[:place]}{dots}{term[place:]}"
         terms.append(term)
         operands.append(Input(slipped(draw, own)))

@@ -69,7 +69,7 @@ def _put_back(draw: Draw) -> Call:
         blocks *= max((each(size, 2)[axis] + 2 * numbers["padding"] - reach) // step + 1, 0)
     batch = draw(st.sampled_from(((), (0,), (1,), (2,))))
     elements = each(kernel, 2)[0] * each(kernel, 2)[1]
-    x = (*batch, draw(mostly((1, 2), (0,))) * elements, blocks)
+    x = (*batch, draw(mostly((1, 2), (0,), 10)) * elements, blocks)
     if draw(seldom(12)):
         x = draw(st.sampled_from((x[-1:], (2, 1, *x[-2:]))))
     return Call((Input(draw(spoiled(x, 8, largest=10))), size, kernel), kwargs)

@@ -148,7 +148,7 @@ def cdist(draw: st.DrawFn, name: str) -> Call:
         for _ in range(2)
     ]
     if seldom(draw):
-        one = (columns,)
+        one, other = ((columns,), other) if draw(st.booleans()) else (one, (columns,))
     order = draw(st.sampled_from([0, 1, 2, 2.5, inf, -1]))
     mode = draw(st.sampled_from(["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist", "mm"]))
     return Call((Input(one), Input(other)), {"p": order, **optional(draw, compute_mode=mode)})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from shapes.testing.arguments import arguments_of
-from shapes.testing.arguments.windows import Draw, seldom, spoiled
+from shapes.testing.arguments.windows import Draw, mostly, seldom, spoiled
 from shapes.testing.calls import Call, Input
 
 
@@ -85,7 +85,7 @@ def _image(draw: Draw, axes: int, mode: str) -> tuple[Input, tuple[int, ...]]:
 @st.composite
 def _repeated(draw: Draw) -> Call:
     mode = draw(st.sampled_from(("reflect", "replicate", "circular")))
-    x, pads = draw(_image(draw(st.integers(1, 3)), mode))
+    x, pads = draw(_image(draw(mostly((1, 2, 3), (4,), 8)), mode))
     kwargs: dict[str, object] = {"mode": mode}
     if draw(seldom(6)):
         kwargs["value"] = draw(st.sampled_from((None, 0, 0.0, 1.0)))

@@ -41,7 +41,8 @@ def of_roll(name: str) -> SearchStrategy[Call]:
     def calls(draw: DrawFn) -> Call:
         x = draw(sizes(0, 3))
         if draw(st.integers(0, 3)) == 0:
-            return Call((Input(x), draw(st.integers(-5, 5))))
+            shifts = st.one_of(st.integers(-5, 5), st.just((1, 2)), st.just((1,)))
+            return Call((Input(x), draw(shifts)))
         axes = some_axes(draw, len(x))
         if isinstance(axes, int):
             return Call((Input(x), draw(st.integers(-5, 5)), axes))

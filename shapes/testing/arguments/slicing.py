@@ -23,7 +23,7 @@ from shapes.testing.arguments.views import laid_out
 from shapes.testing.calls import Call, Input
 
 BOUND = st.one_of(st.none(), st.integers(-7, 7))
-STEP = st.sampled_from((None, 1, 2, 3, 7))
+STEP = st.sampled_from((None, 1, 2, 3, 7, None, 1, 2, 3, 7, 0))
 
 
 @st.composite
@@ -37,8 +37,11 @@ def place_in(draw: DrawFn, size: int) -> int:
 @st.composite
 def indices(draw: DrawFn, x: tuple[int, ...], *, backwards: bool, tensors: bool = False) -> tuple[object, ...]:
     """What stands in the brackets behind a tensor."""
+    if tensors and len(x) > 2 and x[2] and seldom(draw):
+        # one number picks as often as a mask has True
+        return Input(x[:2], dtype="bool"), Input(draw(st.sampled_from(((), (1,)))), dtype="int64")
     step = STEP
-    if backwards or seldom(draw):
+    if backwards or draw(st.integers(0, 4)) == 0:
         step = st.sampled_from((None, 1, 2, 3, -1, -2, -3, 0)) if seldom(draw) else st.sampled_from((None, 2, -1, 0))
     items: list[object] = []
     with_tensor = tensors and seldom(draw)

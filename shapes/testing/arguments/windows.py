@@ -44,13 +44,14 @@ def spoiled(draw: Draw, sizes: tuple[int, ...], one_in: int = 12, *, largest: in
     if not draw(seldom(one_in)):
         return sizes
     axis = draw(st.integers(0, max(len(sizes) - 1, 0)))
-    match draw(st.sampled_from(("change", "change", "change", "drop", "add"))):
+    match draw(st.sampled_from(("change", "change", "change", "drop", "add", "add"))):
         case "change":
             return (*sizes[:axis], draw(st.integers(0, largest)), *sizes[axis + 1 :])
         case "drop":
             return sizes[:axis] + sizes[axis + 1 :]
         case _:
-            return (*sizes[:axis], draw(st.integers(0, 2)), *sizes[axis:])
+            place = draw(st.sampled_from((axis, len(sizes))))
+            return (*sizes[:place], draw(st.integers(0, 2)), *sizes[place:])
 
 
 def each(value: int | tuple[int, ...], axes: int) -> tuple[int, ...]:

@@ -52,6 +52,11 @@ def test_torch_does_not_go_backwards():
         rules["getitem"](env, (env.symbol("s"),), slice(None, None, -1))
 
 
+def test_a_truth_value_is_no_index():
+    with pytest.raises(Refused, match="not True"):
+        rules["getitem"](ShapeEnv(origin=lambda: None), (2, 3), True)
+
+
 def test_numpy_indexing_agrees_with_numpy():
     numpy = pytest.importorskip("numpy")
 
