@@ -76,8 +76,6 @@ def _indexed(env: ShapeEnv, sizes: Sequence[Int], indices: Sequence[Shape | None
         if index is None:
             axis += 1
         elif index.dtype in MASKS:
-            if axis + len(index) > len(sizes):
-                raise ShapeError("indices: a mask has more axes than are left")
             for size, flags in zip(sizes[axis:], index):
                 agree(env, size, flags, "indices: a mask has other sizes than the axes that it picks from")
             if index:
@@ -258,7 +256,8 @@ def scatter(
     """The sizes of the input."""
     if (src is None) is (value is None):
         raise ShapeError("expected either src or value")
-    _single(0 if value is None else value)
+    if value is not None:
+        _single(value)
     _chosen(reduce, ("add", "multiply", None))
     return _scattered(env, input, dim, index, src)
 

@@ -46,7 +46,7 @@ def joined(env: ShapeEnv, tensors: Sequence[Shape], dim: int) -> Shape:
             if len(tensor) == 1:
                 env.require(tensor[0] == 0, "a tensor of one axis, and not empty, beside tensors of more axes")
         parts = [tensor for tensor in tensors if len(tensor) > 1]
-        if any(len(tensor) != rank for tensor in parts):
+        if any(len(tensor) < rank for tensor in parts):
             raise ShapeError("tensors of different numbers of axes")
     elif rank == 1 and not -1 <= dim < 1:
         # torch does not look at dim where there is nothing to join

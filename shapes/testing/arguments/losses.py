@@ -64,7 +64,7 @@ def gaussian_nll_loss(draw: st.DrawFn, name: str) -> Call:
     ones = (*one[:-2], 1, 1)[: len(one)]
     last, second = [(*one[:-1], size) for size in (1, 3)], (*one[:1], 1, *one[2:])
     variances = draw(st.sampled_from([one, one[:-1], *last, second, ones, fewer]))
-    var: object = 1.5 if seldom(draw) else Input(slipped(draw, variances))
+    var: object = draw(st.sampled_from((1.5, 0.0, -0.5))) if seldom(draw) else Input(slipped(draw, variances))
     return Call((Input(one), Input(target), var), reduction(draw, legacy=False))
 
 

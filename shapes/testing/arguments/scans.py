@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from shapes.rules.axes import replaced
 from shapes.testing.arguments import arguments_of
 from shapes.testing.arguments.axes import WRONG, some_axis
-from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
+from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped, with_axes
 from shapes.testing.arguments.reductions import optional
 from shapes.testing.calls import Call, Input
 
@@ -54,7 +54,7 @@ def _counts_samples(call: Call) -> bool:
 @arguments_of("trapezoid", "trapz", "cumulative_trapezoid", only=_counts_samples)
 @st.composite
 def trapezoid(draw: st.DrawFn, name: str) -> Call:
-    y = draw(sizes(0, 3))
+    y = draw(with_axes(3))
     dim = some_axis(draw, len(y))
     kwargs: dict[str, object] = {} if dim in (-1, len(y) - 1) else {"dim": dim}
     if seldom(draw):

@@ -73,7 +73,15 @@ def indexed(draw: DrawFn, *, backwards: bool, tensors: bool = False) -> Call:
     return Call((Input(x) if backwards else draw(laid_out(x)), index))
 
 
-@arguments_of("getitem")
+def _fits_masks(call: Call) -> bool:
+    """Whether several numbers fit how often a mask has True, no sizes tell."""
+    tensors = list(call.inputs())[1:]
+    return all(each.dtype != "bool" for each in tensors) or all(
+        each.dtype == "bool" or set(each) <= {1} for each in tensors
+    )
+
+
+@arguments_of("getitem", only=_fits_masks)
 def of_getitem(name: str) -> SearchStrategy[Call]:
     return indexed(backwards=False, tensors=True)
 
