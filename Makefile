@@ -61,7 +61,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python $(PIP) --editable '.[prompt]'
+	$(BIN)/python $(PIP) --editable '.[prompt,torch]'
 	@touch $@
 
 $(VENV)/.development: setup.cfg pyproject.toml constraints.txt | $(VENV)/bin/python
