@@ -22,6 +22,7 @@ that a module that goes back and forth between training and evaluation is traced
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import CellType, FunctionType, ModuleType
@@ -243,6 +244,7 @@ class _Explorer:
     def __init__(self, roots: Iterable[object]) -> None:
         self.places: list[Place] = []
         self._seen: set[int] = set()
+        self._classes: set[int] = set()
         starts = list(roots)
         functions = program_of(starts)
         self._names: set[str] = set()
@@ -292,9 +294,12 @@ class _Explorer:
 
     def _object(self, text: str, value: object) -> None:
         """The attributes of an object of the program."""
-        if id(value) in self._seen or isinstance(value, type | FunctionType | ModuleType | torch.Tensor):
+        if id(value) in self._seen or isinstance(value, FunctionType | ModuleType | torch.Tensor):
             return
         self._seen.add(id(value))
+        self._class(value if isinstance(value, type) else type(value))
+        if isinstance(value, type):
+            return
         if isinstance(value, torch.nn.Module):
             for name, module in value.named_modules():
                 if module is value or id(module) not in self._seen:
@@ -308,8 +313,21 @@ class _Explorer:
         for name in sorted(self._names & attributes.keys()):
             self._place(Place(f"{text}.{name}", attributes, name), attributes[name])
 
+    def _class(self, kind: type) -> None:
+        """What the classes of the program hold besides methods."""
+        for each in kind.__mro__:
+            module = sys.modules.get(each.__module__)
+            if module is None or not is_users(getattr(module, "__file__", None) or "") or id(each) in self._classes:
+                continue
+            self._classes.add(id(each))
+            attributes = vars(each)
+            for name in sorted(self._names & attributes.keys()):
+                if not callable(attributes[name]) and not hasattr(attributes[name], "__get__"):
+                    self._place(Place(f"{each.__name__}.{name}", attributes, name), attributes[name])
+
     def _torch_module(self, text: str, module: torch.nn.Module) -> None:
         attributes = vars(module)
+        self._class(type(module))
         names = self._names | names_read(type(module))
         for name in sorted(names & attributes.keys()):
             if not name.startswith("_"):

@@ -314,9 +314,9 @@ def _check_with(error, condition, message):
     """`torch._check` and its like: with the program's message, if it gave one."""
     if isinstance(condition, torch.SymBool) and ours(condition) and not condition.node.is_plain:
         said = message() if callable(message) else message
-        condition.node.nodes.env.expect_true(condition.node.value, str(said or ""))
-        condition.node.nodes.truths[condition.node] = True
-        return None
+        if condition.node.expect(str(said or "")):
+            return None
+        condition = False
     return _torch_check(error, condition, message)
 
 

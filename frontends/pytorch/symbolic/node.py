@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import torch
 
 from shapes import choices, layout
-from shapes.errors import FalseAtHint
+from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbool import SymBool
 from shapes.symfloat import SymFloat
 from shapes.symint import SymInt
@@ -376,17 +376,22 @@ class Node:
 
     def expect_true(self, file: builtins.str = "", line: int = 0) -> bool:
         """What the operator needs of its arguments: from here on a fact, checked where it does not follow."""
-        value = self.value
-        if self.is_plain:
-            return bool(value)
-        if self.nodes.truths.get(self) is None:
+        return bool(self.value) if self.is_plain else self.expect("")
+
+    def expect(self, message: builtins.str) -> bool:
+        """Commit to what is expected to be true. Where it is false, that is the fact: torch then raises the error that
+        it raises for plain numbers, which the program may catch.
+        """
+        truths = self.nodes.truths
+        if truths.get(self) is None:
             try:
-                self.nodes.env.expect_true(value)
+                self.nodes.env.expect_true(self.value, message)
+                truths[self] = True
             except FalseAtHint:
-                # torch then raises the error that it raises for plain numbers
-                return False
-            self.nodes.truths[self] = True
-        return self.nodes.truths[self]
+                truths[self] = self.nodes.env.guard(self.value)
+            except Contradiction:
+                truths[self] = False
+        return truths[self]
 
     def statically_known_true(self, file: builtins.str = "", line: int = 0) -> bool:
         if self.is_plain:

@@ -300,3 +300,53 @@ def test_backends_that_are_not_there() -> None:
     """Fails when a wrong name, or a backend to come, is found out only by a call."""
     with pytest.raises(ShapeError, match="the backends are eager, cpu, triton"):
         compile(lambda x: x, backend="inductor")
+
+
+class Configuration:
+    """What a program reads of a class."""
+
+    scale = 2.0
+
+
+class Scaled(nn.Module):
+    offset = 1.0
+
+    def __init__(self, configuration: Configuration) -> None:
+        super().__init__()
+        self.configuration = configuration
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.configuration.scale + self.offset
+
+
+def test_attributes_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, a change of a class attribute goes unnoticed."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x * Configuration.scale
+
+    compiled = [compile(function), compile(Scaled(Configuration()))]
+    x = randn(3)
+    for _ in range(2):
+        for f in compiled:
+            agrees(f, x)
+        monkeypatch.setattr(Configuration, "scale", 5.0)
+        monkeypatch.setattr(Scaled, "offset", 7.0)
+
+
+def test_a_refusal_that_the_program_catches() -> None:
+    """If it fails, the way that a program takes after an error is taken for sizes without the error too."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        try:
+            return x.view(3, -1).sum(0)
+        except RuntimeError:
+            return x * 2
+
+    f = compile(function, dynamic=True)
+    for size in (7, 6, 9, 8):
+        agrees(f, randn(size))
+    assert [[str(guard) for guard in variant.guards] for variant in f.variants] == [
+        ["x_size0 % 3 != 0"],
+        ["x_size0 % 3 == 0"],
+    ]
