@@ -148,7 +148,11 @@ class Variant:
         """The graph as a call: the tensors and then the numbers in, the flat outputs out."""
         if self.joint is not None:
             return self.joint.runner(self)
-        return eager.runner(self.graph)
+        run = eager.runner(self.graph)
+        learned = [each.requires_grad for each in self.inputs]
+        learned += [each.constant.requires_grad for each in self.recording.constants]
+        # nothing that comes out has a gradient: the operators of one taken inside must not be followed again
+        return torch.no_grad()(run) if any(learned) and not any(self.with_gradient) else run
 
     def assembled(self, values: Sequence[object]) -> object:
         """What the function returns, from what the graph does."""

@@ -350,3 +350,17 @@ def test_a_refusal_that_the_program_catches() -> None:
         ["x_size0 % 3 != 0"],
         ["x_size0 % 3 == 0"],
     ]
+
+
+def test_a_gradient_taken_inside() -> None:
+    """If it fails, a gradient that the program took comes out as something to differentiate again."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.autograd.grad((x * x).sum(), x)[0]
+
+    f = compile(function, dynamic=True)
+    for size in (3, 5):
+        x = randn(size, requires_grad=True)
+        found = f(x)
+        torch.testing.assert_close(found, 2 * x.detach())
+        assert not found.requires_grad
