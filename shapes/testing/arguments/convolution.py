@@ -31,14 +31,14 @@ def _convolutions(draw: Draw, axes: int) -> Call:
     inside = draw(mostly((1, 2), (0,), 8))
     out = groups * draw(mostly((1, 2), (0,), 20))
     most = LARGEST[axes]
-    sizes = [draw(mostly((2, 3, most - 1, most, most + 1), (0, 1), 15)) for _ in range(axes)]
+    sizes = [draw(mostly((2, 3, most - 1, most, most + 1), (0, 1), 8)) for _ in range(axes)]
     kernel = [draw(mostly((1, 2, 3, 2)[: 5 - axes], (0,), 20)) for _ in range(axes)]
     batch = draw(st.sampled_from(((), (0,), (1,), (2,), (2,))))
     x = draw(spoiled((*batch, inside * groups, *sizes), 16)) if not draw(seldom(30)) else tuple(sizes)
     weight = draw(spoiled((out, inside, *kernel), 16))
     kwargs: dict[str, object] = {}
     if draw(st.booleans()):
-        kwargs["bias"] = Input(draw(spoiled((out,), 8)))
+        kwargs["bias"] = Input(draw(spoiled((out,), 8)) if not draw(seldom(15)) else (out, 1))
     if draw(st.booleans()):
         kwargs["stride"] = draw(once_or_each(mostly((1, 2, 3), (0,)), axes))
     if draw(st.booleans()):

@@ -65,7 +65,7 @@ def _constant(draw: Draw, name: str) -> Call:
     if draw(st.booleans()):
         kwargs["value"] = draw(st.sampled_from((0, 1.5, -1)))
     if name == "pad" and draw(st.booleans()):
-        kwargs["mode"] = draw(st.sampled_from(("constant", "constant", "constant", "mirror")))
+        kwargs["mode"] = draw(st.sampled_from(("constant", "constant", "mirror")))
     return Call((Input(sizes), 1 if draw(seldom(30)) else tuple(pads)), kwargs)
 
 

@@ -179,7 +179,7 @@ def _has_a_size(call: Call) -> bool:
     x, wanted = call.args
     assert isinstance(x, Input) and isinstance(wanted, tuple)
     new = wanted[: max(len(wanted) - len(x), 0)]
-    return 0 not in wanted or min((0, *new)) == 0 and -2 not in wanted
+    return 0 not in (*x, *wanted) or min((0, *new)) == 0 and -2 not in wanted
 
 
 @arguments_of("expand", "broadcast_to", only=_has_a_size)
