@@ -45,7 +45,7 @@ def scaled_dot_product_attention(
     for name, shape in (("query", query), ("key", key), ("value", value)):
         if len(shape) < (3 if enable_gqa else 2):
             raise ShapeError(f"{name}: expected at least {3 if enable_gqa else 2} axes, not {len(shape)}")
-    if attn_mask is not None and is_causal and not len(query) == len(key) == len(value) == 4:
+    if attn_mask is not None and is_causal and len(query) != 4:
         raise ShapeError("is_causal=True: expected no attn_mask")
     key_batch, value_batch = key[:-2], value[:-2]
     if enable_gqa:
@@ -55,7 +55,7 @@ def scaled_dot_product_attention(
     agree(env, key[-2], value[-2], "key and value differ in the axis before the last")
     batch = broadcast(env, query[:-2], key_batch)
     if attn_mask is not None:
-        if len(attn_mask) < 2 and len(query) == 4:
+        if len(attn_mask) < 2 and len(query) == len(key) == len(value) == 4:
             raise ShapeError(f"attn_mask: expected at least 2 axes, not {len(attn_mask)}")
         expandable(env, attn_mask, (*batch, query[-2], key[-2]), "attn_mask does not broadcast to the weights")
     batch = broadcast(env, batch, value_batch)

@@ -85,6 +85,8 @@ def cross_entropy(
     """The sizes without the axis of classes, or none; targets with all axes are probabilities."""
     env.require(label_smoothing <= 1, "label_smoothing: expected at most 1")
     if len(target) != len(input) or (len(input) == 1 and kind_of(target.dtype) == 1):
+        if len(input) == len(target):
+            env.require(input[0] != 1, "target: with as many axes and elements, torch takes it for probabilities")
         sizes = _classified(env, input, target, weight)
     else:
         env.require(len(input) > 0, "input: expected at least one axis")
