@@ -494,10 +494,8 @@ class LayoutNode(Node):
     __slots__ = ()
 
     def guard_bool(self, file: builtins.str = "", line: int = 0) -> bool:
-        truths = self.nodes.truths
-        found = truths.get(self)
-        if found is None:
-            found = truths[self] = self.nodes.env.guard_or_false(self.value)
-        return found
+        known = self.nodes.truths.get(self)
+        # a choice is no truth: it stands only until more is known
+        return self._answered(False) if known is None else known
 
     bool_ = guard_bool
