@@ -11,6 +11,8 @@ from typing import Final
 import torch
 from torch import fx
 
+from frontends.pytorch.errors import Unsupported
+
 from frontends.pytorch.python.python_calls import PROGRAMS
 
 Operand = fx.Node | float
@@ -73,7 +75,7 @@ def _made(graph: fx.Graph, tree: ast.expr, names: Mapping[str, Operand]) -> Oper
             function, text = PROGRAMS[name]
             inner = program_nodes(graph, text, [_made(graph, part, names) for part in parts])
             return graph.call_function(getattr(torch, f"_sym_{function}", getattr(math, function)), (inner,))
-        case ast.Call(func=ast.Name(id=name), args=parts):
+        case ast.Call(func=ast.Name(id=name), args=parts) if name in CALLS:
             return call(CALLS[name], *parts)
         case ast.BinOp(left=left, op=sign, right=right):
             return call(BINARY[type(sign)], left, right)
@@ -83,4 +85,4 @@ def _made(graph: fx.Graph, tree: ast.expr, names: Mapping[str, Operand]) -> Oper
             return call(COMPARISONS[type(sign)], left, right)
         case ast.IfExp(test=test, body=body, orelse=otherwise):
             return call(torch.sym_ite, test, body, otherwise)
-    raise NotImplementedError(ast.unparse(tree))
+    raise Unsupported(f"`{ast.unparse(tree)}`: a number that no node of a graph computes; keep it outside")
