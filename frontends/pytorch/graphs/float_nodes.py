@@ -12,7 +12,6 @@ import torch
 from torch import fx
 
 from frontends.pytorch.errors import Unsupported
-
 from frontends.pytorch.python.python_calls import PROGRAMS
 
 Operand = fx.Node | float
