@@ -1,0 +1,97 @@
+"""What loop bodies compute, element by element: the one vocabulary of lowerings and of all code generators.
+
+    >>> from backends.loops.operations import OPERATIONS, result_dtype
+    >>> result_dtype("add", ["float32", "float32"])
+    'float32'
+    >>> result_dtype("lt", ["int64", "int64"])
+    'bool'
+    >>> OPERATIONS["exp"].is_costly
+    True
+
+The operands of an operation have one dtype (`select` has a condition before them); changes of dtype are `cast`s of
+their own. Integers wrap around as two's complement. `minimum` and `maximum` give nan where either operand is nan,
+`floordiv` and `remainder` round as Python does, `truncdiv` and `fmod` as C does, `round` takes the even neighbour.
+Values of float16 and bfloat16 are computed with as float32 and rounded when they are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+ResultKind = Literal["same", "bool", "cast"]
+
+FLOATS: Final = ("float64", "float32", "float16", "bfloat16")
+INTEGERS: Final = ("int64", "int32", "int16", "int8", "uint8")
+DTYPES: Final = (*FLOATS, *INTEGERS, "bool")
+ITEMSIZE: Final = {
+    "float64": 8,
+    "int64": 8,
+    "float32": 4,
+    "int32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "int16": 2,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+}
+"""Bytes of an element in memory, for each dtype that loops may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elementwise:
+    """One operation: how many operands, the dtype of what comes out, and whether doing it twice is worth avoiding.
+
+    Attributes:
+        kinds: the dtypes that it is for: any of "float", "integer", "bool".
+    """
+
+    arity: int
+    result: ResultKind = "same"
+    is_costly: bool = False
+    kinds: tuple[str, ...] = ("float", "integer")
+
+
+def _table() -> dict[str, Elementwise]:
+    floats = ("float",)
+    whole = ("integer", "bool")
+    every = ("float", "integer", "bool")
+    table = {name: Elementwise(2) for name in ("add", "sub", "mul")}
+    table |= {name: Elementwise(2, kinds=every) for name in ("minimum", "maximum")}
+    table |= {name: Elementwise(2, kinds=floats) for name in ("div", "fmin", "fmax", "copysign")}
+    table |= {name: Elementwise(2, is_costly=True) for name in ("fmod", "remainder", "floordiv", "truncdiv")}
+    table |= {name: Elementwise(2, is_costly=True, kinds=floats) for name in ("pow", "atan2")}
+    table |= {name: Elementwise(1) for name in ("neg", "abs", "sign")}
+    table |= {name: Elementwise(1, kinds=floats) for name in ("floor", "ceil", "trunc", "round", "reciprocal", "sqrt")}
+    costly = "rsqrt exp exp2 expm1 log log2 log10 log1p tanh sigmoid erf erfc sin cos tan asin acos atan sinh cosh"
+    costly += " asinh acosh atanh lgamma"
+    table |= {name: Elementwise(1, is_costly=True, kinds=floats) for name in costly.split()}
+    table |= {name: Elementwise(1, "bool", kinds=floats) for name in ("isnan", "isinf")}
+    table |= {name: Elementwise(2, "bool", kinds=every) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+    table |= {name: Elementwise(2, kinds=whole) for name in ("bitand", "bitor", "bitxor")}
+    table |= {name: Elementwise(2, kinds=("integer",)) for name in ("shl", "shr")}
+    table["bitnot"] = Elementwise(1, kinds=whole)
+    table["select"] = Elementwise(3, kinds=every)
+    table["cast"] = Elementwise(1, "cast", kinds=every)
+    return table
+
+
+OPERATIONS: Final = _table()
+REDUCTIONS: Final = ("sum", "product", "minimum", "maximum", "any", "all")
+"""What many elements become one by; minimum and maximum give nan where there is one, any and all are of bools."""
+
+
+def result_dtype(name: str, operands: Sequence[str]) -> str:
+    """The dtype of what an operation gives for operands of these dtypes."""
+    return "bool" if OPERATIONS[name].result == "bool" else operands[-1]
+
+
+def is_float(dtype: str) -> bool:
+    return dtype in FLOATS
+
+
+def computed_as(dtype: str) -> str:
+    """The dtype in which elements of this one are computed with."""
+    return "float32" if dtype in ("float16", "bfloat16") else dtype
