@@ -1,0 +1,208 @@
+"""Kernels called with tensors: which memory they get, and what is refused."""
+
+import ctypes
+import gc
+import sys
+import threading
+
+import pytest
+import torch
+
+from backends.cpu.launcher import Unavailable, launcher
+
+POINTERS = ctypes.POINTER(ctypes.c_void_p)
+NUMBERS = ctypes.POINTER(ctypes.c_int64)
+
+
+class Seen:
+    """A kernel that notes what it is called with."""
+
+    def __init__(self, tensors, numbers):
+        self.calls = []
+        self.function = ctypes.CFUNCTYPE(None, POINTERS, NUMBERS)(self.note)
+        address = ctypes.cast(self.function, ctypes.c_void_p).value
+        found = launcher()
+        assert not isinstance(found, Unavailable), found.reason
+        self.counts = tensors, numbers
+        self.kernel = found.Kernel(address, tensors, numbers, self.function)
+
+    def note(self, pointers, numbers):
+        tensors, count = self.counts
+        self.calls.append(([pointers[i] for i in range(tensors)], [numbers[i] for i in range(count)]))
+
+    def __call__(self, *args):
+        assert self.kernel(*args) is None
+        return self.calls[-1]
+
+
+class Subclass(torch.Tensor):
+    """A class that changes nothing."""
+
+
+BASE = torch.arange(24.0).reshape(4, 6)
+READABLE = {
+    "contiguous": BASE,
+    "offset": BASE[2:],
+    "strided": BASE.t()[1:, ::2],
+    "expanded": torch.ones(1).expand(7),
+    "requires grad": torch.ones(3, requires_grad=True),
+    "with a history": torch.ones(3, requires_grad=True) * 2,
+    "parameter": torch.nn.Parameter(torch.ones(3)),
+    "buffer": torch.nn.Buffer(torch.ones(3)),
+    "subclass": torch.ones(3).as_subclass(Subclass),
+    "empty": torch.empty(0, 5),
+    "no axes": torch.tensor(4),
+    "eight axes": torch.ones(1, 2, 1, 2, 1, 2, 1, 2),
+    "bool": torch.ones(3, dtype=torch.bool),
+    "bfloat16": torch.ones(3, dtype=torch.bfloat16),
+    "complex": torch.ones(3, dtype=torch.complex64),
+    "large": torch.ones(1 << 17),
+}
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_pointer_is_that_of_the_first_element(name):
+    """A kernel reads and writes somewhere else."""
+    tensor = READABLE[name]
+    (pointer, other), _ = Seen(2, 0)(tensor, BASE)
+    assert (pointer or 0, other) == (tensor.data_ptr(), BASE.data_ptr())
+
+
+def test_inference_tensors_are_read():
+    """Calls in inference mode fail."""
+    with torch.inference_mode():
+        tensor = torch.ones(4)
+        assert Seen(1, 0)(tensor)[0] == [tensor.data_ptr()]
+
+
+def test_numbers_come_behind_the_tensors():
+    """Sizes arrive changed, or in another order."""
+    numbers = [0, -1, True, 2**63 - 1, -(2**63)]
+    assert Seen(1, 5)(BASE, *numbers)[1] == numbers
+
+
+def test_many_arguments():
+    """More arguments than fit in the usual room are cut off."""
+    tensors = [torch.full((1,), float(place)) for place in range(40)]
+    pointers, numbers = Seen(40, 50)(*tensors, *range(50))
+    assert pointers == [tensor.data_ptr() for tensor in tensors]
+    assert numbers == list(range(50))
+
+
+def wrapped_by_a_transform():
+    kept = []
+    torch.func.vmap(lambda x: kept.append(x) or x)(torch.ones(3, 2))
+    return kept[0]
+
+
+def fake():
+    with torch._subclasses.FakeTensorMode():
+        return torch.empty(3)
+
+
+REFUSED = {
+    "meta": lambda: torch.empty(3, device="meta"),
+    "sparse": lambda: torch.eye(3).to_sparse(),
+    "compressed": lambda: torch.eye(3).to_sparse_csr(),
+    "mkldnn": lambda: torch.eye(3).to_mkldnn(),
+    "quantized": lambda: torch.quantize_per_tensor(torch.ones(3), 1.0, 0, torch.qint8),
+    "nested": lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+    "marked as negative": lambda: torch.ones(3, dtype=torch.complex64).conj().imag,
+    "zeros without memory": lambda: torch._efficientzerotensor(3),
+    "functional": lambda: torch._to_functional_tensor(torch.ones(3)),
+    "of a transform": wrapped_by_a_transform,
+    "fake": fake,
+    "subclass on meta": lambda: torch.empty(3, device="meta").as_subclass(Subclass),
+    "negative subclass": lambda: torch._neg_view(torch.ones(3)).as_subclass(Subclass),
+    "no tensor": lambda: [1.0],
+    "a number": lambda: 3,
+    "nothing": lambda: None,
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_memory_of_its_values_is_refused(name):
+    """A kernel is given memory that is not there, or that does not hold the values."""
+    seen = Seen(2, 0)
+    with pytest.raises((TypeError, RuntimeError)):
+        seen(BASE, REFUSED[name]())
+    assert not seen.calls
+
+
+@pytest.mark.parametrize("number", [1.0, "1", None, 2**63, -(2**63) - 1, torch.tensor(1)])
+def test_numbers_are_integers_of_64_bits(number):
+    """A size wraps around, or is cut off."""
+    seen = Seen(0, 1)
+    with pytest.raises((TypeError, OverflowError)):
+        seen(number)
+    assert not seen.calls
+
+
+@pytest.mark.parametrize("args", [(), (BASE,), (BASE, 1, 2), (BASE, BASE, 1)])
+def test_count_of_arguments_is_exact(args):
+    """A kernel reads past its arguments."""
+    seen = Seen(1, 1)
+    with pytest.raises(TypeError):
+        seen.kernel(*args)
+    with pytest.raises(TypeError):
+        seen.kernel(BASE, numbers=1)
+    assert not seen.calls
+
+
+def test_impossible_kernels_are_refused():
+    """A kernel without a function, or with a nonsensical count, is called."""
+    kernel = launcher().Kernel
+    for address, tensors, numbers in [(0, 1, 1), (1, -1, 1), (1, 1, -1), (1, 10**6, 1)]:
+        with pytest.raises(ValueError):
+            kernel(address, tensors, numbers)
+
+
+def test_nothing_is_kept():
+    """Each call leaves a reference behind."""
+    negative = READABLE["complex"].conj().imag
+    seen = Seen(2, 1)
+    before = sys.getrefcount(BASE), sys.getrefcount(negative), sys.getrefcount(True)
+    for _ in range(10_000):
+        seen.kernel(BASE, BASE, 1)
+        seen.calls.clear()
+    for _ in range(1000):
+        with pytest.raises(TypeError):
+            seen.kernel(BASE, negative, 1)
+    after = sys.getrefcount(BASE), sys.getrefcount(negative), sys.getrefcount(True)
+    assert max(abs(a - b) for a, b in zip(after, before)) < 20
+
+
+def test_library_lives_as_long_as_the_kernel():
+    """The code of a kernel is unloaded while it can still be called."""
+    seen = Seen(0, 0)
+    kernel, function = seen.kernel, seen.function
+    count = sys.getrefcount(function)
+    del seen.kernel
+    kernel()
+    del kernel
+    gc.collect()
+    assert sys.getrefcount(function) == count - 1
+
+
+def test_threads_call_at_once():
+    """Calls from several threads mix up their arguments."""
+    wrong = []
+    large = torch.ones(1 << 17)  # for which the interpreter is let go
+
+    def work(number):
+        for _ in range(300):
+            mine = torch.full((4,), float(number))
+            for tensor in (mine, large):
+                kernel, calls = seen.kernel, seen.calls
+                kernel(tensor, number)
+                if ([tensor.data_ptr()], [number]) not in calls:
+                    wrong.append(number)
+
+    seen = Seen(1, 1)
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
