@@ -36,10 +36,11 @@ from typing import Literal, Protocol, cast, runtime_checkable
 
 from shapes.arguments import Accepts, Arguments, Sources
 from shapes.lowering import Lowering, Operation, Operations
-from shapes.native import Unavailable, build
+from shapes.native import build
 from shapes.native_form import NotNative, native_source
 from shapes.ordering import ordered
 from shapes.python_form import python_function, python_source
+from shapes.toolchain import Unavailable
 from solver.errors import ShapeError
 from solver.expr import Atom, Expr
 from solver.prop import Prop

@@ -16,10 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shapes import native
+from shapes import native, toolchain
 from shapes.codegen import Check, Requirement, compile_check
-from shapes.native import Unavailable, build
+from shapes.native import build
 from shapes.native_form import NotNative, native_source
+from shapes.toolchain import Unavailable
 from solver.interner import Interner
 from tests.shapes.propositions import EDGES, NAMES, edge_values, propositions, written
 
@@ -32,7 +33,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and a process that has loaded nothing and given up on nothing."""
     monkeypatch.setenv("SYMSHAPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(native, "_loaded", {})
-    monkeypatch.setattr(native, "_given_up", {})
+    monkeypatch.setattr(toolchain, "_given_up", {})
     return tmp_path / "cache"
 
 
@@ -175,7 +176,7 @@ def test_built_once_and_found_again(cache: Path, monkeypatch: pytest.MonkeyPatch
     assert python.native().form == "native"
     (built,) = cache.iterdir()
     monkeypatch.setattr(native, "_loaded", {})
-    monkeypatch.setattr(native, "_compile", lambda *arguments: pytest.fail("compiled again"))
+    monkeypatch.setattr(toolchain, "_compile", lambda *arguments: pytest.fail("compiled again"))
     assert python.native()(96, 0, 0) and list(cache.iterdir()) == [built]
 
 
