@@ -1,0 +1,154 @@
+"""A whole program for backends: what it is given, its steps in order, what it returns. Lowerings write it.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.program import Program
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s")]
+    >>> program = Program(Decisions(env))
+    >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
+    >>> y = program.stored(program.build.apply("exp", x), (s, program.build.one))
+    >>> program.outputs.append(y)
+    >>> program.steps
+    [made0[s*i0 + i1] = float32[b, s]]
+
+A step assigns a tensor expression to memory, or calls an operator that loops do not improve; such a call takes memory,
+sizes and plain values. Expressions stay expressions until something needs them in memory: an output, a call, or the
+scheduler (`backends.loops.schedule`), which decides what is computed together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from backends.decisions import Decisions
+from backends.loops.indices import Affine
+from backends.loops.kernels import Buffer
+from backends.loops.tensors import Expressions, Memory, Merge, Sizes, Tensor
+from solver.expr import Atom, Expr
+from solver.prop import Prop
+
+
+@dataclass(eq=False, slots=True)
+class Assign:
+    """Elements of a buffer become those of a tensor: where they go, for each place within `sizes`."""
+
+    buffer: Buffer
+    sizes: Sizes
+    offset: Affine
+    value: Tensor
+    origin: str = ""
+
+    def __repr__(self) -> str:
+        return f"{self.buffer.name}[{self.offset}] = {self.value}"
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """An operator that is called as it is.
+
+    Attributes:
+        arguments: nested lists of `Memory`, `Expr` and plain values.
+        results: the buffers that it makes, in order; None for a result that nobody needs. A result that is a number
+            is the symbol that stands for it.
+        is_list: whether what it returns is a list or tuple of results.
+        aliases: the argument's buffer that the results share memory with.
+        writes: the buffers of arguments that it changes.
+        is_laid_out: whether strides of results are sure to be as foreseen; otherwise they are compared at run time.
+    """
+
+    target: Callable[..., object]
+    arguments: tuple[Argument, ...]
+    named: dict[str, Argument]
+    results: tuple[Buffer | Atom | None, ...]
+    is_list: bool = False
+    aliases: Buffer | None = None
+    writes: tuple[Buffer, ...] = ()
+    is_laid_out: bool = False
+    origin: str = ""
+
+    def __repr__(self) -> str:
+        made = ", ".join([each.name if each is not None else "_" for each in self.results])
+        return f"{made} = {self.target}({', '.join(map(repr, self.arguments))})"
+
+
+@dataclass(eq=False, slots=True)
+class Check:
+    """A condition on sizes that must hold at this point of the run, or the program stops with the message."""
+
+    condition: Prop
+    message: str
+
+
+@dataclass(eq=False, slots=True)
+class Bind:
+    """A symbol that only the run tells is a size of a tensor that is there by now."""
+
+    symbol: Atom
+    buffer: Buffer
+    axis: int
+
+
+Argument: TypeAlias = object
+Step: TypeAlias = Assign | Call | Check | Bind
+
+
+@dataclass(eq=False)
+class Program:
+    """What a backend runs.
+
+    Attributes:
+        inputs: the tensors that it is given, in order.
+        numbers: the symbols that it is given behind them.
+        constants: tensors that are always the same, with what they are in the frontend's own terms.
+        outputs: memory, sizes, or plain values.
+    """
+
+    decisions: Decisions
+    inputs: list[Buffer] = field(default_factory=list)
+    numbers: list[Atom] = field(default_factory=list)
+    constants: list[tuple[Buffer, object]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    outputs: list[Memory | Expr | object] = field(default_factory=list)
+    _made: int = 0
+
+    def __post_init__(self) -> None:
+        self.build = Expressions(self.decisions)
+
+    def input(self, name: str, dtype: str, sizes: Sizes, strides: Sizes) -> Memory:
+        """One more tensor that the program is given."""
+        self.inputs.append(Buffer(name, dtype, sizes, strides, "input", len(self.inputs)))
+        return self.build.memory(self.inputs[-1])
+
+    def constant(self, value: object, dtype: str, sizes: Sizes, strides: Sizes) -> Memory:
+        """A tensor that is always the same."""
+        place = len(self.constants)
+        buffer = Buffer(f"constant{place}", dtype, sizes, strides, "constant", place)
+        self.constants.append((buffer, value))
+        return self.build.memory(buffer)
+
+    def buffer(self, dtype: str, sizes: Sizes, strides: Sizes) -> Buffer:
+        """New memory."""
+        self._made += 1
+        return Buffer(f"made{self._made - 1}", dtype, sizes, strides)
+
+    def stored(self, value: Tensor, strides: Sequence[Expr], origin: str = "") -> Memory:
+        """A tensor as memory with these strides: it is assigned to a buffer of its own."""
+        buffer = self.buffer(value.dtype, value.sizes, tuple(strides))
+        memory = self.build.memory(buffer)
+        self.assign(memory, value, origin)
+        return memory
+
+    def assign(self, memory: Memory, value: Tensor, origin: str = "") -> None:
+        """The elements of `memory` become those of a tensor of its sizes, now."""
+        value = self.build.expand(value, memory.sizes)
+        if isinstance(value, Merge):
+            inside = self.build.split(memory, value.runs, value.source.sizes)
+            assert isinstance(inside, Memory)
+            memory, value = inside, value.source
+        self.steps.append(Assign(memory.buffer, memory.sizes, memory.offset, value, origin))
+
+
+__all__ = ["Argument", "Assign", "Bind", "Call", "Check", "Program", "Step"]

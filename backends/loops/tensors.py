@@ -1,0 +1,434 @@
+"""Tensors as expressions: what an element is, as a function of its place. What lowerings build and fusion takes apart.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.kernels import Buffer
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s")]
+    >>> build = Expressions(Decisions(env))
+    >>> x = build.memory(Buffer("x", "float32", (b, s), (s, build.lift(1))))
+    >>> build.permute(x, (1, 0)).offset                          # views of memory are other offsets
+    i0 + s*i1
+    >>> total = build.reduce("sum", build.apply("exp", x), (1,), keepdim=True)
+    >>> total
+    float32[b, 1]
+
+Views are affine maps from places to places, so they cost nothing. A view that would have to divide, several axes seen
+as one, is a `Merge`: what is computed from it is computed along the axes before they were merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from backends.decisions import Decisions
+from backends.loops.indices import Affine, is_zero, summed
+from backends.loops.kernels import Buffer
+from backends.loops.operations import result_dtype
+from solver.expr import Expr
+
+Sizes = tuple[Expr, ...]
+Places = tuple[Affine, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Tensor:
+    """A tensor that is not there yet."""
+
+    sizes: Sizes
+    dtype: str
+
+    @property
+    def rank(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        """What it is made from."""
+        return ()
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.sizes))}]"
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Memory(Tensor):
+    """Elements of a buffer: the offset for a place, strides as its coefficients."""
+
+    buffer: Buffer
+    offset: Affine
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Number(Tensor):
+    """One number, everywhere; a size may be one."""
+
+    value: int | float | bool | Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Position(Tensor):
+    """The place along an axis."""
+
+    axis: int
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Pointwise(Tensor):
+    """An operation on the elements at the same place; operands that are numbers are everywhere."""
+
+    operation: str
+    operands: tuple[Tensor, ...]
+
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        return self.operands
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class View(Tensor):
+    """For each axis of the source, where to look."""
+
+    source: Tensor
+    places: Places
+
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        return (self.source,)
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Merge(Tensor):
+    """Runs of axes of the source, each seen as one axis."""
+
+    source: Tensor
+    runs: tuple[tuple[int, ...], ...]
+
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        return (self.source,)
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Reduce(Tensor):
+    """Some axes of the source reduced to one value; the others are kept in order."""
+
+    operation: str
+    source: Tensor
+    axes: tuple[int, ...]
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        return tuple([axis for axis in range(self.source.rank) if axis not in self.axes])
+
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        return (self.source,)
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Taken(Tensor):
+    """Elements of memory at places that are computed; who builds it has seen to it that they are inside."""
+
+    source: Memory
+    places: tuple[Affine | Tensor, ...]
+
+    @property
+    def sources(self) -> tuple[Tensor, ...]:
+        return (self.source, *[place for place in self.places if isinstance(place, Tensor)])
+
+
+class Expressions:
+    """Builds tensors; what is the same as something simpler becomes that."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        self.decisions = decisions
+        self.interner = decisions.interner
+        self.zero: Final = self.interner.constant(0)
+        self.one: Final = self.interner.constant(1)
+
+    def lift(self, size: Expr | int) -> Expr:
+        return self.interner.constant(size) if isinstance(size, int) else size
+
+    def axis(self, number: int) -> Affine:
+        return Affine.axis(number, self.interner)
+
+    def axes(self, rank: int) -> Places:
+        return tuple([self.axis(number) for number in range(rank)])
+
+    # ------------------------------------------------------------------ leaves
+
+    def memory(self, buffer: Buffer) -> Memory:
+        strides = zip(self.axes(len(buffer.sizes)), buffer.strides)
+        offset = summed([Affine.of(self.zero), *[axis * stride for axis, stride in strides]])
+        return Memory(buffer.sizes, buffer.dtype, buffer, offset)
+
+    def number(self, value: int | float | bool | Expr, dtype: str) -> Number:
+        return Number((), dtype, value.constant if isinstance(value, Expr) and value.is_constant else value)
+
+    def position(self, sizes: Sizes, axis: int) -> Position:
+        return Position(sizes, "int64", axis)
+
+    # ------------------------------------------------------------------ elementwise
+
+    def apply(self, operation: str, *operands: Tensor) -> Tensor:
+        """An operation on tensors of the same sizes, and numbers; their dtypes are as the operation takes them."""
+        sizes = next((operand.sizes for operand in operands if operand.rank), ())
+        return self._pointwise(operation, operands, sizes, result_dtype(operation, [x.dtype for x in operands]))
+
+    def cast(self, x: Tensor, dtype: str) -> Tensor:
+        if x.dtype == dtype:
+            return x
+        if isinstance(x, Number) and not isinstance(x.value, Expr):
+            return Number((), dtype, _converted(x.value, dtype))
+        if isinstance(x, Number):
+            return Number((), dtype, x.value)
+        return self._pointwise("cast", (x,), x.sizes, dtype)
+
+    def _pointwise(self, operation: str, operands: Sequence[Tensor], sizes: Sizes, dtype: str) -> Tensor:
+        merged = next((operand for operand in operands if isinstance(operand, Merge)), None)
+        if merged is None:
+            return Pointwise(sizes, dtype, operation, tuple(operands))
+        inside = [self.split(operand, merged.runs, merged.source.sizes) for operand in operands]
+        whole = Pointwise(merged.source.sizes, dtype, operation, tuple(inside))
+        return Merge(sizes, dtype, whole, merged.runs)
+
+    def split(self, x: Tensor, runs: tuple[tuple[int, ...], ...], sizes: Sizes) -> Tensor:
+        """The other way round: each axis seen as a run of axes of these sizes."""
+        if not x.rank:
+            return x
+        if isinstance(x, Merge) and x.runs == runs and all(map(self.decisions.equal, x.source.sizes, sizes)):
+            return x.source
+        return self.view(x, sizes, [self._flat(run, sizes) for run in runs])
+
+    def _flat(self, run: Sequence[int], sizes: Sizes) -> Affine:
+        """The place along a merged axis, from those along its parts."""
+        place = Affine.of(self.zero)
+        for axis in run:
+            place = place * sizes[axis] + self.axis(axis)
+        return place
+
+    # ------------------------------------------------------------------ views
+
+    def view(self, x: Tensor, sizes: Sizes, places: Sequence[Affine]) -> Tensor:
+        """A tensor of these sizes; `places` say where to look in x, for each axis of it."""
+        if isinstance(x, Number):
+            return x
+        places = tuple(places)
+        if len(sizes) == x.rank and all(place.as_axis == axis for axis, place in enumerate(places)):
+            if all(a is b for a, b in zip(sizes, x.sizes)):
+                return x
+        if isinstance(x, Memory):
+            return Memory(sizes, x.dtype, x.buffer, x.offset.at(places))
+        if isinstance(x, View):
+            return View(sizes, x.dtype, x.source, tuple([place.at(places) for place in x.places]))
+        return View(sizes, x.dtype, x, places)
+
+    def expand(self, x: Tensor, sizes: Sizes) -> Tensor:
+        """Broadcast: new axes come first, and an axis of size 1 is the same everywhere."""
+        if isinstance(x, Number):
+            return x
+        first = len(sizes) - x.rank
+        places = [self._along(axis + first, x.sizes[axis], sizes[axis + first]) for axis in range(x.rank)]
+        return self.view(x, sizes, places)
+
+    def _along(self, axis: int, given: Expr, wanted: Expr) -> Affine:
+        """Where to look along an axis that is as long as the result's, or 1."""
+        if given is wanted:
+            return self.axis(axis)
+        if self.decisions.is_one(given):
+            return Affine.of(self.zero)
+        if self.decisions.equal(given, wanted):
+            return self.axis(axis)
+        one = self.interner.eq(given, 1)
+        return self.axis(axis) * self.interner.ite(one, self.zero, self.one)
+
+    def permute(self, x: Tensor, order: Sequence[int]) -> Tensor:
+        places = [self.axis(list(order).index(axis)) for axis in range(x.rank)]
+        return self.view(x, tuple([x.sizes[axis] for axis in order]), places)
+
+    def unsqueeze(self, x: Tensor, axis: int) -> Tensor:
+        sizes = (*x.sizes[:axis], self.one, *x.sizes[axis:])
+        return self.view(x, sizes, [self.axis(k if k < axis else k + 1) for k in range(x.rank)])
+
+    def squeeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
+        """Without these axes, which have size 1."""
+        kept = [axis for axis in range(x.rank) if axis not in axes]
+        places = [self.axis(kept.index(k)) if k in kept else Affine.of(self.zero) for k in range(x.rank)]
+        return self.view(x, tuple([x.sizes[axis] for axis in kept]), places)
+
+    def slice(self, x: Tensor, axis: int, start: Expr, step: int, size: Expr) -> Tensor:
+        places = list(self.axes(x.rank))
+        places[axis] = places[axis] * self.lift(step) + Affine.of(start)
+        return self.view(x, (*x.sizes[:axis], size, *x.sizes[axis + 1 :]), places)
+
+    def select(self, x: Tensor, axis: int, place: Expr) -> Tensor:
+        places = [self.axis(k if k < axis else k - 1) for k in range(x.rank)]
+        places[axis] = Affine.of(place)
+        return self.view(x, (*x.sizes[:axis], *x.sizes[axis + 1 :]), places)
+
+    def reshape(self, x: Tensor, sizes: Sizes) -> Tensor | None:
+        """The same elements in order with other sizes; None where the axes do not match up.
+
+        Axes are matched from the left by equal products. A run of axes that becomes one is merged (memory only if its
+        strides do not allow it), one axis that becomes a run is split.
+        """
+        if isinstance(x, Number):
+            return x
+        matched = self._matched(x.sizes, sizes)
+        if matched is None:
+            return None
+        if all(len(run) <= 1 for run, _ in matched):
+            return self.view(x, sizes, [self._of_run(matched, axis, sizes) for axis in range(x.rank)])
+        middle = tuple([self._product([x.sizes[axis] for axis in run]) for run, _ in matched])
+        merged = self._merged(x, tuple([run for run, _ in matched]), middle)
+        return self.view(merged, sizes, [self._flat(run, sizes) for _, run in matched])
+
+    def _of_run(self, matched: Matched, axis: int, sizes: Sizes) -> Affine:
+        return next((self._flat(to, sizes) for run, to in matched if axis in run), Affine.of(self.zero))
+
+    def _matched(self, given: Sizes, wanted: Sizes) -> Matched | None:
+        """Runs of axes with equal products on both sides; an axis of size 1 that pairs with nothing is in no run on
+        its side (it is never looked along)."""
+        matched: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+        left = [axis for axis in range(len(given)) if not _is_constant_one(given[axis])]
+        right = [axis for axis in range(len(wanted)) if not _is_constant_one(wanted[axis])]
+        i = j = 0
+        while i < len(left) and j < len(right):
+            a, b = [left[i]], [right[j]]
+            i, j = i + 1, j + 1
+            while not self._same_product(given, a, wanted, b):
+                grow_left = self._is_factor(given, a, wanted, b)
+                if grow_left and i < len(left):
+                    a.append(left[i])
+                    i += 1
+                elif j < len(right):
+                    b.append(right[j])
+                    j += 1
+                elif i < len(left):
+                    a.append(left[i])
+                    i += 1
+                else:
+                    return None
+            matched.append((tuple(a), tuple(b)))
+        rest_left, rest_right = left[i:], right[j:]
+        if any(not self.decisions.is_one(given[axis]) for axis in rest_left):
+            return None
+        if any(not self.decisions.is_one(wanted[axis]) for axis in rest_right):
+            return None
+        return matched
+
+    def _same_product(self, given: Sizes, a: Sequence[int], wanted: Sizes, b: Sequence[int]) -> bool:
+        first = self._product([given[axis] for axis in a])
+        return self.decisions.equal(first, self._product([wanted[axis] for axis in b]))
+
+    def _is_factor(self, given: Sizes, a: Sequence[int], wanted: Sizes, b: Sequence[int]) -> bool:
+        """Whether the left product is the smaller one: by its degree, then by its number."""
+        first = self._product([given[axis] for axis in a])
+        second = self._product([wanted[axis] for axis in b])
+        if first.is_constant and second.is_constant:
+            return first.constant < second.constant
+        return (first.degree, abs(first.content())) < (second.degree, abs(second.content()))
+
+    def _product(self, sizes: Sequence[Expr]) -> Expr:
+        product = self.one
+        for size in sizes:
+            product = product * size
+        return product
+
+    def _merged(self, x: Tensor, runs: tuple[tuple[int, ...], ...], sizes: Sizes) -> Tensor:
+        """Runs of axes as one axis each; axes in no run have size 1."""
+        if isinstance(x, Memory):
+            strides = [self._merged_stride(x, run) for run in runs]
+            if None not in strides:
+                terms = [self.axis(place) * stride for place, stride in enumerate(strides) if stride is not None]
+                return Memory(sizes, x.dtype, x.buffer, summed([Affine.of(x.offset.constant), *terms]))
+        inside = [axis for run in runs for axis in run]
+        if len(inside) < x.rank:
+            x = self.squeeze(x, [axis for axis in range(x.rank) if axis not in inside])
+            first = iter(range(len(inside)))
+            runs = tuple([tuple([next(first) for _ in run]) for run in runs])
+        if isinstance(x, Merge):
+            inner = x.runs
+            runs = tuple([tuple([axis for part in run for axis in inner[part]]) for run in runs])
+            x = x.source
+        return Merge(sizes, x.dtype, x, runs)
+
+    def _merged_stride(self, x: Memory, run: Sequence[int]) -> Expr | None:
+        """The stride of a run of axes as one, if there is one."""
+        strides = [x.offset.coefficient(axis) or self.zero for axis in run]
+        for outer, inner, axis in zip(strides, strides[1:], run[1:]):
+            if not self.decisions.equal(outer, inner * x.sizes[axis]):
+                return None
+        return strides[-1]
+
+    # ------------------------------------------------------------------ reductions
+
+    def reduce(self, operation: str, x: Tensor, axes: Sequence[int], *, keepdim: bool = False) -> Tensor:
+        """These axes reduced to one value, in the dtype of x."""
+        if not axes:
+            return x
+        if not x.rank or isinstance(x, Number):
+            raise ValueError(f"axes={tuple(axes)}: a number has none")
+        made = self._reduced(operation, x, tuple(sorted(axes)))
+        for axis in sorted(axes) if keepdim else ():
+            made = self.unsqueeze(made, axis)
+        return made
+
+    def _reduced(self, operation: str, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+        sizes = tuple([size for axis, size in enumerate(x.sizes) if axis not in axes])
+        if not isinstance(x, Merge):
+            return Reduce(sizes, x.dtype, operation, x, axes)
+        inside = tuple([part for axis in axes for part in x.runs[axis]])
+        whole = self._reduced(operation, x.source, inside)
+        kept = [run for axis, run in enumerate(x.runs) if axis not in axes]
+        if all(len(run) == 1 for run in kept):
+            return whole
+        first = iter(range(whole.rank))
+        return Merge(sizes, x.dtype, whole, tuple([tuple([next(first) for _ in run]) for run in kept]))
+
+
+Matched = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+def _is_constant_one(size: Expr) -> bool:
+    return size.is_constant and size.constant == 1
+
+
+def _converted(value: int | float | bool, dtype: str) -> int | float | bool:
+    if dtype == "bool":
+        return bool(value)
+    return float(value) if dtype.startswith(("float", "bfloat")) else int(value)
+
+
+def descend(roots: Sequence[Tensor], into: Callable[[Tensor], bool] = lambda tensor: True) -> Iterator[Tensor]:
+    """All tensors that these are made from, themselves included, each once, sources first."""
+    seen: set[Tensor] = set()
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        tensor, ready = stack.pop()
+        if ready:
+            yield tensor
+        elif tensor not in seen:
+            seen.add(tensor)
+            stack.append((tensor, True))
+            if into(tensor):
+                stack.extend([(source, False) for source in reversed(tensor.sources)])
+
+
+__all__ = [
+    "Expressions",
+    "Memory",
+    "Merge",
+    "Number",
+    "Pointwise",
+    "Position",
+    "Reduce",
+    "Taken",
+    "Tensor",
+    "View",
+    "descend",
+    "is_zero",
+]
