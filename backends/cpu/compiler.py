@@ -1,0 +1,190 @@
+"""C text to a loaded library: one run of the machine's compiler per text, kept on disk for later processes.
+
+    >>> from backends.cpu.compiler import compile_source, load
+    >>> from shapes.toolchain import Unavailable
+    >>> path = compile_source("int answer(void) { return 42; }", openmp=False)
+    >>> isinstance(path, Unavailable) or load(path).answer() == 42
+    True
+
+Compiled strictly: every operation rounds as it is written, none is contracted or reordered, and integers wrap.
+(Never add -ffast-math: loading such a library sets flush-to-zero for the whole process. Nor -fassociative-math: it
+merges the steps in which exp takes out the logarithm of two.) Nothing is linked but the mathematical library and, on
+request, the OpenMP that the process already runs: a second one would be a second pool of threads.
+
+A result is named after its text, the flags, the compiler's version and the processor. Without a compiler the answer
+is `Unavailable`, with the reason as a sentence. `shapes.toolchain` says where results lie, and which variables change
+that. `SYMSHAPE_SANITIZE=1` builds with the address and undefined-behaviour sanitizers, for processes that run under
+`sanitizer_environment()`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from shapes.toolchain import SECONDS, Unavailable, compiler, library
+
+STRICT: Final = (
+    *("-O2", "-w", "-fPIC", "-shared"),
+    *("-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-trapping-math"),
+)
+QUICK: Final = (
+    *("-pipe", "-nostdlib", "-fno-use-linker-plugin"),
+    *("-fno-asynchronous-unwind-tables", "-fcf-protection=none", "-fno-stack-protector"),
+)
+"""What a library of plain functions does without: a third of the time of an empty file."""
+SANITIZED: Final = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+PATIENCE: Final = 2.0
+"""Seconds without a word."""
+
+
+def compile_source(
+    text: str, *, openmp: bool = False, sanitize: bool | None = None, architecture: str = "native"
+) -> Path | Unavailable:
+    """The library of this C text, from the cache or compiled now; it is loaded by `load`.
+
+    Args:
+        openmp: heed its OpenMP pragmas. Where there is no OpenMP they are ignored, and `_OPENMP` is not defined.
+        sanitize: stop the process at the first error that a sanitizer sees; None asks `SYMSHAPE_SANITIZE`.
+        architecture: what stands behind `-march=`.
+    """
+    command = compiler()
+    if isinstance(command, Unavailable):
+        return command
+    if sanitize is None:
+        sanitize = os.environ.get("SYMSHAPE_SANITIZE") == "1"
+    if sanitize and "libasan" not in _mapped():
+        return Unavailable("the process does not run under the address sanitizer: see sanitizer_environment")
+    version = _version(command)
+    quick = sys.platform == "linux" and "Free Software Foundation" in version and not sanitize
+    flags = (*STRICT, *(QUICK if quick else ()), *(SANITIZED if sanitize else ()), f"-march={architecture}")
+    libraries = ("-l:libm.so.6",) if quick else ("-lm",)
+    if openmp:
+        pool = openmp_library()
+        flags += ("-fopenmp",) if pool is not None else ()
+        libraries += (pool,) if pool is not None else ()
+    key = f"{version} {_processor()}"
+    return library(text, (*command, *flags), ".so", load=_checked, libraries=libraries, key=key, seconds=3 * SECONDS)
+
+
+def compile_all(texts: Sequence[str], *, openmp: bool = False) -> list[Path | Unavailable]:
+    """`compile_source` of each, as many at once as there are cores; from the second second on with a progress bar."""
+    if len(texts) <= 1:
+        return [compile_source(text, openmp=openmp) for text in texts]
+    with ThreadPoolExecutor(min(len(texts), _cores())) as pool:
+        futures = [pool.submit(compile_source, text, openmp=openmp) for text in texts]
+        try:
+            wait(futures, timeout=PATIENCE)
+            _show(futures)
+            return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """The functions of a library. It stays loaded to the end of the process."""
+    return ctypes.CDLL(str(path))
+
+
+def openmp_library() -> str | None:
+    """What to link for OpenMP: the library that is loaded here (torch brings its own), else the compiler's; or None."""
+    loaded = re.search(r"/\S*libgomp[^/\s]*\.so[^/\s]*", _mapped())
+    if loaded is not None:
+        return loaded.group()
+    command = compiler()
+    return None if isinstance(command, Unavailable) else _own_openmp(command)
+
+
+def sanitizer_environment() -> dict[str, str] | Unavailable:
+    """The variables under which a new Python process may load sanitized libraries. Leaks are not looked for."""
+    command = compiler()
+    if isinstance(command, Unavailable):
+        return command
+    runtime = _printed(command, "-print-file-name=libasan.so")
+    if not os.path.isabs(runtime):
+        return Unavailable(f"{command[0]} has no address sanitizer")
+    return {
+        "LD_PRELOAD": str(Path(runtime).resolve()),
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
+        "SYMSHAPE_SANITIZE": "1",
+    }
+
+
+def _checked(path: Path) -> Path | Unavailable:
+    """The same path, if it loads; a file that a full disk cut short does not."""
+    try:
+        load(path)
+    except OSError as error:
+        return Unavailable(f"{path} cannot be loaded: {error}")
+    return path
+
+
+def _show(futures: Sequence[Future[Path | Unavailable]]) -> None:
+    """Wait for all of them with a progress bar, on a terminal where rich is installed."""
+    pending = {future for future in futures if not future.done()}
+    if not pending or not sys.stderr.isatty():
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        return
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("compiling kernels", total=len(futures))
+        while pending:
+            progress.update(task, completed=len(futures) - len(pending))
+            _, pending = wait(pending, return_when=FIRST_COMPLETED)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _mapped() -> str:
+    """The files mapped into this process, where the system tells."""
+    try:
+        return Path("/proc/self/maps").read_text()
+    except OSError:
+        return ""
+
+
+@cache
+def _version(command: tuple[str, ...]) -> str:
+    return _printed(command, "--version")
+
+
+@cache
+def _own_openmp(command: tuple[str, ...]) -> str | None:
+    return "-lgomp" if os.path.isabs(_printed(command, "-print-file-name=libgomp.so")) else None
+
+
+def _printed(command: tuple[str, ...], question: str) -> str:
+    """What the compiler says; nothing, if it does not say."""
+    try:
+        answer = subprocess.run(
+            [*command, question], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return ""
+    return answer.stdout.strip()
+
+
+@cache
+def _processor() -> str:
+    """What `-march=native` depends on: the model and the instruction sets."""
+    try:
+        described = Path("/proc/cpuinfo").read_text().split("\n\n")[0]
+    except OSError:
+        return platform.processor() + platform.machine()
+    names = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(line for line in described.splitlines() if line.startswith(names))
