@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Final
 
 import torch
@@ -26,14 +25,14 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from backends import eager
-from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import Joint, differentiate
 from frontends.pytorch.python.effects import Effects
-from frontends.pytorch.python.forcing import Symbolic, refusal
+from frontends.pytorch.python.forcing import Symbolic
 from frontends.pytorch.recording import composites, references
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
+from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
 from frontends.pytorch.recording.recorder import Recorder, Recording, Result, renamed_inputs
 from frontends.pytorch.recording.wrappers import opened
 from frontends.pytorch.symbolic.inputs import (
@@ -49,7 +48,6 @@ from frontends.pytorch.symbolic.inputs import (
 )
 from frontends.pytorch.symbolic.node import Node, Nodes, value_of
 from frontends.pytorch.symbolic.policy import general_path
-from frontends.pytorch.symbolic.tensor import Traced
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
 
@@ -205,18 +203,19 @@ def trace(
         else:
             symbolic.append(leaf)
     dynamism.settle(env, inputs)
-    positional, named = tree_unflatten(symbolic, structure)
     mode = BeforeAutograd(recorder) if pre_autograd else recorder
     instead = composites.installed(), references.installed()
-    with mode, enable_python_dispatcher(), instead[0], instead[1], Symbolic(recorder, (fn, *leaves)) as python:
-        with Effects(python.functions, (fn, *leaves), (positional, named)):
-            returned = fn(*positional, **named)
-        values, output_structure = tree_flatten(opened(returned))
-        given = [symbolic[place] for place in first.values()]
-        recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
-        outputs = [output_of(recorder, value) for value in values]
-        joint = differentiate(recorder, given, values) if gradients and not pre_autograd else None
-        settle(recorder, outputs)
+    with MadeInside() as inside:
+        positional, named = tree_unflatten(symbolic, structure)
+        with mode, enable_python_dispatcher(), instead[0], instead[1], Symbolic(recorder, (fn, *leaves)) as python:
+            with Effects(python.functions, (fn, *leaves), (positional, named)):
+                returned = fn(*positional, **named)
+            values, output_structure = tree_flatten(objects_opened(returned, inside))
+            given = [symbolic[place] for place in first.values()]
+            recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
+            outputs = [output_of(recorder, value) for value in values]
+            joint = differentiate(recorder, given, values) if gradients and not pre_autograd else None
+            settle(recorder, outputs)
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
     operations = recorder.recording.operations
     if recorder.kinds.offset_read or any(operation.target in READS_OFFSET for operation in operations):
@@ -249,36 +248,12 @@ def in_graph(output: object) -> bool:
 
 
 def output_of(recorder: Recorder, value: object) -> object:
-    """What the graph returns for a value that the function returned.
-
-    Raises:
-        GraphBreak: an object that holds tensors of the trace.
-    """
+    """What the graph returns for a value that the function returned."""
     if isinstance(value, torch.Tensor):
         return recorder.result_of(value)
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return recorder.nodes.node(value_of(value))
-    if holds_traced(value):
-        kind = type(value).__qualname__
-        what = f"a {kind} that holds tensors is returned, and torch's pytree does not know the class"
-        fix = f"return its tensors, or torch.utils._pytree.register_pytree_node({kind}, ...)"
-        raise GraphBreak(refusal(what, fix, None))
     return value
-
-
-def holds_traced(value: object, depth: int = 4) -> bool:
-    """Whether there is a tensor of a trace in the attributes of an object."""
-    if isinstance(value, Traced):
-        return True
-    if depth == 0 or isinstance(value, type | FunctionType | ModuleType | torch.nn.Module):
-        return False
-    if isinstance(value, dict):
-        inside: Iterable[object] = value.values()
-    elif isinstance(value, list | tuple | set):
-        inside = value
-    else:
-        inside = getattr(value, "__dict__", {}).values()
-    return any(holds_traced(each, depth - 1) for each in inside)
 
 
 def leaf_names(

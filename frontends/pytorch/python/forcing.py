@@ -53,13 +53,24 @@ class Unhashable(GraphBreak, TypeError):
 
 
 CLOCKS: Final = ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time")
+_torch_attention: Final = torch.nn.functional.scaled_dot_product_attention
+
+
+def _attention(*args, **kwargs):
+    """Attention, whose `is_causal` must be a plain truth: `n > 1 and causal` is a condition on sizes if it is false."""
+    plain = [bool(value) if isinstance(value, torch.SymBool) else value for value in (*args, *kwargs.values())]
+    return _torch_attention(*plain[: len(args)], **dict(zip(kwargs, plain[len(args) :])))
+
+
 _GLOBAL_NAMES: Final[dict[int, str]] = {
     **{id(getattr(builtins, name)): f"<symbolic {name}>" for name in BUILTINS},
     **{id(getattr(math, name)): f"<symbolic math.{name}>" for name in MATH},
+    id(_torch_attention): "<symbolic attention>",
 }
 _STAND_INS: Final = {
     **{f"<symbolic {name}>": function for name, function in BUILTINS.items()},
     **{f"<symbolic math.{name}>": function for name, function in MATH.items()},
+    "<symbolic attention>": _attention,
 }
 
 # there for good: a name that comes and goes would have the interpreter look up every builtin of the process anew
@@ -249,6 +260,7 @@ def _install() -> None:
         if module is torch:
             _set(torch.random, name, seed)
     _set(torch, "_check_with", _check_with)
+    _set(torch.nn.functional, _torch_attention.__name__, _attention)
     _set(torch.compiler, "_is_compiling_flag", True)
     for kind in (torch.SymInt, torch.SymFloat):
         _set(kind, "__divmod__", lambda a, b: (a // b, a % b))

@@ -1,0 +1,299 @@
+"""Objects that a call makes and returns, of classes that torch's pytree does not know: made anew at each call.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> class Cache:
+    ...     def __init__(self, keys):
+    ...         self.keys, self.length = [keys], keys.shape[0]
+    >>> variant = trace(lambda x: Cache(x * 2), (torch.ones(3),))
+    >>> made = variant.assembled(variant.graph(torch.ones(5)))
+    >>> type(made).__name__, made.length, made.keys[0].shape
+    ('Cache', 5, torch.Size([5]))
+
+An object is its class and its attributes: `object.__new__` and the attributes again is an object that nobody can
+tell from it, where the class is Python's alone and has no `__del__`, and nothing keeps a weak reference to the object.
+Objects and containers that are met twice are made once. Whatever was there before the call is given back as it is,
+which it may be if nothing of the call has come into it; so what the call made has to be known for certain, and the
+garbage collector knows.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    TracebackType,
+)
+from typing import Any, Final, Literal, NoReturn, TypeAlias
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils._pytree import SUPPORTED_NODES, _get_node_type, register_pytree_node, tree_leaves
+
+from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.python.forcing import refusal
+from frontends.pytorch.recording.wrappers import Opened
+from frontends.pytorch.symbolic.tensor import Traced
+
+Part: TypeAlias = tuple[Literal["leaf", "object", "container", "constant"], Any]
+"""What stands in a place: one of the leaves, objects or containers by its number, or a value."""
+Attribute: TypeAlias = str | MemberDescriptorType
+"""One in `__dict__` by its name, one in `__slots__` by what the class has for it."""
+
+LEAVES: Final = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
+CONSTANTS: Final = frozenset(
+    [bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format]
+)
+DEFINED: Final = (type, ModuleType, FunctionType, BuiltinFunctionType)
+HEAP_TYPE: Final = 1 << 9
+"""The flag of a class that Python code made."""
+
+_lock: Final = threading.Lock()
+_blocks = 0
+_frozen = False
+
+
+class MadeInside:
+    """Tells what was made in a `with` block from what was there before."""
+
+    def __init__(self) -> None:
+        self._before: list[object] = []
+        self._young: set[int] | None = None
+
+    def __enter__(self) -> MadeInside:
+        global _blocks, _frozen
+        with _lock:
+            if _blocks == 0 and gc.get_freeze_count() == 0:
+                # costs nothing, and the collector lists only what is made from here on
+                gc.freeze()
+                _frozen = True
+            else:
+                self._before = gc.get_objects()
+            _blocks += 1
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        global _blocks, _frozen
+        with _lock:
+            _blocks -= 1
+            if _blocks == 0 and _frozen:
+                gc.unfreeze()
+                _frozen = False
+        self._before, self._young = [], None
+
+    def holds(self, value: object) -> bool:
+        """Whether an object, or a container with more than plain values, was made in the block."""
+        if self._young is None:
+            self._young = {id(each) for each in gc.get_objects()}.difference(map(id, self._before))
+        return id(value) in self._young
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How what a call returned is made: objects, then containers, inner ones first, then the objects' attributes."""
+
+    classes: tuple[type, ...]
+    containers: tuple[tuple[Callable[[list[object]], object], tuple[Part, ...]], ...]
+    attributes: tuple[tuple[tuple[Attribute, Part], ...], ...]
+    root: Part
+
+    def made(self, leaves: Iterable[object]) -> object:
+        objects = [object.__new__(kind) for kind in self.classes]
+        found: dict[str, list[object]] = {"leaf": list(leaves), "object": objects, "container": []}
+
+        def value(part: Part) -> object:
+            kind, which = part
+            return which if kind == "constant" else found[kind][which]
+
+        for make, parts in self.containers:
+            found["container"].append(make([value(part) for part in parts]))
+        for each, attributes in zip(objects, self.attributes):
+            for attribute, part in attributes:
+                # past what the class makes of an assignment
+                if isinstance(attribute, str):
+                    vars(each)[attribute] = value(part)
+                else:
+                    attribute.__set__(each, value(part))
+        return value(self.root)
+
+
+class Made:
+    """A tree of results with objects in it, as one node of torch's pytree."""
+
+    def __init__(self, plan: Plan, leaves: Sequence[object]) -> None:
+        self.plan = plan
+        self.leaves = leaves
+
+
+register_pytree_node(
+    Made,
+    lambda node: (list(node.leaves), node.plan),
+    lambda leaves, plan: plan.made(leaves),
+    serialized_type_name="symshape.made",
+)
+
+
+def objects_opened(tree: object, inside: MadeInside) -> object:
+    """A tree of results whose objects are nodes of it.
+
+    Raises:
+        GraphBreak: an object that can not be made again, or one of before the call that holds tensors of it.
+    """
+    leaves = tree_leaves(tree, is_leaf=lambda value: type(value) is torch.Size)
+    if all(type(leaf) in CONSTANTS or (isinstance(leaf, LEAVES) and not is_wrapper(leaf)) for leaf in leaves):
+        return tree
+    walk = _Walk(inside)
+    root = walk.part(tree)
+    if not walk.beyond_pytree:
+        return tree
+    plan = Plan(tuple(walk.classes), tuple(walk.containers), tuple(map(tuple, walk.attributes)), root)
+    return Made(plan, walk.leaves)
+
+
+class _Walk:
+    """Goes through what a call returned."""
+
+    def __init__(self, inside: MadeInside) -> None:
+        self.leaves: list[object] = []
+        self.classes: list[type] = []
+        self.containers: list[tuple[Callable[[list[object]], object], tuple[Part, ...]]] = []
+        self.attributes: list[list[tuple[Attribute, Part]]] = []
+        self.beyond_pytree = False
+        """Whether torch's pytree would not make the same."""
+        self._inside = inside
+        self._parts: dict[int, Part | None] = {}
+        """What stands for objects and containers, by their identity; None for those that are being looked at."""
+        self._kept: list[object] = []
+
+    def part(self, value: object) -> Part:
+        """What stands for a value."""
+        if type(value) in CONSTANTS:
+            return "constant", value
+        if id(value) in self._parts:
+            found = self._parts[id(value)]
+            if found is None:
+                refuse("a container that holds itself is returned", "return what is in it")
+            return found
+        self._kept.append(value)
+        self._parts[id(value)] = None
+        made = self._parts[id(value)] = self._part(value)
+        return made
+
+    def _part(self, value: object) -> Part:
+        if isinstance(value, LEAVES):
+            if is_wrapper(value):
+                self.beyond_pytree = True
+                return self._container(Opened(value))
+            self.leaves.append(value)
+            return "leaf", len(self.leaves) - 1
+        if type(value) is torch.Size:
+            # of which the pytree makes a tuple
+            self.beyond_pytree = True
+            return self._gathered(torch.Size, value)
+        old = gc.is_tracked(value) and not self._inside.holds(value)
+        if _get_node_type(value) in SUPPORTED_NODES and not (old and not isinstance(value, tuple)):
+            return self._container(value)
+        if isinstance(value, MethodType):
+            if self._inside.holds(value.__self__) or self._inside.holds(value.__func__):
+                refuse(f"the method {value.__name__} of what the call made is returned", "return the object")
+            return "constant", value
+        if gc.is_tracked(value) and not old:
+            if isinstance(value, set | frozenset) and all(type(item) in CONSTANTS for item in value):
+                self.beyond_pytree = True
+                return self._gathered(type(value), value)
+            return self._object(value)
+        if holds_traced(value):
+            what = f"a {type(value).__qualname__} that was there before the call holds tensors that it made"
+            refuse(what, "return the tensors, or make it in the function")
+        return "constant", value
+
+    def _container(self, value: Any) -> Part:
+        node = SUPPORTED_NODES[_get_node_type(value)]
+        items, context = node.flatten_fn(value)
+        return self._gathered(lambda items: node.unflatten_fn(items, context), items)
+
+    def _gathered(self, make: Callable[[list[object]], object], items: Iterable[object]) -> Part:
+        parts = tuple([self.part(item) for item in items])
+        self.containers.append((make, parts))
+        return "container", len(self.containers) - 1
+
+    def _object(self, value: object) -> Part:
+        kind = type(value)
+        fix = f"return its tensors, or torch.utils._pytree.register_pytree_node({kind.__qualname__}, ...)"
+        if not is_plain(kind) or isinstance(value, (*DEFINED, torch.nn.Module)) or weakref.getweakrefcount(value):
+            refuse(f"a {kind.__qualname__} that the call made is returned, which can not be made again", fix)
+        self.beyond_pytree = True
+        number = len(self.classes)
+        self.classes.append(kind)
+        found: list[tuple[Attribute, Part]] = []
+        self.attributes.append(found)
+        # before its attributes, which may lead back to it
+        self._parts[id(value)] = "object", number
+        found += [(name, self.part(held)) for name, held in attributes_of(value).items()]
+        return "object", number
+
+
+def is_wrapper(value: object) -> bool:
+    """Whether a value is a tensor that torch can take apart."""
+    return isinstance(value, torch.Tensor) and is_traceable_wrapper_subclass(value)
+
+
+def refuse(what: str, fix: str) -> NoReturn:
+    """Say that a result can not be in a graph.
+
+    Raises:
+        GraphBreak: always.
+    """
+    raise GraphBreak(refusal(what, fix, None))
+
+
+def is_plain(kind: type) -> bool:
+    """Whether an object of a class is its attributes and nothing else."""
+    *classes, last = kind.__mro__
+    if last is not object or any(not each.__flags__ & HEAP_TYPE or "__del__" in vars(each) for each in classes):
+        return False
+    try:
+        object.__new__(kind)
+    except TypeError:
+        # an abstract class, or one with a part that is not Python's
+        return False
+    return True
+
+
+def attributes_of(value: object) -> dict[Attribute, object]:
+    """The attributes of an object, those in `__slots__` too."""
+    found: dict[Attribute, object] = dict(getattr(value, "__dict__", {}))
+    for kind in type(value).__mro__:
+        for slot in vars(kind).values():
+            if isinstance(slot, MemberDescriptorType):
+                try:
+                    found[slot] = slot.__get__(value)
+                except AttributeError:
+                    continue
+    return found
+
+
+def holds_traced(value: object, depth: int = 4) -> bool:
+    """Whether there is a tensor of a trace in the attributes of an object."""
+    if isinstance(value, Traced):
+        return True
+    if depth == 0 or isinstance(value, (*DEFINED, torch.nn.Module)):
+        return False
+    if isinstance(value, dict):
+        inside: Iterable[object] = value.values()
+    elif isinstance(value, list | tuple | set):
+        inside = value
+    else:
+        inside = attributes_of(value).values()
+    return any(holds_traced(each, depth - 1) for each in inside)
+
+
+__all__ = ["MadeInside", "objects_opened"]
