@@ -15,7 +15,7 @@ comes later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from shapes.errors import ShapeError, fact_place
 from shapes.events import Assumed, Commitment, Declared, Deferred, Forced, Guarded
 from shapes.origin import Origin
 from shapes.questions import decided
+from shapes.rejection import rejected_alone
 from solver.expr import Atom, Expr
 from solver.fact import Fact
 from solver.facts import Conflict, Facts, range_prop
@@ -41,17 +42,26 @@ class Guard:
 
     Attributes:
         prop: what must hold; `domain` is where it makes sense, which must hold too.
-        text: as it was written.
         origin: the line that asked.
         rejects: sizes that only this guard rejects; None where none were shown.
     """
 
     prop: Prop
     domain: Prop
-    text: str
     origin: Origin | None
     rejects: Mapping[str, int] | None
     fact: Fact
+
+    @staticmethod
+    def of(fact: Fact, rejects: Mapping[str, int] | None = None) -> Guard:
+        """A fact that a check tests."""
+        origin = fact.origin if isinstance(fact.origin, Origin) else None
+        return Guard(fact.prop, fact.domain, origin, rejects, fact)
+
+    @property
+    def text(self) -> str:
+        """As it was written."""
+        return self.fact.text
 
     def __str__(self) -> str:
         return self.text
@@ -96,35 +106,50 @@ class Specialization:
 def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers: bool) -> tuple[Guard, ...]:
     """The guards none of which follows from the others, with what each alone rejects.
 
-    Half of the guards are tested under the other half, recursively, so that n guards cost n log n assumptions.
+    Most are seen to be needed by sizes beside the hints. Of the others, half are tested under the other half,
+    recursively, so that n guards cost n log n assumptions.
     """
     guards = [event.fact for event in events if isinstance(event, (Guarded, Forced)) and event.fact.kind == "guard"]
+    if not guards:
+        return ()
     inputs = {
         atom: event
         for event in events
         if isinstance(event, Declared) and event.kind == "backed"
         for atom in event.symbol.symbols
     }
-    base = entry_facts(events, interner, _symbols(guards))
+    given = _given(events, inputs)
 
-    def kept(known: Facts, rest: Sequence[Fact]) -> list[Guard]:
-        if len(rest) == 1:
-            (fact,) = rest
-            both = within(fact)
-            verdict = decided(known, both, interner.true, solvers=solvers)
-            if isinstance(verdict, Always):
-                return []
-            rejects = None
-            if isinstance(verdict, Depends):
-                values = verdict.false_values
-                rejects = {event.name: values.get(atom, _some_value(event)) for atom, event in inputs.items()}
-            origin = fact.origin if isinstance(fact.origin, Origin) else None
-            return [Guard(fact.prop, fact.domain, fact.text, origin, rejects, fact)]
-        middle = len(rest) // 2
-        first = kept(extended(known, rest[middle:]), rest[:middle])
-        return first + kept(extended(known, [guard.fact for guard in first]), rest[middle:])
+    def rejecting(fact: Fact, values: Mapping[Atom, int]) -> Guard:
+        return Guard.of(fact, {event.name: values.get(atom, _some_value(event)) for atom, event in inputs.items()})
 
-    return tuple(kept(base, guards)) if guards else ()
+    known = [event.fact.prop for event in inputs.values()] + [within(fact) for fact in given]
+    hints = {atom: event.hint for atom, event in inputs.items() if event.hint is not None}
+    alone = rejected_alone(hints, [within(fact) for fact in guards], known)
+    needed = {place: rejecting(guards[place], values) for place, values in enumerate(alone) if values is not None}
+
+    def keep(known: Facts, rest: Sequence[int]) -> list[int]:
+        """Which of these are needed under what is known."""
+        if len(rest) > 1:
+            middle = len(rest) // 2
+            first = keep(extended(known, [guards[place] for place in rest[middle:]]), rest[:middle])
+            return first + keep(extended(known, [guards[place] for place in first]), rest[middle:])
+        (place,) = rest
+        fact = guards[place]
+        both = within(fact)
+        if isinstance(known.suppose(both.negation), Conflict):
+            return []
+        verdict = decided(known, both, interner.true, solvers=solvers)
+        if isinstance(verdict, Always):
+            return []
+        needed[place] = rejecting(fact, verdict.false_values) if isinstance(verdict, Depends) else Guard.of(fact)
+        return [place]
+
+    doubtful = [place for place in range(len(guards)) if place not in needed]
+    if doubtful:
+        base = entry_facts(events, interner, _symbols(guards))
+        keep(extended(base, [guards[place] for place in needed]), doubtful)
+    return tuple([needed[place] for place in sorted(needed)])
 
 
 def _some_value(declared: Declared) -> int:
@@ -155,8 +180,7 @@ def entry_facts(events: Sequence[Commitment], interner: Interner, wanted: set[At
         if isinstance(event, Declared) and event.kind == "backed"
         for atom in event.symbol.symbols
     }
-    given = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind in ("given", "range")]
-    given = [fact for fact in given if within(fact).symbols <= backed]
+    given = _given(events, backed)
     wanted = wanted | _symbols(given)
     known = Facts.empty(interner)
     for event in events:
@@ -167,17 +191,16 @@ def entry_facts(events: Sequence[Commitment], interner: Interner, wanted: set[At
     return extended(known, given)
 
 
+def _given(events: Sequence[Commitment], inputs: Container[Atom]) -> list[Fact]:
+    """What holds of inputs before any guard, besides their ranges."""
+    given = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind in ("given", "range")]
+    return [fact for fact in given if all(atom in inputs for atom in within(fact).symbols)]
+
+
 def preconditions(events: Sequence[Commitment]) -> tuple[Guard, ...]:
     """The caller's promises."""
     facts = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind == "given"]
-    return tuple(
-        [
-            Guard(
-                fact.prop, fact.domain, fact.text, fact.origin if isinstance(fact.origin, Origin) else None, None, fact
-            )
-            for fact in facts
-        ]
-    )
+    return tuple([Guard.of(fact) for fact in facts])
 
 
 def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:

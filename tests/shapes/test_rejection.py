@@ -1,0 +1,55 @@
+"""Sizes that one guard alone rejects: what is shown is right, and what is not shown is left to proofs."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shapes import ShapeEnv
+from shapes.rejection import rejected_alone
+
+CONDITIONS = [
+    "a >= 2",
+    "a > b",
+    "a % 4 == 0",
+    "b <= 12",
+    "a * b <= 60",
+    "max(a, b) <= 20",
+    "max(a, 9) == 9",
+    "a != 3",
+    "a * b != 24",
+    "a == 2 * b",
+    "a < 8 or b > 3",
+]
+
+
+@given(st.lists(st.sampled_from(CONDITIONS), max_size=5), st.integers(0, 16), st.integers(0, 8))
+def test_what_is_shown_is_rejected_by_that_guard_alone(conditions: list[str], a: int, b: int) -> None:
+    """If it fails, a guard that follows from others is kept, and what it is said to reject is accepted."""
+    env = ShapeEnv(solvers=False)
+    env.sizes("a b", hints=(a, b))
+    hints = {atom: declared.hint for atom, declared in env.symbols.items()}
+    props = [env.parse(condition)[0] for condition in conditions]
+    ranges = [declared.fact.prop for declared in env.symbols.values()]
+    for place, values in enumerate(rejected_alone(hints, props, ranges)):
+        if values is not None:
+            assert not props[place].evaluate(values)
+            assert all(prop.evaluate(values) for other, prop in enumerate(props) if other != place)
+            assert all(prop.evaluate(values) for prop in ranges)
+
+
+def test_no_proof_is_needed_where_a_size_shows_it() -> None:
+    """If it fails, reading the guards of a plain trace asks the solver about each of them."""
+    env = ShapeEnv(solvers=False)
+    a, b = env.sizes("a b", hints=(6, 4))
+    (left,), (right,) = a.expr.symbols, b.expr.symbols
+    props = [env.parse(text)[0] for text in ("a >= 2", "max(b, 9) == 9", "a*b != 20", "a*b <= 1000000")]
+    found = rejected_alone({left: 6, right: 4}, props, [])
+    assert found == [{left: 1, right: 4}, {left: 6, right: 10}, {left: 5, right: 4}, {left: 250001, right: 4}]
+
+
+def test_guards_that_are_the_same_are_no_witness_of_each_other() -> None:
+    """If it fails, both of two equal guards are kept."""
+    env = ShapeEnv(solvers=False)
+    a = env.symbol("a", hint=6)
+    (atom,) = a.expr.symbols
+    prop = env.parse("a >= 2")[0]
+    assert rejected_alone({atom: 6}, [prop, prop], []) == [None, None]
