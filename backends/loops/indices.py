@@ -65,16 +65,16 @@ class Affine:
         """The number of the axis that this is, and nothing else."""
         if len(self.terms) == 1 and is_zero(self.constant):
             ((axis, coefficient),) = self.terms
-            if coefficient.is_constant and coefficient.constant == 1:
+            if is_one(coefficient):
                 return axis
         return None
 
     def __repr__(self) -> str:
         parts = []
         for axis, coefficient in self.terms:
-            one = coefficient.is_constant and coefficient.constant == 1
             text = str(coefficient)
-            parts.append(f"i{axis}" if one else f"({text})*i{axis}" if " " in text else f"{text}*i{axis}")
+            factor = "" if is_one(coefficient) else f"({text})*" if " " in text else f"{text}*"
+            parts.append(f"{factor}i{axis}")
         if not is_zero(self.constant) or not parts:
             parts.append(str(self.constant))
         return " + ".join(parts)
@@ -95,3 +95,7 @@ def summed(parts: Iterable[Affine]) -> Affine:
 
 def is_zero(size: Expr) -> bool:
     return size.is_constant and size.constant == 0
+
+
+def is_one(size: Expr) -> bool:
+    return size.is_constant and size.constant == 1

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from backends.decisions import Decisions
-from backends.loops.indices import Affine, is_zero, summed
+from backends.loops.indices import Affine, is_one, summed
 from backends.loops.kernels import Buffer
 from backends.loops.operations import result_dtype
 from solver.expr import Expr
@@ -293,8 +293,8 @@ class Expressions:
         """Runs of axes with equal products on both sides; an axis of size 1 that pairs with nothing is in no run on
         its side (it is never looked along)."""
         matched: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
-        left = [axis for axis in range(len(given)) if not _is_constant_one(given[axis])]
-        right = [axis for axis in range(len(wanted)) if not _is_constant_one(wanted[axis])]
+        left = [axis for axis in range(len(given)) if not is_one(given[axis])]
+        right = [axis for axis in range(len(wanted)) if not is_one(wanted[axis])]
         i = j = 0
         while i < len(left) and j < len(right):
             a, b = [left[i]], [right[j]]
@@ -393,10 +393,6 @@ class Expressions:
 Matched = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
 
 
-def _is_constant_one(size: Expr) -> bool:
-    return size.is_constant and size.constant == 1
-
-
 def _converted(value: int | float | bool, dtype: str) -> int | float | bool:
     if dtype == "bool":
         return bool(value)
@@ -430,5 +426,4 @@ __all__ = [
     "Tensor",
     "View",
     "descend",
-    "is_zero",
 ]

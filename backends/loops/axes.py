@@ -1,0 +1,173 @@
+"""The loops of a kernel once it is fused: which axis lanes run along, in which order the others go, which are one.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.binding import Binding
+    >>> from backends.loops.program import Program
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s")]
+    >>> program = Program(Decisions(env))
+    >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
+    >>> _ = program.stored(program.build.apply("exp", x), (s, program.build.one))
+    >>> binding = Binding(program.build, {})
+    >>> print(arranged(binding.bodies, program.build, binding.assigned(program.steps[0]), "k0"))
+    k0: for i0 < b*s, lanes i0
+        made0[i0] = exp(x[i0])
+
+Lanes run along the axis that most accesses are contiguous along. Neighbouring axes are one where a step along the outer
+is as far as all steps along the inner, for everything that is accessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from backends.loops.binding import Draft, below, renumbered
+from backends.loops.indices import Affine, is_one, is_zero
+from backends.loops.kernels import Apply, Bodies, Kernel, Load, Place, Reduced, Scalar
+from backends.loops.operations import OPERATIONS
+from backends.loops.tensors import Expressions
+
+
+def arranged(bodies: Bodies, build: Expressions, draft: Draft, name: str) -> Kernel:
+    """The kernel with its loops in the order in which memory is best gone through."""
+    draft = _ordered(bodies, build, draft)
+    along_outer = _is_along_outer(draft)
+    draft = _collapsed(bodies, build, draft)
+    kernel = draft.kernel(name)
+    kernel.lanes = max(len(draft.outer if along_outer else draft.extents) - 1, 0)
+    kernel.kept = tuple(kept(kernel))
+    return kernel
+
+
+# ---------------------------------------------------------------------- order
+
+
+def accesses(draft: Draft) -> list[Affine]:
+    """The offset of every load and store."""
+    loads = [value.offset for value in below(draft.roots) if isinstance(value, Load)]
+    return [*loads, *[store.offset for store in draft.stores]]
+
+
+def _contiguous(offsets: Sequence[Affine], axis: int) -> int:
+    """How many accesses go one element on along an axis."""
+    found = [offset.coefficient(axis) for offset in offsets]
+    return sum([coefficient is not None and is_one(coefficient) for coefficient in found])
+
+
+def _ordered(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
+    """The axis that most accesses are contiguous along comes last, among the outer and among the inner ones."""
+    offsets = accesses(draft)
+    outer = list(range(len(draft.outer)))
+    inner = list(range(len(outer), len(draft.extents)))
+    order = []
+    for axes in (outer, inner):
+        if axes:
+            best = max(axes, key=lambda axis: (_contiguous(offsets, axis), axis))
+            order += [*[axis for axis in axes if axis != best], best]
+    if order == [*outer, *inner]:
+        return draft
+    return _moved(bodies, build, draft, order)
+
+
+def _moved(bodies: Bodies, build: Expressions, draft: Draft, order: Sequence[int]) -> Draft:
+    places = tuple([build.axis(order.index(axis)) for axis in range(len(order))])
+    extents = [draft.extents[axis] for axis in order]
+    count = len(draft.outer)
+    natural = tuple([order.index(axis) for axis in draft.natural])
+    return Draft(
+        tuple(extents[:count]), tuple(extents[count:]), natural, renumbered(bodies, draft, places), draft.origins
+    )
+
+
+def _is_along_outer(draft: Draft) -> bool:
+    """Whether lanes run along the last outer axis, each with its own reduction."""
+    if not draft.inner:
+        return True
+    if not draft.outer:
+        return False
+    offsets = accesses(draft)
+    outer = _contiguous(offsets, len(draft.outer) - 1)
+    varying = [value for value in below(draft.roots) if isinstance(value, Load)]
+    return outer > 0 and outer > 2 * _contiguous([load.offset for load in varying], len(draft.extents) - 1)
+
+
+# ---------------------------------------------------------------------- axes that are one
+
+
+def _collapsed(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
+    """Neighbouring axes as one, where every access allows it."""
+    axis = len(draft.extents) - 2
+    while axis >= 0:
+        if axis != len(draft.outer) - 1 and _is_one_loop(build, draft, axis):
+            draft = _joined(bodies, build, draft, axis)
+        axis -= 1
+    return draft
+
+
+def _is_one_loop(build: Expressions, draft: Draft, axis: int) -> bool:
+    extent = draft.extents[axis + 1]
+    indices = [*accesses(draft), *[value.index for value in below(draft.roots) if isinstance(value, Place)]]
+    for index in indices:
+        outer = index.coefficient(axis) or build.zero
+        inner = index.coefficient(axis + 1) or build.zero
+        step = inner * extent
+        if outer is step:
+            continue
+        if is_zero(outer) or is_zero(inner):
+            return False
+        if not build.decisions.holds("collapse", build.interner.eq(outer, step), "one loop", "two loops"):
+            return False
+    return True
+
+
+def _joined(bodies: Bodies, build: Expressions, draft: Draft, axis: int) -> Draft:
+    """The axis and the one behind it as one: the first of the two stands still."""
+    count = len(draft.extents)
+    places = [build.axis(k if k <= axis else k - 1) for k in range(count)]
+    places[axis] = Affine.of(build.zero)
+    extents = list(draft.extents)
+    extents[axis : axis + 2] = [extents[axis] * extents[axis + 1]]
+    outer = len(draft.outer) - (axis < len(draft.outer) - 1)
+    return Draft(
+        tuple(extents[:outer]),
+        tuple(extents[outer:]),
+        (),
+        renumbered(bodies, draft, tuple(places)),
+        draft.origins,
+    )
+
+
+# ---------------------------------------------------------------------- what passes share
+
+
+def kept(kernel: Kernel) -> Iterator[Scalar]:
+    """The costly values that more than one pass needs: the outermost of them."""
+    if len(kernel.passes) < 2:
+        return
+    needed: dict[Scalar, set[int]] = {}
+    for number, each in enumerate(kernel.passes):
+        roots = [*[reduction.body for reduction in each.reductions], *[store.value for store in each.stores]]
+        for root in roots:
+            needed.setdefault(root, set()).add(number)
+    order = below(list(needed))
+    cost = costly(order)
+    for value in reversed(order):
+        passes = needed.get(value, set())
+        if value not in kernel.varying or not passes:
+            continue
+        if len(passes) > 1 and value in cost:
+            yield value
+            passes = {min(passes)}
+        for operand in () if isinstance(value, Reduced) else value.operands:
+            needed.setdefault(operand, set()).update(passes)
+
+
+def costly(order: Sequence[Scalar]) -> set[Scalar]:
+    """Those of the values, given operands first, that are worth memory: something costly is done for them."""
+    found: set[Scalar] = set()
+    for value in order:
+        if isinstance(value, Apply):
+            if OPERATIONS[value.operation].is_costly or any(operand in found for operand in value.operands):
+                found.add(value)
+    return found

@@ -1,0 +1,253 @@
+"""From a tensor expression to the body of loops: every element as loads, numbers and operations.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.program import Program
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s")]
+    >>> program = Program(Decisions(env))
+    >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
+    >>> turned = program.build.permute(program.build.apply("exp", x), (1, 0))
+    >>> _ = program.stored(turned, (b, program.build.one))
+    >>> print(Binding(program.build, {}).assigned(program.steps[0]).kernel("k0"))
+    k0: for i0 < s, i1 < b, lanes i1
+        made0[b*i0 + i1] = exp(x[i0 + s*i1])
+
+Axes of size 1 are no loops. A tensor that has been given memory is loaded from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from backends.loops.indices import Affine, summed
+from backends.loops.kernels import (
+    Apply,
+    Bodies,
+    Constant,
+    Kernel,
+    Load,
+    Place,
+    Reduced,
+    Reduction,
+    Scalar,
+    SizeValue,
+    Store,
+)
+from backends.loops.operations import computed_as
+from backends.loops.program import Assign
+from backends.loops.tensors import (
+    Expressions,
+    Memory,
+    Number,
+    Places,
+    Pointwise,
+    Position,
+    Reduce,
+    Taken,
+    Tensor,
+    View,
+)
+from solver.expr import Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A kernel before fusion is done with it.
+
+    Attributes:
+        outer: extents of the outer axes, which are numbered first.
+        inner: extents of the inner ones.
+        natural: the axes in the order in which the tensor has them that is reduced.
+    """
+
+    outer: tuple[Expr, ...]
+    inner: tuple[Expr, ...]
+    natural: tuple[int, ...]
+    stores: tuple[Store, ...]
+    origins: tuple[str, ...] = ()
+
+    @property
+    def extents(self) -> tuple[Expr, ...]:
+        return (*self.outer, *self.inner)
+
+    @property
+    def roots(self) -> list[Scalar]:
+        return [store.value for store in self.stores]
+
+    def kernel(self, name: str) -> Kernel:
+        """With the axes as they are."""
+        reductions = [value.reduction for value in below(self.roots) if isinstance(value, Reduced)]
+        lanes = max(len(self.extents) - 1, 0)
+        return Kernel(name, self.extents, len(self.outer), tuple(reductions), self.stores, (), lanes, self.origins)
+
+
+class Binding:
+    """Makes drafts.
+
+    Attributes:
+        memory: where tensors are that are not computed anew.
+    """
+
+    def __init__(self, build: Expressions, memory: Mapping[Tensor, Memory]) -> None:
+        self.build = build
+        self.memory = memory
+        self.bodies = Bodies()
+
+    def assigned(self, step: Assign) -> Draft:
+        """The loops of a step."""
+        return self.made(step.buffer, step.sizes, step.offset, step.value, step.origin)
+
+    def made(self, buffer, sizes: Sequence[Expr], offset: Affine, value: Tensor, origin: str = "") -> Draft:
+        """The loops that store a tensor at these offsets, one axis for each of its sizes."""
+        if isinstance(value, Reduce) and value not in self.memory:
+            return self._reducing(buffer, offset, value, origin)
+        places, extents = self._loops(sizes, range(len(sizes)), 0)
+        stored = Store(buffer, offset.at(places), self.element(value, places))
+        return Draft(extents, (), tuple(range(len(extents))), (stored,), _origins(origin))
+
+    def _reducing(self, buffer, offset: Affine, value: Reduce, origin: str) -> Draft:
+        source = value.source
+        kept, outer = self._loops(source.sizes, value.kept, 0)
+        reduced, inner = self._loops(source.sizes, value.axes, len(outer))
+        by_axis = dict(zip(value.kept, kept)) | dict(zip(value.axes, reduced))
+        places = tuple([by_axis[axis] for axis in range(source.rank)])
+        natural = [axis for place in places for axis in place.axes]
+        body = self.element(source, places)
+        result = self.bodies.reduced(value.operation, body) if inner else body
+        stored = Store(buffer, offset.at(kept), result)
+        return Draft(outer, inner, tuple(natural), (stored,), _origins(origin))
+
+    def _loops(self, sizes: Sequence[Expr], axes: Sequence[int], first: int) -> tuple[Places, tuple[Expr, ...]]:
+        """A loop for each of these axes, none where the size is 1."""
+        places: list[Affine] = []
+        extents: list[Expr] = []
+        for axis in axes:
+            if self.build.decisions.is_one(sizes[axis]):
+                places.append(Affine.of(self.build.zero))
+            else:
+                places.append(self.build.axis(first + len(extents)))
+                extents.append(sizes[axis])
+        return tuple(places), tuple(extents)
+
+    def element(self, tensor: Tensor, places: Places) -> Scalar:
+        """What is at a place of a tensor."""
+        known: dict[tuple[Tensor, Places], Scalar] = {}
+        stack: list[tuple[Tensor, Places]] = [(tensor, places)]
+        while stack:
+            key = stack[-1]
+            if key in known:
+                stack.pop()
+                continue
+            needed = self._needed(*key)
+            missing = [each for each in needed if each not in known]
+            if missing:
+                stack.extend(reversed(missing))
+            else:
+                known[key] = self._element(*key, [known[each] for each in needed])
+                stack.pop()
+        return known[tensor, places]
+
+    def _needed(self, tensor: Tensor, places: Places) -> list[tuple[Tensor, Places]]:
+        """Which elements of others it is made from."""
+        if tensor in self.memory:
+            return []
+        match tensor:
+            case Pointwise(operands=operands):
+                return [(operand, places if operand.rank else ()) for operand in operands]
+            case View(source=source, places=inside):
+                return [(source, tuple([place.at(places) for place in inside]))]
+            case Taken(places=inside):
+                return [(place, places if place.rank else ()) for place in inside if isinstance(place, Tensor)]
+        return []
+
+    def _element(self, tensor: Tensor, places: Places, parts: list[Scalar]) -> Scalar:
+        bodies = self.bodies
+        at = self.memory.get(tensor)
+        if at is not None:
+            return bodies.load(at.buffer, at.offset.at(places))
+        match tensor:
+            case Memory(buffer=buffer, offset=offset):
+                return bodies.load(buffer, offset.at(places))
+            case Number(value=value, dtype=dtype):
+                dtype = computed_as(dtype)
+                return bodies.size(value, dtype) if isinstance(value, Expr) else bodies.constant(value, dtype)
+            case Position(axis=axis):
+                return bodies.place(places[axis])
+            case Pointwise(operation=operation, dtype=dtype):
+                dtype = computed_as(dtype)
+                if operation == "cast" and parts[0].dtype == dtype:
+                    return parts[0]
+                return bodies.apply(operation, parts, dtype)
+            case View():
+                return parts[0]
+            case Taken(source=source, places=inside):
+                return self._taken(source, inside, places, parts)
+        raise TypeError(f"{type(tensor).__name__} has no element of its own: it must be in memory")
+
+    def _taken(self, source: Memory, inside: Sequence[object], places: Places, parts: list[Scalar]) -> Scalar:
+        numbers = iter(parts)
+        direct: list[Affine] = [Affine.of(source.offset.constant)]
+        indirect: list[tuple[Scalar, Expr]] = []
+        for axis, place in enumerate(inside):
+            stride = source.offset.coefficient(axis)
+            if isinstance(place, Affine):
+                direct += [place.at(places) * stride] if stride is not None else []
+            else:
+                number = next(numbers)
+                indirect += [(number, stride)] if stride is not None else []
+        return self.bodies.load(source.buffer, summed(direct), indirect)
+
+
+def _origins(origin: str) -> tuple[str, ...]:
+    return (origin,) if origin else ()
+
+
+def below(roots: Sequence[Scalar]) -> list[Scalar]:
+    """All values below these, bodies of reductions included, each once, operands first."""
+    found: dict[Scalar, None] = {}
+    stack: list[tuple[Scalar, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        value, ready = stack.pop()
+        if ready:
+            found[value] = None
+        elif value not in found:
+            stack.append((value, True))
+            parts = (value.reduction.body,) if isinstance(value, Reduced) else value.operands
+            stack.extend([(part, False) for part in reversed(parts)])
+    return list(found)
+
+
+def rewritten(
+    bodies: Bodies,
+    roots: Sequence[Scalar],
+    places: Places,
+    stored: Mapping[tuple[object, Affine], Scalar],
+) -> list[Scalar]:
+    """The same values with other indices for the axes, and with what has been stored in place of loads of it."""
+    new: dict[Scalar, Scalar] = {}
+    for value in below(roots):
+        match value:
+            case Load(buffer=buffer, offset=offset, indirect=indirect):
+                moved = offset.at(places)
+                found = None if indirect else stored.get((buffer, moved))
+                more = [(new[part], stride) for part, stride in indirect]
+                new[value] = bodies.load(buffer, moved, more) if found is None else found
+            case Place(index=index):
+                new[value] = bodies.place(index.at(places))
+            case Reduced(reduction=Reduction(operation=operation, body=body)):
+                new[value] = bodies.reduced(operation, new[body])
+            case Apply(operation=operation, operands=operands, dtype=dtype):
+                new[value] = bodies.apply(operation, [new[operand] for operand in operands], dtype)
+            case Constant() | SizeValue():
+                new[value] = value
+    return [new[root] for root in roots]
+
+
+def renumbered(bodies: Bodies, draft: Draft, places: Places) -> tuple[Store, ...]:
+    """The stores of a draft with other indices for its axes."""
+    values = rewritten(bodies, draft.roots, places, {})
+    return tuple(
+        [replace(store, offset=store.offset.at(places), value=value) for store, value in zip(draft.stores, values)]
+    )

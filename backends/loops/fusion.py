@@ -1,0 +1,216 @@
+"""Putting drafts of kernels together, so that what one stores the next need not load.
+
+    for outer axes O | inner axes I                     a reduction: O kept, I reduced
+
+Two drafts can be one kernel if their loops are the same: both O | I; or one is O | I and the other, without inner axes,
+goes over all of them (in the order of the tensor that is reduced) or over O only. What the first stores and the second
+loads must be the same element in the same turn, seen from equal offsets. A load of what was stored before becomes the
+value itself, so a chain of tensors becomes one expression.
+
+Which drafts are put together is decided greedily, in the order of the program: each with the last one before it that it
+shares memory with and that it can be moved to, past all steps in between that do not depend on either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from backends.loops.binding import Draft, below, renumbered, rewritten
+from backends.loops.indices import Affine
+from backends.loops.kernels import Bodies, Buffer, Load, Scalar, Store
+from backends.loops.tensors import Expressions, Places
+from solver.expr import Expr
+
+BUFFERS: Final = 24
+"""A kernel takes no more buffers than these; addresses of more would not stay in registers."""
+
+
+@dataclass(eq=False)
+class Item:
+    """A step in order: a draft, or something that is no kernel, and which buffers it needs.
+
+    Attributes:
+        before: numbers of all items that must come first, as bits.
+    """
+
+    number: int
+    draft: Draft | None
+    step: object
+    reads: set[Buffer]
+    writes: set[Buffer]
+    before: int = 0
+
+    @property
+    def bit(self) -> int:
+        return 1 << self.number
+
+
+class Fusion:
+    """The items of a program, fused as they are added."""
+
+    def __init__(self, build: Expressions, bodies: Bodies) -> None:
+        self.build = build
+        self.bodies = bodies
+        self.items: list[Item] = []
+        self._writers: dict[Buffer, list[Item]] = {}
+        self._readers: dict[Buffer, list[Item]] = {}
+        self._latest_call = 0
+
+    def add_step(self, step: object, reads: set[Buffer], writes: set[Buffer], *, in_order: bool) -> None:
+        """Something that is no kernel. Steps that are `in_order` stay so among themselves."""
+        item = self._item(None, step, reads, writes)
+        if in_order:
+            item.before |= self._latest_call
+            self._latest_call = item.before | item.bit
+        self._enter(item)
+
+    def add_draft(self, draft: Draft) -> None:
+        """One more kernel, or more of one that is there."""
+        reads, writes = buffers_of(draft)
+        item = self._item(draft, None, reads, writes)
+        for other in reversed(self.items):
+            if other.draft is not None and self._is_worth(other, item):
+                if not self._is_between(other, item):
+                    fused = fused_drafts(self.build, self.bodies, other.draft, draft)
+                    if fused is not None:
+                        self._merge(other, item, fused)
+                        return
+        self._enter(item)
+
+    def in_order(self) -> list[Item]:
+        """All items, each behind those that it depends on, otherwise as they came."""
+        done = 0
+        waiting = list(self.items)
+        ordered: list[Item] = []
+        while waiting:
+            left = []
+            for item in waiting:
+                if item.before & ~done & ~item.bit:
+                    left.append(item)
+                else:
+                    ordered.append(item)
+                    done |= item.bit
+            assert len(left) < len(waiting), "steps depend on each other in a circle"
+            waiting = left
+        return ordered
+
+    # ------------------------------------------------------------------ what depends on what
+
+    def _item(self, draft: Draft | None, step: object, reads: set[Buffer], writes: set[Buffer]) -> Item:
+        item = Item(len(self.items), draft, step, reads, writes)
+        earlier: list[Item] = []
+        for buffer in reads | writes:
+            earlier += self._writers.get(buffer, ())
+        for buffer in writes:
+            earlier += self._readers.get(buffer, ())
+        for each in earlier:
+            item.before |= each.before | each.bit
+        return item
+
+    def _enter(self, item: Item) -> None:
+        self.items.append(item)
+        self._register(item, item.reads, item.writes)
+
+    def _register(self, item: Item, reads: set[Buffer], writes: set[Buffer]) -> None:
+        for buffer in reads:
+            self._readers.setdefault(buffer, []).append(item)
+        for buffer in writes:
+            self._writers.setdefault(buffer, []).append(item)
+
+    def _is_worth(self, first: Item, second: Item) -> bool:
+        """Whether they share memory."""
+        shared = first.writes & second.reads or first.reads & second.reads
+        return bool(shared) and len(first.reads | first.writes | second.reads | second.writes) <= BUFFERS
+
+    def _is_between(self, first: Item, second: Item) -> bool:
+        """Whether something must come after the first and before the second."""
+        between = second.before & ~first.bit
+        return any(between & each.bit and each.before & first.bit for each in self.items)
+
+    def _merge(self, first: Item, second: Item, fused: Draft) -> None:
+        first.draft = fused
+        first.reads |= second.reads
+        first.writes |= second.writes
+        gained = second.before & ~first.bit
+        first.before |= gained
+        for each in self.items:
+            if each.before & first.bit:
+                each.before |= first.before
+        if self._latest_call & first.bit:
+            self._latest_call |= first.before
+        self._register(first, second.reads, second.writes)
+
+
+def buffers_of(draft: Draft) -> tuple[set[Buffer], set[Buffer]]:
+    """The buffers that a draft reads, and those that it writes."""
+    reads = {value.buffer for value in below(draft.roots) if isinstance(value, Load)}
+    return reads, {store.buffer for store in draft.stores}
+
+
+def fused_drafts(build: Expressions, bodies: Bodies, first: Draft, second: Draft) -> Draft | None:
+    """Both as one kernel, the first's stores before the second's; None where they can not be."""
+    loops = _common(build, first, second)
+    if loops is None:
+        return None
+    shape, of_first, of_second = loops
+    stores = first.stores if of_first is None else renumbered(bodies, first, of_first)
+    places = _places(build, second) if of_second is None else of_second
+    values = {(store.buffer, store.offset): store.value for store in stores}
+    if not _is_same_turn(stores, second, places, values, bool(shape.inner)):
+        return None
+    new = rewritten(bodies, second.roots, places, values)
+    added = [replace(store, offset=store.offset.at(places), value=value) for store, value in zip(second.stores, new)]
+    origins = tuple(dict.fromkeys([*first.origins, *second.origins]))
+    return replace(shape, stores=(*stores, *added), origins=origins)
+
+
+def _common(build: Expressions, first: Draft, second: Draft) -> tuple[Draft, Places | None, Places | None] | None:
+    """The draft whose loops both can have, and for each of the two, where its axes are among them if elsewhere."""
+    if len(first.inner) == len(second.inner):
+        if _equal(build, first.outer, second.outer) and _equal(build, first.inner, second.inner):
+            return first, None, None
+        return None
+    if first.inner and second.inner:
+        return None
+    shape, flat = (first, second) if first.inner else (second, first)
+    if _equal(build, flat.outer, shape.outer):
+        return shape, None, None
+    natural = [shape.extents[axis] for axis in shape.natural]
+    if not _equal(build, flat.outer, natural):
+        return None
+    places = tuple([build.axis(axis) for axis in shape.natural])
+    return (shape, None, places) if shape is first else (shape, places, None)
+
+
+def _equal(build: Expressions, sizes: Sequence[Expr], others: Sequence[Expr]) -> bool:
+    return len(sizes) == len(others) and all(map(build.decisions.equal, sizes, others))
+
+
+def _places(build: Expressions, draft: Draft) -> Places:
+    return build.axes(len(draft.extents))
+
+
+def _is_same_turn(
+    stores: Sequence[Store],
+    second: Draft,
+    places: Places,
+    stored: dict[tuple[Buffer, Affine], Scalar],
+    has_passes: bool,
+) -> bool:
+    """Whether the second may run turn by turn with the first: it loads what was stored in the same turn only, and
+    stores to nothing that the first uses, or in the same turn only."""
+    written = {store.buffer for store in stores}
+    for value in below(second.roots):
+        if isinstance(value, Load) and value.buffer in written:
+            if value.indirect or (value.buffer, value.offset.at(places)) not in stored:
+                return False
+    targets = {store.buffer: store.offset.at(places) for store in second.stores}
+    if not targets.keys().isdisjoint(written):
+        return False
+    for value in below([store.value for store in stores]):
+        if isinstance(value, Load) and value.buffer in targets:
+            if has_passes or value.indirect or value.offset != targets[value.buffer]:
+                return False
+    return True
