@@ -84,6 +84,15 @@ class Readings(Questions):
                     "or belongs to another one (see `translate`)" + (f"; there is a {close[0]} here" if close else "")
                 )
 
+    def true_at_hints(self, question: Question) -> bool | None:
+        """Whether it holds at the hints; None where they say nothing: a symbol has none, it makes no sense there, or
+        the scope is one that this run does not enter."""
+        prop, domain = self._read(question)
+        try:
+            return self._at_hint(prop, domain)
+        except Undefined:
+            return None
+
     def _at_hint(self, prop: Prop, domain: Prop) -> bool | None:
         """The value at the hints; None where a symbol has none, even by the equalities known.
 

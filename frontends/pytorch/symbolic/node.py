@@ -21,11 +21,13 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import torch
 
+from frontends.pytorch.symbolic import formulas
 from shapes import choices, layout
 from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbool import SymBool
@@ -95,6 +97,8 @@ class Nodes:
         self.memo: dict[tuple[object, ...], Node] = {}
         self.truths: dict[Node, bool] = {}
         """What the program has branched on; a rollback may take it back, and clears it."""
+        self.inferring = False
+        """While it is worked out what an operator gives, no formula for a gradient asks."""
         self.laying_out = False
         """While a tensor is made, C++ asks how it lies, and no answer is a guard."""
         self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
@@ -103,6 +107,15 @@ class Nodes:
         self._constants: dict[tuple[type, object], Node] = {}
         self._symbolic: dict[object, Node] = {}
         env.attach(self._restoring)
+
+    @contextmanager
+    def infers(self) -> Iterator[None]:
+        """It is worked out what an operator gives."""
+        before, self.inferring = self.inferring, True
+        try:
+            yield
+        finally:
+            self.inferring = before
 
     def _restoring(self) -> Callable[[], None]:
         return self._forget
@@ -359,6 +372,9 @@ class Node:
         truths = self.nodes.truths
         found = truths.get(self)
         if found is None:
+            general = formulas.answer(self, file) if file else None
+            if general is not None:
+                return general
             found = truths[self] = bool(self.value)
         return found
 
@@ -396,14 +412,19 @@ class Node:
     def statically_known_true(self, file: builtins.str = "", line: int = 0) -> bool:
         if self.is_plain:
             return bool(self.value)
-        return self.nodes.truths.get(self) or isinstance(self.nodes.env.ask(self.value, effort="fast"), Always)
+        known = self.nodes.truths.get(self)
+        if known is not None:
+            return known
+        env = self.nodes.env
+        # what is false this time can not be known to be true
+        return env.true_at_hints(self.value) is not False and isinstance(env.ask(self.value, effort="fast"), Always)
 
     def guard_or_false(self, file: builtins.str = "", line: int = 0) -> bool:
         """What follows, else the general path, which torch's operators take where this is False."""
         if self.is_plain:
             return bool(self.value)
         known = self.nodes.truths.get(self)
-        if known is None and self.nodes.laying_out:
+        if known is None and (self.nodes.laying_out or formulas.asks_whether_broadcast(file)):
             return self.statically_known_true()
         return self._answered(False) if known is None else known
 
@@ -415,7 +436,10 @@ class Node:
         found = answers.get(self)
         if found is not None and found[0] is env.facts:
             return found[1]
-        answer = env.guard_or_true(self.value) if fallback else env.guard_or_false(self.value)
+        if env.true_at_hints(self.value) is fallback:
+            answer = fallback  # whether it follows or is open
+        else:
+            answer = env.guard_or_true(self.value) if fallback else env.guard_or_false(self.value)
         answers[self] = (env.facts, answer)
         return answer
 

@@ -1,7 +1,7 @@
 """How a trace treats what is open: the program's branches follow the hint, torch's own optional ones the general path.
 
 Torch's operators ask with `guard_or_false` where one answer is more general: whether a size is 1, whether a tensor is
-contiguous. Where the sizes at hand take that path too, the answer costs no guard; it is logged as a choice. Where they
+contiguous. Where the sizes at hand take that path too, the answer costs no guard, whether it follows or not. Where they
 do not (an axis of size 1 that is broadcast), it is a branch of the program like any other. Whether two sizes differ is
 asked only to save an expansion that changes nothing where they do not.
 """
