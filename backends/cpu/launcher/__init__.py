@@ -20,7 +20,11 @@ takes exactly that many tensors and then numbers, by position. It raises TypeErr
 the CPU, or does not hold their values as they are (sparse, quantized, marked as negative); it does not look at what
 the sizes and the dtype are. `library` is kept alive.
 
-Tensors are read through torch's DLPack exchange API: no headers of torch are needed, and no object is made.
+`Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
+(`backends.cpu.launcher.entry`).
+
+Tensors are read through torch's DLPack exchange API: no headers of torch are needed, and no object is made. The
+interpreter is let go where there are many elements.
 """
 
 from __future__ import annotations
@@ -31,9 +35,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from shapes.native import Unavailable, build
+from shapes.native import build
+from shapes.toolchain import Unavailable
 
-SOURCE: Final = Path(__file__).with_name("launcher.c")
+PARTS: Final = ("reading", "kernel", "program", "entry", "module")
+"""The text of the module, in the order in which each uses what is before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +47,37 @@ class Launcher:
     """The types of the extension module."""
 
     Kernel: Callable[..., Callable[..., None]]
+    Program: Callable[..., Callable[..., object]]
+    Entry: Callable[..., Callable[[tuple[object, ...], dict[str, object]], object]]
 
 
 @cache
 def launcher() -> Launcher | Unavailable:
     """The extension module, built or from the cache."""
     import torch
+    from torch._C._dynamo.guards import _empty_strided_cpu
 
-    bind = build(SOURCE.read_text())
+    here = Path(__file__).parent
+    bind = build("".join([here.joinpath(f"{part}.c").read_text() for part in PARTS]))
     if isinstance(bind, Unavailable):
         return bind
+    x, z = torch.ones(2, 3), torch.ones(2, dtype=torch.complex64)
+    with torch.inference_mode():
+        of_inference = torch.ones(2), torch.ones(3, 1, dtype=torch.int64)
+    usual = x, z, x[1:, 1], torch.ones(0, dtype=torch.int8), torch.ones(3).requires_grad_() * 2, torch.nn.Parameter(x)
+    marked = (
+        *(torch._neg_view(x), z.conj(), z.conj().imag, torch._efficientzerotensor(2)),
+        *(x.to_sparse(), torch.empty(2, device="meta"), torch._to_functional_tensor(x)),
+    )
     try:
-        return Launcher(bind(torch.Tensor, torch.nn.Parameter))
+        return Launcher(
+            *bind(
+                *(torch.Tensor, torch.nn.Parameter, usual, of_inference, marked, _empty_strided_cpu),
+                *(torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack),
+                *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
+                *(torch._C._is_any_autocast_enabled, torch.get_num_threads),
+            )
+        )
     except (ImportError, AttributeError) as error:
         return Unavailable(f"this torch is not known to the launcher: {error}")
 

@@ -1,0 +1,359 @@
+/* ------------------------------------------------------------------ Entry: a call, taken apart and given to a program */
+
+/* What an argument is: a tensor, an integer that sizes may depend on, a value told by value, or an object by itself. */
+typedef enum { TENSOR, INTEGER, VALUE, OBJECT } Kind;
+typedef struct {
+    Kind kind;
+    PyTypeObject *type;
+    int32_t rank;
+} Leaf;
+
+/* A program, and what it relies on besides its guards. */
+typedef struct {
+    const Program *program;
+    PyObject *values; /* by leaf: whether a tensor requires a gradient, the value, the object */
+    PyObject *grad_mode, *default_dtype, *around;
+    const int32_t *tensors, *integers; /* which leaves it is given */
+} Variant;
+
+/* Calls whose arguments nest alike. */
+typedef struct {
+    PyObject *structure; /* None: so many positional arguments, all of them leaves */
+    PyObject *surroundings;
+    Py_ssize_t leaves, tensors, integers, variants;
+    const Leaf *leaf;
+    const Variant *variant;
+} Form;
+
+typedef struct {
+    Owner owner;
+    Py_ssize_t forms;
+    const Form *form;
+} Entry;
+
+/* The leaves of a node, each a new reference: (class, keys, children), None for a leaf. 0 where it is another. */
+static int flatten(PyObject *node, PyObject *shape, PyObject **leaves, Py_ssize_t *count) {
+    if (shape == Py_None) {
+        leaves[(*count)++] = Py_NewRef(node);
+        return 1;
+    }
+    PyObject *keys = PyTuple_GET_ITEM(shape, 1), *children = PyTuple_GET_ITEM(shape, 2);
+    Py_ssize_t expected = PyTuple_GET_SIZE(children);
+    if ((PyObject *)Py_TYPE(node) != PyTuple_GET_ITEM(shape, 0)) return 0;
+    if (PyDict_CheckExact(node)) {
+        Py_ssize_t at = 0, place = 0;
+        PyObject *key, *value;
+        if (PyDict_GET_SIZE(node) != expected) return 0;
+        while (PyDict_Next(node, &at, &key, &value)) {
+            PyObject *wanted = PyTuple_GET_ITEM(keys, place);
+            if (key != wanted && !(PyUnicode_CheckExact(key) && PyUnicode_CheckExact(wanted) && !PyUnicode_Compare(key, wanted)))
+                return 0;
+            if (!flatten(value, PyTuple_GET_ITEM(children, place++), leaves, count)) return 0;
+        }
+        return 1;
+    }
+    if (Py_SIZE(node) != expected) return 0;
+    for (Py_ssize_t place = 0; place < expected; place++) {
+        PyObject *child = PyTuple_CheckExact(node) ? PyTuple_GET_ITEM(node, place) : PyList_GET_ITEM(node, place);
+        if (!flatten(child, PyTuple_GET_ITEM(children, place), leaves, count)) return 0;
+    }
+    return 1;
+}
+
+/* The arguments by name may come in any order. */
+static int flatten_named(PyObject *named, PyObject *shape, PyObject **leaves, Py_ssize_t *count) {
+    PyObject *keys = PyTuple_GET_ITEM(shape, 1), *children = PyTuple_GET_ITEM(shape, 2);
+    if (PyDict_GET_SIZE(named) != PyTuple_GET_SIZE(keys)) return 0;
+    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(keys); place++) {
+        PyObject *value = PyDict_GetItem(named, PyTuple_GET_ITEM(keys, place));
+        if (!value || !flatten(value, PyTuple_GET_ITEM(children, place), leaves, count)) return 0;
+    }
+    return 1;
+}
+
+/* Whether two values of one class are the same to a program: floats by their bits, as 0.0 == -0.0. */
+static int is_same(PyObject *a, PyObject *b) {
+    if (a == b) return 1;
+    if (PyFloat_CheckExact(a)) return !memcmp(&PyFloat_AS_DOUBLE(a), &PyFloat_AS_DOUBLE(b), sizeof(double));
+    if (PyComplex_CheckExact(a)) {
+        Py_complex first = PyComplex_AsCComplex(a), second = PyComplex_AsCComplex(b);
+        return !memcmp(&first, &second, sizeof first);
+    }
+    int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+    if (equal < 0) PyErr_Clear();
+    return equal > 0;
+}
+
+/* The arguments of one call as they are read. */
+typedef struct {
+    PyObject **leaves;
+    PyObject **requires_grad; /* by leaf; True and False live forever */
+    Tensor *tensors;          /* by leaf */
+    int *packed;
+    int64_t *integers;
+    int64_t work;
+} Arguments;
+
+static int is_for_form(const Form *form, PyObject *const *leaves) {
+    for (Py_ssize_t place = 0; place < form->leaves; place++) {
+        if (Py_TYPE(leaves[place]) != form->leaf[place].type) return 0;
+        if (form->leaf[place].kind != TENSOR) continue;
+        for (Py_ssize_t before = 0; before < place; before++)
+            if (leaves[before] == leaves[place]) return 0; /* a tensor that is given twice */
+    }
+    return 1;
+}
+
+static int read_arguments(const Form *form, Arguments *found) {
+    for (Py_ssize_t place = 0; place < form->leaves; place++) {
+        PyObject *leaf = found->leaves[place];
+        int64_t elements;
+        int overflow;
+        if (form->leaf[place].kind == TENSOR) {
+            if (!read_exact(leaf, &found->tensors[place], &elements, &found->packed[place])) return 0;
+            if (found->tensors[place].rank != form->leaf[place].rank) return 0;
+            if (elements > found->work) found->work = elements;
+            PyObject *needed = torch.requires_grad(leaf, torch.requires_grad_closure);
+            if (!needed) {
+                PyErr_Clear();
+                return 0;
+            }
+            Py_DECREF(needed);
+            found->requires_grad[place] = needed;
+        } else if (form->leaf[place].kind == INTEGER) {
+            found->integers[place] = PyLong_AsLongLongAndOverflow(leaf, &overflow);
+            if (overflow) return 0;
+        }
+    }
+    return 1;
+}
+
+static int is_for_variant(const Form *form, const Variant *variant, const Arguments *given) {
+    for (Py_ssize_t place = 0; place < form->leaves; place++) {
+        PyObject *wanted = PyTuple_GET_ITEM(variant->values, place), *leaf = given->leaves[place];
+        switch (form->leaf[place].kind) {
+            case TENSOR: if (given->requires_grad[place] != wanted) return 0; break;
+            case INTEGER: break;
+            case VALUE: if (!is_same(leaf, wanted)) return 0; break;
+            case OBJECT: if (leaf != wanted) return 0; break;
+        }
+    }
+    return 1;
+}
+
+static PyObject *call_variants(const Form *form, const Arguments *given, PyObject *grad_mode, PyObject *default_dtype,
+                               PyObject *around) {
+    for (Py_ssize_t number = 0; number < form->variants; number++) {
+        const Variant *variant = &form->variant[number];
+        if (variant->grad_mode != grad_mode || variant->default_dtype != default_dtype) continue;
+        if (!is_same(variant->around, around) || !is_for_variant(form, variant, given)) continue;
+        const Program *program = variant->program;
+        const Tensor *tensors[ON_STACK];
+        PyObject *objects[ON_STACK];
+        int packed[ON_STACK];
+        int64_t integers[ON_STACK + 1];
+        for (Py_ssize_t place = 0; place < program->tensors; place++) {
+            int32_t leaf = variant->tensors[place];
+            tensors[place] = &given->tensors[leaf];
+            packed[place] = given->packed[leaf];
+            objects[place] = given->leaves[leaf];
+        }
+        for (Py_ssize_t place = 0; place < program->integers; place++)
+            integers[place] = given->integers[variant->integers[place]];
+        PyObject *found = attempt(program, tensors, packed, objects, integers, given->work);
+        if (found != Py_NotImplemented) return found;
+        Py_DECREF(found);
+    }
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *call_form(const Form *form, PyObject *args, PyObject *named, PyObject *grad_mode,
+                           PyObject *default_dtype) {
+    PyObject *leaves[ON_STACK], *requires_grad[ON_STACK], *found = NULL;
+    Tensor tensors[ON_STACK];
+    int packed[ON_STACK];
+    int64_t integers[ON_STACK];
+    Arguments given = {leaves, requires_grad, tensors, packed, integers, 0};
+    Py_ssize_t count = 0;
+    int fits;
+    if (form->structure == Py_None) {
+        fits = PyTuple_GET_SIZE(args) == form->leaves && !PyDict_GET_SIZE(named);
+        if (fits)
+            for (; count < form->leaves; count++) leaves[count] = Py_NewRef(PyTuple_GET_ITEM(args, count));
+    } else {
+        fits = flatten(args, PyTuple_GET_ITEM(form->structure, 0), leaves, &count) &&
+               flatten_named(named, PyTuple_GET_ITEM(form->structure, 1), leaves, &count);
+    }
+    if (fits && is_for_form(form, leaves)) {
+        /* asked before tensors are read, as it runs Python */
+        PyObject *around = form->surroundings == Py_None ? Py_NewRef(Py_None) : PyObject_CallNoArgs(form->surroundings);
+        if (around && read_arguments(form, &given)) found = call_variants(form, &given, grad_mode, default_dtype, around);
+        else if (around) found = Py_NewRef(Py_NotImplemented);
+        Py_XDECREF(around);
+    } else {
+        found = Py_NewRef(Py_NotImplemented);
+    }
+    while (count) Py_DECREF(leaves[--count]);
+    return found;
+}
+
+/* Whether operators mean something else just now; -1 with an exception. */
+static int is_elsewhere(void) {
+    const Asked *asked[] = {&torch.dispatch_modes, &torch.function_modes, &torch.transforms, &torch.autocast};
+    for (int place = 0; place < 4; place++) {
+        int active = is_true(ask(asked[place]));
+        if (active) return active;
+    }
+    return 0;
+}
+
+/* entry(args, kwargs): what the first program for this call gives, or NotImplemented. */
+static PyObject *call_entry(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
+    const Entry *entry = (const Entry *)self;
+    if (PyVectorcall_NARGS(flags) != 2 || keywords || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[1]))
+        return PyErr_Format(PyExc_TypeError, "an entry takes a tuple and a dict");
+    int elsewhere = is_elsewhere();
+    if (elsewhere) return elsewhere < 0 ? NULL : Py_NewRef(Py_NotImplemented);
+    PyObject *grad_mode = ask(&torch.grad_mode), *default_dtype = ask(&torch.default_dtype);
+    PyObject *found = grad_mode && default_dtype ? Py_NewRef(Py_NotImplemented) : NULL;
+    for (Py_ssize_t number = 0; found == Py_NotImplemented && number < entry->forms; number++) {
+        Py_DECREF(found);
+        found = call_form(&entry->form[number], args[0], args[1], grad_mode, default_dtype);
+    }
+    Py_XDECREF(grad_mode);
+    Py_XDECREF(default_dtype);
+    return found;
+}
+
+/* Whether a structure is one that `flatten` knows. */
+static int is_structure(PyObject *shape) {
+    if (shape == Py_None) return 1;
+    if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 3) return 0;
+    PyObject *kind = PyTuple_GET_ITEM(shape, 0), *keys = PyTuple_GET_ITEM(shape, 1), *children = PyTuple_GET_ITEM(shape, 2);
+    if (!PyTuple_CheckExact(keys) || !PyTuple_CheckExact(children)) return 0;
+    if (kind == (PyObject *)&PyDict_Type ? PyTuple_GET_SIZE(keys) != PyTuple_GET_SIZE(children)
+                                         : kind != (PyObject *)&PyTuple_Type && kind != (PyObject *)&PyList_Type)
+        return 0;
+    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(children); place++)
+        if (!is_structure(PyTuple_GET_ITEM(children, place))) return 0;
+    return 1;
+}
+
+static Py_ssize_t leaves_of(PyObject *shape) {
+    if (shape == Py_None) return 1;
+    Py_ssize_t count = 0;
+    PyObject *children = PyTuple_GET_ITEM(shape, 2);
+    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(children); place++) count += leaves_of(PyTuple_GET_ITEM(children, place));
+    return count;
+}
+
+/* A piece of the arrays of an entry; the first time around they are only counted. */
+static void *take(char *block, size_t *used, size_t bytes) {
+    void *found = block ? block + *used : NULL;
+    *used += (bytes + 7) & ~(size_t)7;
+    return found;
+}
+
+static int32_t *places_of(PyObject *given, Py_ssize_t expected, const Form *form, const Leaf *leaf, Kind kind, char *block,
+                          size_t *used) {
+    if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != expected) {
+        PyErr_SetString(PyExc_ValueError, "the places do not fit the program");
+        return NULL;
+    }
+    static int32_t none;
+    int32_t *places = take(block, used, (size_t)expected * sizeof *places);
+    for (Py_ssize_t place = 0; place < expected; place++) {
+        long found = PyLong_AsLong(PyTuple_GET_ITEM(given, place));
+        if (found < 0 || found >= form->leaves || (leaf && leaf[found].kind != kind)) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a place is not among the leaves");
+            return NULL;
+        }
+        if (places) places[place] = (int32_t)found;
+    }
+    return places ? places : &none;
+}
+
+static PyTypeObject *program_type;
+
+/* -1 with an exception. A form is (structure, ((kind, class, rank), ...), surroundings, variants), a variant
+   (program, values, grad_mode, default_dtype, around, tensors, integers). */
+static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
+    PyObject *leaves, *variants;
+    if (!PyArg_ParseTuple(given, "OO!OO!", &form->structure, &PyTuple_Type, &leaves, &form->surroundings, &PyTuple_Type,
+                          &variants))
+        return -1;
+    form->leaves = PyTuple_GET_SIZE(leaves);
+    form->variants = PyTuple_GET_SIZE(variants);
+    PyObject *structure = form->structure;
+    int known = structure == Py_None ||
+                (PyTuple_CheckExact(structure) && PyTuple_GET_SIZE(structure) == 2 &&
+                 is_structure(PyTuple_GET_ITEM(structure, 0)) && is_structure(PyTuple_GET_ITEM(structure, 1)) &&
+                 PyTuple_GET_ITEM(structure, 1) != Py_None &&
+                 leaves_of(PyTuple_GET_ITEM(structure, 0)) + leaves_of(PyTuple_GET_ITEM(structure, 1)) == form->leaves);
+    if (!known || form->leaves > ON_STACK) {
+        PyErr_SetString(PyExc_ValueError, "arguments of a form that is not known here");
+        return -1;
+    }
+    Leaf *leaf = take(block, used, (size_t)form->leaves * sizeof *leaf);
+    for (Py_ssize_t place = 0; place < form->leaves; place++) {
+        int kind, rank;
+        PyObject *type;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(leaves, place), "iO!i", &kind, &PyType_Type, &type, &rank)) return -1;
+        PyTypeObject *found = (PyTypeObject *)type;
+        int is_tensor = found == torch.tensor || found == torch.parameter;
+        if (kind < TENSOR || kind > OBJECT || (kind == TENSOR) != is_tensor || (kind == INTEGER && found != &PyLong_Type)) {
+            PyErr_Format(PyExc_ValueError, "an argument of the class %s", found->tp_name);
+            return -1;
+        }
+        if (leaf) leaf[place] = (Leaf){(Kind)kind, found, rank};
+    }
+    Variant *variant = take(block, used, (size_t)form->variants * sizeof *variant);
+    for (Py_ssize_t number = 0; number < form->variants; number++) {
+        Variant made;
+        PyObject *program, *tensors, *integers;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(variants, number), "O!O!OOOOO", program_type, &program, &PyTuple_Type,
+                              &made.values, &made.grad_mode, &made.default_dtype, &made.around, &tensors, &integers))
+            return -1;
+        made.program = (const Program *)program;
+        if (PyTuple_GET_SIZE(made.values) != form->leaves || made.program->tensors > ON_STACK || made.program->integers > ON_STACK) {
+            PyErr_SetString(PyExc_ValueError, "a variant of another form");
+            return -1;
+        }
+        made.tensors = places_of(tensors, made.program->tensors, form, leaf, TENSOR, block, used);
+        made.integers = made.tensors ? places_of(integers, made.program->integers, form, leaf, INTEGER, block, used) : NULL;
+        if (!made.integers) return -1;
+        if (variant) variant[number] = made;
+    }
+    form->leaf = leaf;
+    form->variant = variant;
+    return 0;
+}
+
+static PyObject *new_entry(PyTypeObject *type, PyObject *args, PyObject *named) {
+    Py_ssize_t forms = PyTuple_GET_SIZE(args);
+    size_t used = (size_t)forms * sizeof(Form);
+    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "an entry is made of forms, by position");
+    for (Py_ssize_t number = 0; number < forms; number++) {
+        Form form;
+        if (fill_form(&form, PyTuple_GET_ITEM(args, number), NULL, &used)) return NULL;
+    }
+    Entry *made = (Entry *)new_owner(type, call_entry, args, used);
+    if (!made) return NULL;
+    Form *form = made->owner.block;
+    used = (size_t)forms * sizeof(Form);
+    for (Py_ssize_t number = 0; number < forms; number++)
+        if (fill_form(&form[number], PyTuple_GET_ITEM(args, number), made->owner.block, &used)) {
+            Py_DECREF(made);
+            return NULL;
+        }
+    made->forms = forms;
+    made->form = form;
+    return (PyObject *)made;
+}
+
+static PyType_Slot entry_slots[] = {
+    {Py_tp_doc, "Programs by what they are for: called with the arguments of a call, or NotImplemented."},
+    {Py_tp_new, new_entry}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, owner_members},
+    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
+static PyType_Spec entry_specification = {"backends.cpu.launcher.Entry", sizeof(Entry), 0, FLAGS, entry_slots};
+

@@ -1,0 +1,76 @@
+/* ------------------------------------------------------------------ Kernel: a compiled function of tensors and numbers */
+
+typedef struct {
+    Owner owner;
+    Function function;
+    Py_ssize_t tensors, numbers;
+} Kernel;
+
+static int run_kernel(Kernel *kernel, PyObject *const *args, void **pointers, int64_t *numbers) {
+    int64_t work = 0;
+    for (Py_ssize_t place = 0; place < kernel->tensors; place++) {
+        int64_t elements;
+        if (read_tensor(args[place], &pointers[place], &elements)) return -1;
+        work = elements > work ? elements : work;
+    }
+    for (Py_ssize_t place = 0; place < kernel->numbers; place++)
+        if (read_number(args[kernel->tensors + place], &numbers[place])) return -1;
+    if (work < RELEASED_FROM) {
+        kernel->function(pointers, numbers);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        kernel->function(pointers, numbers);
+        Py_END_ALLOW_THREADS
+    }
+    return 0;
+}
+
+static PyObject *call_kernel(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
+    Kernel *kernel = (Kernel *)self;
+    Py_ssize_t given = PyVectorcall_NARGS(flags);
+    if (given != kernel->tensors + kernel->numbers || (keywords && PyTuple_GET_SIZE(keywords)))
+        return PyErr_Format(PyExc_TypeError, "a kernel of %zd tensors and %zd numbers, by position: %zd are given",
+                            kernel->tensors, kernel->numbers, given);
+    int failed;
+    if (kernel->tensors <= ON_STACK && kernel->numbers <= ON_STACK) {
+        void *pointers[ON_STACK];
+        int64_t numbers[ON_STACK];
+        failed = run_kernel(kernel, args, pointers, numbers);
+    } else {
+        int64_t *numbers = PyMem_Malloc((size_t)given * sizeof(int64_t));
+        if (!numbers) return PyErr_NoMemory();
+        failed = run_kernel(kernel, args, (void **)(numbers + kernel->numbers), numbers);
+        PyMem_Free(numbers);
+    }
+    if (failed) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *new_kernel(PyTypeObject *type, PyObject *args, PyObject *named) {
+    static char *names[] = {"address", "tensors", "numbers", "library", NULL};
+    unsigned long long address;
+    Py_ssize_t tensors, numbers;
+    PyObject *library = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "Knn|O", names, &address, &tensors, &numbers, &library)) return NULL;
+    if (!address || tensors < 0 || numbers < 0 || tensors > MOST || numbers > MOST)
+        return PyErr_Format(PyExc_ValueError, "a kernel at %llu of %zd tensors and %zd numbers", address, tensors, numbers);
+    Kernel *kernel = (Kernel *)new_owner(type, call_kernel, library, 0);
+    if (!kernel) return NULL;
+    kernel->function = (Function)(uintptr_t)address;
+    kernel->tensors = tensors;
+    kernel->numbers = numbers;
+    return (PyObject *)kernel;
+}
+
+static PyMemberDef kernel_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Owner, call), READONLY, NULL},
+    {"tensors", T_PYSSIZET, offsetof(Kernel, tensors), READONLY, "How many tensors it takes."},
+    {"numbers", T_PYSSIZET, offsetof(Kernel, numbers), READONLY, "How many numbers it takes behind them."},
+    {NULL, 0, 0, 0, NULL}};
+static PyType_Slot kernel_slots[] = {
+    {Py_tp_doc, "A compiled kernel as a function of tensors and then numbers."},
+    {Py_tp_new, new_kernel}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, kernel_members},
+    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
+enum { FLAGS = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE };
+static PyType_Spec kernel_specification = {"backends.cpu.launcher.Kernel", sizeof(Kernel), 0, FLAGS, kernel_slots};
+

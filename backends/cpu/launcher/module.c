@@ -1,0 +1,150 @@
+/* ------------------------------------------------------------------ the module */
+
+/* The C function of a method that takes no arguments. */
+static PyCFunction method_of(PyObject *type, const char *name) {
+    PyObject *method = PyObject_GetAttrString(type, name);
+    if (!method) return NULL;
+    PyCFunction found = NULL;
+    if (Py_IS_TYPE(method, &PyMethodDescr_Type) && ((PyMethodDescrObject *)method)->d_method->ml_flags == METH_NOARGS)
+        found = ((PyMethodDescrObject *)method)->d_method->ml_meth;
+    else
+        PyErr_Format(PyExc_ImportError, "Tensor.%s is not a method as it is known", name);
+    Py_DECREF(method);
+    return found;
+}
+
+static int learn_requires_grad(PyObject *type) {
+    PyObject *property = PyObject_GetAttrString(type, "requires_grad");
+    if (!property) return -1;
+    if (Py_IS_TYPE(property, &PyGetSetDescr_Type)) {
+        torch.requires_grad = ((PyGetSetDescrObject *)property)->d_getset->get;
+        torch.requires_grad_closure = ((PyGetSetDescrObject *)property)->d_getset->closure;
+    }
+    Py_DECREF(property); /* the class has it as well */
+    if (torch.requires_grad) return 0;
+    PyErr_SetString(PyExc_ImportError, "Tensor.requires_grad is not a property as it is known");
+    return -1;
+}
+
+static int learn_api(PyObject *type) {
+    PyObject *capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
+    if (!capsule) return -1;
+    const Api *api = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    Py_DECREF(capsule);
+    while (api && api->version.major > 1) api = api->previous;
+    if (api && api->version.major == 1 && api->version.minor >= 3 && api->from_object) {
+        torch.api = api;
+        return 0;
+    }
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "torch has no DLPack exchange API of version 1.3");
+    return -1;
+}
+
+/* The address that `tensor._cdata` says; 0 with an exception. */
+static uint64_t implementation_of(PyObject *tensor) {
+    PyObject *address = PyObject_GetAttrString(tensor, "_cdata");
+    uint64_t found = address ? PyLong_AsUnsignedLongLong(address) : 0;
+    Py_XDECREF(address);
+    if (PyErr_Occurred() || !found) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ImportError, "a tensor without an implementation");
+        return 0;
+    }
+    return found;
+}
+
+/* Find where a tensor has its implementation, and that the kinds it is dispatched by: the only place that is the same
+   for all usual tensors, and another for each that is marked. Where there is not exactly one, neither is used. */
+static int learn_kinds(PyObject *usual, PyObject *of_inference, PyObject *marked) {
+    enum { IMPLEMENTATION = 176 };
+    PyObject *first = PyTuple_GET_ITEM(usual, 0);
+    PyObject *const groups[] = {usual, of_inference, marked};
+    Py_ssize_t implementation = 0, kinds = 0, found = 0;
+    for (Py_ssize_t place = sizeof(PyObject); place + 8 <= Py_TYPE(first)->tp_basicsize && !implementation; place += 8) {
+        int everywhere = 1;
+        for (int group = 0; group < 3; group++)
+            for (Py_ssize_t each = 0; each < PyTuple_GET_SIZE(groups[group]); each++) {
+                PyObject *tensor = PyTuple_GET_ITEM(groups[group], each);
+                uint64_t address = implementation_of(tensor);
+                if (!address) return -1;
+                everywhere &= word(tensor, place) == address;
+            }
+        if (everywhere) implementation = place;
+    }
+    for (Py_ssize_t place = 8; implementation && place + 8 <= IMPLEMENTATION; place += 8) {
+        uint64_t seen[2] = {0, 0};
+        int told = 1;
+        for (int group = 0; group < 3; group++)
+            for (Py_ssize_t each = 0; each < PyTuple_GET_SIZE(groups[group]); each++) {
+                PyObject *tensor = PyTuple_GET_ITEM(groups[group], each);
+                uint64_t value = word((const void *)(uintptr_t)word(tensor, implementation), place);
+                if (group < 2 && each == 0) seen[group] = value;
+                told &= group < 2 ? value == seen[group] : value != seen[0] && value != seen[1];
+            }
+        if (told && seen[0] != seen[1]) {
+            kinds = place;
+            torch.usual = seen[0];
+            torch.of_inference = seen[1];
+            found++;
+        }
+    }
+    torch.implementation = implementation;
+    torch.kinds = found == 1 ? kinds : 0;
+    return 0;
+}
+
+static Asked asked_of(PyObject *function) {
+    int direct = PyCFunction_CheckExact(function) && PyCFunction_GET_FLAGS(function) == METH_NOARGS;
+    return (Asked){Py_NewRef(function), direct ? PyCFunction_GET_FUNCTION(function) : NULL};
+}
+
+/* Learn torch's part, once. */
+static PyObject *bind(PyObject *module, PyObject *args) {
+    PyObject *tensor, *parameter, *usual, *of_inference, *marked, *empty_strided, *asked[7];
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!OOOOOOO", &PyType_Type, &tensor, &PyType_Type, &parameter, &PyTuple_Type,
+                          &usual, &PyTuple_Type, &of_inference, &PyTuple_Type, &marked, &PyCFunction_Type,
+                          &empty_strided, &asked[0], &asked[1], &asked[2], &asked[3], &asked[4], &asked[5], &asked[6]))
+        return NULL;
+    if (!torch.tensor) {
+        if (PyCFunction_GET_FLAGS(empty_strided) != METH_VARARGS)
+            return PyErr_Format(PyExc_ImportError, "_empty_strided_cpu is not a function as it is known");
+        if (learn_api(tensor) || learn_requires_grad(tensor) || !(torch.is_negative = method_of(tensor, "is_neg")))
+            return NULL;
+        if (learn_kinds(usual, of_inference, marked)) return NULL;
+        torch.data_pointer = PyUnicode_InternFromString("data_ptr");
+        torch.is_cpu = PyUnicode_InternFromString("is_cpu");
+        torch.is_neg = PyUnicode_InternFromString("is_neg");
+        torch.count = PyUnicode_InternFromString("numel");
+        if (!torch.data_pointer || !torch.is_cpu || !torch.is_neg || !torch.count) return NULL;
+        torch.empty_strided = Py_NewRef(empty_strided);
+        Asked *places[] = {&torch.dispatch_modes, &torch.function_modes, &torch.transforms,
+                           &torch.grad_mode, &torch.default_dtype, &torch.autocast, &torch.threads};
+        for (int place = 0; place < 7; place++) *places[place] = asked_of(asked[place]);
+        torch.parameter = (PyTypeObject *)Py_NewRef(parameter);
+        torch.tensor = (PyTypeObject *)Py_NewRef(tensor);
+    }
+    return Py_BuildValue("NNN", PyObject_GetAttrString(module, "Kernel"), PyObject_GetAttrString(module, "Program"),
+                         PyObject_GetAttrString(module, "Entry"));
+}
+
+static int add_type(PyObject *module, const char *name, PyType_Spec *specification, PyTypeObject **kept) {
+    PyObject *type = PyType_FromSpec(specification);
+    if (!type) return -1;
+    int failed = PyObject_SetAttrString(module, name, type);
+    if (kept) *kept = (PyTypeObject *)type;
+    else Py_DECREF(type);
+    return failed;
+}
+
+static int prepare(PyObject *module) {
+    return add_type(module, "Kernel", &kernel_specification, NULL) ||
+           add_type(module, "Program", &program_specification, &program_type) ||
+           add_type(module, "Entry", &entry_specification, NULL) ? -1 : 0;
+}
+
+static PyMethodDef functions[] = {
+    {"bind", bind, METH_VARARGS, "The types of this module, for this torch."}, {NULL, NULL, 0, NULL}};
+static PyModuleDef_Slot stages[] = {{Py_mod_exec, prepare}, {0, NULL}};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "symshape_check", NULL, 0, functions, stages, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_symshape_check(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,206 @@
+/* Reading tensors without torch's headers: sizes and memory through the DLPack exchange API. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* dlpack.h 1.3, as far as it is used here */
+typedef struct { int32_t type, id; } Device;
+typedef struct { uint8_t code, bits; uint16_t lanes; } DataType;
+typedef struct {
+    char *data;
+    Device device;
+    int32_t rank;
+    DataType dtype;
+    int64_t *sizes, *strides;
+    uint64_t byte_offset;
+} Tensor;
+typedef struct Api {
+    struct { uint32_t major, minor; } version;
+    struct Api *previous;
+    void *allocate, *from_object_managed, *to_object_managed;
+    int (*from_object)(void *object, Tensor *out);
+    void *current_stream;
+} Api;
+enum { CPU = 1 };
+
+typedef void (*Function)(void *const *pointers, const int64_t *numbers);
+enum { ON_STACK = 32, MOST = 4096 };
+/* Fewer elements than this are done sooner than the interpreter is given away and taken back. */
+enum { RELEASED_FROM = 1 << 16 };
+
+/* A function of torch without arguments, called without the interpreter where it is plain C. */
+typedef struct { PyObject *object; PyCFunction direct; } Asked;
+
+static struct {
+    const Api *api;
+    PyTypeObject *tensor, *parameter;
+    getter requires_grad;
+    void *requires_grad_closure;
+    PyCFunction is_negative;
+    /* Where a tensor's object has its implementation, and that the kinds of the tensor; 0 where that is not known. */
+    Py_ssize_t implementation, kinds;
+    uint64_t usual, of_inference;
+    PyObject *empty_strided, *data_pointer, *is_cpu, *is_neg, *count;
+    Asked dispatch_modes, function_modes, transforms, grad_mode, default_dtype, autocast, threads;
+} torch;
+
+static inline PyObject *ask(const Asked *asked) {
+    return asked->direct ? asked->direct(PyCFunction_GET_SELF(asked->object), NULL) : PyObject_CallNoArgs(asked->object);
+}
+
+static inline int is_exact(PyObject *object) {
+    return Py_TYPE(object) == torch.tensor || Py_TYPE(object) == torch.parameter;
+}
+
+static inline uint64_t word(const void *base, Py_ssize_t place) {
+    uint64_t found;
+    memcpy(&found, (const char *)base + place, sizeof found);
+    return found;
+}
+
+/* Whether the values are in memory of the CPU as they are. The negative of a tensor, say, may be the same memory with
+   a mark; others have no memory, or are wrapped. */
+static inline int is_plain(PyObject *object) {
+    if (torch.kinds) {
+        uint64_t kinds = word((const void *)(uintptr_t)word(object, torch.implementation), torch.kinds);
+        return kinds == torch.usual || kinds == torch.of_inference;
+    }
+    PyObject *marked = torch.is_negative(object, NULL);
+    if (!marked) {
+        PyErr_Clear();
+        return 0;
+    }
+    Py_DECREF(marked);
+    return marked == Py_False;
+}
+
+/* How many elements a tensor has, and whether they lie packed, as torch has it: axes of size 1 lie anywhere. */
+static inline int64_t elements_of(const Tensor *tensor, int *packed) {
+    int64_t count = 1;
+    *packed = 1;
+    for (int32_t axis = tensor->rank; axis-- > 0;) {
+        if (tensor->sizes[axis] != 1 && tensor->strides[axis] != count) *packed = 0;
+        count *= tensor->sizes[axis];
+    }
+    if (count == 0) *packed = 1;
+    return count;
+}
+
+/* Whether a tensor of torch's own class is one that kernels can read; no exception is left behind. */
+static inline int read_exact(PyObject *object, Tensor *tensor, int64_t *elements, int *packed) {
+    if (!is_plain(object)) return 0;
+    if (torch.api->from_object(object, tensor)) {
+        PyErr_Clear();
+        return 0;
+    }
+    tensor->data += tensor->byte_offset;
+    *elements = elements_of(tensor, packed);
+    return tensor->device.type == CPU && tensor->dtype.lanes == 1 && (tensor->data || !*elements);
+}
+
+static int is_true(PyObject *answer) {
+    int found = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return found;
+}
+
+/* A subclass tells by its methods, which may not be torch's own. -1 with an exception where one fails. */
+static int read_subclass(PyObject *object, void **pointer, int64_t *elements) {
+    int here = is_true(PyObject_GetAttr(object, torch.is_cpu));
+    if (here <= 0) return here;
+    int negative = is_true(PyObject_CallMethodNoArgs(object, torch.is_neg));
+    if (negative) return negative < 0 ? -1 : 0;
+    PyObject *count = PyObject_CallMethodNoArgs(object, torch.count);
+    if (!count) return -1;
+    *elements = PyLong_AsLongLong(count);
+    Py_DECREF(count);
+    PyObject *address = PyErr_Occurred() ? NULL : PyObject_CallMethodNoArgs(object, torch.data_pointer);
+    if (!address) return -1;
+    *pointer = PyLong_AsVoidPtr(address);
+    Py_DECREF(address);
+    if (PyErr_Occurred()) return -1;
+    return *pointer || !*elements;
+}
+
+/* 0, or -1 with an exception. */
+static int read_tensor(PyObject *object, void **pointer, int64_t *elements) {
+    int readable;
+    if (is_exact(object)) {
+        Tensor tensor;
+        int packed;
+        readable = read_exact(object, &tensor, elements, &packed);
+        *pointer = tensor.data;
+    } else if (PyType_IsSubtype(Py_TYPE(object), torch.tensor)) {
+        readable = read_subclass(object, pointer, elements);
+    } else {
+        PyErr_Format(PyExc_TypeError, "a tensor is needed, not %s", Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    if (readable == 0)
+        PyErr_Format(PyExc_TypeError, "a kernel of the CPU cannot read this %s: it needs dense memory on the CPU that "
+                     "holds the values as they are", Py_TYPE(object)->tp_name);
+    return readable > 0 ? 0 : -1;
+}
+
+static inline int read_number(PyObject *object, int64_t *number) {
+    if (PyLong_Check(object)) {
+        *number = PyLong_AsLongLong(object);
+        return *number == -1 && PyErr_Occurred() ? -1 : 0;
+    }
+    PyErr_Format(PyExc_TypeError, "an int is needed, not %s", Py_TYPE(object)->tp_name);
+    return -1;
+}
+
+/* ------------------------------------------------------------------ objects that own one tuple */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *kept; /* everything that the rest of the object borrows */
+    void *block;    /* its arrays */
+} Owner;
+
+static int owner_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((Owner *)self)->kept);
+    return 0;
+}
+
+/* What is borrowed is not looked at any more: a call after this would be one of garbage. */
+static PyObject *call_cleared(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
+    PyErr_SetString(PyExc_RuntimeError, "called while it is taken apart");
+    return NULL;
+}
+
+static int owner_clear(PyObject *self) {
+    ((Owner *)self)->call = call_cleared;
+    Py_CLEAR(((Owner *)self)->kept);
+    return 0;
+}
+
+static void owner_free(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    owner_clear(self);
+    PyMem_Free(((Owner *)self)->block);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef owner_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Owner, call), READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
+
+static Owner *new_owner(PyTypeObject *type, vectorcallfunc call, PyObject *kept, size_t bytes) {
+    Owner *made = (Owner *)type->tp_alloc(type, 0);
+    if (!made) return NULL;
+    made->call = call;
+    made->kept = Py_NewRef(kept);
+    made->block = PyMem_Calloc(1, bytes ? bytes : 1);
+    if (made->block) return made;
+    Py_DECREF(made);
+    return (Owner *)PyErr_NoMemory();
+}
