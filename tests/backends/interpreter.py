@@ -1,0 +1,152 @@
+"""Kernels run by torch's own operators on the whole grid of their axes: what generated code is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import torch
+
+from backends.loops.indices import Affine
+from backends.loops.kernels import Apply, Constant, Kernel, Load, Place, Reduced, Scalar, SizeValue, walk
+from solver.expr import Expr
+
+UNARY = {
+    "neg": torch.neg,
+    "abs": torch.abs,
+    "sign": torch.sgn,
+    "rsqrt": torch.rsqrt,
+    "bitnot": torch.bitwise_not,
+}
+BINARY = {
+    "div": torch.true_divide,
+    "floordiv": lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    "truncdiv": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+    "bitand": torch.bitwise_and,
+    "bitor": torch.bitwise_or,
+    "bitxor": torch.bitwise_xor,
+    "shl": torch.bitwise_left_shift,
+    "shr": torch.bitwise_right_shift,
+    "select": torch.where,
+}
+REDUCE = {
+    "sum": lambda x: x.sum(-1, dtype=x.dtype),
+    "product": lambda x: x.prod(-1, dtype=x.dtype),
+    "minimum": lambda x: x.amin(-1),
+    "maximum": lambda x: x.amax(-1),
+    "any": lambda x: x.any(-1),
+    "all": lambda x: x.all(-1),
+}
+
+
+@cache
+def operator(name: str) -> Callable[..., torch.Tensor]:
+    return UNARY.get(name) or BINARY.get(name) or getattr(torch, name)
+
+
+def launch(kernel: Kernel) -> Callable[..., None]:
+    """A call like that of a compiled kernel: tensors of its buffers, then its numbers."""
+    buffers, numbers = kernel.buffers, kernel.numbers
+
+    def run(*arguments: object) -> None:
+        tensors = dict(zip(buffers, arguments[: len(buffers)]))
+        sizes = dict(zip(numbers, arguments[len(buffers) :]))
+        Grid(kernel, tensors, sizes).run()
+
+    return run
+
+
+class Grid:
+    """One run: every value is a tensor over all turns, inner axes last."""
+
+    def __init__(self, kernel: Kernel, tensors, sizes) -> None:
+        self.kernel = kernel
+        self.storage = {buffer: flat(tensor) for buffer, tensor in tensors.items()}
+        self.sizes = sizes
+        self.extents = [self.size(extent) for extent in kernel.extents]
+        rank = len(self.extents)
+        self.axes = []
+        for axis, extent in enumerate(self.extents):
+            shape = [1] * rank
+            shape[axis] = extent
+            self.axes.append(torch.arange(extent).view(shape))
+        self.values: dict[Scalar, torch.Tensor] = {}
+
+    def size(self, size: Expr) -> int:
+        return size.constant if size.is_constant else self.sizes[size]
+
+    def offset(self, index: Affine) -> torch.Tensor:
+        whole = torch.full(self.extents, self.size(index.constant))
+        for axis, coefficient in index.terms:
+            whole = whole + self.axes[axis] * self.size(coefficient)
+        return whole
+
+    def run(self) -> None:
+        if 0 in self.extents[: self.kernel.outer] or (0 in self.extents and not self.kernel.once):
+            return
+        stores = [(store, self.value(store.value)) for store in self.kernel.stores]
+        for store, value in stores:
+            where = self.offset(store.offset)
+            memory = self.storage[store.buffer]
+            if self.kernel.is_once(store):
+                first = (slice(None),) * self.kernel.outer + (0,) * self.kernel.inner
+                if where.numel() == 0:
+                    where = torch.full([*self.extents[: self.kernel.outer]], self.size(store.offset.constant))
+                    for axis, coefficient in store.offset.terms:
+                        places = self.axes[axis].view(self.axes[axis].shape[: self.kernel.outer])
+                        where = where + places * self.size(coefficient)
+                    value = value.reshape(where.shape) if value.numel() == where.numel() else value
+                else:
+                    where = where[first]
+                    value = value.expand(self.extents)[first]
+            elif where.numel() == 0:
+                continue
+            memory[where.reshape(-1)] = value.expand(where.shape).reshape(-1).to(memory.dtype)
+
+    def value(self, root: Scalar) -> torch.Tensor:
+        for value in walk([root]):
+            if value not in self.values:
+                self.values[value] = self.computed(value)
+        return self.values[root]
+
+    def computed(self, value: Scalar) -> torch.Tensor:
+        match value:
+            case Load(buffer=buffer, offset=index, indirect=indirect, dtype=dtype):
+                where = self.offset(index)
+                for part, stride in indirect:
+                    where = where + self.values[part] * self.size(stride)
+                return self.storage[buffer][where.reshape(-1)].view(where.shape).to(getattr(torch, dtype))
+            case Constant(value=number, dtype=dtype):
+                return torch.tensor(number, dtype=getattr(torch, dtype))
+            case SizeValue(size=size, dtype=dtype):
+                return torch.tensor(self.size(size), dtype=getattr(torch, dtype))
+            case Place(index=index):
+                return self.offset(index)
+            case Reduced(reduction=reduction):
+                return self.reduced(reduction.operation, self.value(reduction.body))
+            case Apply(operation="cast", operands=(operand,), dtype=dtype):
+                return self.values[operand].to(getattr(torch, dtype))
+            case Apply(operation=operation, operands=operands):
+                return operator(operation)(*[self.values[operand] for operand in operands])
+
+    def reduced(self, operation: str, body: torch.Tensor) -> torch.Tensor:
+        outer = self.kernel.outer
+        whole = body.expand(self.extents)
+        kept = self.extents[:outer]
+        if 0 in self.extents[outer:] and operation in ("minimum", "maximum"):
+            return torch.full([*kept, *[1] * self.kernel.inner], float("nan"))
+        single = REDUCE[operation](whole.reshape([*kept, -1]) if whole.numel() else whole.reshape([*kept, 0]))
+        return single.view([*kept, *[1] * self.kernel.inner])
+
+
+def flat(tensor: torch.Tensor) -> torch.Tensor:
+    """All memory of a tensor from its first element on, whose changes it sees."""
+    left = tensor.untyped_storage().nbytes() // tensor.element_size() - tensor.storage_offset()
+    return tensor.detach().as_strided((left,), (1,), tensor.storage_offset())
+
+
+def interpreted(kernels: Sequence[Kernel]) -> list[Callable[..., None]]:
+    return [launch(kernel) for kernel in kernels]
+
+
+__all__ = ["interpreted", "launch"]

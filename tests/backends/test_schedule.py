@@ -1,0 +1,27 @@
+"""What the scheduler makes of programs, run by the interpreter of kernels."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from backends.host import Host
+from backends.loops.kernels import Kernel
+from backends.loops.schedule import schedule
+from tests.backends.interpreter import interpreted
+from tests.backends.programs import CASES
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_kernels_compute_what_torch_does(case):
+    """A fused kernel is wrong: a pass, a forwarded value or an offset."""
+    program = case.program()
+    steps = schedule(program)
+    kernels = [step for step in steps if isinstance(step, Kernel)]
+    assert len(kernels) == case.kernels, "\n".join(map(str, steps))
+    host = Host(program, steps, interpreted(kernels))
+    for sizes in ({"b": 4, "s": 7}, {"b": 1, "s": 5}, {"b": 6, "s": 1}):
+        inputs = case.tensors(n=sizes["b"], h=sizes["s"], **sizes)
+        found = host.function(inputs)
+        for one, other in zip(found, case.eager(*inputs), strict=True):
+            torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
