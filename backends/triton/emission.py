@@ -1,0 +1,331 @@
+"""Kernels as text in Triton's language: one function for each form.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.program import Program
+    >>> from backends.loops.schedule import schedule
+    >>> from backends.triton.facts import Facts
+    >>> from backends.triton.forms import choose
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> (n,) = [size.expr for size in env.sizes("n")]
+    >>> program = Program(Decisions(env))
+    >>> x = program.input("x", "float32", (n,), (program.build.one,))
+    >>> program.outputs.append(program.stored(program.build.apply("exp", x), (program.build.one,)))
+    >>> kernel = schedule(program)[0]
+    >>> facts = Facts.of(kernel, program.decisions)
+    >>> print(source(kernel, facts, choose(facts, rows=1, columns=1000, narrow=True, aligned=True)).text)
+    @triton.jit
+    def k0(p0, p1, n0):
+        column = tl.program_id(0) * 128 + tl.arange(0, 128)
+        column_mask = column < n0
+        t0 = tl.load(p1 + column, column_mask)
+        t1 = libdevice.exp(t0)
+        tl.store(p0 + column, t1, column_mask)
+
+Rows that fit stay in registers, and each element is loaded once; other rows are walked through once for each pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from backends.loops.indices import Affine, is_one, is_zero
+from backends.loops.kernels import (
+    Apply,
+    Buffer,
+    Constant,
+    Kernel,
+    Load,
+    Pass,
+    Place,
+    Reduced,
+    Reduction,
+    Scalar,
+    SizeValue,
+    Store,
+    walk,
+)
+from backends.triton.arguments import Argument, Arguments
+from backends.triton.facts import Facts
+from backends.triton.forms import Form
+from backends.triton.operations import ELEMENT, LANGUAGE, REDUCED, accumulated, applied, constant, identity
+from solver.expr import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a kernel in one form, and what it is called with: pointers of the buffers, then `numbers`.
+
+    Attributes:
+        aligned: the arguments that are multiples of 16, by position.
+    """
+
+    name: str
+    text: str
+    buffers: tuple[Buffer, ...]
+    numbers: tuple[Argument, ...]
+    aligned: tuple[int, ...]
+    form: Form
+
+    @property
+    def signature(self) -> dict[str, str]:
+        pointers = {f"p{place}": f"*{ELEMENT[buffer.dtype]}" for place, buffer in enumerate(self.buffers)}
+        return pointers | {number.name: number.type for number in self.numbers}
+
+
+def source(kernel: Kernel, facts: Facts, form: Form) -> Source:
+    """The text of a kernel."""
+    emission = Emission(kernel, facts, form)
+    lines = ["    " + line for line in emission.body()]
+    numbers = emission.arguments.made
+    names = [*emission.pointers.values(), *[number.name for number in numbers]]
+    text = "\n".join(["@triton.jit", f"def {kernel.name}({', '.join(names)}):", *lines, ""])
+    aligned = list(range(len(kernel.buffers))) if form.is_aligned else []
+    for place, number in enumerate(numbers, len(kernel.buffers)):
+        if any(_is_aligned(size, facts, form) for size in number.sizes) and number.name[0] == "n":
+            aligned.append(place)
+    return Source(kernel.name, text, kernel.buffers, numbers, tuple(aligned), form)
+
+
+def _is_aligned(size: Expr, facts: Facts, form: Form) -> bool:
+    if size.is_constant:
+        return size.constant % 16 == 0
+    return size in facts.aligned or form.is_aligned and size in facts.aligning
+
+
+class Emission:
+    """One run over a kernel that writes its lines.
+
+    Attributes:
+        names: of the values computed so far, as far as they are still there.
+        spread: along which of rows and columns a value differs.
+    """
+
+    def __init__(self, kernel: Kernel, facts: Facts, form: Form) -> None:
+        self.kernel = kernel
+        self.tile = facts.tile
+        self.form = form
+        self.arguments = Arguments(kernel.numbers, form.bits)
+        self.pointers = {buffer: f"p{place}" for place, buffer in enumerate(kernel.buffers)}
+        self.names: dict[Scalar, str] = {}
+        self.spread: dict[Scalar, frozenset[str]] = {}
+        self.results: dict[Reduction, str] = {}
+        self.lines: list[str] = []
+        self.indent = ""
+        self.count = 0
+        self.side = dict.fromkeys(self.tile.rows, "row") | dict.fromkeys(self.tile.columns, "column")
+        self.indexed: set[int] = set()
+        """The axes that have an index, besides those that are rows or columns by themselves."""
+        self.whole = f"({form.rows}, {form.columns})"
+
+    def body(self) -> list[str]:
+        """All lines."""
+        self._places()
+        for each in self.kernel.passes:
+            if self.form.is_looped:
+                self._looped(each)
+            else:
+                self._straight(each)
+        for store in self.kernel.once:
+            self._store(store, once=True)
+        return self.lines
+
+    def write(self, line: str) -> None:
+        self.lines.append(self.indent + line)
+
+    def fresh(self, text: str) -> str:
+        """A new name for what is computed."""
+        name = f"t{self.count}"
+        self.count += 1
+        self.write(f"{name} = {text}")
+        return name
+
+    # ------------------------------------------------------------------ places
+
+    def _places(self) -> None:
+        """Which rows and columns the program is for."""
+        form = self.form
+        program = "tl.program_id(0)" + (".to(tl.int64)" if form.bits == 64 else "")
+        match self.tile.kind:
+            case "flat":
+                self._range("column", program, form.columns, "")
+            case "grid":
+                columns = self._extent("column")
+                self.write(f"program = {program}")
+                self.write(f"tiles = tl.cdiv({columns}, {form.columns})")
+                self._range("row", "program // tiles", form.rows, "[:, None]")
+                self._range("column", "program % tiles", form.columns, "[None, :]")
+            case "reduction":
+                self._range("row", program, form.rows, "[:, None]")
+                if not form.is_looped:
+                    self._range("column", "0", form.columns, "[None, :]")
+
+    def _range(self, side: str, start: str, block: int, shape: str) -> None:
+        lanes = f"tl.arange(0, {block}){shape}"
+        if start == "0":
+            lanes = f"{lanes}.to(tl.int64)" if self.form.bits == 64 else lanes
+            self.write(f"{side} = {lanes}")
+        else:
+            self.write(f"{side} = {start} * {block} + {lanes}")
+        self._mask(side)
+
+    def _mask(self, side: str) -> None:
+        if self.form.masks_rows if side == "row" else self.form.masks_columns:
+            self.write(f"{side}_mask = {side} < {self._extent(side)}")
+
+    def _extent(self, side: str) -> str:
+        axes = self.tile.rows if side == "row" else self.tile.columns
+        return self.arguments.product([self.kernel.extents[axis] for axis in axes])
+
+    def _place(self, axis: int) -> str:
+        """The index of one axis."""
+        side = self.side[axis]
+        axes = self.tile.rows if side == "row" else self.tile.columns
+        if len(axes) == 1:
+            return side
+        if axis not in self.indexed:
+            self.indexed.add(axis)
+            place = axes.index(axis)
+            text = side
+            inside = [self.kernel.extents[each] for each in axes[place + 1 :]]
+            if inside:
+                text = f"{text} // {self.arguments.product(inside)}"
+            if place:
+                text = f"{text} % {self.arguments.size(self.kernel.extents[axis])}"
+            self.write(f"i{axis} = {text}")
+        return f"i{axis}"
+
+    def _offset(self, index: Affine, bits: int) -> str:
+        """An index as text; nothing for zero."""
+        wide = ".to(tl.int64)" if bits > self.form.bits else ""
+        parts = []
+        for axis, coefficient in index.terms:
+            place = self._place(axis) + wide
+            parts.append(place if is_one(coefficient) else f"{place} * {self.arguments.size(coefficient)}")
+        if not is_zero(index.constant):
+            parts.append(self.arguments.size(index.constant))
+        return " + ".join(parts)
+
+    def _sides(self, index: Affine) -> frozenset[str]:
+        return frozenset([self.side[axis] for axis in index.axes])
+
+    def _masks(self, sides: frozenset[str]) -> str:
+        """The mask of what differs along these sides, as one more argument."""
+        form = self.form
+        wanted = [("row", form.masks_rows), ("column", form.masks_columns)]
+        masks = [f"{side}_mask" for side, masked in wanted if masked and side in sides]
+        return f", {' & '.join(masks)}" if masks else ""
+
+    # ------------------------------------------------------------------ values
+
+    def value(self, root: Scalar) -> str:
+        """The name of a value, which is computed if it is not there."""
+        for value in walk([root]):
+            if value not in self.names:
+                self.names[value] = self._computed(value)
+        return self.names[root]
+
+    def _computed(self, value: Scalar) -> str:
+        self.spread[value] = frozenset().union(*[self.spread[operand] for operand in value.operands])
+        match value:
+            case Load():
+                return self._loaded(value)
+            case Constant(value=number, dtype=dtype):
+                return constant(number, dtype)
+            case SizeValue(size=size, dtype=dtype):
+                return self.fresh(applied("cast", dtype, [self.arguments.value(size)], "int64"))
+            case Place(index=index, dtype=dtype):
+                self.spread[value] = self._sides(index)
+                return self.fresh(self._offset(index, 64) or constant(0, dtype))
+            case Reduced(reduction=reduction):
+                self.spread[value] = frozenset(["row"])
+                return self.results[reduction]
+            case Apply(operation=operation, operands=operands, dtype=dtype):
+                names = [self.names[operand] for operand in operands]
+                return self.fresh(applied(operation, dtype, names, operands[-1].dtype))
+
+    def _loaded(self, load: Load) -> str:
+        self.spread[load] |= self._sides(load.offset)
+        parts = [self.pointers[load.buffer], self._offset(load.offset, self.form.bits)]
+        for number, stride in load.indirect:
+            step = "" if is_one(stride) else f" * {self.arguments.size(stride)}"
+            parts.append(f"{self.names[number]}.to(tl.int64){step}")
+        text = f"tl.load({' + '.join(filter(None, parts))}{self._masks(self.spread[load])})"
+        narrow = load.buffer.dtype != load.dtype
+        return self.fresh(f"{text}.to({LANGUAGE[load.dtype]})" if narrow else text)
+
+    def _store(self, store: Store, *, once: bool = False) -> None:
+        value = self.value(store.value)
+        dtype = store.buffer.dtype
+        if store.value.dtype != dtype:
+            value = f"{value}.to({LANGUAGE[dtype]})"
+        offset = self._offset(store.offset, self.form.bits) or "0"
+        shape, sides = self.whole, frozenset(["row", "column"])
+        if self.tile.kind == "flat":
+            shape, sides = f"({self.form.columns},)", frozenset(["column"])
+        elif once:
+            shape, sides = f"({self.form.rows}, 1)", frozenset(["row"])
+        if self._sides(store.offset) != sides:
+            offset = f"{offset} + tl.zeros({shape}, tl.int32)"
+        self.write(f"tl.store({self.pointers[store.buffer]} + {offset}, {value}{self._masks(sides)})")
+
+    # ------------------------------------------------------------------ passes
+
+    def _whole(self, reduction: Reduction) -> str:
+        """The body of a reduction, for every row and column of the tile."""
+        text = self.value(reduction.body)
+        if self.spread[reduction.body] == {"row", "column"}:
+            return text
+        return self.fresh(f"tl.broadcast_to({text}, {self.whole})")
+
+    def _straight(self, each: Pass) -> None:
+        """A pass over rows that are in registers."""
+        for reduction in each.reductions:
+            text = self._whole(reduction)
+            if self.form.masks_columns:
+                text = self.fresh(f"tl.where(column_mask, {text}, {identity(reduction.operation, reduction.dtype)})")
+            self._reduce(reduction, text)
+        for store in each.stores:
+            self._store(store)
+
+    def _reduce(self, reduction: Reduction, text: str) -> None:
+        back = "" if reduction.dtype == "bool" else f".to({LANGUAGE[reduction.dtype]})"
+        self.results[reduction] = self.fresh(f"{REDUCED[reduction.operation]}({text}){back}")
+
+    def _looped(self, each: Pass) -> None:
+        """A pass that walks over the columns."""
+        roots = [*[reduction.body for reduction in each.reductions], *[store.value for store in each.stores]]
+        for value in walk(roots):
+            if value not in self.kernel.varying:
+                self.value(value)
+        for axis in self._rows_used(each, roots):
+            self._place(axis)
+        totals = []
+        for reduction in each.reductions:
+            start = identity(reduction.operation, reduction.dtype)
+            totals.append(self.fresh(f"tl.full({self.whole}, {start}, {LANGUAGE[reduction.dtype]})"))
+        before, indexed = dict(self.names), set(self.indexed)
+        wide = ".to(tl.int64)" if self.form.bits == 64 else ""
+        self.write(f"for start in range(0, {self._extent('column')}, {self.form.columns}):")
+        self.indent = "    "
+        self.write(f"column = start + tl.arange(0, {self.form.columns})[None, :]{wide}")
+        self._mask("column")
+        for reduction, total in zip(each.reductions, totals):
+            text = accumulated(reduction.operation, total, self._whole(reduction))
+            self.write(f"{total} = " + (f"tl.where(column_mask, {text}, {total})" if self.form.masks_columns else text))
+        for store in each.stores:
+            self._store(store)
+        self.indent = ""
+        self.names, self.indexed = before, indexed
+        for reduction, total in zip(each.reductions, totals):
+            self._reduce(reduction, total)
+
+    def _rows_used(self, each: Pass, roots: Sequence[Scalar]) -> Iterator[int]:
+        """The axes of rows that indices within a pass need."""
+        for value in walk(roots):
+            match value:
+                case Load(offset=index) | Place(index=index):
+                    yield from [axis for axis in index.axes if axis in self.tile.rows]
+        for store in each.stores:
+            yield from [axis for axis in store.offset.axes if axis in self.tile.rows]

@@ -1,0 +1,160 @@
+"""What is known of a kernel's sizes once and for all, and what it buys: fewer variants, and no tests at run time.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.program import Program
+    >>> from backends.loops.schedule import schedule
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s", hi=4096)]
+    >>> env.assume("s % 64 == 0")
+    >>> program = Program(Decisions(env))
+    >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
+    >>> program.outputs.append(program.stored(program.build.apply("exp", x), (s, program.build.one)))
+    >>> facts = Facts.of(schedule(program)[0], program.decisions)
+    >>> facts.narrow, facts.step
+    (True, 64)
+
+A fact that is not known is no guard: the launch looks at the actual sizes and takes the variant for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final
+
+from backends.decisions import Decisions
+from backends.loops.indices import Affine
+from backends.loops.kernels import Kernel, Load, walk
+from backends.triton.tiles import Tile, indices, tile
+from solver.expr import Expr
+
+LARGEST: Final = 2**31 - 2**17
+"""What offsets in 32 bits stay below: the last tile may reach past the end of memory before it is masked."""
+GREATEST_STEP: Final = 2048
+SHORT: Final = 8192
+"""The longest rows that are kept in registers between passes."""
+SHORT_ALONG_ROWS: Final = 64
+"""The same where memory is contiguous from row to row, so that many rows are kept at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the engine says of one kernel.
+
+    Attributes:
+        narrow: whether no index needs more than 32 bits.
+        short: whether the columns are few enough to stay in registers.
+        step: the greatest power of two, up to a limit, that the number of columns is known to be a multiple of.
+        aligned: the sizes that are known to be multiples of 16.
+        aligning: the sizes that are not, and for which it matters how wide memory is accessed.
+    """
+
+    tile: Tile
+    narrow: bool | None
+    short: bool | None
+    step: int
+    aligned: frozenset[Expr]
+    aligning: tuple[Expr, ...]
+
+    @staticmethod
+    def of(kernel: Kernel, decisions: Decisions) -> Facts:
+        """Ask all that there is to ask."""
+        with decisions.at(kernel.name):
+            shape = tile(kernel)
+            columns = product([kernel.extents[axis] for axis in shape.columns], decisions)
+            sizes = dict.fromkeys(sizes_of_steps(kernel, shape))
+            known = {size: is_aligned(size, decisions) for size in sizes if not size.is_constant}
+            return Facts(
+                shape,
+                is_narrow(kernel, decisions),
+                is_short(columns, shape, decisions),
+                greatest_step(columns, decisions),
+                frozenset([size for size, answer in known.items() if answer]),
+                tuple([size for size, answer in known.items() if answer is None]),
+            )
+
+    @property
+    def longest(self) -> int:
+        """The most columns that stay in registers."""
+        return SHORT_ALONG_ROWS if self.tile.is_along_rows else SHORT
+
+
+def product(sizes: Sequence[Expr], decisions: Decisions) -> Expr:
+    return reduce(Expr.__mul__, sizes, decisions.interner.one)
+
+
+def sizes_of_steps(kernel: Kernel, shape: Tile) -> Iterable[Expr]:
+    """Sizes on which it depends whether neighbouring elements are accessed at once: strides, and where rows end."""
+    offsets = [value.offset for value in walk(kernel.roots()) if isinstance(value, Load)]
+    offsets += [store.offset for store in kernel.stores]
+    for offset in offsets:
+        yield offset.constant
+        for _, coefficient in offset.terms:
+            yield coefficient
+    for axis in shape.columns:
+        yield kernel.extents[axis]
+
+
+def is_aligned(size: Expr, decisions: Decisions) -> bool | None:
+    question = decisions.interner.divides(16, size)
+    return decisions.holds("divisible", question, "wide accesses", "wide accesses where it is", added="branch")
+
+
+def greatest_step(columns: Expr, decisions: Decisions) -> int:
+    """The power of two that divides the columns for sure."""
+    if columns.is_constant:
+        constant = columns.constant
+        return min(constant & -constant, GREATEST_STEP) if constant else GREATEST_STEP
+    step = 8
+    while step < GREATEST_STEP:
+        question = decisions.interner.divides(2 * step, columns)
+        if not decisions.holds("divisible", question, "no mask", "a mask where it is not", added="branch"):
+            break
+        step *= 2
+    return step if step > 8 else 1
+
+
+def is_short(columns: Expr, shape: Tile, decisions: Decisions) -> bool | None:
+    limit = SHORT_ALONG_ROWS if shape.is_along_rows else SHORT
+    if shape.kind != "reduction":
+        return None
+    if columns.is_constant:
+        return columns.constant <= limit
+    question = decisions.interner.le(columns, limit)
+    return decisions.holds("short", question, "rows in registers", "both forms", added="branch", never="in blocks")
+
+
+def is_narrow(kernel: Kernel, decisions: Decisions) -> bool | None:
+    """Whether all indices, and all that they are made from, stay below `LARGEST`."""
+    interner = decisions.interner
+    bounds = [product(kernel.extents, decisions)]
+    for offset in indices(kernel):
+        bound = farthest(offset, kernel, decisions)
+        if bound is None:
+            return None
+        bounds.append(bound)
+    known = [bound.constant <= LARGEST for bound in bounds if bound.is_constant]
+    questions = [interner.le(bound, LARGEST) for bound in dict.fromkeys(bounds) if not bound.is_constant]
+    if not all(known):
+        return False
+    for question in questions:
+        otherwise = "32 bits where it fits"
+        answer = decisions.holds("index width", question, "32 bits", otherwise, added="branch", never="64 bits")
+        if answer is not True:
+            return answer
+    return True
+
+
+def farthest(offset: Affine, kernel: Kernel, decisions: Decisions) -> Expr | None:
+    """No less than an index and each of its coefficients; None where a stride may be negative."""
+    interner = decisions.interner
+    total = offset.constant
+    for axis, coefficient in offset.terms:
+        if coefficient.is_constant:
+            coefficient = interner.constant(abs(coefficient.constant))
+        elif not decisions.holds("index width", interner.ge(coefficient, 0), "forwards", "at run time", added="branch"):
+            return None
+        total = total + coefficient * kernel.extents[axis]
+    return total

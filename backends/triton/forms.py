@@ -1,0 +1,91 @@
+"""The variants of a kernel: which code is launched for which sizes.
+
+    >>> from backends.triton.forms import Form, choose
+    >>> from backends.triton.facts import Facts
+    >>> from backends.triton.tiles import Tile
+    >>> facts = Facts(Tile("reduction", (0,), (1,), False), None, None, 1, frozenset(), ())
+    >>> form = choose(facts, rows=4096, columns=1000, narrow=True, aligned=False)
+    >>> form.columns, form.is_looped, form.masks_columns, form.warps
+    (1024, False, True, 4)
+    >>> choose(facts, rows=4096, columns=100_000, narrow=True, aligned=True).is_looped
+    True
+
+What is known of the sizes leaves fewer forms to choose from; what is not known is looked at when the kernel is
+launched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from backends.triton.facts import Facts
+
+FEW: Final = 256
+"""Programs that keep a device busy, about: with fewer, tiles are made smaller."""
+BLOCK: Final = 1024
+"""Elements of a tile, where nothing speaks for another number."""
+LONG_BLOCK: Final = 2048
+"""Columns of one turn, where rows do not stay in registers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One variant.
+
+    Attributes:
+        rows, columns: of a tile, powers of two.
+        is_looped: whether a program walks over the columns tile by tile.
+        bits: of an index.
+        is_aligned: whether addresses, strides and the ends of rows are multiples of 16.
+    """
+
+    rows: int
+    columns: int
+    is_looped: bool
+    bits: int
+    masks_rows: bool
+    masks_columns: bool
+    is_aligned: bool
+    warps: int
+
+
+def choose(facts: Facts, *, rows: int, columns: int, narrow: bool, aligned: bool) -> Form:
+    """The form for so many rows and columns."""
+    match facts.tile.kind:
+        case "flat":
+            high, wide = 1, BLOCK if columns > BLOCK * FEW else 128
+            if facts.step >= 128:
+                wide = min(facts.step, wide)
+        case "grid":
+            wide = min(power_of_two(columns), 32 if facts.tile.is_along_rows else BLOCK)
+            high = min(power_of_two(rows), 64 if facts.tile.is_along_rows else BLOCK // wide)
+        case "reduction":
+            high, wide = reduction_block(facts, rows, columns)
+    return Form(
+        rows=high,
+        columns=wide,
+        is_looped=facts.tile.kind == "reduction" and columns > wide,
+        bits=32 if narrow else 64,
+        masks_rows=rows % high != 0,
+        masks_columns=facts.step % wide != 0 and columns % wide != 0,
+        is_aligned=aligned,
+        warps=max(1, min(high * wide // 256, 16)),
+    )
+
+
+def reduction_block(facts: Facts, rows: int, columns: int) -> tuple[int, int]:
+    """How many rows, and how much of them, a program has at a time."""
+    if facts.tile.is_along_rows:
+        high = min(power_of_two(rows), 32)
+        return high, min(power_of_two(columns), 4 * BLOCK // high)
+    if columns > facts.longest:
+        return 1, min(facts.step, LONG_BLOCK) if facts.step >= BLOCK else LONG_BLOCK
+    wide = power_of_two(columns)
+    high = max(1, min(BLOCK // wide, power_of_two(rows // FEW)))
+    return high, wide
+
+
+def power_of_two(size: int) -> int:
+    """The least one that is no smaller."""
+    return 1 << max(size - 1, 0).bit_length()

@@ -1,0 +1,57 @@
+"""What Triton's interpreter lacks: the functions of a device, and reductions that are fast and know nan.
+
+    >>> from backends.triton.interpreted import libdevice
+    >>> libdevice.tanh.__name__
+    'tanh'
+
+Each computes on the arrays behind the interpreter's tensors, with torch's own functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy
+import torch
+import triton.language as tl
+from triton.runtime.interpreter import TensorHandle
+
+
+def wrapped(data: numpy.ndarray, scalar: tl.dtype, shape: tuple[int, ...]) -> tl.tensor:
+    """An array as a tensor of the interpreter; no shape is a number."""
+    kind = tl.block_type(scalar, list(shape)) if shape else scalar
+    return tl.tensor(TensorHandle(data, scalar), kind)
+
+
+def elementwise(name: str, function: Callable[..., torch.Tensor]) -> Callable[..., tl.tensor]:
+    """A function of elements."""
+
+    def apply(*operands: tl.tensor) -> tl.tensor:
+        arrays = [torch.from_numpy(numpy.ascontiguousarray(operand.handle.data)) for operand in operands]
+        shape = numpy.broadcast_shapes(*[tuple(map(int, operand.shape)) for operand in operands])
+        return wrapped(function(*arrays).numpy(), operands[0].dtype, shape)
+
+    apply.__name__ = name
+    return apply
+
+
+def reduction(function: Callable[..., numpy.ndarray]) -> Callable[[tl.tensor], tl.tensor]:
+    """Rows to one value each."""
+
+    def apply(x: tl.tensor) -> tl.tensor:
+        data = function(x.handle.data, axis=1, keepdims=True).astype(x.handle.data.dtype)
+        return wrapped(data, x.dtype, data.shape)
+
+    return apply
+
+
+FUNCTIONS = """
+    exp exp2 expm1 log log2 log10 log1p tanh erf erfc sin cos tan asin acos atan sinh cosh asinh acosh atanh lgamma pow
+    atan2 fmod copysign trunc rsqrt
+    """
+libdevice = SimpleNamespace(**{name: elementwise(name, getattr(torch, name)) for name in FUNCTIONS.split()})
+libdevice.rint = elementwise("rint", torch.round)
+largest = reduction(numpy.max)
+smallest = reduction(numpy.min)
+multiplied = reduction(numpy.prod)

@@ -1,0 +1,175 @@
+"""The operations of loop bodies in Triton's language.
+
+    >>> from backends.triton.operations import applied
+    >>> applied("maximum", "float32", ["a", "b"])
+    'larger(a, b)'
+    >>> applied("cast", "int8", ["a"], source="float32")
+    'a.to(tl.int32).to(tl.int8)'
+    >>> applied("floordiv", "int64", ["a", "b"])
+    'floor_division(a, b)'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from backends.loops.operations import ITEMSIZE, is_float
+
+ELEMENT: Final = {
+    "float64": "fp64",
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "int64": "i64",
+    "int32": "i32",
+    "int16": "i16",
+    "int8": "i8",
+    "uint8": "u8",
+    "bool": "i1",
+}
+"""How signatures spell the elements of a pointer."""
+LANGUAGE: Final = {
+    **{name: f"tl.{name}" for name in ELEMENT},
+    "bool": "tl.int1",
+}
+"""How the text of a kernel spells a dtype."""
+
+LIBRARY: Final = """
+    exp exp2 expm1 log log2 log10 log1p tanh erf erfc sin cos tan asin acos atan sinh cosh asinh acosh atanh lgamma pow
+    atan2 fmod copysign trunc rsqrt
+    """
+FLOAT: Final = {
+    **{name: f"libdevice.{name}" for name in LIBRARY.split()},
+    "round": "libdevice.rint",
+    "div": "quotient",
+    "sqrt": "square_root",
+    "sigmoid": "sigmoid",
+    "neg": "negative",
+    "floor": "tl.floor",
+    "ceil": "tl.ceil",
+    "maximum": "larger",
+    "minimum": "smaller",
+    "fmax": "tl.maximum",
+    "fmin": "tl.minimum",
+    "remainder": "float_remainder",
+    "floordiv": "float_floor_division",
+}
+INTEGER: Final = {
+    "maximum": "tl.maximum",
+    "minimum": "tl.minimum",
+    "remainder": "remainder",
+    "floordiv": "floor_division",
+}
+INFIX: Final = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "bitand": "&",
+    "bitor": "|",
+    "bitxor": "^",
+    "truncdiv": "//",
+    "fmod": "%",
+}
+BOOLEAN: Final = {
+    "maximum": "{0} | {1}",
+    "minimum": "{0} & {1}",
+    "eq": "({0} ^ {1}) == 0",
+    "ne": "{0} ^ {1}",
+    "lt": "{1} & ({0} == 0)",
+    "gt": "{0} & ({1} == 0)",
+    "le": "{1} | ({0} == 0)",
+    "ge": "{0} | ({1} == 0)",
+    "bitand": "{0} & {1}",
+    "bitor": "{0} | {1}",
+    "bitxor": "{0} ^ {1}",
+    "bitnot": "{0} == 0",
+}
+"""Of operands that are bools; Triton orders them as signed numbers of one bit."""
+REDUCED: Final = {
+    "sum": "summed",
+    "product": "multiplied",
+    "minimum": "smallest",
+    "maximum": "largest",
+    "any": "any_of",
+    "all": "all_of",
+}
+
+
+def applied(operation: str, dtype: str, operands: Sequence[str], source: str | None = None) -> str:
+    """An operation on operands of dtype `source`, which is that of the result where it is not given."""
+    source = dtype if source is None else source
+    if operation == "select":
+        return f"tl.where({', '.join(operands)})"
+    if operation == "cast":
+        return cast(operands[0], source, dtype)
+    if source == "bool":
+        return BOOLEAN[operation].format(*operands)
+    common = {"abs": "tl.abs", "sign": "sign"}
+    function = common.get(operation) or (FLOAT if is_float(source) else INTEGER).get(operation)
+    if function is not None:
+        return f"{function}({', '.join(operands)})"
+    match operation:
+        case "truncdiv" if is_float(source):
+            return f"libdevice.trunc(quotient({operands[0]}, {operands[1]}))"
+        case "reciprocal":
+            return f"quotient({constant(1, source)}, {operands[0]})"
+        case "neg" | "bitnot":
+            return f"{'-' if operation == 'neg' else '~'}{operands[0]}"
+        case "isnan":
+            return f"{operands[0]} != {operands[0]}"
+        case "isinf":
+            return f"tl.abs({operands[0]}) == float('inf')"
+        case "shl" | "shr":
+            side = "left" if operation == "shl" else "right"
+            return f"shifted_{side}({operands[0]}, {operands[1]}, {8 * ITEMSIZE[source]})"
+    return f"{operands[0]} {INFIX[operation]} {operands[1]}"
+
+
+def cast(operand: str, source: str, dtype: str) -> str:
+    """To another dtype; a number that does not fit a small integer is cut off as one of 32 bits is."""
+    if dtype == "bool":
+        return f"{operand} != 0"
+    if is_float(source) and dtype in ("int16", "int8", "uint8"):
+        return f"{operand}.to(tl.int32).to({LANGUAGE[dtype]})"
+    if dtype in ("float16", "bfloat16"):
+        return f"{operand}.to({LANGUAGE[dtype]}).to(tl.float32)"
+    return f"{operand}.to({LANGUAGE[dtype]})"
+
+
+def constant(value: int | float | bool, dtype: str) -> str:
+    """A number of this dtype."""
+    text = f"float('{value}')" if isinstance(value, float) and value - value != 0 else repr(value)
+    return f"tl.full((), {text}, {LANGUAGE[dtype]})"
+
+
+def identity(operation: str, dtype: str) -> str:
+    """What a reduction starts with."""
+    bits = 8 * ITEMSIZE[dtype]
+    signed = dtype != "uint8"
+    match operation:
+        case "sum":
+            return "0"
+        case "product":
+            return "1"
+        case "any" | "all":
+            return str(operation == "all")
+        case "maximum":
+            return "float('-inf')" if is_float(dtype) else str(-(2 ** (bits - 1)) if signed else 0)
+    return "float('inf')" if is_float(dtype) else str(2 ** (bits - signed) - 1)
+
+
+def accumulated(operation: str, total: str, value: str) -> str:
+    """One more value in an accumulator."""
+    match operation:
+        case "sum" | "product":
+            return f"{total} {'+' if operation == 'sum' else '*'} {value}"
+        case "any" | "all":
+            return f"{total} {'|' if operation == 'any' else '&'} {value}"
+    return f"{'larger' if operation == 'maximum' else 'smaller'}({total}, {value})"
