@@ -24,8 +24,8 @@
     [tensor([[1., 1., 1.],
             [1., 1., 1.]])]
 
-Sizes are computed once, right before they are needed. Memory is allocated right before the step that writes it, and let
-go of after the last that reads it.
+Sizes are computed once, right before they are needed. Memory is allocated right before the step that writes it, in the
+place of other memory where that is planned (`backends.memory`), and let go of after the last that reads it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ import torch
 from backends.loops.indices import is_zero
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.program import Bind, Call, Check, Program
-from backends.loops.schedule import Scheduled, memories, schedule
+from backends.loops.schedule import Scheduled, schedule
 from backends.loops.tensors import Memory
+from backends.memory import plan
 from shapes.arguments import Arguments
 from shapes.lowering import Lowering, Operation, Operations
 from shapes.python_form import CHOICE, COMPARISON, PythonPrinter, python_scope
@@ -57,6 +58,7 @@ class Host:
 
     Attributes:
         source: its text.
+        memory: what the program needs, and what shares a place.
         function: takes the inputs and then the numbers as one sequence, and gives the outputs.
     """
 
@@ -79,6 +81,7 @@ class Host:
         }
         self._scope.update(zip(self._kernels.values(), launches, strict=True))
         self._last = last is not None and bool(self._kernels)
+        self.memory = plan(program, steps)
         self._names: dict[Buffer, str] = {buffer: f"x{place}" for place, buffer in enumerate(program.inputs)}
         self._allocated: set[Buffer] = set()
         for place, (buffer, tensor) in enumerate(program.constants):
@@ -155,12 +158,17 @@ class Host:
             return
         self._names[buffer] = f"m{len(self._allocated)}"
         self._allocated.add(buffer)
+        owner = self.memory.places.get(buffer)
+        if owner is not None and owner.sizes == buffer.sizes and owner.strides == buffer.strides:
+            yield f"{self._names[buffer]} = {self._names[owner]}"
+            return
         for size in (*buffer.sizes, *buffer.strides):
             yield from self._sizes.naming(size)
-        yield f"{self._names[buffer]} = empty({self._layout(buffer)}, {self._dtype(buffer.dtype)})"
-
-    def _layout(self, buffer: Buffer) -> str:
-        return f"{self._tuple(buffer.sizes)}, {self._tuple(buffer.strides)}"
+        layout = f"{self._tuple(buffer.sizes)}, {self._tuple(buffer.strides)}"
+        if owner is None:
+            yield f"{self._names[buffer]} = empty({layout}, {self._dtype(buffer.dtype)})"
+        else:
+            yield f"{self._names[buffer]} = as_strided({self._names[owner]}, {layout}, 0)"
 
     def _dtype(self, name: str) -> str:
         self._scope[f"d_{name}"] = getattr(torch, name)
@@ -252,16 +260,16 @@ class Host:
         yield f"    return [{', '.join(values)}]"
 
     def _ends(self) -> dict[int, list[Buffer]]:
-        """The buffers that no step after this one needs."""
-        kept = {output.buffer for output in self._program.outputs if isinstance(output, Memory)}
+        """The buffers that no step after this one needs, nor another in the same place."""
         last: dict[Buffer, int] = {}
-        for place, step in enumerate(self._steps):
-            for buffer in touched(step):
-                last[buffer] = place
+        for life in self.memory.lives:
+            last[life.buffer] = life.last
+            owner = self.memory.places.get(life.buffer)
+            if owner is not None:
+                last[owner] = max(last[owner], life.last)
         ends: dict[int, list[Buffer]] = {}
         for buffer, place in last.items():
-            if buffer.role == "made" and buffer not in kept:
-                ends.setdefault(place, []).append(buffer)
+            ends.setdefault(place, []).append(buffer)
         return ends
 
 
@@ -332,20 +340,6 @@ def _sizes_among(values: Iterable[object]) -> Iterator[Expr | Prop]:
             yield value.offset.constant
 
 
-def touched(step: Scheduled) -> list[Buffer]:
-    """The buffers that a step reads or writes."""
-    match step:
-        case Kernel():
-            return list(step.buffers)
-        case Call():
-            arguments = [memory.buffer for memory in memories((*step.arguments, *step.named.values()))]
-            return [*arguments, *[result for result in step.results if isinstance(result, Buffer)]]
-        case Bind(buffer=buffer):
-            return [buffer]
-        case Check():
-            return []
-
-
 def symbol_of(size: Expr) -> Atom | None:
     """The symbol that a size is, and nothing else."""
     if len(size.symbols) == 1:
@@ -367,4 +361,4 @@ def _agree(strides: Sequence[Expr], buffer: Buffer) -> bool:
     )
 
 
-__all__ = ["Host", "laid_out", "schedule", "touched"]
+__all__ = ["Host", "laid_out", "schedule"]
