@@ -137,7 +137,8 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
         (place,) = rest
         fact = guards[place]
         both = within(fact)
-        if isinstance(known.suppose(both.negation), Conflict):
+        _, rejected = known.pool.classify(both, interner.true)
+        if rejected is None and isinstance(known.suppose(both.negation), Conflict):
             return []
         verdict = decided(known, both, interner.true, solvers=solvers)
         if isinstance(verdict, Always):

@@ -131,6 +131,8 @@ class Kinds:
     def __init__(self, nodes: Nodes) -> None:
         self.nodes: Final = nodes
         self._found: dict[Key, Metadata] = {}
+        self._packed: dict[Key, Key] = {}
+        """By the sizes of a fresh tensor, its strides."""
 
     def of(
         self,
@@ -157,10 +159,12 @@ class Kinds:
     def apart(self) -> Iterator[None]:
         """A stretch in which no kind of before is used, so that nothing learned in it is remembered of one."""
         outside, self._found = self._found, {}
+        packed, self._packed = self._packed, {}
         try:
             yield
         finally:
             inside, self._found = self._found, outside
+            self._packed = packed
             for key, kind in inside.items():
                 if kind.offset_read and key in outside:
                     outside[key].offset_read = True
@@ -193,10 +197,13 @@ class Kinds:
         device: torch.device,
     ) -> Metadata:
         """The kind with these sizes, as rules give them; without strides, that of a fresh tensor."""
-        if strides is None:
-            strides = contiguous_strides(sizes)
-        outer = [size if type(size) is int else self._number(size) for size in sizes]
-        steps = [stride if type(stride) is int else self._number(stride) for stride in strides]
+        outer = tuple([size if type(size) is int else self._number(size) for size in sizes])
+        steps = self._packed.get(outer) if strides is None else None
+        if steps is None:
+            lies = contiguous_strides(sizes) if strides is None else strides
+            steps = tuple([stride if type(stride) is int else self._number(stride) for stride in lies])
+            if strides is None:
+                self._packed[outer] = steps
         start = offset if type(offset) is int else self._number(offset)
         key = (*outer, None, *steps, start, dtype, device)
         found = self._found.get(key)
