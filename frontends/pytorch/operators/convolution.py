@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.operators.layouts import is_packed, suggested_strides
+from frontends.pytorch.operators.layouts import is_packed, is_repeated, suggested_strides
 from frontends.pytorch.operators.normalization import given, gradients, one_dtype
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
@@ -45,7 +45,7 @@ def convolution_backward(
 ) -> object:  # fmt: skip
     """Gradients like the input and the weight, and one number for each channel that came out."""
     x, w, grad = given(recorder, input, weight, grad_output)
-    if not one_dtype(x, w, grad) or not on_cpu_and_packed(x, w, grad):
+    if not one_dtype(x, w, grad) or not on_cpu_and_packed(x, w):
         return NotImplemented
     found = gradients(recorder, output_mask, x, w)
     bias = packed(recorder, (grad.shape[1],), x.dtype, x.device) if output_mask[2] else None
@@ -66,6 +66,16 @@ def max_pool(recorder: Recorder, self: torch.Tensor, *args: object) -> object:
     return packed(recorder, values, x.dtype, x.device), packed(recorder, places, torch.int64, x.device)
 
 
+@kind_rule(aten.adaptive_max_pool2d.default)
+def adaptive_max_pool(recorder: Recorder, self: torch.Tensor, output_size: Sequence[object]) -> object:
+    """The largest number of as many windows as wanted, and where it was."""
+    x = metadata_of(recorder, self)
+    if not on_cpu_and_packed(x):
+        return NotImplemented
+    found = ruled(recorder, aten.adaptive_max_pool2d.default, x, output_size)
+    return packed(recorder, found, x.dtype, x.device), packed(recorder, found, torch.int64, x.device)
+
+
 @kind_rule(aten._adaptive_avg_pool2d.default)
 def adaptive_pool(recorder: Recorder, self: torch.Tensor, output_size: Sequence[object]) -> object:
     """The mean of as many windows as wanted."""
@@ -81,11 +91,12 @@ def adaptive_pool(recorder: Recorder, self: torch.Tensor, output_size: Sequence[
     aten.max_pool2d_with_indices_backward.default,
     aten.avg_pool2d_backward.default,
     aten._adaptive_avg_pool2d_backward.default,
+    aten.adaptive_max_pool2d_backward.default,
 )
 def pool_backward(recorder: Recorder, grad_output: torch.Tensor, self: torch.Tensor, *args: object) -> object:
-    """A gradient like the input."""
+    """A gradient that lies as the input does."""
     x, grad = given(recorder, self, grad_output)
-    if not one_dtype(x, grad) or not on_cpu_and_packed(x, grad):
+    if not one_dtype(x, grad) or not on_cpu_and_packed(x):
         return NotImplemented
     return packed(recorder, x.shape, x.dtype, x.device)
 
@@ -93,7 +104,12 @@ def pool_backward(recorder: Recorder, grad_output: torch.Tensor, self: torch.Ten
 # ---------------------------------------------------------------------- resampling
 
 
-@kind_rule(aten.upsample_nearest2d.default, aten.upsample_bilinear2d.default)
+@kind_rule(
+    aten.upsample_nearest2d.default,
+    aten.upsample_bilinear2d.default,
+    aten._upsample_bilinear2d_aa.default,
+    aten._upsample_bicubic2d_aa.default,
+)
 def resampled(recorder: Recorder, self: torch.Tensor, output_size: Sequence[object], *args: object) -> object:
     """The channels in another size."""
     x = metadata_of(recorder, self)
@@ -102,12 +118,17 @@ def resampled(recorder: Recorder, self: torch.Tensor, output_size: Sequence[obje
     return packed(recorder, (*x.shape[:2], *sizes_of(output_size)), x.dtype, x.device)
 
 
-@kind_rule(aten.upsample_nearest2d_backward.default, aten.upsample_bilinear2d_backward.default)
+@kind_rule(
+    aten.upsample_nearest2d_backward.default,
+    aten.upsample_bilinear2d_backward.default,
+    aten._upsample_bilinear2d_aa_backward.default,
+    aten._upsample_bicubic2d_aa_backward.default,
+)
 def resampled_backward(
     recorder: Recorder, grad_output: torch.Tensor, output_size: object, input_size: Sequence[object], *args: object
 ) -> object:
     """A gradient of the size before."""
     grad = metadata_of(recorder, grad_output)
-    if not on_cpu_and_packed(grad):
+    if not on_cpu_and_packed(grad) and not is_repeated(grad):
         return NotImplemented
     return packed(recorder, sizes_of(input_size), grad.dtype, grad.device)

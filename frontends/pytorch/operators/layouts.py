@@ -222,6 +222,13 @@ def is_packed(metadata: Metadata) -> bool:
     return True
 
 
+def is_repeated(metadata: Metadata) -> bool:
+    """Whether all elements are one and the same in memory: to kernels such a tensor lies in no order of its own."""
+    strides = metadata.shape.strides
+    assert strides is not None
+    return all(is_number(stride, 0) for stride in strides)
+
+
 def suggested_strides(env: ShapeEnv, metadata: Metadata, sizes: Sequence[Int]) -> Sequence[Int] | None:
     """The strides of a fresh tensor with these sizes in the memory format of a tensor of rank 4; None if unclear."""
     if len(metadata.sizes) != 4 or is_packed(metadata):

@@ -117,6 +117,20 @@ def least_squares(
     )
 
 
+@kind_rule(aten.linalg_solve_triangular.default)
+def solve_triangular(recorder: Recorder, self: torch.Tensor, B: torch.Tensor, **options: bool) -> object:
+    """As the right side."""
+    found = vocabulary["linalg.solve_triangular"](recorder.env, sizes_of(self), sizes_of(B), **options)
+    shape = shape_of(found)
+    return by_columns(recorder, shape, self.dtype, self.device, shape[-2])
+
+
+@kind_rule(aten.linalg_pinv.atol_rtol_tensor)
+def pseudo_inverse(recorder: Recorder, self: torch.Tensor, **options: object) -> object:
+    """Rows become columns; a product, so that it is packed."""
+    return packed(recorder, shape_of(vocabulary["linalg.pinv"](recorder.env, sizes_of(self))), self.dtype, self.device)
+
+
 # ---------------------------------------------------------------------- losses
 
 
@@ -301,6 +315,12 @@ def gated(recorder: Recorder, self: torch.Tensor, dim: int = -1) -> object:
     if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
         return NotImplemented
     return packed(recorder, shape_of(ruled(recorder, aten.glu.default, self, dim)), self.dtype, self.device)
+
+
+@kind_rule(aten.glu_backward.default)
+def gated_backward(recorder: Recorder, grad_output: torch.Tensor, self: torch.Tensor, dim: int) -> object:
+    """A fresh tensor of the sizes before."""
+    return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
 
 
 @kind_rule(aten.hash_tensor.default)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.operators.layouts import is_number, is_packed
+from frontends.pytorch.operators.layouts import is_number, is_packed, is_repeated
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled, sizes_of, viewed
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.axes import axis_of
@@ -177,6 +177,22 @@ def unbind(recorder: Recorder, self: torch.Tensor, dim: int = 0) -> object:
     """Each place of an axis, without the axis."""
     base = metadata_of(recorder, self)
     return [viewed(recorder, one, base) for one in ruled(recorder, aten.unbind.int, base, dim)]
+
+
+# ---------------------------------------------------------------------- a part replaced by another tensor
+
+
+def _register_scatter(operator: torch._ops.OpOverload) -> None:
+    @kind_rule(operator)
+    def scattered(recorder: Recorder, self: torch.Tensor, src: torch.Tensor, *args: object, **kwargs: object) -> object:
+        base = metadata_of(recorder, self)
+        if not is_repeated(base) and not (is_packed(base) and is_number(base.shape.storage_offset, 0)):
+            return NotImplemented
+        return packed(recorder, ruled(recorder, operator, base, src, *args, **kwargs), base.dtype, base.device)
+
+
+for _operator in (aten.select_scatter.default, aten.slice_scatter.default, aten.diagonal_scatter.default):
+    _register_scatter(_operator)
 
 
 # ---------------------------------------------------------------------- what gradients of views are

@@ -180,7 +180,8 @@ class Recorder(TorchDispatchMode):
         except TypeError:
             template, whole = None, None
         if template is None:
-            template = infer(self, func, args, kwargs, tensors)
+            with self.nodes.infers():
+                template = infer(self, func, args, kwargs, tensors)
             if whole is not None and not template.once:
                 self._templates[whole] = template
         if template.renames:
@@ -194,13 +195,14 @@ class Recorder(TorchDispatchMode):
         return outside
 
     def _record(self, func, args, kwargs, template: Template, tensors: Sequence[Traced]):
-        recording = self.recording
+        recording, recent = self.recording, self.nodes.made
         results: list[object] = []
 
         def made(piece: object) -> object:
             if type(piece) is Metadata:
                 result = recording.result(piece)
                 results.append(result)
+                recent.append(piece)
                 return tensor_of(piece, result)
             if type(piece) is int:
                 tensor = tensors[piece]

@@ -21,6 +21,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -37,6 +38,7 @@ from solver.expr import Atom
 from solver.verdict import Always, Never
 
 if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.metadata import Metadata
     from shapes.env import ShapeEnv
     from solver.facts import Facts
 
@@ -45,6 +47,10 @@ Kind = Literal["int", "float", "bool"]
 TorchValue: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool | int | float | bool
 
 WRAPPERS: Final = {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}
+
+
+RECENT: Final = 6
+"""As many results of operators are kept at hand."""
 
 
 class Answers:
@@ -99,6 +105,8 @@ class Nodes:
         """What the program has branched on; a rollback may take it back, and clears it."""
         self.inferring = False
         """While it is worked out what an operator gives, no formula for a gradient asks."""
+        self.made: deque[Metadata] = deque(maxlen=RECENT)
+        """The kinds of what the last operators gave: gradients, where a formula for them has run."""
         self.laying_out = False
         """While a tensor is made, C++ asks how it lies, and no answer is a guard."""
         self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
@@ -424,7 +432,7 @@ class Node:
         if self.is_plain:
             return bool(self.value)
         known = self.nodes.truths.get(self)
-        if known is None and (self.nodes.laying_out or formulas.asks_whether_broadcast(file)):
+        if known is None and (self.nodes.laying_out or formulas.is_as_long(self, file)):
             return self.statically_known_true()
         return self._answered(False) if known is None else known
 

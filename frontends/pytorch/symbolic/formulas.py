@@ -1,0 +1,75 @@
+"""What torch's formulas for gradients ask of sizes to save work, answered in the way that is right for all sizes.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def gradient(x):
+    ...     return torch.autograd.grad(x.cumsum(0).sum(), x)
+    >>> trace(gradient, (torch.randn(5, requires_grad=True),)).guards       # a sum along one element is that element
+    ()
+
+The formulas are C++ below no operator, and branch on a size as a program does: whether there is one element along an
+axis, whether something is left to fill with zeros. One of both ways is right for all sizes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from shapes.symbool import SymBool
+from solver.verdict import Always, Never
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.node import Node
+
+COMPARISONS: Final = "c10/core/SymInt.h"
+"""Where C++ compares a size with a number, or one with another."""
+REDUCTIONS: Final = "autograd/input_metadata.cpp"
+"""Where C++ looks whether a gradient is to be summed up, since what it belongs to was broadcast."""
+
+GENERAL: Final = {
+    # whether an argument lies column by column, so that its gradient could
+    ("MmBackward0", "eq"): False,
+    ("AddmmBackward0", "eq"): False,
+    # whether there is but one element
+    ("CumsumBackward0", "eq"): False,
+    ("CumsumBackward0", "ge"): False,
+    ("ProdBackward0", "eq"): False,
+    ("ProdBackward1", "eq"): False,
+    # whether there are places that a transform left out
+    ("FftR2CBackward0", "ge"): True,
+    ("FftC2RBackward0", "ge"): True,
+    # whether an axis was repeated
+    ("RepeatBackward0", "ne"): True,
+    # whether channels lie outside: strides of a packed tensor are larger than 1
+    ("MaxUnpool2DBackward0", "ge"): True,
+    ("MaxUnpool3DBackward0", "ge"): True,
+}
+"""The answer to an open question by formula and kind of proposition."""
+
+
+def answer(node: Node, file: str) -> bool | None:
+    """What is known of a branch in a formula, else the general way; None where there is none, or no formula asks."""
+    if not file.endswith(COMPARISONS) or node.nodes.inferring or type(node.value) is not SymBool:
+        return None
+    formula = torch._C._current_autograd_node()
+    general = GENERAL.get((formula.name(), node.value.prop.kind)) if formula is not None else None
+    if general is None:
+        return None
+    match node.nodes.env.ask(node.value, effort="fast"):
+        case Always():
+            return True
+        case Never():
+            return False
+        case _:
+            return general
+
+
+def is_as_long(node: Node, file: str) -> bool:
+    """Whether C++ asks if a size is 1, to see that its gradient is to be summed up, of a gradient that is as long."""
+    if not file.endswith(REDUCTIONS) or not node.nodes.env.true_at_hints(node.value):
+        return False
+    one = node.nodes.constant(1)
+    sizes = [size for kind in node.nodes.made for size in kind.sizes]
+    return any(isinstance(size, torch.SymInt) and size.node.eq(one) is node for size in sizes)
