@@ -123,9 +123,9 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
     def rejecting(fact: Fact, values: Mapping[Atom, int]) -> Guard:
         return Guard.of(fact, {event.name: values.get(atom, _some_value(event)) for atom, event in inputs.items()})
 
-    known = [event.fact.prop for event in inputs.values()] + [within(fact) for fact in given]
+    conditions = [event.fact.prop for event in inputs.values()] + [within(fact) for fact in given]
     hints = {atom: event.hint for atom, event in inputs.items() if event.hint is not None}
-    alone = rejected_alone(hints, [within(fact) for fact in guards], known)
+    alone = rejected_alone(hints, [within(fact) for fact in guards], conditions)
     needed = {place: rejecting(guards[place], values) for place, values in enumerate(alone) if values is not None}
 
     def keep(known: Facts, rest: Sequence[int]) -> list[int]:
@@ -148,9 +148,24 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
 
     doubtful = [place for place in range(len(guards)) if place not in needed]
     if doubtful:
-        base = entry_facts(events, interner, _symbols(guards))
-        keep(extended(base, [guards[place] for place in needed]), doubtful)
+        concerned = _connected(_symbols([guards[place] for place in doubtful]), [*guards, *given])
+        known = entry_facts(events, interner, concerned)
+        # all others hold at the hints, which is what their symbols are then
+        others = [guards[place] for place in needed if not concerned.isdisjoint(within(guards[place]).symbols)]
+        keep(extended(known, others), doubtful)
     return tuple([needed[place] for place in sorted(needed)])
+
+
+def _connected(symbols: set[Atom], facts: Sequence[Fact]) -> set[Atom]:
+    """These symbols, and those that facts tie to them."""
+    found, before = set(symbols), 0
+    while len(found) > before:
+        before = len(found)
+        for fact in facts:
+            about = within(fact).symbols
+            if not found.isdisjoint(about):
+                found |= about
+    return found
 
 
 def _some_value(declared: Declared) -> int:

@@ -166,3 +166,20 @@ def test_specializations_name_the_chain_of_lines() -> None:
         len(by_name["a"].because) == 3
     )
     assert str(by_name["c"]).count("test_guards.py") == 1
+
+
+def test_a_guard_that_needs_a_proof_is_tested_beside_what_is_about_its_symbols() -> None:
+    """If it fails, what a guard rejects is accepted, or rejected by another guard that shares no symbol with it."""
+    env = ShapeEnv(solvers=False)
+    a, b, c = env.sizes("a b c", hints=(12, 20, 7))
+    for condition in (c >= 5, a * b != 6, a >= b - 30, c != 9, a + b >= 8, b % 4 == 0, a + b <= 400):
+        assert env.guard(condition)
+    guards = env.guards()
+    assert [str(guard) for guard in guards] == [
+        "c >= 5", "a + 30 >= b", "c != 9", "a + b >= 8", "b % 4 == 0", "a + b <= 400"
+    ]  # fmt: skip
+    atoms = {declared.name: atom for atom, declared in env.symbols.items()}
+    for guard in guards:
+        assert guard.rejects is not None
+        values = {atoms[name]: size for name, size in guard.rejects.items()}
+        assert [other for other in guards if not other.prop.evaluate(values)] == [guard]
