@@ -68,7 +68,7 @@ def choose(facts: Facts, *, rows: int, columns: int, narrow: bool, aligned: bool
         is_looped=facts.tile.kind == "reduction" and columns > wide,
         bits=32 if narrow else 64,
         masks_rows=rows % high != 0,
-        masks_columns=facts.step % wide != 0 and columns % wide != 0,
+        masks_columns=columns % wide != 0 or not columns,
         is_aligned=aligned,
         warps=max(1, min(high * wide // 256, 16)),
     )

@@ -19,7 +19,7 @@ class Case:
     """What to build from inputs of these dimensions, and what torch says.
 
     Attributes:
-        inputs: for each input, its dimensions by name, or numbers.
+        inputs: for each input, its dimensions by name, or numbers; a dtype and a colon may come before them.
         kernels: how many kernels it becomes.
     """
 
@@ -31,22 +31,36 @@ class Case:
 
     def program(self) -> Program:
         env = ShapeEnv(origin=lambda: None)
-        names = sorted({word for given in self.inputs for word in given.split() if not word.isdigit()})
+        names = sorted({word for _, words in self.spelled for word in words if not word.isdigit()})
         symbols = {name: size.expr for name, size in zip(names, env.sizes(" ".join(names)))}
         program = Program(Decisions(env))
         made: list[Memory] = []
-        for place, given in enumerate(self.inputs):
-            sizes = tuple(
-                [symbols[word] if word in symbols else program.build.lift(int(word)) for word in given.split()]
-            )
-            made.append(program.input(f"x{place}", "float32", sizes, contiguous(program.build, sizes)))
+        for place, (dtype, words) in enumerate(self.spelled):
+            sizes = tuple([symbols[word] if word in symbols else program.build.lift(int(word)) for word in words])
+            made.append(program.input(f"x{place}", dtype, sizes, contiguous(program.build, sizes)))
         for value in self.build(program.build, *made):
             program.outputs.append(program.stored(value, contiguous(program.build, value.sizes)))
         return program
 
     def tensors(self, **sizes: int) -> list[torch.Tensor]:
-        given = [[sizes.get(word) or int(word) for word in words.split()] for words in self.inputs]
-        return [torch.randn(shape) for shape in given]
+        return [
+            random(dtype, [sizes[word] if word in sizes else int(word) for word in words])
+            for dtype, words in self.spelled
+        ]
+
+    @property
+    def spelled(self) -> list[tuple[str, list[str]]]:
+        """The dtype and the dimensions of each input."""
+        parts = [given.rpartition(":") for given in self.inputs]
+        return [(dtype or "float32", words.split()) for dtype, _, words in parts]
+
+
+def random(dtype: str, sizes: Sequence[int]) -> torch.Tensor:
+    """Normal numbers, or small ones where they are whole."""
+    kind = getattr(torch, dtype)
+    if kind.is_floating_point:
+        return torch.randn(sizes).to(kind)
+    return torch.randint(0, 2 if dtype == "bool" else 9, sizes).to(kind)
 
 
 def mean(b, x, axis, keepdim=True):
