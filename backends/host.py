@@ -33,6 +33,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
+from types import ModuleType
 from typing import Final
 
 import torch
@@ -46,6 +47,7 @@ from backends.memory import plan
 from shapes.arguments import Arguments
 from shapes.lowering import Lowering, Operation, Operations
 from shapes.python_form import CHOICE, COMPARISON, PythonPrinter, python_scope
+from shapes.toolchain import Unavailable
 from solver.expr import Atom, Expr
 from solver.prop import Prop
 
@@ -57,6 +59,7 @@ class Host:
     """The generated function of a program.
 
     Attributes:
+        program: what it runs, and `steps` how.
         source: its text.
         memory: what the program needs, and what shares a place.
         function: takes the inputs and then the numbers as one sequence, and gives the outputs.
@@ -73,8 +76,8 @@ class Host:
     ) -> None:
         """`launches` are the calls of the kernels among the steps, in order: they take the tensors of
         `Kernel.buffers`, then the `Kernel.numbers`, and behind them what `last` gives, which is asked once a run."""
-        self._program = program
-        self._steps = steps
+        self.program = program
+        self.steps = steps
         self._scope: dict[str, object] = {"empty": allocate, "as_strided": torch.as_strided, "last": last}
         self._kernels = {
             id(kernel): f"k{place}" for place, kernel in enumerate(step for step in steps if isinstance(step, Kernel))
@@ -100,8 +103,8 @@ class Host:
 
     def _lines(self) -> Iterator[str]:
         yield "def run(_inputs):"
-        given = [self._names[buffer] for buffer in self._program.inputs]
-        given += [self._sizes.name(atom) for atom in self._program.numbers]
+        given = [self._names[buffer] for buffer in self.program.inputs]
+        given += [self._sizes.name(atom) for atom in self.program.numbers]
         if given:
             yield f"    {', '.join(given)}, = _inputs"
         if self._last:
@@ -109,7 +112,7 @@ class Host:
         for line in self._read_sizes():
             yield f"    {line}"
         ends = self._ends()
-        for place, step in enumerate(self._steps):
+        for place, step in enumerate(self.steps):
             for line in self._step(step):
                 yield f"    {line}"
             gone = [self._names[buffer] for buffer in ends.get(place, ()) if buffer in self._names]
@@ -119,8 +122,8 @@ class Host:
 
     def _read_sizes(self) -> Iterator[str]:
         """Symbols that are sizes or strides of inputs."""
-        known = set(self._program.numbers)
-        for buffer in self._program.inputs:
+        known = set(self.program.numbers)
+        for buffer in self.program.inputs:
             for method, values in (("size", buffer.sizes), ("stride", buffer.strides)):
                 for axis, value in enumerate(values):
                     atom = symbol_of(value)
@@ -237,7 +240,7 @@ class Host:
         buffer = memory.buffer
         name = self._names[buffer]
         strides = [memory.offset.coefficient(axis) for axis in range(memory.rank)]
-        zero = self._program.build.zero
+        zero = self.program.build.zero
         laid = tuple([zero if stride is None else stride for stride in strides])
         if memory.sizes == buffer.sizes and is_zero(memory.offset.constant) and _agree(laid, buffer):
             return name
@@ -254,7 +257,7 @@ class Host:
 
     def _returned(self) -> Iterator[str]:
         lines: list[str] = []
-        values = [self._argument(output, lines) for output in self._program.outputs]
+        values = [self._argument(output, lines) for output in self.program.outputs]
         for line in lines:
             yield f"    {line}"
         yield f"    return [{', '.join(values)}]"
@@ -340,6 +343,16 @@ def _sizes_among(values: Iterable[object]) -> Iterator[Expr | Prop]:
             yield value.offset.constant
 
 
+def hosted(program: Program, backend: ModuleType) -> Host | Unavailable:
+    """A program by a backend that makes kernels."""
+    steps = schedule(program)
+    kernels = [step for step in steps if isinstance(step, Kernel)]
+    launches = backend.kernels(kernels, program.decisions)
+    if isinstance(launches, Unavailable):
+        return launches
+    return Host(program, steps, launches, allocate=backend.allocate, last=backend.last)
+
+
 def symbol_of(size: Expr) -> Atom | None:
     """The symbol that a size is, and nothing else."""
     if len(size.symbols) == 1:
@@ -361,4 +374,4 @@ def _agree(strides: Sequence[Expr], buffer: Buffer) -> bool:
     )
 
 
-__all__ = ["Host", "laid_out", "schedule"]
+__all__ = ["Host", "Unavailable", "hosted", "laid_out", "schedule"]

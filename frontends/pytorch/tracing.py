@@ -24,9 +24,9 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-from backends import eager
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import Joint, differentiate
+from frontends.pytorch.graphs.running import Running, running
 from frontends.pytorch.python.effects import Effects
 from frontends.pytorch.python.forcing import Symbolic
 from frontends.pytorch.recording import composites, references
@@ -52,6 +52,8 @@ from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from shapes.guards import Guard, RuntimeAssert
     from solver.expr import Atom
 
@@ -76,6 +78,7 @@ class Variant:
         with_gradient: which outputs have one.
         joint: the backward, where it was recorded.
         cause: why it was traced.
+        running: how it runs, once a backend has been chosen.
     """
 
     def __init__(
@@ -104,6 +107,7 @@ class Variant:
         self.numbers = tuple([each for each in integers if each.choice.kind != "static"])
         self.places = tuple(places)
         self.cause = cause
+        self.running: Running | None = None
         self._graph: torch.fx.GraphModule | None = None
 
     @property
@@ -142,15 +146,10 @@ class Variant:
         names = self.env.names
         return tuple([atom for each in self.numbers for atom in names[each.symbol].symbols])
 
-    def runner(self) -> Callable[[Sequence[object]], Sequence[object]]:
-        """The graph as a call: the tensors and then the numbers in, the flat outputs out."""
-        if self.joint is not None:
-            return self.joint.runner(self)
-        run = eager.runner(self.graph)
-        learned = [each.requires_grad for each in self.inputs]
-        learned += [each.constant.requires_grad for each in self.recording.constants]
-        # nothing that comes out has a gradient: the operators of one taken inside must not be followed again
-        return torch.no_grad()(run) if any(learned) and not any(self.with_gradient) else run
+    def run_by(self, backend: ModuleType) -> Callable[[Sequence[object]], Sequence[object]]:
+        """The variant by a backend, as a call: the tensors and then the numbers in, the flat outputs out."""
+        self.running = running(self, backend)
+        return self.running.call
 
     def assembled(self, values: Sequence[object]) -> object:
         """What the function returns, from what the graph does."""

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 from torch.autograd.function import FunctionCtx
 
+from backends import eager
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.recording.recorder import Operation, Recorder, Recording, Result
 from frontends.pytorch.symbolic.node import Node, symbols_of
@@ -44,7 +45,23 @@ NO_SECOND: Final = (
     b" of it (torch.autograd.grad in the compiled function), or leave this call uncompiled"
 )
 
-Runner = Callable[[Sequence[torch.Tensor]], Sequence[object]]
+Runner = Callable[[Sequence[object]], Sequence[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Forward and backward as two calls, and what passes between them.
+
+    Attributes:
+        forward: from the inputs and numbers to the outputs that are tensors or numbers, each once, the tensors that the
+            backward reads, and the sizes that it reads.
+        backward: from those tensors, the gradients of the outputs, and those sizes, to the gradients of the leaves.
+        saved: how many tensors the backward reads.
+    """
+
+    forward: Runner
+    backward: Runner
+    saved: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +79,10 @@ class Joint:
     leaves: tuple[Result, ...]
     gradients: tuple[Result | None, ...]
 
-    def runner(self, variant: Variant) -> Runner:
-        """The two graphs as one call that autograd differentiates: tensors in, flat outputs out."""
-        return JointRunner(variant, self)
+    def runner(self, variant: Variant, parts: Parts | None = None) -> Runner:
+        """The two parts, if not others then the graphs as they are, as one call that autograd differentiates: tensors
+        in, flat outputs out."""
+        return JointRunner(variant, self, graphs(variant, self) if parts is None else parts)
 
 
 def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence[object]) -> Joint | None:
@@ -98,15 +116,12 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
 
 
 class JointRunner:
-    """Forward and backward graph of a variant, and what passes between them."""
+    """Forward and backward of a variant as autograd runs them."""
 
-    def __init__(self, variant: Variant, joint: Joint) -> None:
-        recording = variant.recording
-        forward = [operation for operation in recording.operations if not operation.backward]
-        backward = [operation for operation in recording.operations if operation.backward]
-        backward = unused_removed(backward, [each for each in joint.gradients if each is not None])
-        saved, symbols = needed(backward, joint)
-        self.saved = saved
+    def __init__(self, variant: Variant, joint: Joint, parts: Parts) -> None:
+        self.saved = parts.saved
+        self.run_forward = parts.forward
+        self._run_backward = parts.backward
         results: dict[object, int] = {}
         for output in variant.outputs:
             if isinstance(output, Result | Node):
@@ -118,15 +133,10 @@ class JointRunner:
             for output, wanted in zip(variant.outputs, variant.with_gradient)
         ]
         inputs = {each.result: place for place, each in enumerate(variant.inputs)}
-        self.results = list(results)
         self.given = [inputs.get(each) for each in results]
         """The outputs that are inputs, given back as they are."""
         self.differentiable = [isinstance(each, Result) and each in joint.differentiable for each in results]
         self.tangents = [results[each] for each in joint.differentiable]
-        self.forward = _forward_graph(variant, forward, [*self.results, *saved], symbols)
-        self.backward = _backward_graph(variant, backward, joint, saved, symbols)
-        self._run_forward = self.forward.forward
-        self._run_backward = self.backward.forward
         self.parameters = [leaf.constant for leaf in joint.leaves if leaf.constant is not None]
         places = [inputs[leaf] for leaf in joint.leaves if leaf.constant is None]
         given = len(variant.inputs) + len(variant.numbers)
@@ -146,13 +156,10 @@ class JointRunner:
             found.append(value.detach() if detached else value)
         return found
 
-    def run_forward(self, tensors: Sequence[torch.Tensor]) -> list[object]:
-        return self._run_forward(*tensors)
-
     def run_backward(self, saved: Sequence[torch.Tensor], sizes: Sequence[int], tangents: Sequence[torch.Tensor]):
         """The gradients of all tensors that went in, None where there is none."""
         gradients: list[object] = [None] * self.count
-        for place, gradient in zip(self._gradient_places, self._run_backward(*saved, *sizes, *tangents)):
+        for place, gradient in zip(self._gradient_places, self._run_backward((*saved, *tangents, *sizes))):
             gradients[place] = gradient
         return gradients
 
@@ -164,7 +171,7 @@ class _JointFunction(torch.autograd.Function):
     def forward(ctx: FunctionCtx, runner: JointRunner, *tensors: torch.Tensor) -> tuple[object, ...]:
         inputs = tensors[: len(tensors) - len(runner.parameters)]
         values = runner.run_forward(inputs)
-        count, saved = len(runner.results), len(runner.saved)
+        count, saved = len(runner.given), runner.saved
         outputs = values[:count]
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*values[count : count + saved])
@@ -243,9 +250,19 @@ def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], l
     return list(saved), list(symbols)
 
 
-def _forward_graph(
-    variant: Variant, operations: Sequence[Operation], outputs: Sequence[object], symbols: Sequence[Atom]
-) -> torch.fx.GraphModule:
+def graphs(variant: Variant, joint: Joint) -> Parts:
+    """The recording cut in two graphs, which run as they are."""
+    recording = variant.recording
+    backward = [operation for operation in recording.operations if operation.backward]
+    backward = unused_removed(backward, [each for each in joint.gradients if each is not None])
+    saved, symbols = needed(backward, joint)
+    results = list(dict.fromkeys([each for each in variant.outputs if isinstance(each, Result | Node)]))
+    forward = _forward_graph(variant, [*results, *saved], symbols)
+    return Parts(eager.runner(forward), eager.runner(_backward_graph(backward, joint, saved, symbols)), len(saved))
+
+
+def _forward_graph(variant: Variant, outputs: Sequence[object], symbols: Sequence[Atom]) -> torch.fx.GraphModule:
+    operations = [operation for operation in variant.recording.operations if not operation.backward]
     builder = GraphBuilder(variant.runtime_asserts)
     for each in variant.inputs:
         builder.placeholder(each.name, each.result)
@@ -260,18 +277,18 @@ def _forward_graph(
 
 
 def _backward_graph(
-    variant: Variant, operations: Sequence[Operation], joint: Joint, saved: Sequence[Result], symbols: Sequence[Atom]
+    operations: Sequence[Operation], joint: Joint, saved: Sequence[Result], symbols: Sequence[Atom]
 ) -> torch.fx.GraphModule:
     builder = GraphBuilder()
     for place, result in enumerate(saved):
         builder.placeholder(f"saved_{place}", result)
-    for atom in symbols:
-        builder.size_placeholder(atom)
     for place, result in enumerate(joint.tangents):
         builder.placeholder(f"tangent_{place}", result)
+    for atom in symbols:
+        builder.size_placeholder(atom)
     for operation in operations:
         builder.operation(operation)
     return builder.module([None if each is None else builder.argument(each) for each in joint.gradients])
 
 
-__all__ = ["Joint", "JointRunner", "Recording", "differentiate"]
+__all__ = ["Joint", "JointRunner", "Parts", "Recording", "differentiate", "graphs"]

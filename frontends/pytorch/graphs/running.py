@@ -1,0 +1,115 @@
+"""How a variant runs: its graphs operator by operator, or as a program of fused kernels.
+
+    >>> import torch
+    >>> from backends import eager
+    >>> from frontends.pytorch.graphs.running import running
+    >>> from frontends.pytorch.tracing import trace
+    >>> variant = trace(lambda x, y: (x + y).relu(), (torch.randn(3), torch.randn(3)))
+    >>> running(variant, eager).call((torch.tensor([1.0, -2.0]), torch.tensor([1.0, 1.0])))
+    [tensor([2., 0.])]
+
+A backend that makes kernels is given the functional form, forward and backward apart. What has no such form, and a call
+where an argument that is changed lies in the memory of another one, runs operator by operator.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from backends import eager
+from backends.host import Host, Unavailable, hosted
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
+from frontends.pytorch.graphs.joint import Parts, graphs
+
+if TYPE_CHECKING:
+    from frontends.pytorch.tracing import Variant
+
+Run = Callable[[Sequence[object]], Sequence[object]]
+log: Final = logging.getLogger("symshape")
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How a variant runs.
+
+    Attributes:
+        call: the tensors and then the numbers in, the flat outputs out.
+        hosts: the programs of kernels, forward and then backward; none where operators run one by one.
+        note: why it does not run as kernels, if so.
+    """
+
+    call: Run
+    hosts: tuple[Host, ...] = ()
+    note: str = ""
+
+
+def running(variant: Variant, backend: ModuleType) -> Running:
+    """A variant by a backend."""
+    if backend is eager:
+        return Running(_eagerly(variant))
+    try:
+        return _by_kernels(variant, backend)
+    except Unsupported as error:
+        note = str(error).splitlines()[0]
+    log.warning("runs operator by operator: %s", note)
+    return Running(_eagerly(variant), note=note)
+
+
+def _eagerly(variant: Variant) -> Run:
+    if variant.joint is not None:
+        return variant.joint.runner(variant, graphs(variant, variant.joint))
+    return _followed(variant, eager.runner(variant.graph))
+
+
+def _followed(variant: Variant, run: Run) -> Run:
+    learned = [each.requires_grad for each in variant.inputs]
+    learned += [each.constant.requires_grad for each in variant.recording.constants]
+    # nothing that comes out has a gradient: the operators of one taken inside must not be followed again
+    return torch.no_grad()(run) if any(learned) and not any(variant.with_gradient) else run
+
+
+def _by_kernels(variant: Variant, backend: ModuleType) -> Running:
+    if variant.joint is None:
+        form = functional(variant)
+        host = _host(variant, form, backend)
+        return Running(_followed(variant, _unless_overlapping(form, host, lambda: _eagerly(variant))), (host,))
+    joint = functional_joint(variant)
+    if joint.forward.changed:
+        # forward and backward pass different tensors to each other in the two ways of running
+        raise Unsupported("an argument is changed, and there is a backward")
+    hosts = _host(variant, joint.forward, backend), _host(variant, joint.backward, backend)
+    parts = Parts(hosts[0].function, hosts[1].function, len(joint.saved))
+    return Running(variant.joint.runner(variant, parts), hosts)
+
+
+def _unless_overlapping(form: Functional, host: Host, otherwise: Callable[[], Run]) -> Run:
+    """The program, but where what is changed lies in the memory of another argument the graph as it is."""
+    if not form.changed:
+        return host.function
+    function = host.function
+    made: list[Run] = []
+
+    def run(tensors: Sequence[object]) -> Sequence[object]:
+        if form.overlaps(tensors):
+            if not made:
+                made.append(otherwise())
+            return made[0](tensors)
+        return function(tensors)
+
+    return run
+
+
+def _host(variant: Variant, form: Functional, backend: ModuleType) -> Host:
+    from frontends.pytorch.lowering import lower
+
+    host = hosted(lower(form, variant.env), backend)
+    if isinstance(host, Unavailable):
+        raise Unsupported(host.reason)
+    return host
