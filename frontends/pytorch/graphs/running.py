@@ -78,22 +78,18 @@ def _followed(variant: Variant, run: Run) -> Run:
 def _by_kernels(variant: Variant, backend: ModuleType) -> Running:
     if variant.joint is None:
         form = functional(variant)
-        host = _host(variant, form, backend)
-        return Running(_followed(variant, _unless_overlapping(form, host, lambda: _eagerly(variant))), (host,))
-    joint = functional_joint(variant)
-    if joint.forward.changed:
-        # forward and backward pass different tensors to each other in the two ways of running
-        raise Unsupported("an argument is changed, and there is a backward")
-    hosts = _host(variant, joint.forward, backend), _host(variant, joint.backward, backend)
-    parts = Parts(hosts[0].function, hosts[1].function, len(joint.saved))
-    return Running(variant.joint.runner(variant, parts), hosts)
+        hosts: tuple[Host, ...] = (_host(variant, form, backend),)
+        run = _followed(variant, hosts[0].function)
+    else:
+        joint = functional_joint(variant)
+        form = joint.forward
+        hosts = _host(variant, form, backend), _host(variant, joint.backward, backend)
+        run = variant.joint.runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
+    return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)) if form.changed else run, hosts)
 
 
-def _unless_overlapping(form: Functional, host: Host, otherwise: Callable[[], Run]) -> Run:
+def _unless_overlapping(form: Functional, program: Run, otherwise: Callable[[], Run]) -> Run:
     """The program, but where what is changed lies in the memory of another argument the graph as it is."""
-    if not form.changed:
-        return host.function
-    function = host.function
     made: list[Run] = []
 
     def run(tensors: Sequence[object]) -> Sequence[object]:
@@ -101,7 +97,7 @@ def _unless_overlapping(form: Functional, host: Host, otherwise: Callable[[], Ru
             if not made:
                 made.append(otherwise())
             return made[0](tensors)
-        return function(tensors)
+        return program(tensors)
 
     return run
 
