@@ -24,7 +24,6 @@ from solver.laws import floordiv_law, law_expr, size_of, times_nonnegative, unfo
 from solver.prop import Prop
 from solver.reasons import Reason, combine, equal, hypothesis, refute, strengthen, times
 from solver.roots import root_bound
-from solver.settled import prove_by_intervals
 
 STEPS: Final = 160
 """Statements learned from one fact; what is left then is not derived (it may still be proven when asked)."""
@@ -77,7 +76,8 @@ class Inequalities(Draft):
                 continue
             rest = divide_atoms(self.interner, whole, (atom,))
             goal = self.interner.ge(rest, 1)
-            if goal.kind == "ge" and prove_by_intervals(self, goal) is None:
+            known = self.low(goal.expr) if goal.kind == "ge" else 0
+            if known is None or known < 0:
                 opposite = times(prove_side(self, atom.expr, True, 0), hypothesis(goal.negation))
                 false = combine([reason, opposite], [1, size_of(whole)] if opposite.conclusion.terms else [1, 1])
                 if false.conclusion.kind == "false":

@@ -34,7 +34,7 @@ from solver.knowledge import form_key
 from solver.laws import rewritten
 from solver.prop import Prop
 from solver.reasons import Reason, combine, equal, part
-from solver.settled import prove_by_intervals, prove_nonzero
+from solver.settled import bounded_away, prove_by_intervals, prove_nonzero
 
 
 class Learner(Equalities):
@@ -107,14 +107,14 @@ class Learner(Equalities):
             return
         for atom in sorted(set(common_atoms(self.interner, e)), key=lambda atom: atom.key):
             goal = Prop.zero(atom.expr).negation
-            if prove_nonzero(self, goal) is None:
+            if not bounded_away(self, atom.expr) and prove_nonzero(self, goal) is None:
                 self.queue.append((goal, Reason("factor-nonzero", goal, (reason,), atom)))
 
     # ------------------------------------------------------------------ disequalities and disjunctions
 
     def learn_disequality(self, prop: Prop, reason: Reason) -> None:
         e = prop.expr
-        if prove_nonzero(self, prop) is not None:
+        if bounded_away(self, e) or prove_nonzero(self, prop) is not None:
             return
         smaller = without_factors(self, prop)
         if smaller is not None:

@@ -174,6 +174,15 @@ def prove_between_multiples(known: Knowledge, p: Prop) -> Reason | None:
     return None
 
 
+def bounded_away(known: Knowledge, e: Expr) -> bool:
+    """Whether `e != 0` shows by bounds alone, for those who need no proof of it."""
+    low = known.low(e)
+    if low is not None and low > 0:
+        return True
+    high = known.high(e)
+    return high is not None and high < 0
+
+
 def prove_nonzero(known: Knowledge, p: Prop) -> Reason | None:
     """`e != 0`, if e is bounded away from zero, zero is excluded, or its factors are nonzero."""
     e = p.expr
