@@ -31,7 +31,7 @@ from solver.verdict import Always, Depends, Never, Verdict
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
-    from solver.expr import Expr
+    from solver.expr import Atom, Expr
     from solver.fact import Fact
     from solver.interner import Interner
     from solver.prop import Prop
@@ -106,6 +106,12 @@ class Decisions:
     @property
     def log(self) -> tuple[Decision, ...]:
         return tuple(self._log.values())
+
+    @property
+    def hints(self) -> dict[Atom, int]:
+        """The sizes where the program was traced, 1 for those that only a run tells."""
+        known = self.env.symbols
+        return {atom: 1 if declared.hint is None else declared.hint for atom, declared in known.items()}
 
     @contextmanager
     def at(self, where: str) -> Iterator[None]:

@@ -30,6 +30,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from backends.log import lines
+
 if TYPE_CHECKING:
     from frontends.pytorch.calls.compiled import Compiled, Fallback
     from frontends.pytorch.tracing import Variant
@@ -64,7 +66,8 @@ td, th { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top }
 {% endfor %}</table>
 {% endfor %}
 <h3>Graph</h3><pre>{{ variant.graph }}</pre>
-{% endfor %}
+{% if variant.kernels %}<h3>Kernels</h3><pre>{{ variant.kernels | join("\n") }}</pre>
+{% endif %}{% endfor %}
 </body></html>
 """
 
@@ -94,6 +97,7 @@ class VariantReport:
         guards: what a call is held against; `promises` are those that the caller stated.
         asserts: what the graph checks when it runs.
         specializations: sizes that became constants, and the lines that made them so.
+        kernels: what it runs as, where a backend makes kernels: loops, decisions, memory.
     """
 
     number: int
@@ -104,6 +108,7 @@ class VariantReport:
     asserts: tuple[Line, ...]
     specializations: tuple[Line, ...]
     graph: str
+    kernels: tuple[str, ...]
 
     @staticmethod
     def of(number: int, variant: Variant) -> VariantReport:
@@ -117,6 +122,7 @@ class VariantReport:
             tuple([Line.of(str(each), each.origin) for each in variant.runtime_asserts]),
             tuple([Line.of(str(each), each.origin) for each in env.specializations()]),
             graph_text(variant),
+            tuple(kernel_lines(variant)),
         )
 
     def sections(self) -> list[tuple[str, tuple[Line, ...]]]:
@@ -127,7 +133,7 @@ class VariantReport:
             ("specialized", self.specializations),
         ]
 
-    def lines(self) -> Iterable[str]:
+    def lines(self, *, kernels: bool) -> Iterable[str]:
         yield f"variant {self.number}: {self.cause}"
         for each in self.inputs:
             yield f"  {each}"
@@ -137,6 +143,9 @@ class VariantReport:
                 yield from [f"    {text}" for line in found for text in str(line).splitlines()]
         yield "  graph:"
         yield from ["    " + line for line in self.graph.splitlines()]
+        if kernels and self.kernels:
+            yield "  kernels:"
+            yield from ["    " + line for line in self.kernels]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +165,8 @@ class Report:
         breaks = "" if compiled.broken is None else compiled.broken.table()
         return Report(name.rpartition("<locals>.")[2], tuple(found), tuple(compiled.fallbacks), breaks)
 
-    def text(self) -> str:
-        """The report for a terminal."""
+    def text(self, *, kernels: bool = False) -> str:
+        """The report for a terminal; with `kernels`, what each variant runs as too."""
         count = len(self.variants)
         lines = [f"{self.name}: {count} variant{'' if count == 1 else 's'}"]
         for fallback in self.fallbacks:
@@ -165,7 +174,7 @@ class Report:
             lines += [f"no variant where: {first}", *more]
         lines += self.breaks.splitlines()
         for variant in self.variants:
-            lines += ["", *variant.lines()]
+            lines += ["", *variant.lines(kernels=kernels)]
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -174,6 +183,18 @@ class Report:
 
         page = Environment(autoescape=True).from_string(PAGE).render(report=self)
         Path(path).write_text(page, encoding="utf-8")
+
+
+def kernel_lines(variant: Variant) -> Iterable[str]:
+    """What a variant runs as, forward and then backward."""
+    running = variant.running
+    if running is None:
+        return
+    if running.note:
+        yield f"operators run one by one: {running.note}"
+    for name, host in zip(("forward", "backward"), running.hosts):
+        yield f"{name}:"
+        yield from [f"  {line}" for line in lines(host)]
 
 
 def graph_text(variant: Variant) -> str:
