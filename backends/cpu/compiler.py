@@ -36,6 +36,7 @@ from shapes.toolchain import SECONDS, Unavailable, compiler, library
 STRICT: Final = (
     *("-O2", "-w", "-fPIC", "-shared"),
     *("-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-trapping-math"),
+    "-fno-strict-aliasing",  # buffers of one type are used again for another
 )
 QUICK: Final = (
     *("-pipe", "-nostdlib", "-fno-use-linker-plugin"),
@@ -65,7 +66,7 @@ def compile_source(
     if sanitize and "libasan" not in _mapped():
         return Unavailable("the process does not run under the address sanitizer: see sanitizer_environment")
     version = _version(command)
-    quick = sys.platform == "linux" and "Free Software Foundation" in version and not sanitize
+    quick = sys.platform == "linux" and is_gnu() and not sanitize
     flags = (*STRICT, *(QUICK if quick else ()), *(SANITIZED if sanitize else ()), f"-march={architecture}")
     libraries = ("-l:libm.so.6",) if quick else ("-lm",)
     if openmp:
@@ -94,6 +95,12 @@ def compile_all(texts: Sequence[str], *, openmp: bool = False) -> list[Path | Un
 def load(path: Path) -> ctypes.CDLL:
     """The functions of a library. It stays loaded to the end of the process."""
     return ctypes.CDLL(str(path))
+
+
+def is_gnu() -> bool:
+    """Whether the compiler is GCC, whose builtins have names of their own."""
+    command = compiler()
+    return not isinstance(command, Unavailable) and "Free Software Foundation" in _version(command)
 
 
 def openmp_library() -> str | None:

@@ -63,3 +63,8 @@ fmin fmax floor_divide nextafter`; of three: `fma`; to a mask: `isnan isinf isfi
 divisors that are known not to be 0. The least integer by -1 wraps. Shifts by more than the width, or below 0, give 0, and
 for `shift_right` the sign, as in torch. `pow` wraps; a negative exponent gives 0, but 1 and -1 for those bases.
 """
+
+from backends.cpu.vector.catalogue import source
+from backends.cpu.vector.machine import AVX2, AVX512, NEON, PLAIN, InstructionSet, instruction_set, lanes_for
+
+__all__ = ["AVX2", "AVX512", "NEON", "PLAIN", "InstructionSet", "instruction_set", "lanes_for", "source"]

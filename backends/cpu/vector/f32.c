@@ -1,0 +1,48 @@
+/* What is particular to f32: f16 and bf16 in memory, and a multiplication and addition rounded once without an instruction. */
+
+INLINE f32v fma_f32(f32v a, f32v b, f32v c)
+{
+    return convert_f64_f32(convert_f32_f64(a) * convert_f32_f64(b) + convert_f32_f64(c));
+}
+
+INLINE f32v widen_bf16(i16v x)
+{
+    return (f32v)(convert_i16_i32(x) << 16);
+}
+
+INLINE i16v narrow_bf16(f32v x)
+{
+    u32v bits = (u32v)x, r = (bits + (0x7fff + ((bits >> 16) & 1))) >> 16;
+    return convert_i32_i16(select_i32(x != x, splat_i32(0x7fc0), (i32v)r));
+}
+
+/* The bits of a half in the place of those of a float are too small by 2**112, also where the half is subnormal. */
+INLINE f32v widen_f16(i16v x)
+{
+    u32v bits = (u32v)convert_i16_i32(x), size = (bits & 0x7fff) << 13;
+    u32v r = (u32v)((f32v)size * 0x1p112f);
+    r |= (u32v)(size >= 0x0f800000) & 0x7f800000;
+    return (f32v)(r | ((bits & 0x8000) << 16));
+}
+
+/* Subnormal halves are rounded by the addition of 0.5, whose last bit is the least half. */
+INLINE i16v narrow_f16(f32v x)
+{
+    u32v bits = (u32v)x, size = bits & 0x7fffffff;
+    u32v normal = (size + (0xc8000fff + ((size >> 13) & 1))) >> 13;
+    u32v small = (u32v)((f32v)size + 0.5f) - 0x3f000000;
+    u32v r = (u32v)select_i32(size < 0x38800000, (i32v)small, (i32v)normal);
+    r = (u32v)select_i32(size >= 0x477ff000, splat_i32(0x7c00), (i32v)r);
+    r = (u32v)select_i32(x != x, splat_i32(0x7e00), (i32v)r);
+    return convert_i32_i16((i32v)(r | ((bits >> 16) & 0x8000)));
+}
+
+INLINE f32v round_f16(f32v x)
+{
+    return widen_f16(narrow_f16(x));
+}
+
+INLINE f32v round_bf16(f32v x)
+{
+    return widen_bf16(narrow_bf16(x));
+}

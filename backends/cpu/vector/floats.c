@@ -1,0 +1,333 @@
+/* Functions of floats that are written alike for both widths: $v are vectors of $s, $m their masks, $u their bits. */
+
+INLINE $v abs_$e($v x)
+{
+    return ($v)(($u)x & ~$sign);
+}
+
+INLINE $v copysign_$e($v x, $v y)
+{
+    return ($v)((($u)x & ~$sign) | (($u)y & $sign));
+}
+
+INLINE $m isnan_$e($v x)
+{
+    return x != x;
+}
+
+INLINE $m isinf_$e($v x)
+{
+    return abs_$e(x) == __builtin_inff();
+}
+
+INLINE $m isfinite_$e($v x)
+{
+    return abs_$e(x) < __builtin_inff();
+}
+
+INLINE $m signbit_$e($v x)
+{
+    return ($m)x < 0;
+}
+
+INLINE $v sign_$e($v x)
+{
+    return convert_i${b}_$e((x < 0) - (x > 0));
+}
+
+INLINE $v reciprocal_$e($v x)
+{
+    return 1 / x;
+}
+
+INLINE $v rsqrt_$e($v x)
+{
+    return 1 / sqrt_$e(x);
+}
+
+/* The second one, if either is NaN. */
+INLINE $v lesser_$e($v a, $v b)
+{
+    return select_$e(a < b, a, b);
+}
+
+INLINE $v greater_$e($v a, $v b)
+{
+    return select_$e(a > b, a, b);
+}
+
+/* Only b waits for the comparison: as an accumulator a is one operation away from the next step. */
+INLINE $v minimum_$e($v a, $v b)
+{
+    return select_$e(b != b, b, lesser_$e(b, a));
+}
+
+INLINE $v maximum_$e($v a, $v b)
+{
+    return select_$e(b != b, b, greater_$e(b, a));
+}
+
+INLINE $v fmin_$e($v a, $v b)
+{
+    return select_$e(a != a, b, lesser_$e(b, a));
+}
+
+INLINE $v fmax_$e($v a, $v b)
+{
+    return select_$e(a != a, b, greater_$e(b, a));
+}
+
+/* NaN stays. */
+INLINE $v clamped_$e($v x, $s least, $s most)
+{
+    return lesser_$e(splat_$e(most), greater_$e(splat_$e(least), x));
+}
+
+INLINE $v remainder_$e($v x, $v y)
+{
+    $v r = fmod_$e(x, y);
+    return r + select_$e((r != 0) & ((r < 0) != (y < 0)), y, ($v){0});
+}
+
+/* As Python divides floats: from the exact remainder, so that rounding does not carry a quotient over the next integer. */
+INLINE $v floor_divide_$e($v x, $v y)
+{
+    $v r = fmod_$e(x, y), q = (x - r) / y;
+    q -= select_$e((r != 0) & ((r < 0) != (y < 0)), splat_$e(1), ($v){0});
+    $v whole = floor_$e(q);
+    whole += select_$e(q - whole > ($s)0.5, splat_$e(1), ($v){0});
+    whole = select_$e(q == 0, copysign_$e(($v){0}, x / y), whole);
+    return select_$e(y == 0, x / y, whole);
+}
+
+/* Above $whole every float is an integer; adding it rounds to the nearest even one. */
+INLINE $v round_$e($v x)
+{
+    $v a = abs_$e(x), whole = (a + $whole) - $whole;
+    return copysign_$e(select_$e(a < $whole, whole, a), x);
+}
+
+INLINE $v trunc_$e($v x)
+{
+    $v a = abs_$e(x), r = round_$e(a);
+    return copysign_$e(select_$e(r > a, r - 1, r), x);
+}
+
+INLINE $v floor_$e($v x)
+{
+    $v r = round_$e(x);
+    return select_$e(r > x, r - 1, r);
+}
+
+INLINE $v ceil_$e($v x)
+{
+    $v r = round_$e(x);
+    return copysign_$e(select_$e(r < x, r + 1, r), x);
+}
+
+INLINE $v sqrt_$e($v x)
+{
+    for (int i = 0; i < N; i++)
+        x[i] = __builtin_sqrt$f(x[i]);
+    return x;
+}
+
+/* Small integers between the two types: a number added to the shifter is the last bits of the sum. */
+INLINE $v small_$e($m i)
+{
+    return ($v)(i + $shifter_bits) - $shifter;
+}
+
+INLINE $m small_integer_$e($v k)
+{
+    return ($m)(k + $shifter) - $shifter_bits;
+}
+
+/* 2**k for the integers k at which it is a normal number. */
+INLINE $v power_of_two_$e($v k)
+{
+    return ($v)((small_integer_$e(k) + $bias) << $mantissa);
+}
+
+/* x * 2**k for integers k between twice the least and twice the greatest exponent, rounded once. */
+INLINE $v scale_$e($v x, $v k)
+{
+    $v half = floor_$e(k * ($s)0.5);
+    return x * power_of_two_$e(half) * power_of_two_$e(k - half);
+}
+
+/* The integer that is nearest to x * factor; x * factor is small. */
+INLINE $v nearest_$e($v x, $s factor)
+{
+    return fma_$e(x, splat_$e(factor), splat_$e($shifter)) - $shifter;
+}
+
+/* exp(x) - 1 where k = x / ln 2 is taken out: x - k ln 2 is exact in its first part. */
+INLINE $v exp_rest_$e($v x, $v k)
+{
+    $v r = fma_$e(k, splat_$e(-($ln2_high)), x);
+    r = fma_$e(k, splat_$e(-($ln2_low)), r);
+    return fma_$e(r * r, exp_polynomial_$e(r), r);
+}
+
+/* Where the result and 2**k are normal numbers. */
+INLINE $v exp_inside_$e($v x)
+{
+    $v k = nearest_$e(x, $log2_e);
+    return (1 + exp_rest_$e(x, k)) * power_of_two_$e(k);
+}
+
+INLINE $v exp_$e($v x)
+{
+    x = clamped_$e(x, $exp_least, $exp_most);
+    $v k = nearest_$e(x, $log2_e);
+    return scale_$e(1 + exp_rest_$e(x, k), k);
+}
+
+INLINE $v exp2_$e($v x)
+{
+    x = clamped_$e(x, $exp2_least, $exp2_most);
+    $v k = nearest_$e(x, 1), r = x - k;
+    return scale_$e(fma_$e(r, exp2_polynomial_$e(r), splat_$e(1)), k);
+}
+
+/* 2**k (1 + rest) - 1, by halves as 2**k may overflow where the result does not. */
+INLINE $v expm1_$e($v x)
+{
+    $v inside = clamped_$e(x, $expm1_least, $exp_most);
+    $v k = nearest_$e(inside, $log2_e), half = power_of_two_$e(k - 1);
+    $v y = 2 * fma_$e(half, exp_rest_$e(inside, k), half - ($s)0.5);
+    return select_$e(abs_$e(x) < $tiny, x, y);
+}
+
+/* 1 / (1 + exp(-x)), where exp does not overflow. */
+INLINE $v sigmoid_$e($v x)
+{
+    $v z = exp_$e(-abs_$e(x));
+    return select_$e(x < 0, z, splat_$e(1)) / (1 + z);
+}
+
+INLINE $v tanh_$e($v x)
+{
+    $v a = abs_$e(x), s = x * x;
+    $v near = fma_$e(a * s, tanh_polynomial_$e(s), a);
+    $v far = 1 - 2 / (1 + exp_inside_$e(2 * lesser_$e(splat_$e($tanh_most), a)));
+    return copysign_$e(select_$e(a < ($s)0.55, near, far), x);
+}
+
+/* 1 - exp of a polynomial where x is not small. */
+INLINE $v erf_$e($v x)
+{
+    $v a = abs_$e(x), s = x * x, t = lesser_$e(splat_$e($erf_most), a);
+    $v near = fma_$e(a, erf_polynomial_$e(s), a);
+    $v far = 1 - exp_inside_$e(-fma_$e(t, erf_far_polynomial_$e(t), t));
+    return copysign_$e(select_$e(a < ($s)0.92, near, far), x);
+}
+
+/* x = (1 + f) * 2**e with 1 + f between 2/3 and 4/3. */
+INLINE $v fraction_$e($v x, $v *e)
+{
+    $m below = x < $least_normal;
+    $m bits = ($m)select_$e(below, x * $up, x), exponent = (bits - $two_thirds_bits) >> $mantissa;
+    *e = small_$e(exponent) - select_$e(below, splat_$e($mantissa), ($v){0});
+    return ($v)(bits - (exponent << $mantissa)) - 1;
+}
+
+/* A logarithm, where y is right but at 0, infinity, NaN and below 0. */
+INLINE $v logarithm_$e($v x, $v y)
+{
+    $v inf = splat_$e(__builtin_inff()), otherwise = select_$e(x < 0, splat_$e(__builtin_nanf("")), x);
+    return select_$e((x > 0) & (x < inf), y, select_$e(x == 0, -inf, otherwise));
+}
+
+INLINE $v log_of_fraction_$e($v f, $v e)
+{
+    $v y = fma_$e(f * f, log_polynomial_$e(f), e * $ln2_low) + f;
+    return fma_$e(e, splat_$e($ln2_high), y);
+}
+
+INLINE $v log_$e($v x)
+{
+    $v e, f = fraction_$e(x, &e);
+    return logarithm_$e(x, log_of_fraction_$e(f, e));
+}
+
+/* 1 + x is rounded, x * 2**-e + (2**-e - 1) is not but for its last bit. */
+INLINE $v log1p_$e($v x)
+{
+    $v e, f = fraction_$e(1 + x, &e), down = power_of_two_$e(-lesser_$e(splat_$e($bias), e));
+    $v exact = fma_$e(x, down, down - 1);
+    $v y = log_of_fraction_$e(select_$e(e < $mantissa, exact, f), e);
+    return select_$e(x == 0, x, logarithm_$e(1 + x, y));
+}
+
+/* f / ln(base) in two parts, added to e * log(2) in two parts from the greatest on. */
+INLINE $v log_in_base_$e($v e, $v whole, $v whole_low, $v f, $s base, $s base_low, $v rest)
+{
+    $v part = f * base, low = fma_$e(f, splat_$e(base), -part) + (f * base_low + whole_low);
+    $v sum = whole + part, lost = part - (sum - whole);
+    return sum + (lost + fma_$e(f * f, rest, low));
+}
+
+INLINE $v log2_$e($v x)
+{
+    $v e, f = fraction_$e(x, &e);
+    return logarithm_$e(x, log_in_base_$e(e, e, ($v){0}, f, $log2_e, $log2_e_low, log2_polynomial_$e(f)));
+}
+
+INLINE $v log10_$e($v x)
+{
+    $v e, f = fraction_$e(x, &e), whole = e * $log10_2, low = fma_$e(e, splat_$e($log10_2), -whole) + e * $log10_2_low;
+    return logarithm_$e(x, log_in_base_$e(e, whole, low, f, $log10_e, $log10_e_low, log10_polynomial_$e(f)));
+}
+
+/* x without the multiple of a quarter turn that is nearest to it, whose count is *quarters; for |x| < $turns_most. */
+INLINE $v turned_$e($v x, $m *quarters)
+{
+    $v k = nearest_$e(x, $two_over_pi);
+    *quarters = small_integer_$e(k);
+    x = fma_$e(k, splat_$e(-($half_pi_1)), x);
+    x = fma_$e(k, splat_$e(-($half_pi_2)), x);
+    return fma_$e(k, splat_$e(-($half_pi_3)), x);
+}
+
+/* The sine of r and `quarters` quarter turns. */
+INLINE $v sine_$e($v r, $m quarters)
+{
+    $v s = r * r, sine = fma_$e(r * s, sin_polynomial_$e(s), r);
+    $v cosine = fma_$e(s * s, cos_polynomial_$e(s), fma_$e(s, splat_$e(($s)-0.5), splat_$e(1)));
+    $v y = select_$e((quarters & 1) != 0, cosine, sine);
+    return ($v)(($u)y ^ (($u)(quarters & 2) << ($b - 2)));
+}
+
+COLD $v sin_far_$e($v x)
+{
+    for (int i = 0; i < N; i++)
+        x[i] = __builtin_sin$f(x[i]);
+    return x;
+}
+
+COLD $v cos_far_$e($v x)
+{
+    for (int i = 0; i < N; i++)
+        x[i] = __builtin_cos$f(x[i]);
+    return x;
+}
+
+INLINE $v sin_$e($v x)
+{
+    if (__builtin_expect(any_m$b(abs_$e(x) >= $turns_most), 0))
+        return sin_far_$e(x);
+    $m quarters;
+    $v r = turned_$e(x, &quarters);
+    return select_$e(x == 0, x, sine_$e(r, quarters));
+}
+
+INLINE $v cos_$e($v x)
+{
+    if (__builtin_expect(any_m$b(abs_$e(x) >= $turns_most), 0))
+        return cos_far_$e(x);
+    $m quarters;
+    $v r = turned_$e(x, &quarters);
+    return sine_$e(r, quarters + 1);
+}

@@ -1,0 +1,195 @@
+"""Across and between lanes: spreading, masks, choosing, reductions, and conversions of one type of element to another.
+
+    >>> texts = lanes_texts(4, PLAIN)
+    >>> print(texts["splat_i16"])
+    static inline __attribute__((always_inline)) i16v splat_i16(int16_t x)
+    {
+        return x - (i16v){0};
+    }
+    <BLANKLINE>
+
+A conversion goes through the widths in between, one step at a time: the compiler has an instruction for each step, and
+takes lanes one by one where it is asked for more at once.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise, permutations
+from typing import Final
+
+from backends.cpu.vector.elements import BITS, ELEMENTS, FLOATS, INLINE, Element
+from backends.cpu.vector.machine import InstructionSet
+
+SMALLEST_REGISTER: Final = 16
+
+
+def lanes_texts(lanes: int, instructions: InstructionSet) -> dict[str, str]:
+    """The helpers by name."""
+    texts: dict[str, str] = {}
+    counted = ", ".join(str(lane) for lane in range(lanes))
+    for bits in BITS:
+        texts[f"lane_i{bits}"] = _function(f"i{bits}v lane_i{bits}(void)", f"return (i{bits}v){{{counted}}};")
+        texts |= _masks(bits)
+    for element in ELEMENTS.values():
+        vector, mask = element.vector, element.mask
+        texts[f"splat_{element.name}"] = _function(
+            f"{vector} splat_{element.name}({element.scalar} x)", f"return x - ({vector}){{0}};"
+        )
+        texts[f"select_{element.name}"] = _function(
+            f"{vector} select_{element.name}({mask} mask, {vector} a, {vector} b)",
+            f"return ({vector})((mask & ({mask})a) | (~mask & ({mask})b));",
+        )
+        texts[f"convert_{element.name}_bool"] = _function(
+            f"u8v convert_{element.name}_bool({vector} x)", f"return bool_m{8 * element.size}(x != 0);"
+        )
+        texts |= {
+            f"{name}_{element.name}": _reduction(name, element, lanes, joined, mask_of)
+            for name, (joined, mask_of) in REDUCTIONS.items()
+        }
+    for source, target in permutations(ELEMENTS.values(), 2):
+        steps = _steps(source, target)
+        if len(steps) == 1:
+            body = _step(source, target, lanes, instructions)
+        else:
+            through = [source.name, *steps]
+            calls = [f"convert_{one}_{other}(" for one, other in pairwise(through)]
+            body = ["return " + "".join(reversed(calls)) + "x" + ")" * len(calls) + ";"]
+        texts[f"convert_{source.name}_{target.name}"] = _function(
+            f"{target.vector} convert_{source.name}_{target.name}({source.vector} x)", *body
+        )
+    return texts
+
+
+REDUCTIONS: Final = {
+    "sum": ("a + b", ""),
+    "product": ("a * b", ""),
+    "min": ("a : b", "<"),
+    "max": ("a : b", ">"),
+}
+"""By what two values are joined; or by which comparison the first is chosen."""
+
+
+def _function(signature: str, *body: str) -> str:
+    return f"{INLINE} {signature}\n{{\n    " + "\n    ".join(body) + "\n}\n"
+
+
+def _masks(bits: int) -> dict[str, str]:
+    """What there is for the masks of this width."""
+    mask = f"i{bits}v"
+    texts = {
+        f"first_m{bits}": _function(
+            f"{mask} first_m{bits}(int64_t n)",
+            f"int{bits}_t first = n < 0 ? 0 : n > N ? N : n;",
+            f"return lane_i{bits}() < splat_i{bits}(first);",
+        ),
+        f"bool_m{bits}": _function(
+            f"u8v bool_m{bits}({mask} mask)",
+            f"return (u8v){'mask' if bits == 8 else f'm8_m{bits}(mask)'} & 1;",
+        ),
+        f"m{bits}_bool": _function(
+            f"{mask} m{bits}_bool(u8v x)",
+            f"return {'x != 0' if bits == 8 else f'm{bits}_m8(x != 0)'};",
+        ),
+        f"any_m{bits}": _function(
+            f"int any_m{bits}({mask} mask)",
+            "typedef uint64_t part __attribute__((vector_size(sizeof mask), may_alias));",
+            "uint64_t any = 0;",
+            "if (sizeof mask < 8)",
+            "    for (int i = 0; i < N; i++)",
+            "        any |= mask[i];",
+            "for (unsigned i = 0; i < sizeof mask / 8; i++)",
+            "    any |= ((uint64_t *)&mask)[i];",
+            "return any != 0;",
+        ).replace("    typedef uint64_t part __attribute__((vector_size(sizeof mask), may_alias));\n", ""),
+        f"all_m{bits}": _function(f"int all_m{bits}({mask} mask)", f"return !any_m{bits}(~mask);"),
+    }
+    for other in BITS:
+        if other != bits:
+            texts[f"m{other}_m{bits}"] = _function(
+                f"i{other}v m{other}_m{bits}({mask} mask)", f"return convert_i{bits}_i{other}(mask);"
+            )
+    return texts
+
+
+def _reduction(name: str, element: Element, lanes: int, joined: str, comparison: str) -> str:
+    """Halves joined until one small register is left, and its lanes in pairs."""
+    chosen_vector = f"part_mask m = (part_mask)(a {comparison} b)"
+    chosen_scalar = f"a {comparison} b"
+    if element.name in FLOATS:
+        chosen_vector += " | (part_mask)(a != a)"
+        chosen_scalar += " || a != a"
+    signed = f"int{8 * element.size}_t"
+    lines = []
+    width, whole = lanes * element.size, "x"
+    while width > SMALLEST_REGISTER:
+        width //= 2
+        result = f"x{width}"
+        lines += [
+            f"typedef {element.scalar} part{width} __attribute__((vector_size({width}), may_alias));",
+            f"part{width} {result};",
+            "{",
+            f"    part{width} a = ((part{width} *)&{whole})[0], b = ((part{width} *)&{whole})[1];",
+        ]
+        if comparison:
+            lines += [
+                f"    typedef {signed} part_mask __attribute__((vector_size({width})));",
+                f"    {chosen_vector};",
+                f"    {result} = (part{width})((m & (part_mask)a) | (~m & (part_mask)b));",
+            ]
+        else:
+            lines.append(f"    {result} = {joined};")
+        lines.append("}")
+        whole = result
+    count = width // element.size
+    lines.append(f"{element.scalar} r[{count}];")
+    lines += [f"r[{lane}] = {whole}[{lane}];" for lane in range(count)]
+    while count > 1:
+        count //= 2
+        for lane in range(count):
+            lines.append(f"{{ {element.scalar} a = r[{lane}], b = r[{lane + count}];")
+            lines.append(f"  r[{lane}] = {f'{chosen_scalar} ? a : b' if comparison else joined}; }}")
+    lines.append("return r[0];")
+    return _function(f"{element.scalar} {name}_{element.name}({element.vector} x)", *lines)
+
+
+def _step(source: Element, target: Element, lanes: int, instructions: InstructionSet) -> list[str]:
+    """A conversion for which there is an instruction, for as many lanes at a time as fill a register.
+
+    More at once makes GCC 12 stop with an internal error where they lie in memory.
+    """
+    each = instructions.register // max(source.size, target.size)
+    if lanes <= each:
+        return [f"return __builtin_convertvector(x, {target.vector});"]
+    return [
+        f"typedef {source.scalar} from __attribute__((vector_size({each * source.size}), may_alias));",
+        f"typedef {target.scalar} to __attribute__((vector_size({each * target.size}), may_alias));",
+        f"{target.vector} r;",
+        *(
+            f"((to *)&r)[{part}] = __builtin_convertvector(((from *)&x)[{part}], to);"
+            for part in range(lanes // each)
+        ),
+        "return r;",
+    ]
+
+
+def _steps(source: Element, target: Element) -> list[str]:
+    """The types that a conversion goes through."""
+    if source.is_float and target.is_float:
+        return [target.name]
+    if source.is_float:
+        whole = "i32" if target.size <= 4 else "i64"
+        return [whole, *_integer_steps(ELEMENTS[whole], target)]
+    if target.is_float:
+        whole = "i32" if source.size <= 4 else "i64"
+        return [*_integer_steps(source, ELEMENTS[whole]), target.name]
+    return _integer_steps(source, target)
+
+
+def _integer_steps(source: Element, target: Element) -> list[str]:
+    """Through the widths in between; a wider one is reached from the sign that the source has."""
+    if source is target:
+        return []
+    sizes = [1, 2, 4, 8]
+    start, end = sizes.index(source.size), sizes.index(target.size)
+    between = sizes[start + 1 : end] if start < end else sizes[end + 1 : start][::-1]
+    return [*(f"i{8 * size}" for size in between), target.name]

@@ -1,0 +1,69 @@
+"""What the vectors of a processor are: the width of a register, and which instructions the C text may name.
+
+    >>> from backends.cpu.vector.machine import AVX2, lanes_for
+    >>> AVX2.register
+    32
+    >>> lanes_for(4, AVX2), lanes_for(8, AVX2)
+    (8, 4)
+
+The C text of a set names its builtins by hand, as no header is read. `PLAIN` names none: any compiler with GCC's vector
+extensions takes it, for any processor.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from backends.cpu.compiler import is_gnu
+
+LEAST: Final = 4
+"""Lanes of the smallest vector: vectors of two bytes are handled badly."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionSet:
+    """Vectors of `register` bytes; `architecture` is what `-march=` needs at least."""
+
+    name: str
+    register: int
+    architecture: str
+    flags: frozenset[str]
+    """The names in `/proc/cpuinfo` of what is used."""
+
+
+PLAIN: Final = InstructionSet("plain", 16, "native", frozenset())
+NEON: Final = InstructionSet("neon", 16, "armv8-a", frozenset({"asimd"}))
+AVX2: Final = InstructionSet("avx2", 32, "x86-64-v3", frozenset(["avx2", "fma", "f16c", "bmi2"]))
+AVX512: Final = InstructionSet(
+    "avx512", 64, "x86-64-v4", AVX2.flags | frozenset(["avx512f", "avx512bw", "avx512dq", "avx512vl"])
+)
+SETS: Final = (AVX512, AVX2, NEON, PLAIN)
+"""The best first."""
+
+
+@cache
+def instruction_set() -> InstructionSet:
+    """The best set of this processor, as far as the compiler of this machine names its builtins as GCC does."""
+    if not is_gnu():
+        return PLAIN
+    flags = _flags()
+    return next(found for found in SETS if found.flags <= flags)
+
+
+def lanes_for(widest: int, instructions: InstructionSet | None = None) -> int:
+    """How many elements of this many bytes fill one register; never fewer than four."""
+    return max(LEAST, (instructions or instruction_set()).register // widest)
+
+
+def _flags() -> frozenset[str]:
+    """What the system says that the processor has."""
+    try:
+        described = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return frozenset({"asimd"}) if platform.machine() in ("arm64", "aarch64") else frozenset()
+    lines = (line.partition(":") for line in described.splitlines())
+    return next((frozenset(value.split()) for name, _, value in lines if name.strip() in ("flags", "Features")), frozenset())

@@ -1,0 +1,209 @@
+"""Between memory and registers: loads and stores of all lanes or of the first few, strided, gathered, of one element.
+
+    >>> texts = memory(4, PLAIN)
+    >>> print(texts["write_i64"])
+    static inline __attribute__((always_inline)) void write_i64(void *p, int64_t x)
+    {
+        __builtin_memcpy(p, &x, sizeof x);
+    }
+    <BLANKLINE>
+
+The first n lanes are a masked access on AVX-512, on AVX2 for elements of four and eight bytes; elsewhere they are copied
+by way of a full vector. Sanitized builds always copy, as the sanitizers do not see what a masked access touches.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from backends.cpu.vector.elements import ELEMENTS, INLINE, Element, chunks
+from backends.cpu.vector.machine import AVX2, AVX512, InstructionSet
+
+AVX512_NAMES: Final = {1: ("dquqi", "char"), 2: ("dquhi", "short"), 4: ("dqusi", "int"), 8: ("dqudi", "long long")}
+AVX2_NAMES: Final = {4: ("d", "int"), 8: ("q", "long long")}
+"""What the builtins of masked accesses are called, and what they take, by the size of an element."""
+
+
+def memory(lanes: int, instructions: InstructionSet) -> dict[str, str]:
+    """The helpers for memory by name."""
+    texts: dict[str, str] = {}
+    for element in ELEMENTS.values():
+        texts |= _plain_kind(element.name, element, lanes, instructions)
+    texts |= _plain_kind("bool", ELEMENTS["u8"], lanes, instructions)
+    for kind in ("f16", "bf16"):
+        texts |= _short_kind(kind)
+    return texts
+
+
+def _plain_kind(kind: str, element: Element, lanes: int, instructions: InstructionSet) -> dict[str, str]:
+    """Elements that are in registers what they are in memory."""
+    vector, scalar = element.vector, element.scalar
+
+    def spread(place: str) -> str:
+        return "{" + ", ".join(f"q[{place.format(lane)}]" for lane in range(lanes)) + "}"
+
+    def collected(name: str, parameters: str, place: str) -> str:
+        return f"""{INLINE} {vector} {name}_{kind}(const void *p, {parameters}, int64_t n)
+{{
+    const {scalar} *q = p;
+    if (__builtin_constant_p(n) && n >= N)
+        return ({vector}){spread(place)};
+    {scalar} r[N] = {{0}};
+    for (int64_t i = 0; i < n; i++)
+        r[i] = q[{place.format("i")}];
+    return *({vector}_any *)r;
+}}
+"""
+
+    return {
+        f"load_{kind}": f"""{INLINE} {vector} load_{kind}(const void *p, int64_t n)
+{{
+    if (__builtin_constant_p(n) && n >= N)
+        return *(const {vector}_any *)p;
+    {vector} r = {{0}};
+{_first_lanes(_load_lanes(element, lanes, instructions), "__builtin_memcpy(&r, p, n * sizeof r[0]);")}
+    return r;
+}}
+""",
+        f"store_{kind}": f"""{INLINE} void store_{kind}(void *p, {vector} x, int64_t n)
+{{
+    if (__builtin_constant_p(n) && n >= N) {{
+        *({vector}_any *)p = x;
+        return;
+    }}
+{_first_lanes(_store_lanes(element, lanes, instructions), "__builtin_memcpy(p, &x, n * sizeof x[0]);")}
+}}
+""",
+        f"load_strided_{kind}": collected("load_strided", "int64_t stride", "{} * stride"),
+        f"gather_{kind}": collected("gather", "i64v index", "index[{}]"),
+        f"store_strided_{kind}": f"""{INLINE} void store_strided_{kind}(void *p, {vector} x, int64_t stride, int64_t n)
+{{
+    {scalar} *q = p;
+    for (int64_t i = 0; i < n; i++)
+        q[i * stride] = x[i];
+}}
+""",
+        f"read_{kind}": f"""{INLINE} {scalar} read_{kind}(const void *p)
+{{
+    {scalar} x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}}
+""",
+        f"write_{kind}": f"""{INLINE} void write_{kind}(void *p, {scalar} x)
+{{
+    __builtin_memcpy(p, &x, sizeof x);
+}}
+""",
+        f"broadcast_{kind}": f"""{INLINE} {vector} broadcast_{kind}(const void *p)
+{{
+    return splat_{element.name}(read_{element.name}(p));
+}}
+""",
+    }
+
+
+def _short_kind(kind: str) -> dict[str, str]:
+    """Floats of two bytes, which are wider in registers."""
+    loads = {"load": "int64_t n", "load_strided": "int64_t stride, int64_t n", "gather": "i64v index, int64_t n"}
+    stores = {"store": "int64_t n", "store_strided": "int64_t stride, int64_t n"}
+
+    def names(parameters: str) -> str:
+        return ", ".join(parameter.split()[-1] for parameter in parameters.split(", "))
+
+    texts = {
+        f"{name}_{kind}": f"""{INLINE} f32v {name}_{kind}(const void *p, {parameters})
+{{
+    return widen_{kind}({name}_i16(p, {names(parameters)}));
+}}
+"""
+        for name, parameters in loads.items()
+    }
+    texts |= {
+        f"{name}_{kind}": f"""{INLINE} void {name}_{kind}(void *p, f32v x, {parameters})
+{{
+    {name}_i16(p, narrow_{kind}(x), {names(parameters)});
+}}
+"""
+        for name, parameters in stores.items()
+    }
+    texts[f"broadcast_{kind}"] = f"""{INLINE} f32v broadcast_{kind}(const void *p)
+{{
+    return widen_{kind}(broadcast_i16(p));
+}}
+"""
+    texts[f"read_{kind}"] = f"""{INLINE} float read_{kind}(const void *p)
+{{
+    return broadcast_{kind}(p)[0];
+}}
+"""
+    texts[f"write_{kind}"] = f"""{INLINE} void write_{kind}(void *p, float x)
+{{
+    write_i16(p, narrow_{kind}(splat_f32(x))[0]);
+}}
+"""
+    return texts
+
+
+def _first_lanes(masked: list[str], copied: str) -> str:
+    """The statements for the first n lanes."""
+    if not masked:
+        return f"    {copied}"
+    lines = "\n".join(f"    {line}" for line in masked)
+    return f"#ifdef __SANITIZE_ADDRESS__\n    {copied}\n#else\n{lines}\n#endif"
+
+
+def _load_lanes(element: Element, lanes: int, instructions: InstructionSet) -> list[str]:
+    """The first n lanes at p, into r, by masked loads; nothing where there are none."""
+    width, count = chunks(instructions, element.size, lanes)
+    register, each = max(width, 16), width // element.size
+    if instructions is AVX512:
+        name, scalar = AVX512_NAMES[element.size]
+        load = f"__builtin_ia32_load{name}{8 * register}_mask(({scalar} *)p + {{0}}, (part){{{{0}}}}, mask >> {{0}})"
+        mask = ["uint64_t mask = __builtin_ia32_bzhi_di(-1, n);"]
+    elif instructions is AVX2 and element.size in AVX2_NAMES:
+        name, scalar = AVX2_NAMES[element.size]
+        wide = "256" if register == 32 else ""
+        load = f"__builtin_ia32_maskload{name}{wide}((part *)(({scalar} *)p + {{0}}), ((part *)&mask)[{{1}}])"
+        mask = [f"{element.mask} mask = first_m{8 * element.size}(n);"]
+    else:
+        return []
+    return [
+        f"typedef {scalar} part __attribute__((vector_size({register}), may_alias));",
+        *mask,
+        *_between(element, width, register, [load.format(chunk * each, chunk) for chunk in range(count)]),
+    ]
+
+
+def _between(element: Element, width: int, register: int, loads: list[str]) -> list[str]:
+    """Put registers into r; a vector narrower than the smallest register is the begin of one."""
+    if width == register:
+        return [f"((part *)&r)[{chunk}] = {load};" for chunk, load in enumerate(loads)]
+    return [f"part whole = {loads[0]};", f"r = *({element.vector} *)&whole;"]
+
+
+def _store_lanes(element: Element, lanes: int, instructions: InstructionSet) -> list[str]:
+    """The first n lanes of x, to p, by masked stores; nothing where there are none."""
+    width, count = chunks(instructions, element.size, lanes)
+    register, each = max(width, 16), width // element.size
+    if instructions is AVX512:
+        name, scalar = AVX512_NAMES[element.size]
+        store = f"__builtin_ia32_store{name}{8 * register}_mask(({scalar} *)p + {{0}}, {{1}}, mask >> {{0}});"
+        mask = ["uint64_t mask = __builtin_ia32_bzhi_di(-1, n);"]
+    elif instructions is AVX2 and element.size in AVX2_NAMES:
+        name, scalar = AVX2_NAMES[element.size]
+        wide = "256" if register == 32 else ""
+        store = (
+            f"__builtin_ia32_maskstore{name}{wide}((part *)(({scalar} *)p + {{0}}), ((part *)&mask)[{{2}}], {{1}});"
+        )
+        mask = [f"{element.mask} mask = first_m{8 * element.size}(n);"]
+    else:
+        return []
+    whole = [] if width == register else ["part whole = {0};", f"*({element.vector} *)&whole = x;"]
+    parts = [f"((part *)&x)[{chunk}]" for chunk in range(count)] if width == register else ["whole"]
+    return [
+        f"typedef {scalar} part __attribute__((vector_size({register}), may_alias));",
+        *mask,
+        *whole,
+        *(store.format(chunk * each, part, chunk) for chunk, part in enumerate(parts)),
+    ]
