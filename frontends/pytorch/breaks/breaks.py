@@ -59,6 +59,7 @@ class Broken:
         breaks: the places where it leaves the graph, the most frequent first.
         operators: how many operators its calls have run; `captured` of them in graphs of earlier calls.
         last: the same two numbers of the last call.
+        in_graphs: the seconds that graphs took.
     """
 
     def __init__(self, fn: Callable[..., object], compile: Compile | None = None) -> None:
@@ -66,6 +67,7 @@ class Broken:
         self.stretches: Final = Stretches(compile)
         self.operators = 0
         self.captured = 0
+        self.in_graphs = 0.0
         self.calls = 0
         self.last: tuple[int, int] = (0, 0)
         self.kinds: Final[dict[tuple[object, ...], Kind]] = {}
@@ -84,7 +86,17 @@ class Broken:
         return [segment.graph for segment in self.stretches.segments]
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        return run_with_breaks(self, args, kwargs)
+        return self.run(args, kwargs)
+
+    def run(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        """Run the program once: its Python as it is, its operators in captured graphs as far as they are known."""
+        session = Session(self)
+        try:
+            with session.running():
+                returned = self.fn(*args, **kwargs)
+        finally:
+            session.finish()
+        return session.left(returned)
 
     def table(self) -> str:
         """The breaks as text."""
@@ -108,15 +120,4 @@ class Broken:
         found.operators_captured += captured
 
 
-def run_with_breaks(program: Broken, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-    """Run a program once: its Python as it is, its operators in captured graphs as far as they are known."""
-    session = Session(program)
-    try:
-        with session.running():
-            returned = program.fn(*args, **kwargs)
-    finally:
-        session.finish()
-    return session.left(returned)
-
-
-__all__ = ["Break", "Broken", "run_with_breaks"]
+__all__ = ["Break", "Broken"]

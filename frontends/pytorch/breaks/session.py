@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import time
 from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -227,7 +228,10 @@ class Session(TorchDispatchMode):
             else:
                 segment, holes, known = found
                 varying = [number for number, hole in zip(numbers, holes) if hole is VARIES]
-                for number, real in zip(segment.outputs, segment.run(*reals, *varying)):
+                started = time.perf_counter()
+                outputs = segment.run(*reals, *varying)
+                self.program.in_graphs += time.perf_counter() - started
+                for number, real in zip(segment.outputs, outputs):
                     values[number].real = real
                     if tuple(real.shape) != values[number].kind.sizes:
                         self._surprised(values[number], real)

@@ -24,7 +24,8 @@ import functools
 import logging
 import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
 from types import MethodType
@@ -33,25 +34,29 @@ from typing import TYPE_CHECKING, Final, overload
 import torch
 
 from backends import named
+from frontends.pytorch.breaks.breaks import Broken
 from frontends.pytorch.calls.dynamism import History, Mixed, Policy
+from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.marks import marks_of
-from frontends.pytorch.calls.opening import elsewhere, nothing_around
+from frontends.pytorch.calls.opening import Call, elsewhere, nothing_around
 from frontends.pytorch.calls.recompiling import Question, question_of
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
 from frontends.pytorch.calls.surroundings import Surroundings
+from frontends.pytorch.calls.times import Times
 from frontends.pytorch.errors import GraphBreak, Unsupported, WrongStatement
 from frontends.pytorch.python.forcing import origin
 from frontends.pytorch.tracing import Variant, trace
 from shapes.errors import UndecidedGuard
 
 if TYPE_CHECKING:
-    from frontends.pytorch.breaks.breaks import Broken
     from frontends.pytorch.calls.report import Report
     from shapes.coverage import Ranges
     from solver.verdict import Verdict
 
 Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
+Lookup = Callable[[Sequence[object], Mapping[str, object]], Call | None]
+MOST_DECISIONS: Final = 4096
 log: Final = logging.getLogger("symshape")
 _of_module: Final[weakref.WeakKeyDictionary[torch.nn.Module, int]] = weakref.WeakKeyDictionary()
 """How many variants the functions of a module have."""
@@ -70,6 +75,10 @@ class Fallback:
 
     question: str
     reason: str
+
+
+def nothing(args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+    """Finds no variant."""
 
 
 class Compiled:
@@ -103,10 +112,16 @@ class Compiled:
         self.fallbacks: list[Fallback] = []
         self.broken: Broken | None = None
         self.signatures: dict[tuple[object, ...], Signature] = {}
+        self.times: Times | None = None
+        self._forms = Forms(fn)
         self._asked: Counter[str] = Counter()
+        self._decisions: dict[tuple[object, ...], Call] = {}
+        """What was decided for calls whose question was asked too often, by their sizes and values."""
         self._lock = RLock()
-        self._surroundings: Surroundings | None = None
-        self._lookup: Callable[..., Callable[..., object] | None] = self._nothing
+        self._known_surroundings: Surroundings | None = None
+        self._find: Lookup = nothing
+        self._lookup: Lookup = nothing
+        """`_find`, except where calls are measured."""
         functools.update_wrapper(self, fn.forward if isinstance(fn, torch.nn.Module) else fn, updated=())
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:
@@ -125,9 +140,10 @@ class Compiled:
 
     # ------------------------------------------------------------------ for people
 
-    def explain(self) -> str:
-        """Each variant: why it was traced, its graph, guards with their lines, specializations; and what is not."""
-        return self.report().text()
+    def explain(self, *, kernels: bool = False) -> str:
+        """Each variant: why it was traced, its graph, guards with their lines, specializations; and what is not. With
+        `kernels`, what it runs as: loops, decisions with their facts, memory."""
+        return self.report().text(kernels=kernels)
 
     def report(self) -> Report:
         """The same as data; `.save("report.html")` writes a page."""
@@ -135,41 +151,70 @@ class Compiled:
 
         return Report.of(self)
 
+    @contextmanager
+    def timed(self) -> Iterator[Times]:
+        """Measure the calls inside of the `with` block; `report()` shows the last such measurement."""
+        self.times = times = Times()
+        self._lookup = lambda args, kwargs: self._measured
+        try:
+            yield times
+        finally:
+            self._lookup = self._find
+
     def coverage(self, ranges: Ranges | None = None) -> Verdict:
         """Whether some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
         given), for calls such as the last one that was traced: Always, or sizes that no variant accepts (`false_at`).
         """
         if not self.signatures:
             raise WrongStatement("coverage() of a function that has never been called: no arguments are known")
-        signature = list(self.signatures.values())[-1]
-        dispatch = signature.dispatch
-        no_graph = (self._as_it_is, self._with_breaks)
-        tests = next((entry.tests for entry in reversed(dispatch.entries) if entry.value not in no_graph), {})
-        return dispatch.coverage(ranges, tests=tests, besides=no_graph)
+        dispatch = list(self.signatures.values())[-1].dispatch
+        tests = dispatch.entries[-1].tests if dispatch.entries else {}
+        return dispatch.coverage(ranges, tests=tests)
 
     # ------------------------------------------------------------------ calls that no variant accepts
 
-    def _nothing(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
-        return None
+    @property
+    def _surroundings(self) -> Surroundings:
+        """What the function reads; looked at when it is first called, as it may not be whole before."""
+        if self._known_surroundings is None:
+            self._known_surroundings = Surroundings([self.fn])
+        return self._known_surroundings
 
     def _missed(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         if elsewhere():
             return self.fn(*args, **kwargs)
-        with self._lock:
-            found = self._lookup(args, kwargs) or self._variant(args, kwargs)
-        return found(args, kwargs)
+        return self._found(args, kwargs)(args, kwargs)
 
-    def _variant(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Callable[..., object]:
+    def _measured(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        """A call inside of `timed`."""
+        if elsewhere() or self.times is None:
+            return self.fn(*args, **kwargs)
+        return self.times.counted(self._found, args, kwargs)
+
+    def _found(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
+        """What to do with a call; the function is traced if need be."""
+        with self._lock:
+            found = self._find(args, kwargs) or self._variant(args, kwargs)
+            return self._decided(args, kwargs) if found == self._unless_new else found
+
+    def _variant(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
         """Trace the function for these arguments, unless they are to run as they are."""
-        signature = self._signature(args, kwargs)
-        leaves, _ = flattened(args, kwargs)
+        form = self._forms.of(args, kwargs)
+        bound, named = form.bind(args, kwargs)
+        leaves, _ = flattened(bound, named)
+        signature = self._signature(bound, named, form)
+        if not signature.knows(form):
+            self._refresh()
+            found = self._find(args, kwargs)
+            if found is not None:
+                return found
         values = signature.values(leaves)
-        question = question_of(signature, values, self._surroundings)
-        if question is None and self.variants:
-            question = Question("form", "arguments of another form", False)
+        question = self._question(signature, values)
         reason = self._over(question)
         if reason is not None:
             return self._fall_back(signature, values, reason, question)
+        self._surroundings.explore([leaf for leaf in leaves if kind_of(leaf) == "object"])
+        values = signature.values(leaves)
         notes = self._observe(signature, leaves)
         tensors = {leaf.name: value for leaf, value in zip(signature.leaves, leaves) if leaf.kind == "tensor"}
         if self.relations is not None:
@@ -181,53 +226,55 @@ class Compiled:
             marks={name: marks_of(tensor) for name, tensor in tensors.items()},
             ranks={name: tensor.dim() for name, tensor in tensors.items()},
         )
-        named_arguments = dict(sorted(kwargs.items()))
+        gradients = torch.is_grad_enabled()
         try:
             variant = trace(
-                self.fn, args, named_arguments, dynamic=mixed, gradients=torch.is_grad_enabled(), shared=True
+                self.fn, bound, dict(sorted(named.items())), dynamic=mixed, gradients=gradients, shared=True
             )
         except (GraphBreak, UndecidedGuard, Unsupported) as error:
             if self.fullgraph:
                 raise
-            return self._fall_back(signature, values, str(error), None, self._with_breaks)
+            if self.broken is None:
+                self.broken = Broken(self.fn)
+            return self._fall_back(signature, values, str(error), None, self.broken.run)
         reasons = [] if question is None or (notes and question.is_size) else [question.text]
         cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
-        call = signature.call(variant, variant.runner())
-        signature.add(variant, values, call)
+        signature.add(variant, values, variant.run_by(self.backend))
         self.variants.append(variant)
         self.recompilations.append(Recompilation(len(self.variants) - 1, cause, question))
         self._count_module()
+        self._decisions.clear()
         self._refresh()
-        return call
+        return signature.forms[form].dispatch.entries[-1].value
 
-    def _signature(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Signature:
-        """The form of a call, and what the program reads besides."""
-        if self._surroundings is None:
-            self._surroundings = Surroundings([self.fn])
+    def _signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:
+        """The kinds of the arguments of a call, and what the program reads besides."""
         leaves, _ = flattened(args, kwargs)
-        self._surroundings.explore([leaf for leaf in leaves if kind_of(leaf) == "object"])
-        state = self._surroundings.state if self._surroundings.places else nothing_around
-        made = Signature.of(self.fn, args, kwargs, state)
+        # an object that comes later may have what the first one had not
+        anything = self._surroundings.places or any(kind_of(leaf) == "object" for leaf in leaves)
+        state = self._surroundings.state if anything else nothing_around
+        made = Signature.of(self.fn, args, kwargs, state, form)
         return self.signatures.setdefault(made.key, made)
 
     def _refresh(self) -> None:
-        """Make one look-up of those of all forms."""
-        lookups = [signature.dispatch for signature in self.signatures.values() if signature.dispatch.entries]
-        for dispatch in lookups:
+        """Make one look-up of those of all forms: variants first, then what is done where none accepts a call."""
+        forms = [lookups for signature in self.signatures.values() for lookups in signature.forms.values()]
+        both = [*[lookups.dispatch for lookups in forms], *[lookups.others for lookups in forms]]
+        whole = [dispatch for dispatch in both if dispatch.entries]
+        for dispatch in whole:
             dispatch.lookup((), {})
-        if len(lookups) == 1:
-            self._lookup = lookups[0].lookup
-            return
-        found = [dispatch.lookup for dispatch in lookups]
+        found = [dispatch.lookup for dispatch in whole]
 
-        def lookup(args: Sequence[object], kwargs: Mapping[str, object]) -> Callable[..., object] | None:
+        def lookup(args: Sequence[object], kwargs: Mapping[str, object]) -> Call | None:
             for each in found:
                 call = each(args, kwargs)
                 if call is not None:
                     return call
             return None
 
-        self._lookup = lookup
+        if self._lookup == self._find:
+            self._lookup = found[0] if len(found) == 1 else lookup
+        self._find = found[0] if len(found) == 1 else lookup
 
     def _observe(self, signature: Signature, leaves: Sequence[object]) -> list[str]:
         """Note the sizes; what is new, in words."""
@@ -241,13 +288,30 @@ class Compiled:
 
     # ------------------------------------------------------------------ why, and how often
 
+    def _question(self, signature: Signature, values: Sequence[object]) -> Question | None:
+        """Why no variant accepts a call."""
+        found = question_of(signature, values, self._surroundings)
+        if found is None and self.variants:
+            return Question("form", "arguments of another form", False)
+        return found
+
     def _over(self, question: Question | None) -> str | None:
         """Why a call is not to be traced for, if so."""
-        policy = self.policy
-        if question is not None and question.counted and self.dynamic is not False:
+        if question is not None and question.counted:
             self._asked[question.key] += 1
-            if self._asked[question.key] >= policy.repeats:
-                return f"{policy.repeats} recompilations for the same question: {question.text}"
+            if self._is_exhausted(question):
+                return f"{self.policy.repeats} recompilations for the same question: {question.text}"
+        return self._limit()
+
+    def _is_exhausted(self, question: Question | None) -> bool:
+        """Whether a question was asked so often that it is not answered by a variant any more."""
+        if question is None or not question.counted or self.dynamic is False:
+            return False
+        return self._asked[question.key] >= self.policy.repeats
+
+    def _limit(self) -> str | None:
+        """Why there can be no other variant, if so."""
+        policy = self.policy
         if len(self.variants) >= policy.variants:
             return f"{policy.variants} variants, the most that the policy allows"
         module = self._module()
@@ -261,27 +325,50 @@ class Compiled:
         values: Sequence[object],
         reason: str,
         question: Question | None,
-        call: Callable[..., object] | None = None,
-    ) -> Callable[..., object]:
+        call: Call | None = None,
+    ) -> Call:
         """From now on calls like this one run as they are, or as `call` does, where no variant accepts them."""
-        call = self._as_it_is if call is None else call
+        how = "runs as it is" if call is None else "runs with breaks"
+        if call is None:
+            call = self._unless_new if self._is_exhausted(question) else self._as_it_is
+        else:
+            signature.otherwise = call
         fallback = Fallback("" if question is None else question.key, reason)
         self.fallbacks.append(fallback)
-        how = "runs as it is" if call == self._as_it_is else "runs with breaks"
         log.warning("%s %s where no variant fits: %s", getattr(self, "__name__", self.fn), how, reason)
-        signature.add_any(values, call, but=None if question is None else question.test)
+        signature.add_other(values, call, but=None if question is None else question.test)
         self._refresh()
         return call
 
+    def _unless_new(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        """Run as it is, where a question that was asked too often is why no variant accepts the call."""
+        if elsewhere():
+            return self.fn(*args, **kwargs)
+        return self._decided(args, kwargs)(args, kwargs)
+
+    def _decided(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
+        """What to do where such a question was asked too often; another question may still be answered."""
+        form = self._forms.of(args, kwargs)
+        bound, named = form.bind(args, kwargs)
+        leaves, _ = flattened(bound, named)
+        key = tuple([(leaf.shape, leaf.stride()) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves])
+        with self._lock:
+            found = self._decisions.get(key)
+            if found is not None:
+                return found
+            signature = self._signature(bound, named, form)
+            question = self._question(signature, signature.values(leaves))
+            if self._is_exhausted(question) or self._limit() is not None:
+                found = self._as_it_is
+            else:
+                found = signature.otherwise or self._variant(args, kwargs)
+            if len(self._decisions) >= MOST_DECISIONS:
+                self._decisions.clear()
+            self._decisions[key] = found
+            return found
+
     def _as_it_is(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         return self.fn(*args, **kwargs)
-
-    def _with_breaks(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        if self.broken is None:
-            from frontends.pytorch.breaks.breaks import Broken
-
-            self.broken = Broken(self.fn)
-        return self.broken(*args, **kwargs)
 
     def _module(self) -> torch.nn.Module | None:
         owner = self.fn if isinstance(self.fn, torch.nn.Module) else getattr(self.fn, "__self__", None)

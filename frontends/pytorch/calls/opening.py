@@ -2,9 +2,10 @@
 
     >>> import torch
     >>> from torch.utils._pytree import tree_structure
+    >>> from frontends.pytorch.calls.forms import Form
     >>> from frontends.pytorch.calls.opening import Leaf, OpeningPrinter, nothing_around
     >>> leaves = [Leaf("x", "tensor", torch.Tensor, 2), Leaf("n", "integer", int)]
-    >>> printer = OpeningPrinter(leaves, tree_structure(((0, [0]), {})), nothing_around)
+    >>> printer = OpeningPrinter(leaves, tree_structure(((0, [0]), {})), Form(2, ()), nothing_around)
     >>> print(*printer.opening().statements[:9], sep="\\n")
     if len(_args) != 2 or _kwargs:
         return default
@@ -21,8 +22,9 @@ What is read of a tensor is read once, into locals; a call of another form leave
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Final, Literal
 
 import torch
@@ -32,8 +34,11 @@ from frontends.pytorch.tracing import Variant, in_graph
 from shapes.arguments import Opening
 
 if TYPE_CHECKING:
+    from frontends.pytorch.calls.forms import Form
     from shapes.arguments import Path
 
+Call = Callable[[Sequence[object], Mapping[str, object]], object]
+Run = Callable[[Sequence[object]], Sequence[object]]
 Kind = Literal["tensor", "integer", "value", "object"]
 READ: Final = (".dtype", ".device", ".requires_grad", ".is_contiguous()")
 """What every variant relies on, beside the sizes."""
@@ -85,11 +90,14 @@ def autocast() -> tuple[object, ...]:
 class OpeningPrinter:
     """Prints the statements that take a call apart, and those of the call itself."""
 
-    def __init__(self, leaves: Sequence[Leaf], structure: TreeSpec, surroundings: Callable[[], object]) -> None:
+    def __init__(
+        self, leaves: Sequence[Leaf], structure: TreeSpec, form: Form, surroundings: Callable[[], object]
+    ) -> None:
         self.leaves = leaves
         self.structure = structure
+        self.form = form
         self.surroundings = surroundings
-        self.scope: dict[str, object] = {}
+        self.scope: dict[str, object] = dict(form.scope or {})
         self.names = [leaf.name for leaf in leaves]
 
     def opening(self) -> Opening:
@@ -145,18 +153,14 @@ class OpeningPrinter:
         """Statements that put the leaves into locals of their names, or leave where the form is another."""
         self._remaining = iter(self.names)
         self._serial = 0
-        lines: list[str] = []
+        lines = self.form.statements(checked=checked)
         arguments, named = self.structure.children()
-        if checked:
-            count = len(arguments.children())
-            test = f"len(_args) != {count}" + (f" or len(_kwargs) != {named.num_children}" if named.context else "")
-            lines += [f"if {test}{'' if named.context else ' or _kwargs'}:", "    return default"]
         lines += self._children(arguments, "_args", checked)
         if named.context:
             inner: list[str] = []
             targets = self._targets(named, inner, checked)
             given = [f"{target} = _kwargs[{name!r}]" for target, name in zip(targets, named.context)]
-            if checked:
+            if checked and self.form.expression is None:
                 given = ["try:", *["    " + line for line in given], "except KeyError:", "    return default"]
             lines += [*given, *inner]
         return lines
@@ -214,12 +218,12 @@ class OpeningPrinter:
 
     # ------------------------------------------------------------------ the call
 
-    def call(self, variant: Variant, run: Callable[[Sequence[object]], Sequence[object]]) -> Callable[..., object]:
-        """A function from arguments to what the traced function returns."""
-        scope: dict[str, object] = {**self.scope, "_run": run, "_assembled": variant.assembled}
+    def call(self, variant: Variant, run: Run) -> FunctionType:
+        """A function from arguments to what the traced function returns; `_run` and `_variant` are its globals."""
+        scope: dict[str, object] = {**self.scope, "_run": run, "_variant": variant, "_assembled": variant.assembled}
         names = [self.names[place] for place in variant.places]
         flat = names == self.names and self._is_flat()
-        lines = [] if flat else self.unpacking(checked=False)
+        lines = self.form.statements(checked=False) if flat else self.unpacking(checked=False)
         given = "_args" if flat else f"({', '.join(names)},)" if names else "()"
         shown = expression(variant.structure)
         if shown is None:

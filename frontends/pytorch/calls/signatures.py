@@ -1,4 +1,4 @@
-"""The form of a call: how its arguments nest, which of them are tensors, and generated code that takes it apart.
+"""The kinds of a call's arguments: how they nest, which are tensors; and how variants for such calls are found.
 
     >>> import torch
     >>> from frontends.pytorch.calls.signatures import Signature
@@ -6,7 +6,7 @@
     >>> signature = Signature.of(f, ({"x": torch.ones(2, 3), "n": 4}, 0.5), {})
     >>> [(leaf.name, leaf.kind) for leaf in signature.leaves]
     [('batch_0', 'tensor'), ('batch_1', 'integer'), ('scale', 'value')]
-    >>> print(*signature.opening.statements[:6], sep="\\n")
+    >>> print(*signature.dispatch.opening.statements[:6], sep="\\n")
     if len(_args) != 2 or _kwargs:
         return default
     _node_0, scale = _args
@@ -14,8 +14,8 @@
         return default
     batch_0, batch_1 = _node_0.values()
 
-Calls of one form share a `Dispatch`: one generated function that reads sizes, dtype, device, layout and whatever else
-variants rely on, once each, and finds the variant by a decision tree over all of it.
+Calls of one form (`frontends.pytorch.calls.forms`) share a `Dispatch`: one generated function that reads sizes, dtype,
+device, layout and whatever else variants rely on, once each, and finds the variant by a decision tree over all of it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,22 @@ from typing import Final
 import torch
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves
 
-from frontends.pytorch.calls.opening import READ, Kind, Leaf, OpeningPrinter, autocast, nothing_around, pattern
+from frontends.pytorch.calls.forms import Form
+from frontends.pytorch.calls.opening import (
+    READ,
+    Call,
+    Kind,
+    Leaf,
+    OpeningPrinter,
+    Run,
+    autocast,
+    nothing_around,
+    pattern,
+)
 from frontends.pytorch.symbolic.inputs import LARGEST, check_supported, refuse
 from frontends.pytorch.tracing import Variant, leaf_names
 from shapes.arguments import Path, Source, usable
+from shapes.codegen import Check
 from shapes.dispatch import Dispatch
 from shapes.env import ShapeEnv
 
@@ -56,25 +68,40 @@ AMBIENT: Final[Mapping[str, Callable[[], object]]] = {
 """What a program relies on without being given it."""
 
 
+class Lookups:
+    """How calls of one form find what to do: a variant, or what is done where no variant accepts them."""
+
+    def __init__(self, signature: Signature, form: Form) -> None:
+        self.printer = OpeningPrinter(signature.leaves, signature.structure, form, signature.surroundings)
+        opening = self.printer.opening()
+        self.dispatch: Dispatch[Callable[..., object]] = Dispatch(signature.arguments, opening=opening)
+        self.others: Dispatch[Callable[..., object]] = Dispatch(signature.arguments, opening=opening)
+
+
 class Signature:
-    """Calls of one form.
+    """Calls with arguments of the same kinds.
 
     Attributes:
         leaves: the arguments in order.
-        dispatch: the variants for calls of this form.
-        opening: how the lookup gets at the arguments.
+        forms: the ways in which such calls name their arguments, each with its look-ups.
+        given_up: what is no longer tested before calls run as they are, since it is always something else.
+        otherwise: what to do where no variant accepts a call, once that is known for all of them.
     """
 
-    def __init__(self, leaves: Sequence[Leaf], structure: TreeSpec, surroundings: Callable[[], object]) -> None:
+    def __init__(
+        self, leaves: Sequence[Leaf], structure: TreeSpec, form: Form, surroundings: Callable[[], object]
+    ) -> None:
         self.leaves = tuple(leaves)
         self.structure = structure
         self.surroundings = surroundings
         self.tensors = [place for place, leaf in enumerate(leaves) if leaf.kind == "tensor"]
+        self.given_up: set[Path] = set()
+        self.otherwise: Call | None = None
         self._kept: list[object] = []
         """Objects that are tested by identity, which nothing else may take over."""
-        self._printer = OpeningPrinter(self.leaves, structure, surroundings)
-        self.opening = self._printer.opening()
-        self.dispatch: Dispatch[Callable[..., object]] = Dispatch(self.arguments, opening=self.opening)
+        self._variants: list[tuple[Check, dict[Source, Hashable], Callable[[Lookups], Call]]] = []
+        self._others: list[tuple[dict[Source, Hashable], Call]] = []
+        self.forms: dict[Form, Lookups] = {form: Lookups(self, form)}
 
     @staticmethod
     def of(
@@ -82,8 +109,9 @@ class Signature:
         args: Sequence[object],
         kwargs: Mapping[str, object],
         surroundings: Callable[[], object] = nothing_around,
+        form: Form | None = None,
     ) -> Signature:
-        """The form of a call."""
+        """The kinds of the arguments of a call, which are those of the function, whatever the form of the call."""
         leaves, structure = flattened(args, kwargs)
         names = leaf_names(fn, args, dict(sorted(kwargs.items())), len(leaves))
         taken = {*AMBIENT, "surroundings", "repeated"}
@@ -99,7 +127,23 @@ class Signature:
                 name += "_"
             taken.add(name)
             described.append(Leaf(name, kind, type(leaf), leaf.dim() if isinstance(leaf, torch.Tensor) else 0))
-        return Signature(described, structure, surroundings)
+        return Signature(described, structure, form or Form(len(args), tuple(kwargs)), surroundings)
+
+    @property
+    def dispatch(self) -> Dispatch[Callable[..., object]]:
+        """The variants, as calls of the first form find them."""
+        return next(iter(self.forms.values())).dispatch
+
+    def knows(self, form: Form) -> bool:
+        """Whether calls of a form find what there is; from now on they do."""
+        if form in self.forms:
+            return True
+        made = self.forms[form] = Lookups(self, form)
+        for check, tests, call in self._variants:
+            made.dispatch.add(check, call(made), tests=tests)
+        for tests, other in self._others:
+            made.others.add(self._anything(), other, tests=tests)
+        return False
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -123,7 +167,7 @@ class Signature:
         tensors = [leaves[place] for place in self.tensors]
         return pattern(*tensors) if len({id(tensor) for tensor in tensors}) < len(tensors) else None
 
-    def add(self, variant: Variant, values: Sequence[object], call: Callable[..., object]) -> None:
+    def add(self, variant: Variant, values: Sequence[object], run: Run) -> None:
         """One more variant, traced for these `values`."""
         given = dict(zip(self.arguments, values))
         sources: dict[str, Source | list[Source]] = {}
@@ -142,14 +186,23 @@ class Signature:
                 sources[number.symbol] = (leaf.name,)
         known = dict.fromkeys(in_tensors, (0, LARGEST))
         check = variant.env.compile_guards(sources, arguments=self.arguments, known=known)
-        self.dispatch.add(check, call, tests=self.tests(given))
+        tests = self.tests(given)
+        self._variants.append((check, tests, lambda lookups: lookups.printer.call(variant, run)))
+        for lookups in self.forms.values():
+            lookups.dispatch.add(check, lookups.printer.call(variant, run), tests=tests)
 
-    def add_any(self, values: Sequence[object], call: Callable[..., object], *, but: Path | None) -> None:
-        """What to do with calls like this one, whatever the sizes, and whatever it is that is tested there."""
-        tests = self.tests(dict(zip(self.arguments, values)))
+    def add_other(self, values: Sequence[object], call: Call, *, but: Path | None) -> None:
+        """What to do with calls like this one that no variant accepts, whatever it is that is tested there."""
         if but is not None:
-            tests.pop(but)
-        self.dispatch.add(ShapeEnv().compile_guards({}, arguments=self.arguments), call, tests=tests)
+            self.given_up.add(but)
+        tests = self.tests(dict(zip(self.arguments, values)))
+        tests = {path: wanted for path, wanted in tests.items() if path not in self.given_up}
+        self._others.append((tests, call))
+        for lookups in self.forms.values():
+            lookups.others.add(self._anything(), call, tests=tests)
+
+    def _anything(self) -> Check:
+        return ShapeEnv().compile_guards({}, arguments=self.arguments)
 
     def _is_first(self, place: int, repeated: Sequence[int]) -> bool:
         """Whether a tensor is not given before."""
@@ -173,10 +226,6 @@ class Signature:
         for name in (*AMBIENT, "repeated", "surroundings"):
             tests[name,] = given[name]
         return tests
-
-    def call(self, variant: Variant, run: Callable[[Sequence[object]], Sequence[object]]) -> Callable[..., object]:
-        """What a call does once its variant is found."""
-        return self._printer.call(variant, run)
 
 
 def is_backed(variant: Variant, symbol: str) -> bool:

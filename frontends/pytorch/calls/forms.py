@@ -1,0 +1,165 @@
+"""Arguments by name, by position or left out: one form for all of them, where the function's parameters are known.
+
+    >>> from frontends.pytorch.calls.forms import Forms
+    >>> def f(x, y, scale=2.0, *, flag=False): ...
+    >>> forms = Forms(f)
+    >>> for args, kwargs in (((1,), {"y": 2}), ((1, 2), {}), ((1, 2, 3.0), {"flag": True})):
+    ...     form = forms.of(args, kwargs)
+    ...     print(form.bind(args, kwargs))
+    ((1, 2, 2.0), {'flag': False})
+    ((1, 2, 2.0), {'flag': False})
+    ((1, 2, 3.0), {'flag': True})
+
+The parameters are those of the function itself: what a decorator's function passes on, it may look at first. The same
+holds for a module with hooks, which are given what is by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from types import FunctionType, MethodType
+
+import torch
+from torch.nn.modules import module as modules
+
+Bound = tuple[tuple[object, ...], dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """How many arguments are given by position, and which by name.
+
+    Attributes:
+        stale: an expression that is true where the defaults, or hooks, are no longer those of the form.
+        expression: the arguments as the function has them, from `_args` and `_kwargs`; None where these are it.
+        scope: the names in both.
+    """
+
+    count: int
+    names: tuple[str, ...]
+    stale: str | None = None
+    expression: str | None = None
+    scope: Mapping[str, object] | None = None
+
+    def statements(self, *, checked: bool) -> list[str]:
+        """What makes `_args` and `_kwargs` those of the function, and leaves where a call is of another form."""
+        lines: list[str] = []
+        if checked:
+            names = f"len(_kwargs) != {len(self.names)}" if self.names else "_kwargs"
+            lines = [f"if len(_args) != {self.count} or {names}:", "    return default"]
+            if self.stale is not None:
+                lines += [f"if {self.stale}:", "    return default"]
+        if self.expression is None:
+            return lines
+        binding = f"_args, _kwargs = {self.expression}"
+        if checked and self.names:
+            return [*lines, "try:", f"    {binding}", "except KeyError:", "    return default"]
+        return [*lines, binding]
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Bound:
+        """The arguments as the function has them."""
+        if self.expression is None:
+            return tuple(args), dict(kwargs)
+        return eval(self.expression, {**(self.scope or {}), "_args": tuple(args), "_kwargs": kwargs})
+
+
+class Forms:
+    """The forms of the calls of a function."""
+
+    def __init__(self, fn: Callable[..., object]) -> None:
+        self._fn = fn
+        self._known: dict[tuple[object, ...], Form] = {}
+        self._defaults: tuple[object, object] = (None, None)
+
+    def of(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Form:
+        """The form of a call."""
+        function, skipped = function_of(self._fn)
+        defaults = (function, getattr(function, "__defaults__", None))
+        if any(one is not other for one, other in zip(defaults, self._defaults)):
+            self._known.clear()
+            self._defaults = defaults
+        key = (len(args), *sorted(kwargs))
+        found = self._known.get(key)
+        if found is None or (found.stale is not None and eval(found.stale, dict(found.scope or {}))):
+            names = tuple(sorted(kwargs))
+            found = Form(len(args), names)
+            if function is not None:
+                found = self._bound(function, skipped, len(args), names) or found
+            self._known[key] = found
+        return found
+
+    def _bound(self, function: FunctionType, skipped: int, count: int, names: Sequence[str]) -> Form | None:
+        """The form by the parameters of a function; None where the call is an error, or as the function has it."""
+        code = function.__code__
+        parameters = code.co_varnames[skipped : code.co_argcount]
+        by_name_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        first_default = len(parameters) - len(function.__defaults__ or ())
+        nameless = code.co_posonlyargcount - skipped
+        left = dict.fromkeys(names)
+        positional: list[str] = []
+        for place, name in enumerate(parameters):
+            if name in left and place >= nameless:
+                if place < count:
+                    return None
+                del left[name]
+                positional.append(f"_kwargs[{name!r}]")
+            elif place < count:
+                positional.append(f"_args[{place}]")
+            elif place >= first_default:
+                positional.append(f"_defaults[{place - first_default}]")
+            else:
+                return None
+        if count > len(parameters):
+            if not code.co_flags & CO_VARARGS:
+                return None
+            positional.append(f"*_args[{len(parameters)}:]")
+        named = {}
+        for name in by_name_only:
+            if name in left:
+                del left[name]
+                named[name] = f"_kwargs[{name!r}]"
+            elif name in (function.__kwdefaults__ or {}):
+                named[name] = f"_function.__kwdefaults__[{name!r}]"
+            else:
+                return None
+        if left and not code.co_flags & CO_VARKEYWORDS:
+            return None
+        named.update({name: f"_kwargs[{name!r}]" for name in left})
+        if len(parameters) <= count and len(named) == len(names):
+            return None
+        stale = "_function.__defaults__ is not _defaults"
+        scope: dict[str, object] = {"_function": function, "_defaults": function.__defaults__}
+        if isinstance(self._fn, torch.nn.Module):
+            scope["_module"], scope["_hooked"] = self._fn, hooked
+            stale += " or _hooked(_module)"
+            if hooked(self._fn):
+                return None
+        items = ", ".join([f"{name!r}: {value}" for name, value in named.items()])
+        values = "".join([f"{value}, " for value in positional])
+        return Form(count, tuple(names), stale, f"({values}), {{{items}}}", scope)
+
+
+def function_of(fn: Callable[..., object]) -> tuple[FunctionType | None, int]:
+    """The function that a call runs, and how many of its parameters the call does not give."""
+    if isinstance(fn, torch.nn.Module):
+        if type(fn).__call__ is not torch.nn.Module.__call__:
+            return None, 0
+        fn = fn.forward
+    if isinstance(fn, MethodType):
+        return (fn.__func__, 1) if isinstance(fn.__func__, FunctionType) else (None, 0)
+    return (fn, 0) if isinstance(fn, FunctionType) else (None, 0)
+
+
+def hooked(module: torch.nn.Module) -> bool:
+    """Whether something looks at a module's arguments before the module does."""
+    return bool(
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or modules._global_forward_hooks
+        or modules._global_forward_pre_hooks
+    )
+
+
+__all__ = ["Form", "Forms"]
