@@ -6,63 +6,162 @@
     >>> run = eager.runner(graph)
     >>> run((torch.ones(2), torch.full((2,), 3.0)))
     [tensor([4., 4.]), tensor([3., 3.])]
+    >>> print(eager.Text(graph).body)
+        x, y, = _inputs
+        add = x + y
+        mul = x * y;  x = y = None
+        return [add, mul]
 
-The graph's own text is compiled once more, with its constants and operators as names of one scope: attributes of
-modules would be looked up anew at every use.
+A graph is written as one function and compiled once, with its constants and operators as names of its scope. A value is
+let go behind its last use.
 """
 
 from __future__ import annotations
 
 import linecache
+import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from types import SimpleNamespace
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from torch.fx import GraphModule
+    from torch.fx import GraphModule, Node
 
-OPERATOR: Final = re.compile(r"^(\s+\w+ = )torch\.ops\.([\w.]+)(?=\()", re.MULTILINE)
-"""The call of an operator in the text of a graph."""
+SIGNS: Final[Mapping[object, str]] = {
+    operator.add: "{} + {}",
+    operator.sub: "{} - {}",
+    operator.mul: "{} * {}",
+    operator.floordiv: "{} // {}",
+    operator.truediv: "{} / {}",
+    operator.mod: "{} % {}",
+    operator.pow: "({}) ** {}",
+    operator.and_: "{} & {}",
+    operator.or_: "{} | {}",
+    operator.eq: "{} == {}",
+    operator.ne: "{} != {}",
+    operator.lt: "{} < {}",
+    operator.le: "{} <= {}",
+    operator.gt: "{} > {}",
+    operator.ge: "{} >= {}",
+    operator.getitem: "{}[{}]",
+    operator.neg: "-{}",
+}
+PLAIN: Final = (int, bool, str, type(None), type(...))
+"""Values that are written as they print, as finite floats are."""
+ILLEGAL: Final = re.compile(r"\W")
 _serial: Final = count()
 
 
 def runner(graph: GraphModule) -> Callable[[Sequence[object]], Sequence[object]]:
     """A call that takes the inputs of a graph as one sequence and returns its outputs."""
-    names = [node.target for node in graph.graph.nodes if node.op == "placeholder"]
-    constants = SimpleNamespace(
-        **{node.target: _attribute(graph, node.target) for node in graph.graph.nodes if node.op == "get_attr"}
-    )
-    head, found, body = graph.code.partition("\n")
-    while found and not head.startswith("def forward("):
-        head, found, body = body.partition("\n")
-    unpacking = f"    {', '.join(names)}, = _inputs\n" if names else ""
-    operators: dict[str, object] = {}
-    body = OPERATOR.sub(lambda match: match[1] + _operator(match[2], operators), body)
-    text = f"def run(_inputs):\n{unpacking}{body}"
+    written = Text(graph)
+    text = f"def run(_inputs):\n{written.body}\n"
     file = f"<graph {next(_serial)}>"
-    scope = {**graph.forward.__func__.__globals__, **operators, "self": constants}
-    exec(compile(text, file, "exec"), scope)
+    exec(compile(text, file, "exec"), written.scope)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    return scope["run"]
+    return written.scope["run"]
 
 
-def _operator(path: str, names: dict[str, object]) -> str:
-    """The name of an operator in the text; an overload is called without what only tracers need."""
-    import torch
+class Text:
+    """A graph as the body of a function, and the scope of that."""
 
-    name = "_" + path.replace(".", "_")
-    if name not in names:
-        found: object = torch.ops
+    def __init__(self, graph: GraphModule) -> None:
+        from torch.fx import Node
+
+        self.graph = graph
+        self._node = Node
+        self.scope: dict[str, object] = {}
+        self._taken = {"_inputs", "run"}
+        self._named: dict[object, str] = {}
+        """By operator, or identity of a constant, its name in the scope."""
+        self._names: dict[Node, str] = {}
+        self.body = "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        nodes = list(self.graph.graph.nodes)
+        self._taken.update([node.name for node in nodes])
+        names = self._names
+        inputs = [node for node in nodes if node.op == "placeholder"]
+        for node in nodes:
+            names[node] = self._constant(node.target) if node.op == "get_attr" else node.name
+        lines = [f"    {''.join([names[node] + ', ' for node in inputs]).rstrip()} = _inputs"] if inputs else []
+        last: dict[Node, list[str]] = {}
+        seen: set[Node] = {node for node in nodes if node.op == "get_attr"}
+        for node in reversed(nodes):
+            used = [each for each in node.all_input_nodes if each not in seen]
+            seen.update(used)
+            last[node] = [names[each] for each in used]
+        for node in nodes:
+            if node.op in ("placeholder", "get_attr"):
+                continue
+            if node.op == "output":
+                lines.append(f"    return {self._argument(node.args[0])}")
+                break
+            freed = last[node]
+            if not node.users:
+                freed = [*freed, names[node]]
+            behind = f";  {' = '.join(freed)} = None" if freed else ""
+            lines.append(f"    {names[node]} = {self._call(node)}{behind}")
+        return lines
+
+    def _call(self, node: Node) -> str:
+        arguments = [self._argument(arg) for arg in node.args]
+        sign = SIGNS.get(node.target) if node.op == "call_function" else None
+        if sign is not None and not node.kwargs and len(arguments) == sign.count("{}"):
+            return sign.format(*arguments)
+        if node.op == "call_method":
+            called = f"{arguments.pop(0)}.{node.target}"
+        elif node.op == "call_module":
+            called = self._constant(node.target)
+        else:
+            called = self._operator(node.target)
+        arguments += [f"{name}={self._argument(value)}" for name, value in node.kwargs.items()]
+        return f"{called}({', '.join(arguments)})"
+
+    def _argument(self, value: object) -> str:
+        """A value in the text: what does not print as itself is a name of the scope."""
+        kind = type(value)
+        if kind is self._node:
+            return self._names[value]
+        if kind in PLAIN or (kind is float and isfinite(value)):
+            return repr(value)
+        if isinstance(value, list):
+            return f"[{', '.join([self._argument(item) for item in value])}]"
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            return f"({''.join([self._argument(item) + ', ' for item in value])})"
+        if isinstance(value, dict):
+            return f"{{{', '.join([f'{key!r}: {self._argument(item)}' for key, item in value.items()])}}}"
+        if kind is slice:
+            return f"slice({', '.join([self._argument(end) for end in (value.start, value.stop, value.step)])})"
+        return self._bound(id(value), str(value), value)
+
+    def _operator(self, target: object) -> str:
+        """The name of an operator; an overload is called without what only tracers need."""
+        import torch
+
+        name = self._named.get(target)
+        if name is None:
+            overload = type(target) is torch._ops.OpOverload
+            label = str(target) if overload else getattr(target, "__name__", "operator")
+            name = self._bound(target, label, target._op if overload else target)
+        return name
+
+    def _constant(self, path: str) -> str:
+        """The name of an attribute of the graph."""
+        found: object = self.graph
         for step in path.split("."):
             found = getattr(found, step)
-        names[name] = found._op if type(found) is torch._ops.OpOverload else found
-    return name
+        return self._bound(path, path, found)
 
-
-def _attribute(graph: GraphModule, target: str) -> object:
-    found: object = graph
-    for step in target.split("."):
-        found = getattr(found, step)
-    return found
+    def _bound(self, key: object, label: str, value: object) -> str:
+        name = self._named.get(key)
+        if name is None:
+            name = free = "_" + ILLEGAL.sub("_", label)[:60]
+            while free in self._taken:
+                free = f"{name}_{next(_serial)}"
+            name = self._named[key] = free
+            self._taken.add(name)
+            self.scope[name] = value
+        return name

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 from torch import fx
+from torch.fx._lazy_graph_module import _LazyGraphModule
 
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.float_nodes import program_nodes
@@ -113,6 +114,9 @@ class Sizes:
             return code == "true"
         operands = [self._node(operand) for operand in lowered.operands]
         call = self.graph.call_function
+        if code == "power" and type(operands[0]) is int and operands[0] < 0:
+            # the text of a graph would have the sign of the whole power there
+            operands[0] = call(operator.neg, (-operands[0],))
         if code == "sum":
             return self._sum(lowered, operands)
         if code == "relu":
@@ -286,7 +290,7 @@ class GraphBuilder:
                 root.register_buffer(name, tensor)
         for name, branch in self.branches.items():
             root.add_module(name, branch)
-        return fx.GraphModule(root, self.graph)
+        return _LazyGraphModule(root, self.graph)
 
 
 def check_text(check: RuntimeAssert) -> str:
