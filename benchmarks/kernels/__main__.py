@@ -1,0 +1,124 @@
+"""Kernels of ten small functions and their backwards beside Inductor's, dynamic and static.
+
+    python -m benchmarks.kernels [--threads 1] [--rounds 9] [--only softmax] [--write]
+
+Each function runs at six sizes. Ours is compiled once, with all sizes symbolic, Inductor once dynamic and once for each
+size; "ours, constant" is our own with every size a number. All are run in turn on the same arguments, kernels only (see
+`benchmarks.kernels.forms`); a figure is the median of the rounds, each long enough to be measured. Results are compared
+with what torch computes operator by operator before anything is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from benchmarks import report
+from benchmarks.kernels.forms import Calls, Form, inductors, ours, replay
+from benchmarks.kernels.programs import PROGRAMS, Program
+
+LEAST = 2e-3
+"""Seconds of one measured stretch."""
+
+
+def measure(options: argparse.Namespace) -> str:
+    import torch
+
+    torch.set_num_threads(options.threads)
+    rows: list[list[report.Cell]] = []
+    ratios: dict[str, list[float]] = {"dynamic": [], "static": [], "constant": []}
+    compiling: dict[str, list[float]] = {}
+    for program in PROGRAMS:
+        if options.only and options.only not in program.name:
+            continue
+        for backward in (False, True):
+            name = f"{program.name}, backward" if backward else program.name
+            found = list(timed(program, backward, options.rounds, compiling))
+            by_peer = {
+                peer: [micros["ours"] / micros[peer] for micros in found] for peer in ("dynamic", "static", "constant")
+            }
+            for peer, each in by_peer.items():
+                ratios[peer] += each
+            rows.append([name, *[cell for each in by_peer.values() for cell in (geometric(each), max(each))]])
+    rows.append(["**all**", *[cell for each in ratios.values() for cell in (geometric(each), max(each))]])
+    header = ["kernels", "/ dynamic", "worst", "/ static", "worst", "/ ours constant", "worst"]
+    table = report.table(header, rows)
+    seconds = {name: statistics.median(each) for name, each in compiling.items()}
+    cost = report.table(["first call", "CPU seconds, median"], [[name, each] for name, each in seconds.items()])
+    return f"{options.threads} thread(s).\n\n{table}\n\n{cost}\n\n{report.versions('torch')}."
+
+
+def geometric(values: Sequence[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def timed(
+    program: Program, backward: bool, rounds: int, compiling: dict[str, list[float]]
+) -> Iterator[dict[str, float]]:
+    """Microseconds of each form, for each size."""
+    dynamic = inductors("dynamic", program.function, dynamic=True)
+    symbolic = ours("ours", program.function, dynamic=True)
+    for inputs in program.inputs():
+        static = inductors("static", program.function, dynamic=False)
+        constant = ours("constant", program.function, dynamic=False)
+        forms = [symbolic, dynamic, static, constant]
+        calls = {form.name: prepared(form, program, inputs, backward) for form in forms}
+        yield interleaved(calls, rounds)
+    for form in (symbolic, dynamic, static):
+        compiling.setdefault(f"{form.name}{', backward' if backward else ''}", []).append(form.seconds[0])
+
+
+def prepared(form: Form, program: Program, inputs: Sequence[object], backward: bool) -> Calls:
+    """The kernels of one call, after their results have been compared with torch's own."""
+    import torch
+
+    eager = Form("eager", program.function, form.recording)
+    torch.manual_seed(0)
+    found, calls = form.backward(inputs) if backward else form.forward(inputs)
+    if not program.name.startswith("dropout"):
+        expected, _ = eager.backward(inputs) if backward else eager.forward(inputs)
+        torch.testing.assert_close(found, expected, rtol=2e-3, atol=2e-3)
+    if not calls:
+        raise RuntimeError(f"{program.name}: no kernel of {form.name} was recorded")
+    return calls
+
+
+def interleaved(calls: dict[str, Calls], rounds: int) -> dict[str, float]:
+    """The median time of each, all run in turn."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    counts = {name: enough(each) for name, each in calls.items()}
+    for _ in range(rounds):
+        for name, each in calls.items():
+            times[name].append(stretch(lambda each=each: replay(each), counts[name]))
+    return {name: statistics.median(each) for name, each in times.items()}
+
+
+def enough(calls: Calls) -> int:
+    """How often to run so that it takes long enough."""
+    count = 1
+    while (spent := stretch(lambda: replay(calls), count) * count / 1e6) < LEAST:
+        count = max(count * 2, int(count * LEAST / max(spent, 1e-9)))
+    return count
+
+
+def stretch(function: Callable[[], None], count: int) -> float:
+    """Microseconds a call."""
+    began = time.perf_counter()
+    for _ in range(count):
+        function()
+    return (time.perf_counter() - began) / count * 1e6
+
+
+def main() -> None:
+    parser = report.arguments(__doc__)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", default="", help="the functions whose name contains this")
+    report.publish("kernels", "Kernels beside Inductor's", measure, parser)
+
+
+if __name__ == "__main__":
+    main()
