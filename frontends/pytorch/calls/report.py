@@ -19,7 +19,16 @@
         return [mul_tensor]
     <BLANKLINE>
 
-`save` writes the same as a page that one can open.
+`save` writes the same as a page that one can open. `table` is a row for each of several reports:
+
+    >>> from frontends.pytorch.calls.report import table
+    >>> print(table([report]))
+    | function | graphs | operators captured | operators | share captured | share of time |
+    |---|---:|---:|---:|---:|---:|
+    | <lambda> | 1 | 1 | 1 | 100 % | not measured |
+
+The last column is of the calls inside of `with f.timed():`, and so are the operators then: without it, they are those
+of each graph once, and of all calls with breaks.
 """
 
 from __future__ import annotations
@@ -31,6 +40,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from backends.log import lines
+from frontends.pytorch.calls.times import operators_of
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.compiled import Compiled, Fallback
@@ -53,6 +63,7 @@ td, th { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top }
 <p>{{ report.variants | length }} variant{{ "" if report.variants | length == 1 else "s" }}.</p>
 {% for fallback in report.fallbacks %}<p class="warning">No variant where: {{ fallback.reason }}</p>
 {% endfor %}
+<pre>{{ table }}</pre>
 {% if report.breaks %}<pre>{{ report.breaks }}</pre>{% endif %}
 {% for variant in report.variants %}
 <h2>Variant {{ variant.number }}</h2>
@@ -157,13 +168,33 @@ class Report:
     fallbacks: tuple[Fallback, ...]
     breaks: str
     """Where the graph breaks, as a table; empty where it does not."""
+    graphs: int
+    operators: int
+    """What the calls ran; `captured` of it in graphs."""
+    captured: int
+    share_of_time: float | None
+    """How much of the measured calls' time graphs took."""
 
     @staticmethod
     def of(compiled: Compiled) -> Report:
         found = [VariantReport.of(number, variant) for number, variant in enumerate(compiled.variants)]
         name = getattr(compiled.fn, "__qualname__", type(compiled.fn).__qualname__)
-        breaks = "" if compiled.broken is None else compiled.broken.table()
-        return Report(name.rpartition("<locals>.")[2], tuple(found), tuple(compiled.fallbacks), breaks)
+        broken, times = compiled.broken, compiled.times
+        captured = operators = sum([operators_of(variant) for variant in compiled.variants])
+        if times is not None:
+            captured, operators = times.captured, times.operators
+        elif broken is not None:
+            captured, operators = captured + broken.captured, operators + broken.operators
+        return Report(
+            name.rpartition("<locals>.")[2],
+            tuple(found),
+            tuple(compiled.fallbacks),
+            "" if broken is None else broken.table(),
+            len(compiled.variants) + (0 if broken is None else len(broken.graphs)),
+            operators,
+            captured,
+            None if times is None else times.share_of_time,
+        )
 
     def text(self, *, kernels: bool = False) -> str:
         """The report for a terminal; with `kernels`, what each variant runs as too."""
@@ -173,6 +204,8 @@ class Report:
             first, *more = fallback.reason.splitlines()
             lines += [f"no variant where: {first}", *more]
         lines += self.breaks.splitlines()
+        if self.share_of_time is not None:
+            lines += ["", *table([self]).splitlines()]
         for variant in self.variants:
             lines += ["", *variant.lines(kernels=kernels)]
         return "\n".join(lines) + "\n"
@@ -181,8 +214,24 @@ class Report:
         """Write the report as a page."""
         from jinja2 import Environment
 
-        page = Environment(autoescape=True).from_string(PAGE).render(report=self)
+        page = Environment(autoescape=True).from_string(PAGE).render(report=self, table=table([self]))
         Path(path).write_text(page, encoding="utf-8")
+
+
+def table(reports: Iterable[Report]) -> str:
+    """A row for each function: its graphs, the operators in them, and their share in what the calls did."""
+    columns = ("function", "graphs", "operators captured", "operators", "share captured", "share of time")
+    rows = [f"| {' | '.join(columns)} |", "|---|---:|---:|---:|---:|---:|"]
+    for each in reports:
+        share = percent(each.captured / each.operators) if each.operators else "no operators"
+        of_time = "not measured" if each.share_of_time is None else percent(each.share_of_time)
+        cells = (each.name, each.graphs, each.captured, each.operators, share, of_time)
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(rows)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def kernel_lines(variant: Variant) -> Iterable[str]:
