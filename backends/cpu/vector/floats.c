@@ -200,18 +200,25 @@ INLINE $v expm1_$e($v x)
     return select_$e(abs_$e(x) < $tiny, x, y);
 }
 
-/* 1 / (1 + exp(-x)), where exp does not overflow. */
+/* 1 / (1 + exp(-x)), both made smaller as exp overflows where its reciprocal is still a subnormal number. The quotient is
+   mended by what the sum and the division lost: near a power of two an error in the divisor counts twice. */
 INLINE $v sigmoid_$e($v x)
 {
-    $v z = exp_$e(-abs_$e(x));
-    return select_$e(x < 0, z, splat_$e(1)) / (1 + z);
+    const $s c = ($s)0x1p-64;
+    x = clamped_$e(-x, -40, -($exp_least));
+    $v k = nearest_$e(x, $log2_e), power = power_of_two_$e(k - 64), rest = exp_rest_$e(x, k);
+    $v whole = power + c, d = fma_$e(power, rest, whole), q = c / d;
+    $v lost = fma_$e(power, rest, whole - d) + (c - (whole - power));
+    $v missing = fma_$e(-q, lost, fma_$e(-q, d, splat_$e(c)));
+    return fma_$e(missing, q * ($s)0x1p64, q);
 }
 
 INLINE $v tanh_$e($v x)
 {
-    $v a = abs_$e(x), s = x * x;
+    $v a = abs_$e(x), s = x * x, twice = 2 * lesser_$e(splat_$e($tanh_most), a), k = nearest_$e(twice, $log2_e);
+    $v power = power_of_two_$e(k);
     $v near = fma_$e(a * s, tanh_polynomial_$e(s), a);
-    $v far = 1 - 2 / (1 + exp_inside_$e(2 * lesser_$e(splat_$e($tanh_most), a)));
+    $v far = 1 - 2 / fma_$e(power, exp_rest_$e(twice, k), power + 1);
     return copysign_$e(select_$e(a < ($s)0.55, near, far), x);
 }
 
@@ -240,24 +247,27 @@ INLINE $v logarithm_$e($v x, $v y)
     return select_$e((x > 0) & (x < inf), y, select_$e(x == 0, -inf, otherwise));
 }
 
-INLINE $v log_of_fraction_$e($v f, $v e)
+/* log((1 + f) 2**e) + low */
+INLINE $v log_of_fraction_$e($v f, $v e, $v low)
 {
-    $v y = fma_$e(f * f, log_polynomial_$e(f), e * $ln2_low) + f;
+    $v y = fma_$e(f * f, log_polynomial_$e(f), fma_$e(e, splat_$e($ln2_low), low)) + f;
     return fma_$e(e, splat_$e($ln2_high), y);
 }
 
 INLINE $v log_$e($v x)
 {
     $v e, f = fraction_$e(x, &e);
-    return logarithm_$e(x, log_of_fraction_$e(f, e));
+    return logarithm_$e(x, log_of_fraction_$e(f, e, ($v){0}));
 }
 
-/* 1 + x is rounded, x * 2**-e + (2**-e - 1) is not but for its last bit. */
+/* 1 + x is rounded; f = x * 2**-e + (2**-e - 1) is known with what its rounding loses. */
 INLINE $v log1p_$e($v x)
 {
-    $v e, f = fraction_$e(1 + x, &e), down = power_of_two_$e(-lesser_$e(splat_$e($bias), e));
-    $v exact = fma_$e(x, down, down - 1);
-    $v y = log_of_fraction_$e(select_$e(e < $mantissa, exact, f), e);
+    $v e, f = fraction_$e(1 + x, &e), down = power_of_two_$e(-lesser_$e(splat_$e($bias - 1), e));
+    $v exact = fma_$e(x, down, down - 1), lost = fma_$e(x, down, (down - 1) - exact);
+    $m exactly = e < $mantissa;
+    $v low = select_$e(exactly, lost - lost * exact, ($v){0});
+    $v y = log_of_fraction_$e(select_$e(exactly, exact, f), e, low);
     return select_$e(x == 0, x, logarithm_$e(1 + x, y));
 }
 
@@ -281,21 +291,24 @@ INLINE $v log10_$e($v x)
     return logarithm_$e(x, log_in_base_$e(e, whole, low, f, $log10_e, $log10_e_low, log10_polynomial_$e(f)));
 }
 
-/* x without the multiple of a quarter turn that is nearest to it, whose count is *quarters; for |x| < $turns_most. */
-INLINE $v turned_$e($v x, $m *quarters)
+/* x without the multiple of a quarter turn that is nearest to it, whose count is *quarters, and what its rounding lost;
+   for |x| < turns_most. */
+INLINE $v turned_$e($v x, $v *lost, $m *quarters)
 {
     $v k = nearest_$e(x, $two_over_pi);
     *quarters = small_integer_$e(k);
     x = fma_$e(k, splat_$e(-($half_pi_1)), x);
-    x = fma_$e(k, splat_$e(-($half_pi_2)), x);
-    return fma_$e(k, splat_$e(-($half_pi_3)), x);
+    $v second = k * $half_pi_2, rest = fma_$e(k, splat_$e($half_pi_2), -second);
+    $v r = x - second;
+    *lost = (x - r) - second - fma_$e(k, splat_$e($half_pi_3), rest);
+    return r;
 }
 
-/* The sine of r and `quarters` quarter turns. */
-INLINE $v sine_$e($v r, $m quarters)
+/* The sine of r + lost and `quarters` quarter turns. */
+INLINE $v sine_$e($v r, $v lost, $m quarters)
 {
-    $v s = r * r, sine = fma_$e(r * s, sin_polynomial_$e(s), r);
-    $v cosine = fma_$e(s * s, cos_polynomial_$e(s), fma_$e(s, splat_$e(($s)-0.5), splat_$e(1)));
+    $v s = r * r, sine = r + fma_$e(r * s, sin_polynomial_$e(s), lost);
+    $v cosine = fma_$e(s, splat_$e(($s)-0.5), splat_$e(1)) + fma_$e(s * s, cos_polynomial_$e(s), -(r * lost));
     $v y = select_$e((quarters & 1) != 0, cosine, sine);
     return ($v)(($u)y ^ (($u)(quarters & 2) << ($b - 2)));
 }
@@ -319,8 +332,8 @@ INLINE $v sin_$e($v x)
     if (__builtin_expect(any_m$b(abs_$e(x) >= $turns_most), 0))
         return sin_far_$e(x);
     $m quarters;
-    $v r = turned_$e(x, &quarters);
-    return select_$e(x == 0, x, sine_$e(r, quarters));
+    $v lost, r = turned_$e(x, &lost, &quarters);
+    return select_$e(x == 0, x, sine_$e(r, lost, quarters));
 }
 
 INLINE $v cos_$e($v x)
@@ -328,6 +341,6 @@ INLINE $v cos_$e($v x)
     if (__builtin_expect(any_m$b(abs_$e(x) >= $turns_most), 0))
         return cos_far_$e(x);
     $m quarters;
-    $v r = turned_$e(x, &quarters);
-    return sine_$e(r, quarters + 1);
+    $v lost, r = turned_$e(x, &lost, &quarters);
+    return sine_$e(r, lost, quarters + 1);
 }
