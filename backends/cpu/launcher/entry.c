@@ -151,7 +151,7 @@ static PyObject *call_variants(const Form *form, const Arguments *given, PyObjec
         const Tensor *tensors[ON_STACK];
         PyObject *objects[ON_STACK];
         int packed[ON_STACK];
-        int64_t integers[ON_STACK + 1];
+        int64_t integers[ON_STACK];
         for (Py_ssize_t place = 0; place < program->tensors; place++) {
             int32_t leaf = variant->tensors[place];
             tensors[place] = &given->tensors[leaf];
@@ -247,30 +247,14 @@ static Py_ssize_t leaves_of(PyObject *shape) {
     return count;
 }
 
-/* A piece of the arrays of an entry; the first time around they are only counted. */
-static void *take(char *block, size_t *used, size_t bytes) {
-    void *found = block ? block + *used : NULL;
-    *used += (bytes + 7) & ~(size_t)7;
-    return found;
-}
-
-static int32_t *places_of(PyObject *given, Py_ssize_t expected, const Form *form, const Leaf *leaf, Kind kind, char *block,
-                          size_t *used) {
-    if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != expected) {
-        PyErr_SetString(PyExc_ValueError, "the places do not fit the program");
-        return NULL;
-    }
-    static int32_t none;
-    int32_t *places = take(block, used, (size_t)expected * sizeof *places);
-    for (Py_ssize_t place = 0; place < expected; place++) {
-        long found = PyLong_AsLong(PyTuple_GET_ITEM(given, place));
-        if (found < 0 || found >= form->leaves || (leaf && leaf[found].kind != kind)) {
-            if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a place is not among the leaves");
-            return NULL;
-        }
-        if (places) places[place] = (int32_t)found;
-    }
-    return places ? places : &none;
+/* Which leaves a program is given; NULL with an exception. */
+static const int32_t *places_of(PyObject *given, Py_ssize_t expected, const Form *form, const Leaf *leaf, Kind kind,
+                                char *block, size_t *used) {
+    const int32_t *places = small_integers(given, form->leaves, block, used);
+    if (!places) return NULL;
+    int fits = PyTuple_GET_SIZE(given) == expected;
+    for (Py_ssize_t place = 0; leaf && fits && place < expected; place++) fits = leaf[places[place]].kind == kind;
+    return fits ? places : (const int32_t *)PyErr_Format(PyExc_ValueError, "these places are not for the program");
 }
 
 static PyTypeObject *program_type;

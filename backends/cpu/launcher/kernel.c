@@ -71,6 +71,7 @@ static PyType_Slot kernel_slots[] = {
     {Py_tp_doc, "A compiled kernel as a function of tensors and then numbers."},
     {Py_tp_new, new_kernel}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, kernel_members},
     {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
+static PyTypeObject *kernel_type;
 enum { FLAGS = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE };
 static PyType_Spec kernel_specification = {"backends.cpu.launcher.Kernel", sizeof(Kernel), 0, FLAGS, kernel_slots};
 

@@ -136,7 +136,7 @@ static int add_type(PyObject *module, const char *name, PyType_Spec *specificati
 }
 
 static int prepare(PyObject *module) {
-    return add_type(module, "Kernel", &kernel_specification, NULL) ||
+    return add_type(module, "Kernel", &kernel_specification, &kernel_type) ||
            add_type(module, "Program", &program_specification, &program_type) ||
            add_type(module, "Entry", &entry_specification, NULL) ? -1 : 0;
 }

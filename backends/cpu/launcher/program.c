@@ -1,8 +1,5 @@
 /* ------------------------------------------------------------------ Program: kernels with their sizes and outputs */
 
-/* Fills in the numbers of a program from its arguments; 0 where it is not for them. */
-typedef int (*Plan)(const Tensor *const *tensors, const int64_t *integers, int64_t *numbers);
-
 /* What a tensor argument must be; for a constant, sizes and strides behind each other as well. */
 typedef struct {
     int code, bits, packed; /* packed is 0, 1, or -1 for either */
@@ -11,33 +8,42 @@ typedef struct {
 } Expected;
 
 /* An output: memory of its own, an argument as it is, an output before it, a fixed object, or one of the numbers. */
-typedef enum { MADE, GIVEN, AGAIN, FIXED, NUMBER } Source;
+typedef enum { MADE, GIVEN, AGAIN, FIXED, NUMBER, SOURCES } Source;
 typedef struct {
     Source source;
-    PyObject *object;  /* the dtype of what is made, the fixed object */
+    PyObject *object; /* the dtype of what is made, the fixed object */
     int32_t rank;
-    Py_ssize_t place;  /* the argument or the output, or the first of the numbers: sizes, then strides */
+    Py_ssize_t place; /* the argument or the output, or the first of the numbers: sizes, then strides */
 } Output;
+
+/* A kernel with its buffers and numbers: buffers count arguments, constants, outputs that are made, temporaries. */
+typedef struct {
+    Function function;
+    const int32_t *buffers;
+    int32_t tensors, first_number;
+} Launch;
 
 typedef enum { ALONE, TUPLE, LIST, BUILT } Structure;
 
 typedef struct {
     Owner owner;
-    Plan plan;
-    Function run;
-    Py_ssize_t tensors, integers, constants, outputs, made, scratch, numbers;
+    Py_ssize_t tensors, integers, constants, outputs, made, scratch, launches, steps, fixed, values, numbers, buffers;
     Py_ssize_t first_scratch; /* of the numbers: how many bytes */
-    int threads;              /* whether torch's number of threads is one more integer */
-    Expected *expected;       /* of the arguments, then of the constants */
+    int threads;              /* whether torch's number of threads is needed */
+    const Expected *expected; /* of the arguments, then of the constants */
     PyObject **constant;
-    Output *output;
+    const Output *output;
+    const Launch *launch;
+    const Step *step;
+    const int64_t *start;  /* the first values are fixed */
+    const int32_t *number; /* which of the values are the numbers */
     Structure structure;
     PyObject *build;
 } Program;
 
 /* What one call works on. */
 typedef struct {
-    int64_t *numbers;
+    int64_t *values, *numbers;
     void **buffers;
     PyObject **results;
     void *scratch;
@@ -82,8 +88,8 @@ static int reserve(const Program *program, Call *call, int64_t *work) {
     const int64_t *bytes = call->numbers + program->first_scratch;
     int64_t total = 0;
     for (Py_ssize_t place = 0; place < program->scratch; place++) {
-        int64_t rounded;
-        if (bytes[place] < 0 || __builtin_add_overflow(bytes[place], LINE - 1, &rounded) ||
+        int64_t rounded, needed = bytes[place] > 0 ? bytes[place] : 0;
+        if (__builtin_add_overflow(needed, LINE - 1, &rounded) ||
             __builtin_add_overflow(total, rounded & -LINE, &total)) {
             PyErr_NoMemory();
             return -1;
@@ -97,7 +103,7 @@ static int reserve(const Program *program, Call *call, int64_t *work) {
     char *next = call->scratch;
     for (Py_ssize_t place = 0; place < program->scratch; place++) {
         buffers[place] = next;
-        next += (bytes[place] + LINE - 1) & -LINE;
+        next += bytes[place] > 0 ? (bytes[place] + LINE - 1) & -LINE : 0;
     }
     if (total > *work) *work = total;
     return 0;
@@ -119,8 +125,32 @@ static PyObject *structured(const Program *program, PyObject **results) {
     return built;
 }
 
+static void launch(const Program *program, const Call *call) {
+    for (const Launch *each = program->launch; each < program->launch + program->launches; each++) {
+        void *pointers[ON_STACK];
+        for (int32_t place = 0; place < each->tensors; place++) pointers[place] = call->buffers[each->buffers[place]];
+        each->function(pointers, call->numbers + each->first_number);
+    }
+}
+
+/* The numbers of a call; 0 where the program is not for it, -1 with an exception. */
+static int plan(const Program *program, Call *call, const Tensor *const *tensors, const int64_t *integers) {
+    int64_t threads = 0;
+    if (program->threads) {
+        PyObject *count = ask(&torch.threads);
+        if (!count) return -1;
+        threads = PyLong_AsLongLong(count);
+        Py_DECREF(count);
+    }
+    memcpy(call->values, program->start, (size_t)program->fixed * sizeof(int64_t));
+    if (!compute(program->step, program->step + program->steps, tensors, integers, threads, call->values)) return 0;
+    for (Py_ssize_t place = 0; place < program->numbers; place++)
+        call->numbers[place] = call->values[program->number[place]];
+    return 1;
+}
+
 static PyObject *perform(const Program *program, Call *call, const Tensor *const *tensors, PyObject *const *objects,
-                         int64_t *integers, int64_t work) {
+                         const int64_t *integers, int64_t work) {
     void **buffer = call->buffers;
     for (Py_ssize_t place = 0; place < program->tensors; place++) *buffer++ = tensors[place]->data;
     for (Py_ssize_t place = 0; place < program->constants; place++) {
@@ -134,63 +164,57 @@ static PyObject *perform(const Program *program, Call *call, const Tensor *const
         *buffer++ = tensor.data;
         if (elements > work) work = elements;
     }
-    if (program->threads) {
-        PyObject *threads = ask(&torch.threads);
-        if (!threads) return NULL;
-        integers[program->integers] = PyLong_AsLongLong(threads);
-        Py_DECREF(threads);
-    }
-    if (!program->plan(tensors, integers, call->numbers)) return Py_NewRef(Py_NotImplemented);
+    int planned = plan(program, call, tensors, integers);
+    if (planned <= 0) return planned < 0 ? NULL : Py_NewRef(Py_NotImplemented);
     for (Py_ssize_t place = 0; place < program->outputs; place++) {
         const Output *output = &program->output[place];
-        if (output->source == MADE) {
-            PyObject *made = call->results[place] = allocated(output, call->numbers);
-            Tensor tensor;
-            int64_t elements;
-            int packed;
-            if (!made) return NULL;
-            if (!is_exact(made) || !read_exact(made, &tensor, &elements, &packed)) {
-                PyErr_SetString(PyExc_RuntimeError, "torch made a tensor without memory");
-                return NULL;
-            }
-            *buffer++ = tensor.data;
-            if (elements > work) work = elements;
-        } else if (output->source == NUMBER) {
-            if (!(call->results[place] = PyLong_FromLongLong(call->numbers[output->place]))) return NULL;
-        } else {
-            call->results[place] = Py_NewRef(output->source == GIVEN ? objects[output->place]
-                                             : output->source == AGAIN ? call->results[output->place] : output->object);
+        PyObject *made;
+        switch (output->source) {
+            case MADE: made = allocated(output, call->numbers); break;
+            case GIVEN: made = Py_NewRef(objects[output->place]); break;
+            case AGAIN: made = Py_NewRef(call->results[output->place]); break;
+            case NUMBER: made = PyLong_FromLongLong(call->numbers[output->place]); break;
+            default: made = Py_NewRef(output->object);
         }
+        if (!(call->results[place] = made)) return NULL;
+        if (output->source != MADE) continue;
+        Tensor tensor;
+        int64_t elements;
+        int packed;
+        if (!is_exact(made) || !read_exact(made, &tensor, &elements, &packed))
+            return PyErr_Format(PyExc_RuntimeError, "torch made a tensor without memory");
+        *buffer++ = tensor.data;
+        if (elements > work) work = elements;
     }
     if (program->scratch && reserve(program, call, &work)) return NULL;
     if (work < RELEASED_FROM) {
-        program->run(call->buffers, call->numbers);
+        launch(program, call);
     } else {
         Py_BEGIN_ALLOW_THREADS
-        program->run(call->buffers, call->numbers);
+        launch(program, call);
         Py_END_ALLOW_THREADS
     }
     return structured(program, call->results);
 }
 
-/* The result for arguments that have been read; NotImplemented where the program is not for them. There is room for
-   one integer more. */
+/* The result for arguments that have been read; NotImplemented where the program is not for them. */
 static PyObject *attempt(const Program *program, const Tensor *const *tensors, const int *packed,
-                         PyObject *const *objects, int64_t *integers, int64_t work) {
+                         PyObject *const *objects, const int64_t *integers, int64_t work) {
     for (Py_ssize_t place = 0; place < program->tensors; place++)
         if (!is_expected(&program->expected[place], tensors[place], packed[place])) return Py_NewRef(Py_NotImplemented);
-    Py_ssize_t count = program->tensors + program->constants + program->made + program->scratch;
-    int64_t numbers[4 * ON_STACK];
+    int64_t values[4 * ON_STACK], numbers[4 * ON_STACK];
     void *buffers[ON_STACK];
     PyObject *results[ON_STACK] = {NULL};
-    Call call = {numbers, buffers, results, NULL};
+    Call call = {values, numbers, buffers, results, NULL};
     char *block = NULL;
-    if (program->numbers > 4 * ON_STACK || count > ON_STACK || program->outputs > ON_STACK) {
-        block = PyMem_Calloc((size_t)(program->numbers + count + program->outputs), 8);
+    if (program->values > 4 * ON_STACK || program->numbers > 4 * ON_STACK || program->buffers > ON_STACK ||
+        program->outputs > ON_STACK) {
+        block = PyMem_Calloc((size_t)(program->values + program->numbers + program->buffers + program->outputs), 8);
         if (!block) return PyErr_NoMemory();
-        call.numbers = (int64_t *)block;
-        call.buffers = (void **)(block + 8 * program->numbers);
-        call.results = (PyObject **)(block + 8 * (program->numbers + count));
+        call.values = (int64_t *)block;
+        call.numbers = call.values + program->values;
+        call.buffers = (void **)(call.numbers + program->numbers);
+        call.results = (PyObject **)(call.buffers + program->buffers);
     }
     PyObject *found = perform(program, &call, tensors, objects, integers, work);
     for (Py_ssize_t place = 0; place < program->outputs; place++) Py_XDECREF(call.results[place]);
@@ -205,15 +229,15 @@ static PyObject *call_program(PyObject *self, PyObject *const *args, size_t flag
         Py_RETURN_NOTIMPLEMENTED;
     Tensor tensors[ON_STACK], *tensor = tensors;
     const Tensor *pointers[ON_STACK], **pointer = pointers;
-    int64_t integers[ON_STACK + 1], *integer = integers, work = 0;
+    int64_t integers[ON_STACK], *integer = integers, work = 0;
     int packings[ON_STACK], *packed = packings;
     char *block = NULL;
     if (program->tensors > ON_STACK || program->integers > ON_STACK) {
         size_t each = sizeof *tensor + sizeof *pointer + sizeof *packed;
-        block = PyMem_Malloc((size_t)(program->integers + 1) * sizeof *integer + (size_t)program->tensors * each);
+        block = PyMem_Malloc((size_t)program->integers * sizeof *integer + (size_t)program->tensors * each);
         if (!block) return PyErr_NoMemory();
         integer = (int64_t *)block;
-        tensor = (Tensor *)(integer + program->integers + 1);
+        tensor = (Tensor *)(integer + program->integers);
         pointer = (const Tensor **)(tensor + program->tensors);
         packed = (int *)(pointer + program->tensors);
     }
@@ -238,91 +262,172 @@ refused:
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-/* Program(plan, run, library, expected, integers, threads, constants, outputs, scratch, first_scratch, numbers,
+/* ------------------------------------------------------------------ making one */
+
+/* A piece of the arrays of an object; the first time around they are only counted. */
+static void *take(char *block, size_t *used, size_t bytes) {
+    void *found = block ? block + *used : NULL;
+    *used += (bytes + 7) & ~(size_t)7;
+    return found;
+}
+
+/* A tuple of integers below a limit; NULL with an exception. */
+static const int32_t *small_integers(PyObject *given, Py_ssize_t limit, char *block, size_t *used) {
+    static const int32_t none;
+    if (!PyTuple_CheckExact(given)) return (const int32_t *)PyErr_Format(PyExc_TypeError, "a tuple is needed");
+    int32_t *found = take(block, used, (size_t)PyTuple_GET_SIZE(given) * sizeof *found);
+    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(given); place++) {
+        long value = PyLong_AsLong(PyTuple_GET_ITEM(given, place));
+        if (PyErr_Occurred()) return NULL;
+        if (value < 0 || value >= limit)
+            return (const int32_t *)PyErr_Format(PyExc_ValueError, "%ld is not among %zd", value, limit);
+        if (found) found[place] = (int32_t)value;
+    }
+    return found ? found : &none;
+}
+
+static int fill_constant(Expected *expected, PyObject *constant, char *block, size_t *used) {
+    Tensor tensor;
+    int64_t elements;
+    int packed;
+    if (!is_exact(constant) || !read_exact(constant, &tensor, &elements, &packed)) {
+        PyErr_SetString(PyExc_ValueError, "a constant is no tensor that kernels can read");
+        return -1;
+    }
+    size_t axes = (size_t)tensor.rank * sizeof(int64_t);
+    int64_t *layout = take(block, used, 2 * axes);
+    if (!layout) return 0;
+    memcpy(layout, tensor.sizes, axes);
+    memcpy(layout + tensor.rank, tensor.strides, axes);
+    *expected = (Expected){tensor.dtype.code, tensor.dtype.bits, packed, tensor.rank, layout};
+    return 0;
+}
+
+static int is_step(const Program *program, const Step *step) {
+    int leaf = step->code <= THREADS;
+    int32_t values = (int32_t)program->values;
+    if (step->code < 0 || step->code >= CODES) return 0;
+    if (step->code < MUST && (step->target < program->fixed || step->target >= values)) return 0;
+    if (step->code <= STRIDE)
+        return step->a >= 0 && step->a < program->tensors && step->b >= 0 && step->b < program->expected[step->a].rank;
+    if (step->code == INTEGER_ARGUMENT) return step->a >= 0 && step->a < program->integers;
+    return leaf || (step->a >= 0 && step->a < values && step->b >= 0 && step->b < values && step->c >= 0 && step->c < values);
+}
+
+/* Twice: without a block, what it needs is counted. -1 with an exception. */
+static int fill_program(Program *made, PyObject *args, char *block, size_t *used) {
+    PyObject *expected, *constants, *outputs, *launches, *steps, *start, *numbers;
+    if (!PyArg_ParseTuple(args, "O!nO!O!O!nnO!O!nO!O", &PyTuple_Type, &expected, &made->integers, &PyTuple_Type,
+                          &constants, &PyTuple_Type, &outputs, &PyTuple_Type, &launches, &made->scratch,
+                          &made->first_scratch, &PyTuple_Type, &steps, &PyTuple_Type, &start, &made->values,
+                          &PyTuple_Type, &numbers, &made->build))
+        return -1;
+    made->tensors = PyTuple_GET_SIZE(expected);
+    made->constants = PyTuple_GET_SIZE(constants);
+    made->outputs = PyTuple_GET_SIZE(outputs);
+    made->launches = PyTuple_GET_SIZE(launches);
+    made->steps = PyTuple_GET_SIZE(steps);
+    made->fixed = PyTuple_GET_SIZE(start);
+    made->numbers = PyTuple_GET_SIZE(numbers);
+    made->made = made->threads = 0;
+    if (made->integers < 0 || made->integers > MOST || made->tensors > MOST || made->constants > MOST ||
+        made->outputs > MOST || made->scratch < 0 || made->scratch > MOST || made->values < made->fixed ||
+        made->values > 64 * MOST || made->first_scratch < 0 || made->first_scratch + made->scratch > made->numbers ||
+        (made->build == Py_None && made->outputs != 1)) {
+        PyErr_SetString(PyExc_ValueError, "a program that cannot be");
+        return -1;
+    }
+    made->structure = made->build == Py_None ? ALONE : made->build == (PyObject *)&PyTuple_Type ? TUPLE
+                      : made->build == (PyObject *)&PyList_Type ? LIST : BUILT;
+    Expected *expect = take(block, used, (size_t)(made->tensors + made->constants) * sizeof *expect);
+    for (Py_ssize_t place = 0; place < made->tensors; place++) {
+        Expected each = {0};
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(expected, place), "iiii", &each.code, &each.bits, &each.rank, &each.packed))
+            return -1;
+        if (expect) expect[place] = each;
+    }
+    PyObject **constant = take(block, used, (size_t)made->constants * sizeof *constant);
+    for (Py_ssize_t place = 0; place < made->constants; place++) {
+        PyObject *each = PyTuple_GET_ITEM(constants, place);
+        if (constant) constant[place] = each;
+        if (fill_constant(expect ? &expect[made->tensors + place] : NULL, each, block, used)) return -1;
+    }
+    Output *output = take(block, used, (size_t)made->outputs * sizeof *output);
+    for (Py_ssize_t place = 0; place < made->outputs; place++) {
+        Output each;
+        int source;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(outputs, place), "iOin", &source, &each.object, &each.rank, &each.place))
+            return -1;
+        each.source = (Source)source;
+        made->made += source == MADE;
+        Py_ssize_t end = each.place + (source == MADE ? 2 * (Py_ssize_t)each.rank : 1);
+        Py_ssize_t last = source == GIVEN ? made->tensors : source == AGAIN ? place : source == FIXED ? end : made->numbers;
+        if (source < 0 || source >= SOURCES || each.rank < 0 || each.place < 0 || end > last) {
+            PyErr_Format(PyExc_ValueError, "output %zd is not in the program", place);
+            return -1;
+        }
+        if (output) output[place] = each;
+    }
+    made->buffers = made->tensors + made->constants + made->made + made->scratch;
+    Launch *launched = take(block, used, (size_t)made->launches * sizeof *launched);
+    for (Py_ssize_t place = 0; place < made->launches; place++) {
+        PyObject *kernel, *buffers;
+        Launch each;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(launches, place), "O!Oi", kernel_type, &kernel, &buffers, &each.first_number))
+            return -1;
+        if (!(each.buffers = small_integers(buffers, made->buffers, block, used))) return -1;
+        each.function = ((Kernel *)kernel)->function;
+        each.tensors = (int32_t)PyTuple_GET_SIZE(buffers);
+        if (each.tensors != ((Kernel *)kernel)->tensors || each.tensors > ON_STACK || each.first_number < 0 ||
+            each.first_number + ((Kernel *)kernel)->numbers > made->numbers) {
+            PyErr_Format(PyExc_ValueError, "launch %zd does not fit its kernel", place);
+            return -1;
+        }
+        if (launched) launched[place] = each;
+    }
+    made->expected = expect;
+    Step *step = take(block, used, (size_t)made->steps * sizeof *step);
+    for (Py_ssize_t place = 0; place < made->steps; place++) {
+        Step each;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(steps, place), "iiiiiL", &each.code, &each.target, &each.a, &each.b, &each.c,
+                              &each.factor))
+            return -1;
+        made->threads |= each.code == THREADS;
+        if (expect && !is_step(made, &each)) {
+            PyErr_Format(PyExc_ValueError, "step %zd is none", place);
+            return -1;
+        }
+        if (step) step[place] = each;
+    }
+    int64_t *value = take(block, used, (size_t)made->fixed * sizeof *value);
+    for (Py_ssize_t place = 0; place < made->fixed; place++) {
+        int64_t each = PyLong_AsLongLong(PyTuple_GET_ITEM(start, place));
+        if (PyErr_Occurred()) return -1;
+        if (value) value[place] = each;
+    }
+    if (!(made->number = small_integers(numbers, made->values, block, used))) return -1;
+    made->constant = constant;
+    made->output = output;
+    made->launch = launched;
+    made->step = step;
+    made->start = value;
+    return 0;
+}
+
+/* Program(expected, integers, constants, outputs, launches, scratch, first_scratch, steps, start, values, numbers,
            structure)
-   expected: (code, bits, rank, packed) of each tensor; outputs: (source, object, rank, place);
+   expected: (code, bits, rank, packed) of each tensor; outputs: (source, object, rank, place); launches: (kernel,
+   buffers, first number); steps: (code, target, a, b, c, factor); start: the first values; numbers: which of the values;
    structure: None for one output alone, tuple, list, or what is called with a list. */
 static PyObject *new_program(PyTypeObject *type, PyObject *args, PyObject *named) {
-    unsigned long long plan, run;
-    PyObject *library, *expected, *constants, *outputs, *structure;
-    Py_ssize_t integers, scratch, first_scratch, numbers;
-    int threads;
+    size_t used = 0;
+    Program counted;
     if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "a program is made by position");
-    if (!PyArg_ParseTuple(args, "KKOO!npO!O!nnnO", &plan, &run, &library, &PyTuple_Type, &expected, &integers, &threads,
-                          &PyTuple_Type, &constants, &PyTuple_Type, &outputs, &scratch, &first_scratch, &numbers,
-                          &structure))
-        return NULL;
-    Py_ssize_t tensors = PyTuple_GET_SIZE(expected), fixed = PyTuple_GET_SIZE(constants);
-    Py_ssize_t count = PyTuple_GET_SIZE(outputs), ranks = 0;
-    if (!plan || !run || integers < 0 || integers > MOST || tensors > MOST || fixed > MOST || count > MOST ||
-        scratch < 0 || scratch > MOST || numbers < 0 || numbers > 16 * MOST || first_scratch < 0 ||
-        first_scratch + scratch > numbers || (structure == Py_None && count != 1))
-        return PyErr_Format(PyExc_ValueError, "a program that cannot be");
-    for (Py_ssize_t place = 0; place < fixed; place++) {
-        Tensor tensor;
-        int64_t elements;
-        int packed;
-        PyObject *constant = PyTuple_GET_ITEM(constants, place);
-        if (!is_exact(constant) || !read_exact(constant, &tensor, &elements, &packed))
-            return PyErr_Format(PyExc_TypeError, "constant %zd cannot be read by kernels", place);
-        ranks += tensor.rank;
-    }
-    size_t bytes = (size_t)(tensors + fixed) * sizeof(Expected) + (size_t)count * sizeof(Output) +
-                   (size_t)fixed * sizeof(PyObject *) + (size_t)ranks * 2 * sizeof(int64_t);
-    Program *made = (Program *)new_owner(type, call_program, args, bytes);
+    if (fill_program(&counted, args, NULL, &used)) return NULL;
+    Program *made = (Program *)new_owner(type, call_program, args, used);
     if (!made) return NULL;
-    made->output = made->owner.block;
-    made->constant = (PyObject **)(made->output + count);
-    int64_t *layout = (int64_t *)(made->constant + fixed);
-    made->expected = (Expected *)(layout + 2 * ranks);
-    made->plan = (Plan)(uintptr_t)plan;
-    made->run = (Function)(uintptr_t)run;
-    made->tensors = tensors;
-    made->integers = integers;
-    made->threads = threads;
-    made->constants = fixed;
-    made->outputs = count;
-    made->scratch = scratch;
-    made->first_scratch = first_scratch;
-    made->numbers = numbers;
-    made->build = structure;
-    made->structure = structure == Py_None ? ALONE : structure == (PyObject *)&PyTuple_Type ? TUPLE
-                      : structure == (PyObject *)&PyList_Type ? LIST : BUILT;
-    for (Py_ssize_t place = 0; place < tensors; place++) {
-        Expected *each = &made->expected[place];
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(expected, place), "iiii", &each->code, &each->bits, &each->rank,
-                              &each->packed))
-            goto failed;
-    }
-    for (Py_ssize_t place = 0; place < fixed; place++) {
-        Tensor tensor;
-        int64_t elements;
-        int packed;
-        made->constant[place] = PyTuple_GET_ITEM(constants, place);
-        if (!read_exact(made->constant[place], &tensor, &elements, &packed)) goto failed;
-        size_t axes = (size_t)tensor.rank * sizeof(int64_t);
-        memcpy(layout, tensor.sizes, axes);
-        memcpy(layout + tensor.rank, tensor.strides, axes);
-        made->expected[tensors + place] = (Expected){tensor.dtype.code, tensor.dtype.bits, packed, tensor.rank, layout};
-        layout += 2 * tensor.rank;
-    }
-    for (Py_ssize_t place = 0; place < count; place++) {
-        Output *each = &made->output[place];
-        int source;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(outputs, place), "iOin", &source, &each->object, &each->rank, &each->place))
-            goto failed;
-        each->source = (Source)source;
-        made->made += source == MADE;
-        Py_ssize_t end = each->place + (source == MADE ? 2 * (Py_ssize_t)each->rank : 1);
-        Py_ssize_t last = source == GIVEN ? tensors : source == AGAIN ? place : source == FIXED ? end : numbers;
-        if (source < MADE || source > NUMBER || each->rank < 0 || each->place < 0 || end > last) {
-            PyErr_Format(PyExc_ValueError, "output %zd is not in the program", place);
-            goto failed;
-        }
-    }
-    return (PyObject *)made;
-failed:
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a constant changed meanwhile");
+    used = 0;
+    if (!fill_program(made, args, made->owner.block, &used)) return (PyObject *)made;
     Py_DECREF(made);
     return NULL;
 }

@@ -1,23 +1,23 @@
 """A whole graph of kernels as one call: guards, sizes, memory for the outputs, and the kernels, all in C.
 
-    >>> import torch
+    >>> import ctypes, torch
+    >>> from backends.cpu.launcher import launcher
     >>> from backends.cpu.launcher.program import Description, Launch, Made, TensorArgument, make_native
     >>> from solver.interner import Interner
+    >>> @ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int64))
+    ... def twice(pointers, numbers):
+    ...     x, y = [(ctypes.c_float * numbers[0]).from_address(pointers[place]) for place in range(2)]
+    ...     for place in range(numbers[0]):
+    ...         y[place] = 2 * x[place]
+    >>> kernel = launcher().Kernel(ctypes.cast(twice, ctypes.c_void_p).value, 2, 1, twice)
     >>> terms = Interner()
     >>> n, one = terms.symbol("n"), terms.constant(1)
-    >>> kernels = '''
-    ... void twice(void *const *pointers, const long *numbers) {
-    ...     const float *x = pointers[0];
-    ...     float *y = pointers[1];
-    ...     for (long i = 0; i < numbers[0]; i++) y[i] = 2 * x[i];
-    ... }'''
     >>> run = make_native(
     ...     Description(
-    ...         kernels=kernels,
     ...         tensors=[TensorArgument("x", "float32", 1, contiguous=True)],
     ...         symbols={n: ("x", ".shape", 0)},
     ...         outputs=[Made("float32", (n,), (one,))],
-    ...         launches=[Launch("twice", (0, 1), (n,))],
+    ...         launches=[Launch(kernel, (0, 1), (n,))],
     ...     )
     ... )
     >>> run(torch.ones(3)), run(torch.ones(3, 1))
@@ -25,33 +25,29 @@
 
 A program takes its tensors and then its integers by position. NotImplemented says that it is not for them: another
 dtype or rank, tensors that kernels cannot read, guards that do not hold, a size beyond 64 bits. Nothing has been done
-then. Not looked at is what is no argument, such as the grad mode; that is for `backends.cpu.launcher.entry`.
+then. Not looked at is what is no argument, such as the grad mode; that is for `backends.cpu.launcher.entry`. A program
+writes to no argument.
 
-The C text of a graph has no headers. It exports, beside its kernels,
+Buffers are numbered: arguments, constants, outputs that are made, temporaries.
 
-    int program_plan(const struct tensor *const *tensors, const int64_t *integers, int64_t *numbers);
-    void program_run(void *const *buffers, const int64_t *numbers);
-
-The first tests the guards and fills in the numbers: sizes and strides of the outputs, bytes of the temporaries, what
-each kernel is given. The second launches the kernels in order. The launcher reads the tensors before, and allocates
-between the two. Buffers are numbered: arguments, constants, outputs that are made, temporaries.
+Nothing is compiled for a program: the launcher goes through steps (`backends.cpu.launcher.numbers`), which takes a few
+nanoseconds for each, where a compiler would take 40 milliseconds before the first call.
 """
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from backends.cpu.compiler import compile_source, load
+import torch
+
 from backends.cpu.launcher import Unavailable, launcher
+from backends.cpu.launcher.numbers import INTEGER, SIZE, STRIDE, THREADS, Leaf, Steps
 from shapes.arguments import Path
 from shapes.codegen import Check
 from shapes.dispatch import copied
-from shapes.lowering import Lowering, Operation, Operations
-from shapes.native_form import ARITHMETIC, LARGEST, NotNative, checked, computed, declarations, variable
-from shapes.python_form import reachable
+from shapes.native_form import NotNative
 from solver.expr import Expr
 
 DTYPES: Final = {
@@ -125,9 +121,9 @@ Output: TypeAlias = Made | Given | Again | Fixed | Number
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A kernel, by its name in the text, with the numbers of its buffers and what it is given besides."""
+    """A kernel of the launcher, with the numbers of its buffers and what it is given besides."""
 
-    kernel: str
+    kernel: object
     buffers: tuple[int, ...]
     numbers: tuple[Expr, ...]
 
@@ -137,7 +133,6 @@ class Description:
     """What a program is.
 
     Attributes:
-        kernels: the C text that defines them.
         tensors: the arguments that are tensors.
         integers: the names of those behind them.
         symbols: where each symbol is found: `(name, ".shape", axis)`, `(name, ".stride()", axis)` or `(name,)`.
@@ -146,10 +141,8 @@ class Description:
         structure: what is returned: None for the one output, `tuple`, `list`, or what is called with the list.
         guards: a check whose sources are among the arguments.
         threads: the symbol that stands for torch's number of threads.
-        openmp: whether the kernels have pragmas of OpenMP.
     """
 
-    kernels: str
     tensors: Sequence[TensorArgument]
     integers: Sequence[str] = ()
     symbols: Mapping[Expr, Path]
@@ -160,7 +153,6 @@ class Description:
     structure: Callable[[list[object]], object] | None = list
     guards: Check | None = None
     threads: Expr | None = None
-    openmp: bool = False
 
 
 def make_native(description: Description) -> Callable[..., object] | Unavailable:
@@ -169,85 +161,66 @@ def make_native(description: Description) -> Callable[..., object] | Unavailable
     if isinstance(found, Unavailable):
         return found
     try:
-        text = ProgramText(description)
-    except NotNative as error:
+        return found.Program(*_Parts(description).parts())
+    except (NotNative, ValueError) as error:
         return Unavailable(str(error))
-    path = compile_source(text.text, openmp=description.openmp)
-    if isinstance(path, Unavailable):
-        return path
-    library = load(path)
-    try:
-        return found.Program(
-            *(address(library.program_plan), address(library.program_run), library),
-            tuple([expected(each) for each in description.tensors]),
-            *(len(description.integers), description.threads is not None, tuple(description.constants)),
-            *(tuple(text.outputs), len(description.scratch), text.first_scratch, len(text.numbers)),
-            description.structure,
-        )
-    except TypeError as error:
-        return Unavailable(f"a constant is no tensor that kernels read: {error}")
 
 
-def address(function: Callable[..., object]) -> int:
-    """Where the code of a function of a library is."""
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def expected(tensor: TensorArgument) -> tuple[int, int, int, int]:
-    """What the launcher looks at: the dtype in two numbers, the rank, and whether it is contiguous, or -1."""
-    code, bits = DTYPES[tensor.dtype]
-    return code, bits, tensor.rank, -1 if tensor.contiguous is None else int(tensor.contiguous)
-
-
-class ProgramText:
-    """The C text of a program, and where in it is what the launcher needs.
-
-    Attributes:
-        text: kernels and program.
-        numbers: what `program_plan` computes, in order.
-        outputs: as the launcher takes them: (source, object, rank, place).
-        first_scratch: which of the numbers are the bytes of the temporaries.
-    """
+class _Parts:
+    """What the launcher makes a program of."""
 
     def __init__(self, description: Description) -> None:
-        for each in [*description.tensors, *[out for out in description.outputs if isinstance(out, Made)]]:
-            if each.dtype not in DTYPES:
-                raise NotNative(f"kernels do not read {each.dtype}")
-        self._operations = Operations()
-        self._paths: dict[Path, int] = {}
+        self._description = description
         symbols = {symbol: self._leaf(path) for symbol, path in description.symbols.items()}
         if description.threads is not None:
-            symbols[description.threads] = self._leaf(THREADS)
-        self._lowering = Lowering(self._operations, symbols)
-        self.numbers: list[Operation] = []
-        self.outputs = [self._output(output) for output in description.outputs]
-        self.first_scratch = self._numbers(description.scratch)
-        launches = self._launches(description)
-        conditions: list[Operation] = []
-        if description.guards is not None:
-            plan = description.guards.plan
-            positions = [self._leaf(path).number for path in plan.arguments.paths]
-            conditions = copied(plan.conditions, self._operations, positions)
-        if self._lowering.missing:
-            raise NotNative(f"the symbol {next(iter(self._lowering.missing)).name} is not found in the arguments")
-        plan_lines = self._plan(description, conditions)
-        self.text = "\n".join([description.kernels, ARITHMETIC, VIEW, *plan_lines, *launches, ""])
+            symbols[description.threads] = (THREADS, 0, 0)
+        self._steps = Steps(symbols)
+        self._numbers: list[int] = []
 
-    def _leaf(self, path: Path) -> Operation:
-        return self._operations.leaf(self._paths.setdefault(path, len(self._paths)))
+    def parts(self) -> tuple[object, ...]:
+        """The arguments of `Program`.
 
-    def _numbers(self, wanted: Sequence[Expr]) -> int:
+        Raises:
+            NotNative: something that programs do not do.
+        """
+        described, steps = self._description, self._steps
+        if described.guards is not None:
+            plan = described.guards.plan
+            positions = [steps.leaf(self._leaf(path)).number for path in plan.arguments.paths]
+            for condition in copied(plan.conditions, steps.operations, positions):
+                steps.require(condition)
+        outputs = tuple([self._output(output) for output in described.outputs])
+        first_scratch = self._more(described.scratch)
+        known: dict[tuple[Expr, ...], int] = {}
+        launches = []
+        for launch in described.launches:
+            if launch.numbers not in known:
+                known[launch.numbers] = self._more(launch.numbers)
+            launches.append((launch.kernel, launch.buffers, known[launch.numbers]))
+        if steps.lowering.missing:
+            raise NotNative(f"the symbol {next(iter(steps.lowering.missing)).name} is not found in the arguments")
+        return (
+            tuple([_expected(tensor) for tensor in described.tensors]),
+            len(described.integers),
+            tuple(described.constants),
+            outputs,
+            tuple(launches),
+            *(len(described.scratch), first_scratch),
+            *(steps.all(), steps.start, steps.count, steps.places(self._numbers)),
+            described.structure,
+        )
+
+    def _more(self, wanted: Sequence[Expr]) -> int:
         """Put them behind the numbers; the place of the first."""
-        place = len(self.numbers)
-        self.numbers += [self._lowering.expression(each) for each in wanted]
+        place = len(self._numbers)
+        self._numbers += [self._steps.value(self._steps.lowering.expression(each)) for each in wanted]
         return place
 
     def _output(self, output: Output) -> tuple[int, object, int, int]:
-        import torch
-
         match output:
             case Made(dtype, sizes, strides):
-                return 0, getattr(torch, dtype), len(sizes), self._numbers([*sizes, *strides])
+                _known(dtype)
+                return 0, getattr(torch, dtype), len(sizes), self._more([*sizes, *strides])
             case Given(place):
                 return 1, None, 0, place
             case Again(place):
@@ -255,67 +228,30 @@ class ProgramText:
             case Fixed(value):
                 return 3, value, 0, 0
             case Number(value):
-                return 4, None, 0, self._numbers([value])
+                return 4, None, 0, self._more([value])
 
-    def _launches(self, description: Description) -> list[str]:
-        """The function that launches the kernels; kernels with the same numbers share them."""
-        known: dict[tuple[Expr, ...], int] = {}
-        lines = ["void program_run(void *const *buffers, const __INT64_TYPE__ *numbers) {"]
-        for launch in description.launches:
-            if launch.numbers not in known:
-                known[launch.numbers] = self._numbers(launch.numbers)
-            given = ", ".join([f"buffers[{place}]" for place in launch.buffers])
-            lines.append(f"    {{ void *const given[] = {{{given}}};")
-            lines.append(f"      {launch.kernel}(given, numbers + {known[launch.numbers]}); }}")
-        return [*lines, "}"]
-
-    def _plan(self, description: Description, conditions: Sequence[Operation]) -> list[str]:
-        nodes = reachable([*conditions, *self.numbers])
-        if len(nodes) > LARGEST:
-            raise NotNative(f"{len(nodes)} operations are more than are worth compiling")
-        paths = list(self._paths)
-        leaves = [node for node in nodes if node.code == "leaf"]
-        done = set(leaves)
-        body = [
-            *declarations(nodes),
-            "long long scaled; (void)scaled;",
-            *[f"{variable(leaf)} = {_read(paths[leaf.number], description)};" for leaf in leaves],
-            *checked(conditions, done, "return 0;"),
-            *computed(self.numbers, done),
-            *[f"numbers[{place}] = {variable(number)};" for place, number in enumerate(self.numbers)],
-            "return 1;",
-        ]
-        head = "int program_plan(const struct tensor *const *tensors, const __INT64_TYPE__ *integers,"
-        # the label is where arithmetic goes that leaves 64 bits
-        lines = ["    " + line for line in body]
-        return [head, "                 __INT64_TYPE__ *numbers) {", *lines, "python:", "    return 0;", "}"]
+    def _leaf(self, path: Path) -> Leaf:
+        """How the launcher reads a number of the arguments."""
+        head, *steps = path
+        names = [tensor.name for tensor in self._description.tensors]
+        match steps:
+            case [] if head in self._description.integers:
+                return INTEGER, list(self._description.integers).index(str(head)), 0
+            case [".shape" | ".stride()" as what, int(axis)] if head in names:
+                return SIZE if what == ".shape" else STRIDE, names.index(str(head)), axis
+        raise NotNative(f"{path!r} is not read by programs")
 
 
-def _read(path: Path, description: Description) -> str:
-    """C that reads a number of the arguments."""
-    if path is THREADS:
-        return f"integers[{len(description.integers)}]"
-    head, *steps = path
-    names = [tensor.name for tensor in description.tensors]
-    match steps:
-        case [] if head in description.integers:
-            return f"integers[{list(description.integers).index(str(head))}]"
-        case [".shape" | ".stride()" as what, int(axis)] if head in names:
-            place = names.index(str(head))
-            if 0 <= axis < description.tensors[place].rank:
-                return f"tensors[{place}]->{'sizes' if what == '.shape' else 'strides'}[{axis}]"
-    raise NotNative(f"{path!r} is not read by programs")
+def _expected(tensor: TensorArgument) -> tuple[int, int, int, int]:
+    """What the launcher looks at: the dtype in two numbers, the rank, and whether it is contiguous, or -1."""
+    code, bits = _known(tensor.dtype)
+    return code, bits, tensor.rank, -1 if tensor.contiguous is None else int(tensor.contiguous)
 
 
-THREADS: Final = ("torch.get_num_threads()",)
-VIEW: Final = """struct tensor {
-    char *data;
-    __INT32_TYPE__ device[2], rank;
-    struct { unsigned char code, bits; unsigned short lanes; } dtype;
-    __INT64_TYPE__ *sizes, *strides;
-    __UINT64_TYPE__ byte_offset;
-};
-"""
-"""A tensor as the launcher has read it: DLPack's."""
+def _known(dtype: str) -> tuple[int, int]:
+    if dtype not in DTYPES:
+        raise NotNative(f"kernels do not read {dtype}")
+    return DTYPES[dtype]
+
 
 __all__ = ["Description", "make_native"]

@@ -1,6 +1,10 @@
 """A small program written by hand: x * y + z over matrices, any strides of x, y and z contiguous, z one row."""
 
-from backends.cpu.launcher import Unavailable
+import ctypes
+from functools import cache
+
+from backends.cpu.compiler import compile_source, load
+from backends.cpu.launcher import Unavailable, launcher
 from backends.cpu.launcher.program import Description, Launch, Made, TensorArgument, make_native
 from shapes import ShapeEnv
 
@@ -15,6 +19,15 @@ void fused(void *const *pointers, const number *numbers) {
             out[i * columns + j] = x[i * down + j * right] * y[i * columns + j] + z[j];
 }
 """
+
+
+@cache
+def fused():
+    """The kernel."""
+    path = compile_source(KERNELS)
+    assert not isinstance(path, Unavailable), path.reason
+    library = load(path)
+    return launcher().Kernel(ctypes.cast(library.fused, ctypes.c_void_p).value, 4, 4, library)
 
 
 def environment(*guards):
@@ -38,25 +51,24 @@ def description(*guards, env=None, **changes):
         "down": ("x", ".stride()", 0),
         "right": ("x", ".stride()", 1),
     }
-    parts = dict(
-        kernels=KERNELS,
-        tensors=[
+    parts = {
+        "tensors": [
             TensorArgument("x", "float32", 2),
             TensorArgument("y", "float32", 2, contiguous=True),
             TensorArgument("z", "float32", 1, contiguous=True),
         ],
-        symbols={
+        "symbols": {
             rows: ("x", ".shape", 0),
             columns: ("x", ".shape", 1),
             down: ("x", ".stride()", 0),
             right: ("x", ".stride()", 1),
         },
-        outputs=[Made("float32", (rows, columns), (columns, one))],
-        launches=[Launch("fused", (0, 1, 2, 3), (rows, columns, down, right))],
-        structure=None,
-        guards=env.compile_guards(sources, arguments=["x", "y", "z"]),
-    )
-    return Description(**{**parts, **changes})
+        "outputs": [Made("float32", (rows, columns), (columns, one))],
+        "launches": [Launch(fused(), (0, 1, 2, 3), (rows, columns, down, right))],
+        "structure": None,
+        "guards": env.compile_guards(sources, arguments=["x", "y", "z"]),
+    }
+    return Description(**(parts | changes))
 
 
 def program(*guards, **changes):

@@ -1,0 +1,189 @@
+"""Guards and sizes as steps for the launcher: what it computes and tests at each call.
+
+    >>> from backends.cpu.launcher.numbers import SIZE, Steps
+    >>> from solver.interner import Interner
+    >>> terms = Interner()
+    >>> n, m = terms.symbol("n"), terms.symbol("m")
+    >>> steps = Steps({n: (SIZE, 0, 0), m: (SIZE, 1, 0)})
+    >>> steps.require(steps.lowering.proposition(terms.eq(n, m)))
+    >>> wanted = steps.value(steps.lowering.expression(2 * n + 5))
+    >>> steps.start
+    (5,)
+    >>> for step in steps.all():
+    ...     print(step)
+    (0, 1, 1, 0, 0, 0)
+    (0, 2, 0, 0, 0, 0)
+    (21, 1, 1, 2, 1, 0)
+    (4, 3, 0, 2, 0, 2)
+    >>> steps.places([wanted])
+    (3,)
+
+A step is `(code, target, a, b, c, factor)`: values are numbered, and the first ones are fixed. The codes are those of
+`numbers.c`. Whatever leaves 64 bits is refused there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from shapes.lowering import COMPARISONS, Lowering, Operation, Operations
+from shapes.native_form import LARGEST, LEAST, MOST, NotNative
+from shapes.python_form import reachable
+from solver.expr import Expr
+
+SIZE, STRIDE, INTEGER, THREADS = range(4)
+"""The codes of leaves."""
+MULTIPLY_ADD: Final = 4
+PLAIN: Final = {
+    "mul": 5,
+    "floordiv": 6,
+    "mod": 7,
+    "max": 8,
+    "min": 9,
+    "abs": 10,
+    "bitand": 11,
+    "power": 12,
+    "all": 13,
+    "any": 14,
+    "eq": 15,
+    "ne": 16,
+    "lt": 17,
+    "le": 18,
+}
+CHOOSE: Final = 19
+MUST: Final = 20
+REQUIRED: Final = {"eq": 21, "ne": 22, "lt": 23, "le": 24}
+"""A comparison that must hold, in one step."""
+SWAPPED: Final = {"gt": "lt", "ge": "le"}
+
+Leaf = tuple[int, int, int]
+"""The code of a leaf, the argument, and its axis."""
+Step = tuple[int, int, int, int, int, int]
+
+
+class Steps:
+    """The steps of one program, each value computed once, right before it is needed first."""
+
+    def __init__(self, symbols: Mapping[Expr, Leaf]) -> None:
+        self.operations = Operations()
+        self._leaves: dict[Leaf, int] = {}
+        self.lowering = Lowering(self.operations, {symbol: self.leaf(leaf) for symbol, leaf in symbols.items()})
+        self._constants: dict[int, int] = {}
+        self._values: dict[Operation, int] = {}
+        self._steps: list[Step] = []
+        self._count = 0
+
+    def leaf(self, leaf: Leaf) -> Operation:
+        """The operation of a number of the arguments."""
+        return self.operations.leaf(self._leaves.setdefault(leaf, len(self._leaves)))
+
+    def require(self, condition: Operation) -> None:
+        """The program is only for arguments for which this holds.
+
+        Raises:
+            NotNative: something in it has no form in 64 bits.
+        """
+        if condition.code == "all":
+            for part in condition.operands:
+                self.require(part)
+            return
+        code, operands = _turned(condition)
+        if code in REQUIRED:
+            a, b = [self.value(operand) for operand in operands]
+            self._steps.append((REQUIRED[code], a, a, b, a, 0))
+        else:
+            value = self.value(condition)
+            self._steps.append((MUST, value, value, value, value, 0))
+
+    def value(self, wanted: Operation) -> int:
+        """The number of a value; `places` says where it is in the end.
+
+        Raises:
+            NotNative: something in it has no form in 64 bits.
+        """
+        nodes = reachable([wanted], known=self._values)
+        if len(self._values) + len(nodes) > LARGEST:
+            raise NotNative(f"more than {LARGEST} operations")
+        for node in nodes:
+            self._values[node] = self._made(node)
+        return self._values[wanted]
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        """The values that are fixed."""
+        return tuple(self._constants)
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return len(self._constants) + self._count
+
+    def all(self) -> tuple[Step, ...]:
+        """The steps in order."""
+        return tuple([
+            (code, *self.places([target]), *(self.places([a, b, c]) if code > THREADS else (a, b, c)), factor)
+            for code, target, a, b, c, factor in self._steps
+        ])
+
+    def places(self, values: Iterable[int]) -> tuple[int, ...]:
+        """Where values are among all: the fixed ones come first."""
+        fixed = len(self._constants)
+        return tuple([-1 - value if value < 0 else fixed + value for value in values])
+
+    def _constant(self, number: int) -> int:
+        """Numbers below 0 stand for what is fixed."""
+        if not LEAST <= number <= MOST:
+            raise NotNative("a constant is beyond 64 bits")
+        return -1 - self._constants.setdefault(number, len(self._constants))
+
+    def _step(self, code: int, a: int, b: int, c: int | None = None, factor: int = 0) -> int:
+        self._steps.append((code, self._count, a, b, a if c is None else c, factor))
+        self._count += 1
+        return self._count - 1
+
+    def _made(self, node: Operation) -> int:
+        """The value of an operation whose operands have one."""
+        code, operands = _turned(node)
+        values = [self._values[operand] for operand in operands]
+        match code:
+            case "leaf":
+                leaf, argument, axis = list(self._leaves)[node.number]
+                return self._step(leaf, argument, axis, 0)
+            case "constant":
+                return self._constant(node.number)
+            case "true" | "false":
+                return self._constant(int(code == "true"))
+            case "sum":
+                total = self._constant(node.number)
+                for value, factor in zip(values, node.coefficients):
+                    if not LEAST <= factor <= MOST:
+                        raise NotNative("a coefficient is beyond 64 bits")
+                    total = self._step(MULTIPLY_ADD, total, value, factor=factor)
+                return total
+            case "all" | "any":
+                joined, *rest = values
+                for value in rest:
+                    joined = self._step(PLAIN[code], joined, value)
+                return joined
+            case "relu":
+                return self._step(PLAIN["max"], values[0], self._constant(0))
+            case "abs":
+                return self._step(PLAIN[code], values[0], values[0])
+            case "select":
+                condition, then, otherwise = values
+                return self._step(CHOOSE, then, otherwise, condition)
+            case _ if code in PLAIN:
+                return self._step(PLAIN[code], *values)
+            case _:
+                raise NotNative(f"the function {node.name} has no native form")
+
+
+def _turned(node: Operation) -> tuple[str, tuple[Operation, ...]]:
+    """`b < a` for `a > b`."""
+    if node.code in SWAPPED:
+        return SWAPPED[node.code], node.operands[::-1]
+    return node.code, node.operands
+
+
+assert COMPARISONS == {*REQUIRED, *SWAPPED}
