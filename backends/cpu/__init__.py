@@ -1,1 +1,61 @@
-"""The CPU backend: fused kernels as self-contained C, built by the C compiler of the machine."""
+"""The CPU backend: fused kernels as self-contained C, built by the C compiler of the machine.
+
+    >>> import torch
+    >>> from shapes import ShapeEnv
+    >>> from backends.cpu import kernels
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.program import Program
+    >>> from backends.loops.schedule import schedule
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s")]
+    >>> decisions = Decisions(env)
+    >>> program = Program(decisions)
+    >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
+    >>> program.outputs.append(program.stored(program.build.reduce("sum", x, (1,)), (program.build.one,)))
+    >>> (launch,) = kernels(schedule(program), decisions)
+    >>> total = torch.empty(2)
+    >>> launch(total, torch.ones(2, 5), 2, 5, 1)                       # the tensors, the sizes, and how many threads
+    >>> total
+    tensor([5., 5.])
+
+`emission` writes the text, `vector` is the library that it calls, `compiler` compiles it, and `launcher` calls it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+
+from backends.cpu.compiler import compile_source, load
+from backends.cpu.emission import file_source
+from backends.cpu.launcher import launcher
+from backends.decisions import Decisions
+from backends.loops.kernels import Kernel
+from shapes.toolchain import Unavailable
+
+
+def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
+    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.numbers` and the number of threads; all of
+    them come from one compilation."""
+    if not scheduled:
+        return []
+    native = launcher()
+    if isinstance(native, Unavailable):
+        return native
+    path = compile_source(file_source(scheduled, decisions), openmp=True)
+    if isinstance(path, Unavailable):
+        return path
+    library = load(path)
+    return [
+        native.Kernel(_address(library, f"k{place}"), len(kernel.buffers), len(kernel.numbers) + 1, library)
+        for place, kernel in enumerate(scheduled)
+    ]
+
+
+def _address(library: ctypes.CDLL, name: str) -> int:
+    address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+__all__ = ["kernels"]

@@ -1,0 +1,105 @@
+"""A kernel as C functions: ranges of turns, and the entry that picks a version and divides the turns among threads.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.program import Program
+    >>> from backends.loops.schedule import schedule
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> (n,) = [size.expr for size in env.sizes("n")]
+    >>> decisions = Decisions(env)
+    >>> program = Program(decisions)
+    >>> x = program.input("x", "float32", (n,), (program.build.one,))
+    >>> program.outputs.append(program.stored(program.build.apply("sqrt", x), (program.build.one,)))
+    >>> for line in kernel_source(schedule(program)[0], decisions).splitlines()[10:14]:
+    ...     print(line)
+        for (; i0 + N <= stop; i0 += N) {
+            const f32v v1 = load_f32(p1 + i0, N);
+            const f32v v2 = sqrt_f32(v1);
+            store_f32(p0 + i0, v2, N);
+
+The file of several kernels holds, of the vector library, only what they call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from backends.cpu.emission.loops import Loops
+from backends.cpu.emission.nest import Nest
+from backends.cpu.emission.spelling import integer
+from backends.cpu.emission.text import Text
+from backends.cpu.vector import source
+from backends.decisions import Decisions
+from backends.loops.kernels import Kernel
+from solver.expr import Expr
+
+GRAIN: Final = 1 << 17
+"""Simple operations that are worth a thread."""
+ALIGNED: Final = 64
+"""Threads begin at multiples of these elements, where lanes run along what is divided."""
+MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
+
+
+def kernel_source(kernel: Kernel, decisions: Decisions, name: str = "k0") -> str:
+    """The text of a kernel, without what it calls."""
+    return _written(Loops(kernel, decisions), name)
+
+
+def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
+    """One C file with the kernels as k0, k1..."""
+    texts: list[tuple[int, str]] = []
+    keeps = False
+    for place, kernel in enumerate(kernels):
+        with decisions.at(kernel.name):
+            loops = Loops(kernel, decisions)
+        keeps = keeps or bool(loops.kept)
+        texts.append((loops.count, _written(loops, f"k{place}")))
+    return (MALLOC if keeps else "") + source(texts)
+
+
+def _written(loops: Loops, name: str) -> str:
+    text = Text()
+    if loops.open:
+        Nest(loops, text, is_narrow=False).write(f"{name}_strided")
+    Nest(loops, text, is_narrow=True).write(f"{name}_range")
+    _entry(loops, text, name)
+    return str(text)
+
+
+def _entry(loops: Loops, text: Text, name: str) -> None:
+    kernel = loops.kernel
+    numbers = {size: f"numbers[{place}]" for place, size in enumerate(kernel.numbers)}
+
+    def product(sizes: Sequence[Expr]) -> str:
+        return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
+
+    with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
+        text.line(f"const int64_t turns = {product(kernel.extents[: loops.split])};")
+        text.line("if (turns <= 0) return;")
+        run = f"{name}_range"
+        if loops.open:
+            text.line(f"void (*run)(void *const *, const int64_t *, int64_t, int64_t) = {name}_range;")
+            condition = " || ".join([f"{numbers[size]} != 1" for size in loops.open])
+            text.line(f"if ({condition}) run = {name}_strided;")
+            run = "run"
+        if loops.split:
+            _parallel(loops, text, run, product(kernel.extents[loops.split :]), f"numbers[{len(numbers)}]")
+        text.line(f"{run}(pointers, numbers, 0, turns);")
+
+
+def _parallel(loops: Loops, text: Text, run: str, inner: str, threads: str) -> None:
+    """The turns divided among threads, where there is enough to do."""
+    text.line("#ifdef _OPENMP")
+    text.line(f"int64_t parts = turns * ({inner}) / {max(1, GRAIN // loops.work())};")
+    text.line("parts = parts < turns ? parts : turns;")
+    text.line(f"parts = parts < {threads} ? parts : {threads};")
+    with text.block("if (parts > 1)"):
+        text.line("#pragma omp parallel for num_threads(parts) schedule(static, 1)")
+        with text.block("for (int64_t part = 0; part < parts; part++)"):
+            mask = "" if loops.along_inner else f" & -{ALIGNED}"
+            text.line(f"const int64_t begin = turns / parts * part{mask};")
+            text.line(f"const int64_t end = part == parts - 1 ? turns : turns / parts * (part + 1){mask};")
+            text.line(f"{run}(pointers, numbers, begin, end - begin);")
+        text.line("return;")
+    text.line("#endif")

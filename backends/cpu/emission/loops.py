@@ -1,0 +1,200 @@
+"""What a kernel's code depends on before any of it is written: how deep each value is, what differs between lanes.
+
+    >>> from solver.interner import Interner
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.indices import Affine
+    >>> from backends.loops.kernels import Apply, Buffer, Kernel, Load, Store
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> r, c = [size.expr for size in env.sizes("r c")]
+    >>> one = env.interner.constant(1)
+    >>> x, w = Buffer("x", "float32", (r, c), (c, one)), Buffer("w", "float32", (r,), (one,))
+    >>> i, j = Affine.axis(0, env.interner), Affine.axis(1, env.interner)
+    >>> row, each = Load(w, i), Load(x, i * c + j)
+    >>> product = Apply("mul", (row, each), "float32")
+    >>> kernel = Kernel("k0", (r, c), 2, (), (Store(x, i * c + j, product),), lanes=1)
+    >>> loops = Loops(kernel, Decisions(env))
+    >>> [loops.depth[value] for value in (row, each, product)], row in loops.varying
+    ([0, 1, 1], False)
+
+Loops stand in the order of the axes, so the depth of a value is the last axis that it depends on, -1 for none. Along
+the axis of the lanes a value is either one vector of different elements, or the same in all lanes; the latter is computed
+once, outside of that loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from backends.cpu.emission.spelling import width
+from backends.cpu.vector import lanes_for
+from backends.decisions import Decisions
+from backends.loops.indices import Affine, is_one
+from backends.loops.kernels import Apply, Buffer, Kernel, Load, Pass, Place, Reduced, Reduction, Scalar
+from backends.loops.operations import ITEMSIZE, OPERATIONS
+from solver.expr import Expr
+
+WEIGHT: Final = 8
+"""Simple operations that one costly operation takes the time of."""
+
+
+class Loops:
+    """The loops of a kernel.
+
+    Attributes:
+        lanes: the axis that lanes run along, None where there are no axes.
+        along_inner: whether that is an inner axis, so that reductions go over the lanes as well.
+        depth: the last axis that a value depends on.
+        varying: the values that differ between lanes.
+        late: the values that need a reduction.
+        kept: of the kernel's, those that are kept in memory, and the pass that writes them.
+        count: how many lanes.
+        open: coefficients of the lanes' axis that may be 1 or not.
+    """
+
+    def __init__(self, kernel: Kernel, decisions: Decisions) -> None:
+        self.kernel = kernel
+        self.lanes = kernel.lanes if kernel.extents else None
+        self.along_inner = kernel.inner > 0 and kernel.lanes >= kernel.outer
+        self.depth: dict[Scalar, int] = {}
+        self.varying: set[Scalar] = set()
+        self.late: set[Scalar] = set()
+        for value in self.values():
+            self._analyse(value)
+        self.kept = self._kept()
+        self.count = lanes_for(self._widest())
+        self._contiguous: dict[Expr, bool | None] = {}
+        for offset in self._accesses():
+            coefficient = offset.coefficient(kernel.lanes)
+            if coefficient is not None and not coefficient.is_constant and coefficient not in self._contiguous:
+                one = decisions.interner.eq(coefficient, 1)
+                self._contiguous[coefficient] = decisions.holds(
+                    "stride one", one, "vector loads", "two versions", added="branch", never="one element at a time"
+                )
+        self.open = tuple([each for each, known in self._contiguous.items() if known is None])
+
+    # ------------------------------------------------------------------ values
+
+    def values(self) -> list[Scalar]:
+        """All values, operands first, bodies of reductions before their results."""
+        kernel = self.kernel
+        return reachable([*[reduction.body for reduction in kernel.reductions], *kernel.roots()])
+
+    def roots(self, each: Pass) -> list[Scalar]:
+        """What a pass must compute."""
+        return [*[reduction.body for reduction in each.reductions], *[store.value for store in each.stores]]
+
+    def needed(self, number: int) -> list[Scalar]:
+        """The values of a pass, operands first; nothing below those that an earlier pass has kept."""
+        earlier = [value for value, writer in self.kept.items() if writer < number]
+        return reachable(self.roots(self.kernel.passes[number]), earlier)
+
+    def after_passes(self) -> list[Scalar]:
+        """The values that are stored once."""
+        return reachable([store.value for store in self.kernel.once])
+
+    def _analyse(self, value: Scalar) -> None:
+        depth, varying = -1, False
+        match value:
+            case Load(offset=index) | Place(index=index):
+                depth, varying = self._of_index(index)
+            case Reduced():
+                depth, varying = self.kernel.outer - 1, not self.along_inner
+                self.late.add(value)
+        self.depth[value] = max([depth, *[self.depth[operand] for operand in value.operands]])
+        if varying or any(operand in self.varying for operand in value.operands):
+            self.varying.add(value)
+        if any(operand in self.late for operand in value.operands):
+            self.late.add(value)
+
+    def _of_index(self, index: Affine) -> tuple[int, bool]:
+        return max(index.axes, default=-1), self.lanes is not None and self.lanes in index.axes
+
+    def _kept(self) -> dict[Scalar, int]:
+        last = len(self.kernel.extents) - 1
+        wanted = [value for value in self.kernel.kept if value in self.varying and self.depth[value] == last]
+        found: dict[Scalar, int] = {}
+        for number, each in enumerate(self.kernel.passes):
+            inside = set(reachable(self.roots(each), list(found)))
+            for value in wanted:
+                if value in inside:
+                    found.setdefault(value, number)
+        return found
+
+    def is_stored_along(self, offset: Affine) -> bool:
+        """Whether lanes go to different places."""
+        return self.lanes is not None and self.lanes in offset.axes
+
+    # ------------------------------------------------------------------ memory
+
+    def _accesses(self) -> Iterator[Affine]:
+        for value in self.values():
+            if isinstance(value, Load) and not any(part in self.varying for part, _ in value.indirect):
+                yield value.offset
+        for store in self.kernel.stores:
+            yield store.offset
+
+    def is_contiguous(self, coefficient: Expr) -> bool | None:
+        """Whether lanes with this stride are neighbours; None if only the run tells."""
+        return is_one(coefficient) if coefficient.is_constant else self._contiguous[coefficient]
+
+    def _widest(self) -> int:
+        """Bytes of the widest element of vectors."""
+        sizes = [width(value.dtype) for value in self.varying]
+        sizes += [8 for value in self.varying if isinstance(value, Load) and value.indirect]
+        sizes += [ITEMSIZE[store.buffer.dtype] for store in self.kernel.stores if self.is_stored_along(store.offset)]
+        return max(sizes, default=4)
+
+    # ------------------------------------------------------------------ work
+
+    def is_costly(self, values: Collection[Scalar]) -> bool:
+        """Whether something that takes many instructions is done for every vector."""
+        return any(
+            isinstance(value, Apply) and value in self.varying and OPERATIONS[value.operation].is_costly
+            for value in values
+        )
+
+    def work(self) -> int:
+        """About how many simple operations one element takes."""
+        total = 1
+        for value in self.values():
+            if isinstance(value, Apply):
+                total += WEIGHT if OPERATIONS[value.operation].is_costly else 1
+            elif isinstance(value, Load):
+                total += 1
+        return total
+
+    @property
+    def split(self) -> int:
+        """How many axes, from the outermost, are divided among threads."""
+        return self.kernel.outer
+
+
+def reachable(roots: Sequence[Scalar], known: Collection[Scalar] = ()) -> list[Scalar]:
+    """All values below these, operands first, results of reductions as they are; nothing below what is known."""
+    found: dict[Scalar, None] = {}
+    stop = set(known)
+    stack: list[tuple[Scalar, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        value, ready = stack.pop()
+        if ready:
+            found[value] = None
+        elif value not in found:
+            stack.append((value, True))
+            if value not in stop:
+                stack.extend([(operand, False) for operand in reversed(value.operands)])
+    return list(found)
+
+
+def loaded(values: Collection[Scalar]) -> list[Buffer]:
+    """The buffers that are read."""
+    return list(dict.fromkeys([value.buffer for value in values if isinstance(value, Load)]))
+
+
+def is_long_sum(reduction: Reduction) -> bool:
+    """Whether many additions one after the other would lose digits."""
+    return reduction.operation == "sum" and reduction.dtype.startswith("float")
+
+
+__all__ = ["Loops", "is_long_sum", "loaded", "reachable"]

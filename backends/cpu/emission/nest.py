@@ -1,0 +1,350 @@
+"""The loop nest of a kernel: outer loops that may begin and end anywhere, and the passes of each turn.
+
+Two forms. Lanes along the last inner axis: a turn of the outer loops is one row; its passes go over the row vector by
+vector, several side by side, and reduce over the lanes at the end. Lanes along the last outer axis: a turn is a block
+of vectors of neighbouring results; the passes go over the inner axes element by element, and each lane has its own.
+
+    for (; left > 0; i0++) {                                  the outer loops: from `begin`, `left` turns
+        total = ...;
+        for (from = 0; from < n1; from += 4096) {             long sums in parts
+            for (i1 = from; i1 + 4*N <= to; i1 += 4*N)        four vectors at a time,
+            for (; i1 + N <= to; i1 += N)                     one,
+            if (i1 < to)                                      and the tail
+        }
+        ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+from backends.cpu.emission.loops import Loops, is_long_sum
+from backends.cpu.emission.spelling import KINDS, MEMORY, Named, across, element_of, identity, joined
+from backends.cpu.emission.text import Text
+from backends.cpu.emission.values import ONE, TAIL, Copy, Writer, copies
+from backends.loops.kernels import Reduction, Scalar
+
+SIDE_BY_SIDE: Final = 4
+"""Vectors that a reduction that has little to compute handles in one turn: it would wait for its own sums."""
+COSTLY_SIDE_BY_SIDE: Final = 2
+PART: Final = 64
+"""Additions that one accumulator takes before it is added to the total."""
+STACK: Final = 16384
+"""Bytes of kept values that lie on the stack."""
+
+
+class Nest:
+    """Writes the function that runs a range of turns of the outer loops."""
+
+    def __init__(self, loops: Loops, text: Text, *, is_narrow: bool) -> None:
+        self.loops = loops
+        self.kernel = loops.kernel
+        self.text = text
+        self.writer = Writer(loops, text, is_narrow=is_narrow)
+        self._scratch: dict[Scalar, str] = {}
+
+    def write(self, name: str) -> None:
+        """The whole function."""
+        line = self.text.line
+        parameters = "void *const *pointers, const int64_t *numbers, int64_t begin, int64_t left"
+        with self.text.block(f"static void {name}({parameters})"):
+            self.writer.prologue()
+            self._allocate()
+            values = self._all_values()
+            self._define_at(-1, values, ONE)
+            with ExitStack() as nest:
+                self._start()
+                for axis in range(self._plain_outer):
+                    nest.enter_context(self._outer_loop(axis, is_innermost=axis == self.loops.split - 1))
+                    self._define_at(axis, values, ONE)
+                if self.loops.lanes is not None and not self.loops.along_inner:
+                    self._blocks(values)
+                else:
+                    self._passes(ONE)
+            if self._scratch:
+                line("if (memory != fixed) free(memory);")
+
+    # ------------------------------------------------------------------ outer loops
+
+    @property
+    def _plain_outer(self) -> int:
+        """The outer axes that lanes do not run along."""
+        return self.kernel.outer - (self.loops.lanes is not None and not self.loops.along_inner)
+
+    def _extent(self, axis: int) -> str:
+        return self.writer.size(self.kernel.extents[axis])
+
+    def _start(self) -> None:
+        """Where each outer loop begins."""
+        axes = range(self.loops.split)
+        for axis in axes:
+            self.text.line(f"int64_t i{axis} = 0;")
+        if not axes:
+            return
+        with self.text.block("if (begin)"):
+            for axis in reversed(axes):
+                if axis:
+                    self.text.line(f"i{axis} = begin % {self._extent(axis)};")
+                    self.text.line(f"begin /= {self._extent(axis)};")
+                else:
+                    self.text.line("i0 = begin;")
+
+    @contextmanager
+    def _outer_loop(self, axis: int, *, is_innermost: bool) -> Iterator[None]:
+        within = f"i{axis} < {self._extent(axis)} && " if axis else ""
+        step = ", left--" if is_innermost else ""
+        with self.text.block(f"for (; {within}left > 0; i{axis}++{step})"), self.writer.scope():
+            yield
+        if axis:
+            self.text.line(f"i{axis} = 0;")
+
+    def _blocks(self, values: Sequence[Scalar]) -> None:
+        """Lanes along the last outer axis: blocks of vectors."""
+        lanes, line = self.loops.lanes, self.text.line
+        line(f"const int64_t stop = left < {self._extent(lanes)} - i{lanes} ? i{lanes} + left : {self._extent(lanes)};")
+        line(f"left -= stop - i{lanes};")
+        wide = self._side_by_side_blocks()
+        if wide > 1:
+            with self.text.block(f"for (; i{lanes} + {wide} * N <= stop; i{lanes} += {wide} * N)"):
+                self._block(values, copies(wide))
+        with self.text.block(f"for (; i{lanes} + N <= stop; i{lanes} += N)"):
+            self._block(values, ONE)
+        with self.text.block(f"if (i{lanes} < stop)"):
+            line(f"const int64_t n = stop - i{lanes};")
+            self._block(values, TAIL)
+        line(f"i{lanes} = 0;")
+
+    def _block(self, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+        with self.writer.scope():
+            self._define_at(self.loops.lanes, values, vectors)
+            self._passes(vectors)
+
+    def _side_by_side_blocks(self) -> int:
+        if not self.kernel.reductions:
+            return 1
+        return COSTLY_SIDE_BY_SIDE if self.loops.is_costly(self.loops.values()) else SIDE_BY_SIDE
+
+    # ------------------------------------------------------------------ values outside of the passes
+
+    def _all_values(self) -> list[Scalar]:
+        numbers = range(len(self.kernel.passes))
+        found = [value for number in numbers for value in self.loops.needed(number)]
+        return list(dict.fromkeys([*found, *self.loops.after_passes()]))
+
+    def _define_at(self, depth: int | None, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+        """What changes with this loop and no deeper one, and needs no reduction."""
+        assert depth is not None
+        found = [value for value in values if self.loops.depth[value] == depth and value not in self.loops.late]
+        self.writer.define(found, vectors)
+
+    def _define_late(self, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+        """What is the same for all inner turns and has become known by now."""
+        found = [value for value in values if self.loops.depth[value] < self.kernel.outer]
+        self.writer.define(found, vectors)
+
+    # ------------------------------------------------------------------ passes
+
+    def _passes(self, vectors: Sequence[Copy]) -> None:
+        for number in range(len(self.kernel.passes)):
+            values = self.loops.needed(number)
+            self._define_late(values, vectors)
+            inside = [value for value in values if self.loops.depth[value] >= self.kernel.outer]
+            if self.loops.along_inner:
+                self._along_rows(number, inside)
+            else:
+                self._along_inner_axes(number, inside, vectors)
+        self._define_late(self.loops.after_passes(), vectors)
+        for store in self.kernel.once:
+            self.writer.store(store, vectors)
+
+    def _turn(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy], accumulators: Accumulators) -> None:
+        """One turn of the innermost loop."""
+        each = self.kernel.passes[number]
+        with self.writer.scope():
+            self._recall(number, values, vectors)
+            self.writer.define(values, vectors)
+            self._keep(number, vectors)
+            for reduction in each.reductions:
+                for vector in vectors:
+                    self._accumulate(reduction, vector, accumulators(reduction, vector))
+            for store in each.stores:
+                self.writer.store(store, vectors)
+
+    def _accumulate(self, reduction: Reduction, vector: Copy, accumulator: str) -> None:
+        value = self.writer.name(reduction.body, vector).vector
+        new = joined(reduction.operation, accumulator, value, reduction.dtype)
+        if self.loops.along_inner and vector.count != "N":
+            element = element_of(reduction.dtype)
+            new = f"select_{element.name}(first_m{8 * element.size}({vector.count}), {new}, {accumulator})"
+        self.text.line(f"{accumulator} = {new};")
+
+    def _declare(self, reduction: Reduction, prefix: str) -> str:
+        name = self.writer.new(prefix)
+        start = identity(reduction.operation, reduction.dtype)
+        self.text.line(f"{element_of(reduction.dtype).vector} {name} = {start};")
+        return name
+
+    def _along_rows(self, number: int, values: Sequence[Scalar]) -> None:
+        """Lanes along the last inner axis."""
+        lanes = self.kernel.lanes
+        reductions = self.kernel.passes[number].reductions
+        totals = {reduction: self._declare(reduction, "t") for reduction in reductions}
+        wide = 1 if not reductions or self.loops.is_costly(values) else SIDE_BY_SIDE
+        part = wide * PART * self.loops.count
+        in_parts = self._is_in_parts(reductions, lanes, part)
+        with ExitStack() as nest:
+            nest.enter_context(self.text.block())
+            for axis in range(self.kernel.outer, lanes):
+                nest.enter_context(self._inner_loop(axis, values, ONE))
+            stop = self._extent(lanes)
+            if in_parts:
+                nest.enter_context(self._parts(lanes, part))
+                stop = "to"
+            first = "from" if in_parts else "0"
+            own = in_parts or wide > 1
+            names = {
+                (reduction, vector): self._declare(reduction, "a") if own else totals[reduction]
+                for reduction in reductions
+                for vector in range(wide)
+            }
+            accumulators = lambda reduction, vector: names[reduction, vector.number]  # noqa: E731
+            self.text.line(f"int64_t i{lanes} = {first};")
+            for count in (wide, 1) if wide > 1 else (1,):
+                step = f"{count} * N" if count > 1 else "N"
+                with self.text.block(f"for (; i{lanes} + {step} <= {stop}; i{lanes} += {step})"):
+                    self._turn(number, values, copies(count), accumulators)
+            with self.text.block(f"if (i{lanes} < {stop})"):
+                self.text.line(f"const int64_t n = {stop} - i{lanes};")
+                self._turn(number, values, TAIL, accumulators)
+            if own:
+                for reduction in reductions:
+                    self._gather(reduction, totals[reduction], [names[reduction, vector] for vector in range(wide)])
+        for reduction, total in totals.items():
+            name = self.writer.new("r")
+            result = across(reduction.operation, total, reduction.dtype)
+            self.text.line(f"const {element_of(reduction.dtype).vector} {name} = {result};")
+            self.writer.give(reduction, -1, Named(name, reduction.dtype))
+
+    def _gather(self, reduction: Reduction, total: str, parts: list[str]) -> None:
+        """Accumulators added to their total, in pairs."""
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2])
+            parts = [joined(reduction.operation, a, b, reduction.dtype) for a, b in pairs]
+        self.text.line(f"{total} = {joined(reduction.operation, total, parts[0], reduction.dtype)};")
+
+    def _along_inner_axes(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+        """Lanes along the last outer axis: each has a result of its own."""
+        reductions = self.kernel.passes[number].reductions
+        totals = {(reduction, v.number): self._declare(reduction, "t") for reduction in reductions for v in vectors}
+        names = dict(totals)
+        with ExitStack() as nest:
+            last = len(self.kernel.extents) - 1
+            for axis in range(self.kernel.outer, last):
+                nest.enter_context(self._inner_loop(axis, values, vectors))
+            in_parts = self.kernel.inner > 0 and self._is_in_parts(reductions, last, 4 * PART)
+            if in_parts:
+                nest.enter_context(self._parts(last, 4 * PART))
+                names = {(r, v.number): self._declare(r, "a") for r in reductions for v in vectors}
+            accumulators = lambda reduction, vector: names[reduction, vector.number]  # noqa: E731
+            if self.kernel.inner:
+                bounds = ("from", "to") if in_parts else ("0", self._extent(last))
+                with self.text.block(f"for (int64_t i{last} = {bounds[0]}; i{last} < {bounds[1]}; i{last}++)"):
+                    self._turn(number, values, vectors, accumulators)
+            else:
+                self._turn(number, values, vectors, accumulators)
+            if in_parts:
+                for place, total in totals.items():
+                    self._gather(place[0], total, [names[place]])
+        for (reduction, place), total in totals.items():
+            self.writer.give(reduction, place, Named(total, reduction.dtype))
+
+    @contextmanager
+    def _inner_loop(self, axis: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> Iterator[None]:
+        """An inner loop around the innermost one, and what changes with it."""
+        head = f"for (int64_t i{axis} = 0; i{axis} < {self._extent(axis)}; i{axis}++)"
+        with self.text.block(head), self.writer.scope():
+            self.writer.define([value for value in values if self.loops.depth[value] == axis], vectors)
+            yield
+
+    def _is_in_parts(self, reductions: Sequence[Reduction], axis: int, part: int) -> bool:
+        """Whether sums are taken in parts, as many additions one after the other would lose digits."""
+        extent = self.kernel.extents[axis]
+        is_short = extent.is_constant and extent.constant <= part
+        return any(map(is_long_sum, reductions)) and not is_short
+
+    @contextmanager
+    def _parts(self, axis: int, part: int) -> Iterator[None]:
+        extent = self._extent(axis)
+        with self.text.block(f"for (int64_t from = 0; from < {extent}; from += {part})"):
+            self.text.line(f"const int64_t to = {extent} - from < {part} ? {extent} : from + {part};")
+            yield
+
+    # ------------------------------------------------------------------ kept values
+
+    def _allocate(self) -> None:
+        """Memory for the values that later passes read."""
+        if not self.loops.kept:
+            return
+        line = self.text.line
+        kernel = self.kernel
+        extents = [self._extent(axis) for axis in range(kernel.outer, len(kernel.extents))]
+        block = 1 if self.loops.along_inner else self._side_by_side_blocks()
+        count = " * ".join(extents)
+        if self.loops.along_inner:
+            line(f"const int64_t kept = {count};")
+        else:
+            line(f"const int64_t kept = {count} * {block * self.loops.count};")
+        sizes = [element_of(value.dtype).size for value in self.loops.kept]
+        line(f"char fixed[{STACK}] __attribute__((aligned(64)));")
+        line(f"char *memory = kept * {sum(sizes)} <= {STACK - 64 * len(sizes)} ? fixed : 0;")
+        line(f"if (!memory && !(memory = malloc(kept * {sum(sizes)} + {64 * len(sizes)}))) __builtin_trap();")
+        offset = 0
+        for place, (value, size) in enumerate(zip(self.loops.kept, sizes)):
+            kind = MEMORY[KINDS[value.dtype]]
+            start = f"kept * {offset} + {64 * place} & -64" if place else "0"
+            line(f"{kind} *s{place} = ({kind} *)(memory + ({start}));")
+            self._scratch[value] = f"s{place}"
+            offset += size
+
+    def _kept_at(self, value: Scalar, vector: Copy, width: int) -> str:
+        """The address of a kept value."""
+        kernel = self.kernel
+        place = "0"
+        for axis in range(kernel.outer, len(kernel.extents)):
+            variable = vector.place(f"i{axis}") if axis == self.loops.lanes else f"i{axis}"
+            place = variable if place == "0" else f"({place}) * {self._extent(axis)} + {variable}"
+        if not self.loops.along_inner:
+            place = f"({place}) * ({width} * N) + {vector.number} * N"
+        return f"{self._scratch[value]} + {place}"
+
+    def _recall(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+        """Read what an earlier pass has kept."""
+        for value, writer in self.loops.kept.items():
+            if writer < number and value in values:
+                for vector in vectors:
+                    name = self.writer.new("v")
+                    kind = KINDS[value.dtype]
+                    address = self._kept_at(value, vector, len(vectors))
+                    vector_type = element_of(value.dtype).vector
+                    self.text.line(f"const {vector_type} {name} = load_{kind}({address}, {self._lanes(vector)});")
+                    self.writer.give(value, vector.number, Named(name, value.dtype))
+
+    def _keep(self, number: int, vectors: Sequence[Copy]) -> None:
+        """Write what later passes read."""
+        for value, writer in self.loops.kept.items():
+            if writer == number:
+                for vector in vectors:
+                    address = self._kept_at(value, vector, len(vectors))
+                    text = self.writer.name(value, vector).vector
+                    self.text.line(f"store_{KINDS[value.dtype]}({address}, {text}, {self._lanes(vector)});")
+
+    def _lanes(self, vector: Copy) -> str:
+        """How many lanes of kept memory are this row's; blocks have memory for all lanes."""
+        return vector.count if self.loops.along_inner else "N"
+
+
+Accumulators = Callable[[Reduction, Copy], str]
+
+__all__ = ["Nest"]

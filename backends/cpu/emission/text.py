@@ -1,0 +1,38 @@
+"""C text, line by line, with blocks.
+
+    >>> text = Text()
+    >>> with text.block("if (n > 0)"):
+    ...     text.line("return;")
+    >>> print(text)
+    if (n > 0) {
+        return;
+    }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Text:
+    """Lines so far, and how deep the next one stands."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._depth = 0
+
+    def line(self, text: str) -> None:
+        self._lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def block(self, head: str = "") -> Iterator[None]:
+        """What is written inside stands in braces."""
+        self.line(f"{head} {{" if head else "{")
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self.line("}")
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines)

@@ -1,0 +1,226 @@
+"""Writing the values of a kernel: addresses, loads, operations and stores, for one or several vectors side by side.
+
+    >>> Copy(2, 2).place("i1"), Copy(0, 0, "n").count
+    ('(i1 + 2 * N)', 'n')
+
+A value is defined once in the innermost loop in which it changes. What differs between lanes is defined once for every
+vector that a turn of the loop handles (a `Copy`); what does not is one vector with the same in all lanes.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from backends.cpu.emission.loops import Loops
+from backends.cpu.emission.spelling import (
+    KINDS,
+    MEMORY,
+    Named,
+    applied,
+    constant,
+    converted,
+    element_of,
+    integer,
+)
+from backends.cpu.emission.text import Text
+from backends.loops.indices import Affine, is_one, is_zero
+from backends.loops.kernels import Apply, Buffer, Constant, Load, Place, Reduced, Reduction, Scalar, SizeValue, Store
+from backends.loops.operations import computed_as
+from solver.expr import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One of the vectors that a turn of a loop handles.
+
+    Attributes:
+        shift: by how many vectors it is ahead of the loop's variable.
+        count: how many of its lanes are elements.
+    """
+
+    number: int
+    shift: int
+    count: str = "N"
+
+    def place(self, variable: str) -> str:
+        return f"({variable} + {self.shift} * N)" if self.shift else variable
+
+
+def copies(count: int) -> tuple[Copy, ...]:
+    """So many whole vectors."""
+    return tuple([Copy(number, number) for number in range(count)])
+
+
+ONE = copies(1)
+TAIL = (Copy(0, 0, "n"),)
+"""The last vector, of n elements."""
+
+
+class Writer:
+    """Writes the values of one kernel into its text.
+
+    Attributes:
+        is_narrow: whether strides that may be 1 are known to be, where this code runs.
+    """
+
+    def __init__(self, loops: Loops, text: Text, *, is_narrow: bool) -> None:
+        self.loops = loops
+        self.text = text
+        self.is_narrow = is_narrow
+        kernel = loops.kernel
+        self._sizes = {size: f"n{place}" for place, size in enumerate(kernel.numbers)}
+        self._buffers = {buffer: f"p{place}" for place, buffer in enumerate(kernel.buffers)}
+        self._names: ChainMap[tuple[Scalar | Reduction, int], Named] = ChainMap()
+        self._count = 0
+
+    # ------------------------------------------------------------------ names
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Names that are given inside are not known afterwards."""
+        self._names = self._names.new_child()
+        yield
+        self._names = self._names.parents
+
+    def name(self, value: Scalar, copy: Copy) -> Named:
+        """What a value is called that is defined already."""
+        return self._names[value, copy.number if value in self.loops.varying else -1]
+
+    def is_defined(self, value: Scalar, copy: Copy) -> bool:
+        return (value, copy.number if value in self.loops.varying else -1) in self._names
+
+    def give(self, value: Scalar | Reduction, number: int, named: Named) -> None:
+        """Say what a value is called; number is that of the copy, -1 where all lanes are the same."""
+        self._names[value, number] = named
+
+    def result(self, reduction: Reduction, number: int) -> Named:
+        return self._names[reduction, number]
+
+    def new(self, prefix: str) -> str:
+        self._count += 1
+        return f"{prefix}{self._count}"
+
+    def size(self, size: Expr) -> str:
+        return integer(size.constant) if size.is_constant else self._sizes[size]
+
+    def prologue(self) -> None:
+        """The arguments by their names."""
+        for name in self._sizes.values():
+            self.text.line(f"const int64_t {name} = numbers[{name[1:]}];")
+        written = {store.buffer for store in self.loops.kernel.stores}
+        for buffer, name in self._buffers.items():
+            kind = ("" if buffer in written else "const ") + MEMORY[KINDS[buffer.dtype]]
+            self.text.line(f"{kind} *{name} = pointers[{name[1:]}];")
+
+    # ------------------------------------------------------------------ addresses
+
+    def index(self, index: Affine, copy: Copy) -> str:
+        """A place, as an integer."""
+        parts = []
+        for axis, coefficient in index.terms:
+            variable = f"i{axis}"
+            if axis == self.loops.lanes:
+                variable = copy.place(variable)
+            parts.append(variable if is_one(coefficient) else f"{self.size(coefficient)} * {variable}")
+        if not is_zero(index.constant):
+            parts.append(self.size(index.constant))
+        return " + ".join(parts) or "0"
+
+    def _address(self, buffer: Buffer, index: Affine, copy: Copy, indirect: Sequence[tuple[Scalar, Expr]] = ()) -> str:
+        parts = [self.index(index, copy)]
+        for value, stride in indirect:
+            place = self._as_index(value, copy)
+            parts.append(f"{place}[0]" if is_one(stride) else f"{place}[0] * {self.size(stride)}")
+        return f"{self._buffers[buffer]} + {' + '.join(parts)}"
+
+    def _as_index(self, value: Scalar, copy: Copy) -> str:
+        return converted(self.name(value, copy), "int64").text
+
+    # ------------------------------------------------------------------ values
+
+    def define(self, values: Iterable[Scalar], copies: Sequence[Copy]) -> None:
+        """Write these values, given operands first; what has a name already is left out."""
+        for value in values:
+            varying = value in self.loops.varying
+            for copy in copies if varying else copies[:1]:
+                if not self.is_defined(value, copy):
+                    named = self._value(value, copy)
+                    name = self.new("v")
+                    self.text.line(f"const {named.type} {name} = {named.text};")
+                    self.give(value, copy.number if varying else -1, Named(name, value.dtype, named.bits))
+
+    def _value(self, value: Scalar, copy: Copy) -> Named:
+        match value:
+            case Load():
+                return Named(self._load(value, copy), value.dtype)
+            case Constant(value=number, dtype=dtype):
+                return Named(constant(number, dtype), dtype)
+            case SizeValue(size=size, dtype=dtype):
+                element = element_of(dtype)
+                return Named(f"splat_{element.name}(({element.scalar}){self.size(size)})", dtype)
+            case Place(index=index, dtype=dtype):
+                return converted(Named(self._place(index, copy), "int64"), dtype)
+            case Apply(operation=operation, operands=operands, dtype=dtype):
+                return applied(operation, [self.name(operand, copy) for operand in operands], dtype)
+            case Reduced(reduction=reduction):
+                return self.result(reduction, copy.number if value in self.loops.varying else -1)
+        raise TypeError(f"{value!r} is no value")
+
+    def _place(self, index: Affine, copy: Copy) -> str:
+        start = f"splat_i64({self.index(index, copy)})"
+        step = None if self.loops.lanes is None else index.coefficient(self.loops.lanes)
+        if step is None:
+            return start
+        return f"({start} + lane_i64())" if is_one(step) else f"({start} + lane_i64() * {self.size(step)})"
+
+    def _load(self, load: Load, copy: Copy) -> str:
+        kind = KINDS[load.buffer.dtype]
+        step = None if self.loops.lanes is None else load.offset.coefficient(self.loops.lanes)
+        if any(part in self.loops.varying for part, _ in load.indirect):
+            return self._gather(load, kind, step, copy)
+        address = self._address(load.buffer, load.offset, copy, load.indirect)
+        if step is None:
+            return f"broadcast_{kind}({address})"
+        contiguous = f"load_{kind}({address}, {copy.count})"
+        known = self.loops.is_contiguous(step)
+        if known or (known is None and self.is_narrow):
+            return contiguous
+        strided = f"load_strided_{kind}({address}, {self.size(step)}, {copy.count})"
+        if known is not None:
+            return strided
+        size = self.size(step)
+        return f"{size} == 1 ? {contiguous} : {size} == 0 ? broadcast_{kind}({address}) : {strided}"
+
+    def _gather(self, load: Load, kind: str, step: Expr | None, copy: Copy) -> str:
+        parts = [] if step is None else [f"lane_i64() * {self.size(step)}"]
+        for value, stride in load.indirect:
+            place = self._as_index(value, copy)
+            parts.append(place if is_one(stride) else f"{place} * {self.size(stride)}")
+        return f"gather_{kind}({self._address(load.buffer, load.offset, copy)}, {' + '.join(parts)}, {copy.count})"
+
+    # ------------------------------------------------------------------ stores
+
+    def store(self, store: Store, copies: Sequence[Copy]) -> None:
+        kind = KINDS[store.buffer.dtype]
+        if not self.loops.is_stored_along(store.offset):
+            value = converted(self.name(store.value, copies[0]), computed_as(store.buffer.dtype)).vector
+            address = self._address(store.buffer, store.offset, copies[0])
+            self.text.line(f"write_{kind}({address}, ({value})[0]);")
+            return
+        assert self.loops.lanes is not None
+        step = store.offset.coefficient(self.loops.lanes)
+        assert step is not None
+        known = self.loops.is_contiguous(step)
+        for copy in copies:
+            value = converted(self.name(store.value, copy), computed_as(store.buffer.dtype)).vector
+            address = self._address(store.buffer, store.offset, copy)
+            if known or (known is None and self.is_narrow):
+                self.text.line(f"store_{kind}({address}, {value}, {copy.count});")
+            else:
+                self.text.line(f"store_strided_{kind}({address}, {value}, {self.size(step)}, {copy.count});")
+
+
+__all__ = ["ONE", "TAIL", "Copy", "Writer", "copies"]
