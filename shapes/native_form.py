@@ -12,12 +12,11 @@
     ['if (__builtin_mul_overflow(v0, v1, &v2)) goto python;', 'v4 = v2 <= 4096LL;']
 
 Arithmetic is in 64 bits and checked: whatever leaves them, an argument that is not an integer of that size, or a
-call that is not as expected, is handed to the Python form, which answers for any integers: `goto python`.
+call that is not as expected, is handed to the Python form, which answers for any integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from shapes.arguments import Arguments
@@ -44,15 +43,22 @@ def native_source(conditions: list[Operation], arguments: Arguments) -> str:
     if len(nodes) > LARGEST:
         raise NotNative(f"{len(nodes)} operations are more than are worth compiling")
     leaves = [node for node in nodes if node.code == "leaf"]
-    targets = {node.number: variable(node) for node in leaves}
+    targets = {node.number: _value(node) for node in leaves}
     reads = [_read(position, targets.get(position, ""), arguments) for position in range(len(arguments.paths))]
-    body = checked(conditions, set(leaves), "Py_RETURN_FALSE;")
-    lines = "\n".join(["    " + line for line in [*declarations(nodes), *reads, *body]])
-    return (
-        TEMPLATE.replace("@ARITHMETIC@", ARITHMETIC)
-        .replace("@COUNT@", str(len(arguments.names)))
-        .replace("@BODY@", lines)
-    )
+    body: list[str] = []
+    done: set[Operation] = set(leaves)
+    for condition in conditions:
+        for node in reachable([condition], known=done):
+            if node.code != "constant":
+                body += _statements(node)
+            done.add(node)
+        body.append(f"if (!{_value(condition)}) Py_RETURN_FALSE;")
+    declared = [node for node in nodes if node.code != "constant"]
+    integers = ", ".join([_value(node) for node in declared if node.code not in CONDITIONS])
+    truths = ", ".join([_value(node) for node in declared if node.code in CONDITIONS])
+    declarations = [f"long long {integers};"] * bool(integers) + [f"int {truths};"] * bool(truths)
+    lines = "\n".join(["    " + line for line in [*declarations, *reads, *body]])
+    return TEMPLATE.replace("@COUNT@", str(len(arguments.names))).replace("@BODY@", lines)
 
 
 def _read(position: int, target: str, arguments: Arguments) -> str:
@@ -66,32 +72,7 @@ def _read(position: int, target: str, arguments: Arguments) -> str:
     return f"if (!integer({place}, &{target})) goto python;" if target else f"if (!{place}) goto python;"
 
 
-def declarations(nodes: Sequence[Operation]) -> list[str]:
-    """C that declares the variables of operations."""
-    declared = [node for node in nodes if node.code != "constant"]
-    integers = ", ".join([variable(node) for node in declared if node.code not in CONDITIONS])
-    truths = ", ".join([variable(node) for node in declared if node.code in CONDITIONS])
-    return [f"long long {integers};"] * bool(integers) + [f"int {truths};"] * bool(truths)
-
-
-def checked(conditions: Sequence[Operation], done: set[Operation], refusal: str) -> list[str]:
-    """C that does `refusal` where one of the conditions does not hold; `done` is what has been computed."""
-    return [
-        line
-        for condition in conditions
-        for line in (*computed([condition], done), f"if (!{variable(condition)}) {refusal}")
-    ]
-
-
-def computed(wanted: Sequence[Operation], done: set[Operation]) -> list[str]:
-    """C that computes the operations that are not `done`, which they are then."""
-    nodes = reachable(list(wanted), known=done)
-    done.update(nodes)
-    return [line for node in nodes if node.code != "constant" for line in statements(node)]
-
-
-def variable(node: Operation) -> str:
-    """What stands for the value of an operation in C."""
+def _value(node: Operation) -> str:
     return literal(node.number) if node.code == "constant" else f"v{node.index}"
 
 
@@ -101,20 +82,20 @@ def literal(value: int) -> str:
     return f"({value + 1}LL - 1)" if value == LEAST else f"{value}LL"
 
 
-def statements(node: Operation) -> list[str]:
+def _statements(node: Operation) -> list[str]:
     """C that computes an operation from its operands, which are computed already."""
-    target = variable(node)
+    target = _value(node)
     match node.code:
         case "true" | "false":
             return [f"{target} = {int(node.code == 'true')};"]
         case "all" | "any":
             sign = " & " if node.code == "all" else " | "
-            return [f"{target} = {sign.join([variable(operand) for operand in node.operands])};"]
+            return [f"{target} = {sign.join([_value(operand) for operand in node.operands])};"]
         case code if code in COMPARISONS:
             return [f"{target} = {_comparison(node)};"]
         case "sum":
             return _sum(node)
-    values = [variable(operand) for operand in node.operands]
+    values = [_value(operand) for operand in node.operands]
     match node.code, values:
         case "mul", (a, b):
             return [f"if (__builtin_mul_overflow({a}, {b}, &{target})) goto python;"]
@@ -149,15 +130,15 @@ def _comparison(node: Operation) -> str:
             # the other side is within 64 bits, so that only the sign of this constant matters
             large = (here.number > 0) is not flipped
             return str(int(node.code in (("ne", "ge", "gt") if large else ("ne", "le", "lt"))))
-    return f"{variable(a)} {SIGNS[node.code]} {variable(b)}"
+    return f"{_value(a)} {SIGNS[node.code]} {_value(b)}"
 
 
 def _sum(node: Operation) -> list[str]:
-    target = variable(node)
+    target = _value(node)
     lines: list[str] = []
     started = False
     for operand, c in zip(node.operands, node.coefficients):
-        value = variable(operand)
+        value = _value(operand)
         if abs(c) != 1:
             lines.append(f"if (__builtin_mul_overflow({value}, {literal(abs(c))}, &scaled)) goto python;")
             value = "scaled"
@@ -172,32 +153,6 @@ def _sum(node: Operation) -> list[str]:
         lines.append(f"if (__builtin_add_overflow({target}, {literal(node.number)}, &{target})) goto python;")
     return lines
 
-
-ARITHMETIC: Final = r"""static inline int quotient(long long n, long long d, long long *result) {
-    if (d == 0) { *result = 0; return 0; }
-    if (d == -1) return __builtin_sub_overflow(0LL, n, result);
-    *result = n / d - (n % d != 0 && (n ^ d) < 0);
-    return 0;
-}
-
-static inline long long remainder_of(long long n, long long d) {
-    if (d == 0) return n;
-    if (d == -1) return 0;
-    long long r = n % d;
-    return r != 0 && (r ^ d) < 0 ? r + d : r;
-}
-
-static inline int power_of(long long base, long long exponent, long long *result) {
-    *result = exponent >= 0;
-    if (exponent <= 0) return 0;
-    if (base == 0 || base == 1) { *result = base; return 0; }
-    if (base == -1) { *result = exponent % 2 ? -1 : 1; return 0; }
-    /* any other base leaves 64 bits within 63 steps */
-    while (exponent--) if (__builtin_mul_overflow(*result, base, result)) return 1;
-    return 0;
-}
-"""
-"""What `statements` call."""
 
 TEMPLATE: Final = r"""#define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -226,7 +181,30 @@ static inline PyObject *element(PyObject *container, Py_ssize_t position) {
     return NULL;
 }
 
-@ARITHMETIC@
+static inline int quotient(long long n, long long d, long long *result) {
+    if (d == 0) { *result = 0; return 0; }
+    if (d == -1) return __builtin_sub_overflow(0LL, n, result);
+    *result = n / d - (n % d != 0 && (n ^ d) < 0);
+    return 0;
+}
+
+static inline long long remainder_of(long long n, long long d) {
+    if (d == 0) return n;
+    if (d == -1) return 0;
+    long long r = n % d;
+    return r != 0 && (r ^ d) < 0 ? r + d : r;
+}
+
+static inline int power_of(long long base, long long exponent, long long *result) {
+    *result = exponent >= 0;
+    if (exponent <= 0) return 0;
+    if (base == 0 || base == 1) { *result = base; return 0; }
+    if (base == -1) { *result = exponent % 2 ? -1 : 1; return 0; }
+    /* any other base leaves 64 bits within 63 steps */
+    while (exponent--) if (__builtin_mul_overflow(*result, base, result)) return 1;
+    return 0;
+}
+
 static PyObject *holds(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
     long long scaled = 0; (void)scaled;
     if (PyVectorcall_NARGS(flags) != @COUNT@ || (keywords && PyTuple_GET_SIZE(keywords))) goto python;
