@@ -36,8 +36,10 @@ def function(source: Source) -> object:
 def compiled(source: Source, target: GPUTarget | None = None) -> CompiledKernel:
     """Code for a target; the device at hand where none is named.
 
-    Multiplications and additions are rounded each by itself, as in the operators that they replace.
+    Multiplications and additions are rounded each by itself, and the smallest numbers are not taken for zero, as in
+    the operators that they replace.
     """
     divisible = {(place,): [["tt.divisibility", 16]] for place in source.aligned}
     made = ASTSource(function(source), source.signature, attrs=divisible)
-    return triton.compile(made, target=target, options={"num_warps": source.form.warps, "enable_fp_fusion": False})
+    options = {"num_warps": source.form.warps, "enable_fp_fusion": False, "enable_reflect_ftz": False}
+    return triton.compile(made, target=target, options=options)

@@ -49,7 +49,7 @@ from backends.loops.kernels import (
 from backends.triton.arguments import Argument, Arguments
 from backends.triton.facts import Facts
 from backends.triton.forms import Form
-from backends.triton.operations import ELEMENT, LANGUAGE, REDUCED, accumulated, applied, constant, identity
+from backends.triton.operations import ELEMENT, LANGUAGE, REDUCED, accumulated, applied, cast, constant, identity
 from solver.expr import Expr
 
 
@@ -259,7 +259,7 @@ class Emission:
         value = self.value(store.value)
         dtype = store.buffer.dtype
         if store.value.dtype != dtype:
-            value = f"{value}.to({LANGUAGE[dtype]})"
+            value = cast(value, store.value.dtype, dtype)
         offset = self._offset(store.offset, self.form.bits) or "0"
         shape, sides = self.whole, frozenset(["row", "column"])
         if self.tile.kind == "flat":

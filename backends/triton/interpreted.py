@@ -36,6 +36,12 @@ def elementwise(name: str, function: Callable[..., torch.Tensor]) -> Callable[..
     return apply
 
 
+def bfloat(x: tl.tensor) -> tl.tensor:
+    """To bfloat16, which the interpreter holds as 16 bits."""
+    rounded = torch.from_numpy(numpy.ascontiguousarray(x.handle.data)).to(torch.bfloat16)
+    return wrapped(rounded.view(torch.uint16).numpy(), tl.bfloat16, tuple(map(int, x.shape)))
+
+
 def reduction(function: Callable[..., numpy.ndarray]) -> Callable[[tl.tensor], tl.tensor]:
     """Rows to one value each."""
 

@@ -18,7 +18,7 @@ from triton.language.extra import libdevice
 
 INTERPRETED = knobs.runtime.interpret
 if INTERPRETED:
-    from backends.triton.interpreted import largest, libdevice, multiplied, smallest
+    from backends.triton.interpreted import bfloat, largest, libdevice, multiplied, smallest
 
 
 @triton.jit
@@ -118,6 +118,18 @@ def smaller(a, b):
 
 
 @triton.jit
+def fmax(a, b):
+    """The other where one is nan."""
+    return tl.where((a > b) | (b != b), a, b)
+
+
+@triton.jit
+def fmin(a, b):
+    """The other where one is nan."""
+    return tl.where((a < b) | (b != b), a, b)
+
+
+@triton.jit
 def times(a, b):
     return a * b
 
@@ -141,6 +153,11 @@ def all_of(x):
 if not INTERPRETED:
 
     @triton.jit
+    def bfloat(x):
+        """Rounded to the nearest, which the interpreter does not do."""
+        return x.to(tl.bfloat16)
+
+    @triton.jit
     def largest(x):
         """Rows to their maxima, nan where there is one."""
         return tl.reduce(x, 1, larger, keep_dims=True)
@@ -159,4 +176,4 @@ if not INTERPRETED:
 NAMES = {name: value for name, value in globals().items() if hasattr(value, "arg_names")}
 """What the text of a kernel finds."""
 NAMES |= {"tl": tl, "triton": triton, "libdevice": libdevice}
-NAMES |= {"largest": largest, "smallest": smallest, "multiplied": multiplied}
+NAMES |= {"bfloat": bfloat, "largest": largest, "smallest": smallest, "multiplied": multiplied}

@@ -50,8 +50,8 @@ FLOAT: Final = {
     "ceil": "tl.ceil",
     "maximum": "larger",
     "minimum": "smaller",
-    "fmax": "tl.maximum",
-    "fmin": "tl.minimum",
+    "fmax": "fmax",
+    "fmin": "fmin",
     "remainder": "float_remainder",
     "floordiv": "float_floor_division",
 }
@@ -120,8 +120,10 @@ def applied(operation: str, dtype: str, operands: Sequence[str], source: str | N
             return f"libdevice.trunc(quotient({operands[0]}, {operands[1]}))"
         case "reciprocal":
             return f"quotient({constant(1, source)}, {operands[0]})"
-        case "neg" | "bitnot":
-            return f"{'-' if operation == 'neg' else '~'}{operands[0]}"
+        case "neg":
+            return f"-{operands[0]}"
+        case "bitnot":
+            return f"{operands[0]} ^ {constant(255 if source == 'uint8' else -1, source)}"
         case "isnan":
             return f"{operands[0]} != {operands[0]}"
         case "isinf":
@@ -138,9 +140,7 @@ def cast(operand: str, source: str, dtype: str) -> str:
         return f"{operand} != 0"
     if is_float(source) and dtype in ("int16", "int8", "uint8"):
         return f"{operand}.to(tl.int32).to({LANGUAGE[dtype]})"
-    if dtype in ("float16", "bfloat16"):
-        return f"{operand}.to({LANGUAGE[dtype]}).to(tl.float32)"
-    return f"{operand}.to({LANGUAGE[dtype]})"
+    return f"bfloat({operand})" if dtype == "bfloat16" else f"{operand}.to({LANGUAGE[dtype]})"
 
 
 def constant(value: int | float | bool, dtype: str) -> str:

@@ -1,6 +1,6 @@
 """Run in a process of its own: kernels through Triton's interpreter, which must be chosen before Triton is loaded.
 
-One line of JSON comes out for each case and sizes: nothing, or what is wrong.
+One line of JSON comes out for each case: its name, and what is wrong.
 """
 
 from __future__ import annotations
@@ -8,43 +8,50 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 
 os.environ["TRITON_INTERPRET"] = "1"
 
 import torch
 
-from backends import triton
-from backends.host import Host
-from backends.loops.kernels import Kernel
-from backends.loops.schedule import schedule
+from backends.triton import facts, forms, launching
 from tests.backends.programs import CASES as COMMON
 from tests.backends.programs import Case
 from tests.backends.triton.cases import CASES, EDGES
+from tests.backends.triton.checking import wrong
+from tests.backends.triton.operating import operations, reductions
+
+SIZES = [{"b": 4, "s": edge} for edge in EDGES] + [{"b": 0, "s": 5}, {"b": 1, "s": 16}, {"b": 129, "s": 2}]
 
 
-def wrong(case: Case) -> Iterator[tuple[str, str]]:
-    """What differs from eager, by sizes; nothing said is nothing wrong."""
-    program = case.program()
-    steps = schedule(program)
-    launches = triton.kernels([step for step in steps if isinstance(step, Kernel)], program.decisions)
-    host = Host(program, steps, launches)
-    for sizes in [{"b": 4, "s": edge} for edge in EDGES] + [{"b": 0, "s": 5}, {"b": 1, "s": 16}, {"b": 129, "s": 2}]:
-        sizes |= {"n": sizes["b"], "h": sizes["s"]}
-        inputs = case.tensors(**sizes)
+def every() -> Iterator[tuple[str, Case, list[dict[str, int]]]]:
+    """Names, cases and sizes; what they are run with is switched on the way."""
+    fused = [*COMMON, *CASES]
+    for case in [*fused, *reductions()]:
+        yield case.name, case, SIZES
+    for case in operations():
+        yield case.name, case, [{"b": 1, "s": 400}]
+    launching.LARGEST = 0
+    for case in fused:
+        yield f"{case.name}, in 64 bits", case, SIZES[1::2]
+    facts.SHORT, forms.LONG_BLOCK = 16, 32
+    for case in fused:
+        yield f"{case.name}, in blocks", case, SIZES[1::2]
+
+
+def main(wanted: list[str]) -> None:
+    torch.manual_seed(0)
+    warnings.simplefilter("ignore")  # NumPy's about lanes that are masked
+    for name, case, sizes in every():
+        if wanted and name not in wanted:
+            continue
         try:
-            expected = case.eager(*inputs)
-        except (RuntimeError, ValueError, ZeroDivisionError):
-            continue  # eager refuses these sizes
-        found = host.function(inputs)
-        try:
-            torch.testing.assert_close(found, list(expected), atol=1e-5, rtol=1e-4, equal_nan=True)
-        except AssertionError as error:
-            yield str(sizes), str(error)
+            found = list(wrong(case, "cpu", sizes))
+        except Exception as error:
+            found = [("", repr(error))]
+        print(json.dumps([name, found]), flush=True)
 
 
 if __name__ == "__main__":
-    torch.manual_seed(0)
-    cases = {case.name: case for case in [*COMMON, *CASES]}
-    for name in sys.argv[1:] or cases:
-        print(json.dumps([name, list(wrong(cases[name]))]), flush=True)
+    main(sys.argv[1:])

@@ -1,0 +1,170 @@
+"""What is known of sizes shows in the code: the width of accesses and of indices, and which masks there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from backends.decisions import Decisions
+from backends.loops.kernels import Kernel
+from backends.loops.program import Program
+from backends.loops.schedule import contiguous, schedule
+from backends.loops.tensors import Tensor
+from backends.triton.compiling import TARGETS, compiled
+from backends.triton.emission import Source
+from backends.triton.launching import Launch
+from shapes import ShapeEnv
+from tests.backends.programs import CASES as COMMON
+from tests.backends.programs import softmax
+from tests.backends.triton.cases import CASES
+
+ODD, EVEN = 1001, 1008
+
+
+def launch_of(
+    build: Callable[..., Tensor], dimensions: str, facts: Sequence[str], withheld: Sequence[str] = ()
+) -> Launch:
+    """The kernel of one output of one input, under these facts."""
+    env = ShapeEnv(origin=lambda: None)
+    sizes = tuple([size.expr for size in env.sizes(dimensions, lo=2)])
+    for fact in facts:
+        env.assume(fact)
+    program = Program(Decisions(env, withheld=withheld))
+    x = program.input("x", "float32", sizes, contiguous(program.build, sizes))
+    y = build(program.build, x)
+    program.outputs.append(program.stored(y, contiguous(program.build, y.sizes)))
+    (kernel,) = schedule(program)
+    assert isinstance(kernel, Kernel)
+    return Launch(kernel, program.decisions)
+
+
+def rows(b, x):
+    return softmax(b, x, 1)
+
+
+def exponential(b, x):
+    return b.apply("exp", x)
+
+
+def ptx(source: Source) -> str:
+    return compiled(source, TARGETS["sm_90"]).asm["ptx"]
+
+
+def loads(text: str) -> tuple[int, int]:
+    """How many loads are wide, and how many are not."""
+    wide = len(re.findall(r"ld\.global\.v4", text))
+    return wide, len(re.findall(r"ld\.global\.", text)) - wide
+
+
+def predicated(text: str) -> int:
+    return len(re.findall(r"@%p\d+ (?:ld|st)\.global", text))
+
+
+def test_divisibility_that_is_known_widens_accesses() -> None:
+    """If it fails, a proven multiple of 16 buys nothing, and rows are read number by number."""
+    known = launch_of(rows, "b s", ["s % 16 == 0"])
+    assert known.facts.aligning == ()
+    assert loads(ptx(known.plan((100, EVEN)).aligned)) == (2, 0)
+
+
+def test_divisibility_that_is_not_known_is_looked_at_when_launched() -> None:
+    """If it fails, sizes that happen to be friendly are read number by number, or others as if they were friendly."""
+    unknown = launch_of(rows, "b s", [])
+    assert len(unknown.facts.aligning) == 1
+    assert loads(ptx(unknown.plan((100, EVEN)).aligned)) == (2, 0)
+    assert loads(ptx(unknown.plan((100, ODD)).aligned)) == (0, 8)
+
+
+def test_a_proven_multiple_is_wide_where_addresses_are_not() -> None:
+    """If it fails, a view that starts at an odd address is read in wide steps, which a device refuses."""
+    known = launch_of(rows, "b s", ["s % 16 == 0"])
+    assert loads(ptx(known.plan((100, EVEN)).general)) == (0, 8)
+
+
+def test_masks_are_gone_where_blocks_divide_the_size() -> None:
+    """If it fails, every access is predicated although a fact says that there is no rest."""
+    known = launch_of(exponential, "n", ["n % 1024 == 0"])
+    unknown = launch_of(exponential, "n", [])
+    count = 1024 * 1024
+    assert known.facts.step == 1024
+    assert predicated(ptx(known.plan((count,)).aligned)) == 0
+    assert predicated(ptx(unknown.plan((count + 16,)).aligned)) == 4
+    assert predicated(ptx(unknown.plan((count + 1,)).aligned)) == 16
+
+
+def test_blocks_follow_what_is_known_to_divide() -> None:
+    """If it fails, a size known to be a multiple of 256 is cut into blocks of 1024, and needs a mask."""
+    known = launch_of(exponential, "n", ["n % 256 == 0"])
+    plan = known.plan((256 * 4097,))
+    assert (plan.aligned.form.columns, plan.aligned.form.masks_columns) == (256, False)
+
+
+@pytest.mark.parametrize(
+    ("facts", "sizes", "bits"),
+    [
+        (["b * s <= 1000000000", "s <= 100000"], (100, EVEN), 32),
+        ([], (100, EVEN), 32),
+        ([], (4_000_000, EVEN), 64),
+        (["b >= 100000", "s >= 100000"], (100_000, 100_000), 64),
+    ],
+)
+def test_index_width_follows_facts_and_sizes(facts: list[str], sizes: tuple[int, int], bits: int) -> None:
+    """If it fails, indices past 2**31 wrap around, or all indices are computed in 64 bits."""
+    launch = launch_of(rows, "b s", facts)
+    source = launch.plan(sizes).aligned
+    assert source.form.bits == bits
+    assert (f".param .u{bits} k0_param_2") in ptx(source)
+    assert launch.facts.narrow == (bits == 32 if facts else None)
+
+
+def test_a_withheld_fact_is_looked_at_instead() -> None:
+    """If it fails, the worth of a decision can not be measured by leaving its question out."""
+    withheld = launch_of(rows, "b s", ["s % 16 == 0"], withheld=["divisible"])
+    assert len(withheld.facts.aligning) == 1
+    assert withheld.plan((100, EVEN)).aligned.form.is_aligned
+
+
+def test_rows_in_registers_or_in_blocks() -> None:
+    """If it fails, both forms are compiled where one is proven, or long rows overflow registers."""
+    short = launch_of(rows, "b s", ["s <= 4000"])
+    long = launch_of(rows, "b s", ["s >= 10000"])
+    both = launch_of(rows, "b s", [])
+    assert [each.facts.short for each in (short, long, both)] == [True, False, None]
+    assert [both.plan((100, s)).aligned.form.is_looped for s in (1000, 100_000)] == [False, True]
+
+
+def test_decisions_are_logged() -> None:
+    """If it fails, nobody can read why a kernel has the code that it has."""
+    env = ShapeEnv(origin=lambda: None)
+    (n,) = [size.expr for size in env.sizes("n")]
+    env.assume("n % 16 == 0")
+    program = Program(Decisions(env))
+    x = program.input("x", "float32", (n,), (program.build.one,))
+    program.outputs.append(program.stored(program.build.apply("exp", x), (program.build.one,)))
+    Launch(schedule(program)[0], program.decisions)
+    lines = [str(decision) for decision in program.decisions.log]
+    assert "k0: divisible: n % 16 == 0? always, because n % 16 == 0: wide accesses; nothing added" in lines
+    assert "k0: divisible: n % 32 == 0? depends: a mask where it is not; branch added" in lines
+    assert not env.guards()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", [*COMMON, *CASES], ids=lambda case: case.name)
+def test_every_kernel_compiles(case, target: str) -> None:
+    """If it fails, a fused kernel has no code for a device."""
+    program = case.program()
+    for kernel in schedule(program):
+        launch = Launch(kernel, program.decisions)
+        for size in (ODD,) if target == "gfx942" else (EVEN, 100_000):
+            source = launch.plan((size,) * len(kernel.numbers)).aligned
+            assert compiled(source, TARGETS[target]).asm[{"sm_90": "cubin", "gfx942": "hsaco"}[target]]
+
+
+def test_wide_accesses_of_gfx942() -> None:
+    """If it fails, an AMD device reads number by number what is known to be a multiple of 16."""
+    text = compiled(launch_of(rows, "b s", ["s % 16 == 0"]).plan((100, EVEN)).aligned, TARGETS["gfx942"]).asm["amdgcn"]
+    assert re.search(r"(global|buffer)_load_dwordx4", text)
+    odd = compiled(launch_of(rows, "b s", []).plan((100, ODD)).aligned, TARGETS["gfx942"]).asm["amdgcn"]
+    assert not re.search(r"load_dwordx4", odd)

@@ -1,0 +1,38 @@
+"""Kernels in Triton's interpreter beside eager, at the edges of sizes and values."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.backends.programs import CASES as COMMON
+from tests.backends.triton.cases import CASES
+from tests.backends.triton.operating import operations, reductions
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def wrong() -> dict[str, list[list[str]]]:
+    """What is wrong with each case, from one process that has the interpreter on."""
+    command = [sys.executable, "-m", "tests.backends.triton.interpreting"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return dict(json.loads(line) for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("forms", ["", ", in 64 bits", ", in blocks"])
+@pytest.mark.parametrize("name", [case.name for case in [*COMMON, *CASES]])
+def test_fused_kernels_are_as_eager(name: str, forms: str, wrong: dict[str, list[list[str]]]) -> None:
+    """If it fails, a fused kernel is wrong: at no rows, one, odd ones, a whole block or one more."""
+    assert wrong[name + forms] == []
+
+
+@pytest.mark.parametrize("name", [case.name for case in [*operations(), *reductions()]])
+def test_operations_are_as_eager(name: str, wrong: dict[str, list[list[str]]]) -> None:
+    """If it fails, an operation means something else in Triton's language than in torch: signs of zeros, nan, wraps."""
+    assert wrong[name] == []
