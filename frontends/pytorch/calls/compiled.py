@@ -333,6 +333,10 @@ class Compiled:
             call = self._unless_new if self._is_exhausted(question) else self._as_it_is
         else:
             signature.otherwise = call
+            self._asked[reason] += 1
+            if self._asked[reason] >= self.policy.repeats:
+                # it breaks whatever the values are
+                signature.given_up.update(signature.tests(dict(zip(signature.arguments, values))))
         fallback = Fallback("" if question is None else question.key, reason)
         self.fallbacks.append(fallback)
         log.warning("%s %s where no variant fits: %s", getattr(self, "__name__", self.fn), how, reason)
@@ -351,7 +355,7 @@ class Compiled:
         form = self._forms.of(args, kwargs)
         bound, named = form.bind(args, kwargs)
         leaves, _ = flattened(bound, named)
-        key = tuple([(leaf.shape, leaf.stride()) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves])
+        key = tuple([decisive(leaf) for leaf in leaves])
         with self._lock:
             found = self._decisions.get(key)
             if found is not None:
@@ -378,6 +382,13 @@ class Compiled:
         module = self._module()
         if module is not None:
             _of_module[module] = _of_module.get(module, 0) + 1
+
+
+def decisive(leaf: object) -> object:
+    """What of an argument a decision depends on, without the argument itself."""
+    if isinstance(leaf, torch.Tensor):
+        return leaf.shape, leaf.stride()
+    return type(leaf) if kind_of(leaf) == "object" else leaf
 
 
 @overload

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import logging
 
 import pytest
@@ -152,6 +155,75 @@ def test_how_often_is_a_matter_of_policy() -> None:
     for rows in (2, 3, 4, 5, 6, 7):
         agrees(f, randn(rows, 8))
     assert len(f.variants) == 4
+
+
+def test_another_question_is_still_answered() -> None:
+    """Fails when one question that was asked too often leaves all other calls without a graph."""
+
+    def program(x):
+        if x.shape[1] > 4:
+            return x.sum(0)
+        for step in range(x.shape[0]):
+            x = x * step
+        return x
+
+    f = compile(program, dynamic=True)
+    calls = [randn(rows, 2) for rows in (2, 3, 4, 5, 6)]
+    for x in calls:
+        assert torch.equal(f(x), program(x))
+    known = len(f.variants)
+    assert len(f.fallbacks) == 1
+    for rows, columns in ((4, 8), (7, 5), (5, 2), (6, 9), (9, 9)):
+        x = randn(rows, columns)
+        assert torch.equal(f(x), program(x))
+    assert known < len(f.variants) <= known + 2 and len(f.fallbacks) == 1
+    assert any("x_size1 >= 5" in str(guard) for guard in f.variants[known].guards)
+    known = len(f.variants)
+    for rows in (7, 8, 9, 7):
+        x = randn(rows, 2)
+        assert torch.equal(f(x), program(x))
+    assert len(f.variants) == known and len(f.fallbacks) == 1
+
+
+def test_a_call_that_always_breaks_is_traced_twice(caplog: pytest.LogCaptureFixture) -> None:
+    """Fails when each new object, or each new state of one, costs a trace of what can not be a graph."""
+
+    class Cache:
+        def __init__(self):
+            self.x = randn(0)
+
+    def step(x, cache):
+        cache.x = torch.cat([cache.x, x])
+        return cache.x.sum()
+
+    f = compile(step, dynamic=True)
+    for size in range(2, 8):
+        cache, x = Cache(), randn(size)
+        for _ in range(3):
+            f(x, cache)
+        assert torch.equal(cache.x, torch.cat([x] * 3))
+    assert not f.variants and len(f.fallbacks) == 2 and len(caplog.records) == 2
+
+
+def test_objects_that_are_others_each_time(caplog: pytest.LogCaptureFixture) -> None:
+    """Fails when each new object costs a trace or a look-up, or is kept for ever."""
+
+    class Batch:
+        def __init__(self, x):
+            self.x = x
+
+    f = compile(lambda batch, y: batch.x * 2 + y, dynamic=True)
+    references = []
+    for size in range(2, 14):
+        batch, y = Batch(randn(size)), randn(size)
+        assert torch.equal(f(batch, y), batch.x * 2 + y)
+        batch.x = randn(size)
+        assert torch.equal(f(batch, y), batch.x * 2 + y)
+        references.append(weakref.ref(batch))
+    del batch
+    gc.collect()
+    assert len(f.variants) <= 4 and len(f.fallbacks) <= 4 and len(caplog.records) <= 4
+    assert sum(each() is not None for each in references) <= 4
 
 
 def test_two_sides_of_a_branch_are_two_variants() -> None:
