@@ -17,15 +17,15 @@ from tests.backends.triton.operating import Operating
 TOLERANCE = {torch.bfloat16: 8e-3, torch.float16: 1e-3, torch.float32: 1e-4, torch.float64: 1e-10}
 
 
-def host_of(case: Case, device: str) -> Host:
-    """The program of a case, compiled."""
+def host_of(case: Case, device: str, *, fill: bool = True) -> Host:
+    """The program of a case, compiled; new memory is filled so that what is not written shows."""
     program = case.program()
     steps = schedule(program)
     launches = triton.kernels([step for step in steps if isinstance(step, Kernel)], program.decisions)
 
     def allocate(sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
         made = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
-        return made.fill_(math.nan if dtype.is_floating_point else 1)  # so that what is not written shows
+        return made.fill_(math.nan if dtype.is_floating_point else 1) if fill else made
 
     return Host(program, steps, launches, allocate=allocate)
 
