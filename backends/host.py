@@ -189,9 +189,7 @@ class Host:
         else:
             yield f"{made[0]} = {text}" if made and call.results[0] is not None else text
         for result, name in zip(call.results, made):
-            if isinstance(result, Atom):
-                yield f"{name} = int({name})"
-            elif result is not None and not call.is_laid_out and call.aliases is None:
+            if isinstance(result, Buffer) and not call.is_laid_out and call.aliases is None:
                 yield from self._laid_out(result, name)
 
     def _result(self, result: Buffer | Atom | None) -> str:

@@ -40,6 +40,7 @@ from backends.loops.program import Assign
 from backends.loops.tensors import (
     Expressions,
     Memory,
+    Merge,
     Number,
     Places,
     Pointwise,
@@ -182,6 +183,9 @@ class Binding:
                 return bodies.apply(operation, parts, dtype)
             case View():
                 return parts[0]
+            case Merge(source=source, runs=runs) if source in self.memory:
+                at = self.memory[source]
+                return bodies.load(at.buffer, _merged(at, runs).at(places))
             case Taken(source=source, places=inside):
                 return self._taken(source, inside, places, parts)
         raise TypeError(f"{type(tensor).__name__} has no element of its own: it must be in memory")
@@ -198,6 +202,12 @@ class Binding:
                 number = next(numbers)
                 indirect += [(number, stride)] if stride is not None else []
         return self.bodies.load(source.buffer, summed(direct), indirect)
+
+
+def _merged(memory: Memory, runs: Sequence[Sequence[int]]) -> Affine:
+    """The offset in fresh memory whose runs of axes are each seen as one."""
+    terms = [(axis, memory.offset.coefficient(run[-1])) for axis, run in enumerate(runs)]
+    return Affine(tuple([(axis, stride) for axis, stride in terms if stride is not None]), memory.offset.constant)
 
 
 def _origins(origin: str) -> tuple[str, ...]:

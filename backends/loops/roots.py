@@ -29,8 +29,7 @@ def materialized(values: Sequence[Tensor]) -> set[Tensor]:
     """Of all tensors below these values, those that become memory; the values themselves are it anyway."""
     order = list(descend(values))
     found: set[Tensor] = {tensor for tensor in order if isinstance(tensor, Reduce)}
-    merged = [tensor.source for tensor in order if isinstance(tensor, Merge)]
-    found.update([source for source in merged if not isinstance(source, Memory)])
+    found.update([tensor.source for tensor in order if isinstance(tensor, Merge)])
     parents: dict[Tensor, list[Tensor]] = {tensor: [] for tensor in order}
     for tensor in order:
         for source in tensor.sources:
