@@ -9,32 +9,37 @@
     >>> form = functional(trace(program, (torch.randn(3, 4),)))
     >>> [str(node.target) for node in form.graph.graph.nodes if node.op == "call_function"]
     ['aten.select.int', 'aten.mul.Tensor', 'aten.select_scatter.default', 'aten.relu.default', 'aten.copy_.default']
-    >>> form.changed
-    ('x',)
+    >>> [name for name, result in form.inputs if result in form.changed]
+    ['x']
 
 Tensors that share memory are views of one base, each made from the one before it. A change of a view becomes a new
 value of the base, put together by the inverse of the views; a view that is read afterwards is made from it anew. What
 an output shares with an argument, or with another output, it still shares.
 
-The form is right where no argument in `changed` overlaps another argument: the graph that changes in place needs no
-such condition.
+The form is right where nothing in `changed` overlaps another argument (`overlaps`); the graph that changes in place
+needs no such condition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.graphs.graph import GraphBuilder, unused_removed
-from frontends.pytorch.recording.recorder import STATISTICS, Argument, Operation, Recording, Result
-from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
+from frontends.pytorch.graphs.joint import needed
+from frontends.pytorch.graphs.unchanging import Values
+from frontends.pytorch.recording.recorder import Operation, Result
+from frontends.pytorch.symbolic.node import Node, symbols_of
+from solver.expr import Atom
 
 if TYPE_CHECKING:
     from frontends.pytorch.tracing import Variant
+    from shapes.guards import RuntimeAssert
 
 aten: Final = torch.ops.aten
 
@@ -44,14 +49,74 @@ class Functional:
     """A program without changes in place.
 
     Attributes:
-        outputs: what the program returns, in the order of the variant's.
-        changed: the names of the inputs that are written at the end.
+        inputs: the tensors that it is given, with their names.
+        numbers: the symbols that it is given behind them.
+        outputs: what the program returns: results, numbers, symbols and plain values.
+        changed: the inputs and constants that are written at the end.
+        checks: conditions on sizes that the run must meet.
     """
 
-    graph: torch.fx.GraphModule
+    inputs: tuple[tuple[str, Result], ...]
+    numbers: tuple[Atom, ...]
     operations: tuple[Operation, ...]
     outputs: tuple[object, ...]
-    changed: tuple[str, ...]
+    changed: tuple[Result, ...] = ()
+    checks: tuple[RuntimeAssert, ...] = ()
+
+    @cached_property
+    def graph(self) -> torch.fx.GraphModule:
+        """The same as a graph."""
+        builder = GraphBuilder(self.checks)
+        for name, result in self.inputs:
+            builder.placeholder(name, result)
+        for atom in self.numbers:
+            builder.size_placeholder(atom)
+        for operation in self.operations:
+            builder.operation(operation)
+        outputs = [
+            builder.sizes.expression(output.expr) if isinstance(output, Atom) else builder.argument(output)
+            for output in self.outputs
+        ]
+        return builder.module(outputs)
+
+    def overlaps(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether for these inputs the form may be wrong, as what is changed lies in the memory of another one."""
+        given = {result: tensor for (_, result), tensor in zip(self.inputs, tensors)}
+        written = [given.get(result, result.constant) for result in self.changed]
+        return bool(written) and overlapping(written, [*given.values(), *self.constants])
+
+    @cached_property
+    def constants(self) -> tuple[torch.Tensor, ...]:
+        """The tensors that the program brings along."""
+        found: dict[Result, None] = {}
+
+        def read(value: object) -> None:
+            if isinstance(value, Result):
+                if value.constant is not None:
+                    found[value] = None
+            elif isinstance(value, list | tuple):
+                for item in value:
+                    read(item)
+
+        read((arguments_of(self.operations), self.outputs))
+        return tuple([result.constant for result in found])
+
+
+@dataclass(frozen=True)
+class FunctionalJoint:
+    """Forward and backward without changes in place.
+
+    Attributes:
+        results: what the forward returns first, of the variant's outputs each once.
+        saved: the tensors that it returns next, and that the backward is given first.
+        symbols: the sizes that it returns last, and that the backward is given behind `saved` and the tangents.
+    """
+
+    forward: Functional
+    backward: Functional
+    results: tuple[object, ...]
+    saved: tuple[Result, ...]
+    symbols: tuple[Atom, ...]
 
 
 def functional(variant: Variant) -> Functional:
@@ -60,355 +125,117 @@ def functional(variant: Variant) -> Functional:
     Raises:
         Unsupported: it changes the size of an argument, or uses an operator that only exists as a change in place.
     """
+    values = _taken_over(variant)
+    outputs = [values.argument(output) for output in variant.outputs]
+    return _forward(variant, values, outputs, ())
+
+
+def functional_joint(variant: Variant) -> FunctionalJoint:
+    """Forward and backward of a variant, as `frontends.pytorch.graphs.joint` cuts them.
+
+    Raises:
+        Unsupported: as `functional`.
+    """
+    joint = variant.joint
+    assert joint is not None
+    values = _taken_over(variant)
+    first = list(dict.fromkeys([each for each in variant.outputs if isinstance(each, Result | Node)]))
+    results = [values.argument(output) for output in first]
+    cut = len(values.operations)
+    for operation in variant.recording.operations:
+        if operation.backward:
+            values.run(operation)
+    if values.unwritten():
+        raise Unsupported("the backward changes what it is given: there is no form without such a change")
+    gradients = [values.argument(gradient) for gradient in joint.gradients]
+    backward = unused_removed(values.operations[cut:], [each for each in gradients if each is not None])
+    saved, symbols = needed(backward, replace(joint, gradients=tuple(gradients)))
+    del values.operations[cut:]
+    given = {*variant.number_atoms, *sizes_in([each.result for each in variant.inputs])}
+    made = {*given, *sizes_in([operation.output for operation in values.operations])}
+    read = sizes_in([saved, joint.tangents, [operation.output for operation in backward]])
+    symbols = list(dict.fromkeys([*symbols, *[atom for atom in read if atom in made]]))
+    return FunctionalJoint(
+        _forward(variant, values, [*results, *saved], symbols),
+        Functional(
+            (
+                *[(f"saved_{place}", result) for place, result in enumerate(saved)],
+                *[(f"tangent_{place}", result) for place, result in enumerate(joint.tangents)],
+            ),
+            tuple(symbols),
+            tuple(backward),
+            tuple(gradients),
+        ),
+        tuple(results),
+        tuple(saved),
+        tuple(symbols),
+    )
+
+
+def _taken_over(variant: Variant) -> Values:
+    """All values at the end of the forward, with the arguments written."""
     if variant.recording.ends:
         raise Unsupported("an argument changes its sizes in place: there is no form without such a change")
-    forward = [operation for operation in variant.recording.operations if not operation.backward]
-    pass_ = Values(variant.recording)
-    for operation in forward:
-        pass_.run(operation)
-    names = {each.result: each.name for each in variant.inputs}
-    changed = tuple([names[result] for result in pass_.written() if result in names])
-    pass_.finish()
-    outputs = [pass_.argument(output) for output in variant.outputs]
-    builder = GraphBuilder(variant.runtime_asserts)
-    for each in variant.inputs:
-        builder.placeholder(each.name, each.result)
-    for atom in variant.number_atoms:
-        builder.size_placeholder(atom)
+    values = Values(variant.recording)
+    for operation in variant.recording.operations:
+        if not operation.backward:
+            values.run(operation)
+    values.finish()
+    return values
+
+
+def _forward(variant: Variant, values: Values, outputs: Sequence[object], symbols: Sequence[Atom]) -> Functional:
     checked = [check.prop.symbols for check in variant.runtime_asserts]
-    kept = unused_removed(pass_.operations, (outputs, checked))
-    for operation in kept:
-        builder.operation(operation)
-    graph = builder.module([builder.argument(output) for output in outputs])
-    return Functional(graph, tuple(kept), tuple(outputs), changed)
-
-
-class Base:
-    """Memory of its own, and the value that is in it now."""
-
-    def __init__(self, result: Result) -> None:
-        self.first = result
-        self.value = result
-        self.version = 0
-
-
-class Shared:
-    """A tensor: the base's whole, or a view of another one."""
-
-    def __init__(self, base: Base, result: Result, parent: Shared | None, view: Operation | None, place: int) -> None:
-        self.base = base
-        self.result = result
-        self.parent = parent
-        self.view = view
-        self.place = place
-        self.version = base.version
-
-
-class Values:
-    """What each tensor of the recording is, while its operators are gone through."""
-
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
-        self.operations: list[Operation] = []
-        self._tensors: dict[Result, Shared] = {}
-
-    # ------------------------------------------------------------------ reading
-
-    def tensor(self, result: Result) -> Shared:
-        found = self._tensors.get(result)
-        if found is None:
-            found = self._tensors[result] = Shared(Base(result), result, None, None, 0)
-        return found
-
-    def current(self, shared: Shared) -> Result:
-        """The tensor's value now."""
-        if shared.parent is None:
-            return shared.base.value
-        if shared.version != shared.base.version:
-            view = shared.view
-            assert view is not None
-            source = self.current(shared.parent)
-            args = (source, *[self.argument(arg) for arg in view.args[1:]])
-            shared.result = self._emit(view.target, args, view, shared.place, shared.result.metadata)
-            shared.version = shared.base.version
-        return shared.result
-
-    def argument(self, value: Argument) -> Argument:
-        if isinstance(value, Result):
-            return self.current(self.tensor(value))
-        if isinstance(value, list):
-            return [self.argument(item) for item in value]
-        return value
-
-    def _emit(self, target, args, like: Operation, place: int, metadata: Metadata | None) -> Result:
-        """One more operator, and its result, or the one of its results at a place."""
-        result = self.recording.result(metadata)
-        output: object = result
-        if isinstance(like.output, list):
-            output = [None] * len(like.output)
-            output[place] = result
-        self.operations.append(Operation(target, tuple(args), self._named(like), output))
-        return result
-
-    def _named(self, operation: Operation) -> dict[str, Argument]:
-        return {name: self.argument(value) for name, value in operation.kwargs.items()}
-
-    def _call(self, target, args: Sequence[Argument], metadata: Metadata | None) -> Result:
-        result = self.recording.result(metadata)
-        self.operations.append(Operation(target, tuple(args), {}, result))
-        return result
-
-    # ------------------------------------------------------------------ operators
-
-    def run(self, operation: Operation) -> None:
-        """Take an operator over, as one that changes nothing."""
-        target = operation.target
-        if not isinstance(target, torch._ops.OpOverload):
-            self._plain(operation)
-        elif target in STATISTICS and operation.args[STATISTICS[target]]:
-            self._statistics(operation)
-        elif torch.Tag.inplace_view in target.tags:
-            self._turned(operation)
-        elif target._schema.is_mutable:
-            self._changed(operation)
-        elif is_view(target):
-            self._view(operation)
-        else:
-            self._plain(operation)
-
-    def _plain(self, operation: Operation) -> None:
-        args = tuple([self.argument(arg) for arg in operation.args])
-        self.operations.append(replace(operation, args=args, kwargs=self._named(operation)))
-
-    def _view(self, operation: Operation) -> None:
-        parent = self.tensor(operation.args[0])
-        self._plain(operation)
-        for place, result in enumerate(listed(operation.output)):
-            if isinstance(result, Result):
-                self._tensors[result] = Shared(parent.base, result, parent, operation, place)
-
-    def _turned(self, operation: Operation) -> None:
-        """`t_` and the like: the tensor, an alias made for it, is a view of what it was."""
-        result = operation.args[0]
-        alias = self.tensor(result)
-        plain = without_underscore(operation.target)
-        if plain is None or not is_view(plain) or alias.parent is None:
-            raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
-        view = replace(operation, target=plain)
-        source = self.current(alias.parent)
-        made = self._emit(plain, (source, *[self.argument(arg) for arg in view.args[1:]]), view, 0, result.metadata)
-        self._tensors[result] = Shared(alias.base, made, alias.parent, view, 0)
-
-    def _changed(self, operation: Operation) -> None:
-        schema = operation.target._schema
-        given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
-        written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-        if len(written) != 1 or not isinstance(given.get(written[0]), Result):
-            raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
-        target = self.tensor(given[written[0]])
-        kind = given[written[0]].metadata
-        out = next(argument for argument in schema.arguments if argument.name == written[0]).is_out
-        plain = without_out(operation.target) if out else without_underscore(operation.target)
-        if plain is None:
-            raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
-        args = [self.argument(arg) for arg in operation.args]
-        named = {name: value for name, value in self._named(operation).items() if not (out and name == written[0])}
-        defaults = {argument.name: argument for argument in schema.arguments if argument.has_default_value()}
-        for place, argument in enumerate(plain._schema.arguments):
-            if place >= len(args) and argument.name in defaults and argument.name not in named:
-                named[argument.name] = defaults[argument.name].default_value
-        value = self.recording.result(None if out else kind)
-        self.operations.append(Operation(plain, tuple(args), named, value))
-        if out and target.parent is not None and target.view.target is aten.alias.default:
-            before = target.view.args[0].metadata
-            if before.key != kind.key:
-                self._replaced(given[written[0]], before, value)
-                return
-        if out:
-            # the result is written as it is converted, into memory as it lies
-            value = self._call(aten.copy.default, (self.current(target), value), kind)
-        self._write(target, value)
-
-    def _replaced(self, result: Result, before: Metadata, value: Result) -> None:
-        """A tensor without elements that was given for a result: it has memory of its own from here on."""
-        if not any(isinstance(size, int) and size == 0 for size in before.sizes):
-            raise Unsupported("a tensor with elements is given for a result of other sizes: it is resized in place")
-        converted = self.recording.result(result.metadata)
-        self.operations.append(Operation(aten._to_copy.default, (value,), {"dtype": result.metadata.dtype}, converted))
-        self._tensors[result] = Shared(Base(converted), converted, None, None, 0)
-
-    def _statistics(self, operation: Operation) -> None:
-        """Batch normalization in training, which updates its running statistics."""
-        mean, variance = operation.args[3], operation.args[4]
-        if mean is None or variance is None:
-            self._plain(operation)
-            return
-        tensors = [self.tensor(mean), self.tensor(variance)]
-        updated = [self.recording.result(each.metadata) for each in (mean, variance)]
-        args = tuple([self.argument(arg) for arg in operation.args])
-        output = [*listed(operation.output), *updated]
-        self.operations.append(Operation(aten._native_batch_norm_legit_functional.default, args, {}, output))
-        for tensor, value in zip(tensors, updated):
-            self._write(tensor, value)
-
-    # ------------------------------------------------------------------ writing
-
-    def _write(self, shared: Shared, value: Result) -> None:
-        """A tensor has another value from here on, and so has what it is a view of."""
-        if shared.parent is None:
-            shared.base.value = value
-            shared.base.version += 1
-            return
-        view, before = shared.view, self.current(shared.parent)
-        assert view is not None
-        inverse = INVERSES.get(view.target)
-        if inverse is None:
-            raise Unsupported(f"a change in place of what {view.target} gives: there is no form without it")
-        metadata = shared.parent.result.metadata if shared.parent.parent else shared.base.first.metadata
-        rest = [self.argument(arg) for arg in view.args[1:]]
-        target, args = inverse(before, value, rest, shared, metadata)
-        self._write(shared.parent, self._call(target, args, metadata))
-
-    def written(self) -> list[Result]:
-        """The arguments and constants that have another value than at first."""
-        bases = dict.fromkeys([shared.base for shared in self._tensors.values()])
-        made = {
-            output
-            for operation in self.operations
-            for output in listed(operation.output)
-            if isinstance(output, Result) and operation.target is not aten.copy_.default
-        }
-        return [base.first for base in bases if base.version and base.first not in made]
-
-    def finish(self) -> None:
-        """Write the arguments; what is read from now on is a view of them."""
-        for first in self.written():
-            base = self.tensor(first).base
-            self.operations.append(Operation(aten.copy_.default, (first, base.value), {}, first))
-            base.value = first
-            base.version += 1
-
-
-# ---------------------------------------------------------------------- operators and their other forms
-
-NAMED_OTHERWISE: Final[dict[object, object]] = {
-    aten.normal_.default: aten.normal_functional.default,
-    aten.bernoulli_.float: aten.bernoulli.p,
-}
-
-
-def is_view(target: torch._ops.OpOverload) -> bool:
-    """Whether an operator gives tensors that share the memory of its first argument."""
-    returns = target._schema.returns
-    return any(each.alias_info is not None and not each.alias_info.is_write for each in returns)
-
-
-def listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
-
-
-def without_underscore(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """`add` for `add_`."""
-    if target in NAMED_OTHERWISE:
-        return NAMED_OTHERWISE[target]
-    name = target._schema.name.partition("::")[2]
-    if target.namespace != "aten" or not name.endswith("_"):
-        return None
-    return getattr(getattr(aten, name[:-1], None), target._overloadname, None)
-
-
-def without_out(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
-    """The overload with the same arguments that makes its result."""
-    wanted = [(a.name, str(a.type)) for a in target._schema.arguments if not a.is_out]
-    packet = target.overloadpacket
-    for name in packet.overloads():
-        found = getattr(packet, name)
-        if not found._schema.is_mutable and [(a.name, str(a.type)) for a in found._schema.arguments] == wanted:
-            return found
-    return None
-
-
-Inverse = Callable[[Result, Result, list[Argument], Shared, Metadata], tuple[object, tuple[Argument, ...]]]
-INVERSES: Final[dict[object, Inverse]] = {}
-"""For a view: from the tensor's value before, the view's new value and the view's arguments, what makes the tensor's
-new value."""
-
-
-def inverse(*targets: object) -> Callable[[Inverse], Inverse]:
-    def register(function: Inverse) -> Inverse:
-        for target in targets:
-            INVERSES[target] = function
-        return function
-
-    return register
-
-
-@inverse(aten.alias.default, aten.detach.default)
-def _same(before, value, rest, shared, metadata):
-    return aten.alias.default, (value,)
-
-
-@inverse(aten.view.default, aten._unsafe_view.default, aten._reshape_alias.default, aten.unsqueeze.default)
-@inverse(aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims)
-def _reshaped(before, value, rest, shared, metadata):
-    sizes = [size if isinstance(size, int) else size.node for size in metadata.sizes]
-    return aten.reshape.default, (value, sizes)
-
-
-@inverse(aten.t.default)
-def _t(before, value, rest, shared, metadata):
-    return aten.t.default, (value,)
-
-
-@inverse(aten.transpose.int)
-def _transposed(before, value, rest, shared, metadata):
-    return aten.transpose.int, (value, *rest)
-
-
-@inverse(aten.permute.default)
-def _permuted(before, value, rest, shared, metadata):
-    order = [axis % len(rest[0]) for axis in rest[0]]
-    return aten.permute.default, (value, [order.index(axis) for axis in range(len(order))])
-
-
-@inverse(aten.slice.Tensor)
-def _sliced(before, value, rest, shared, metadata):
-    return aten.slice_scatter.default, (before, value, *rest)
-
-
-@inverse(aten.select.int)
-def _selected(before, value, rest, shared, metadata):
-    return aten.select_scatter.default, (before, value, *rest)
-
-
-@inverse(aten.unbind.int)
-def _unbound(before, value, rest, shared, metadata):
-    return aten.select_scatter.default, (before, value, rest[0] if rest else 0, shared.place)
-
-
-@inverse(aten.diagonal.default)
-def _diagonal(before, value, rest, shared, metadata):
-    return aten.diagonal_scatter.default, (before, value, *rest)
-
-
-@inverse(aten.as_strided.default)
-def _strided(before, value, rest, shared, metadata):
-    return aten.as_strided_scatter.default, (before, value, *rest)
-
-
-@inverse(aten.split.Tensor, aten.split_with_sizes.default)
-def _split(before, value, rest, shared, metadata):
-    """A piece lies between those before it and those behind."""
-    axis = rest[1] if len(rest) > 1 else 0
-    start: object = 0
-    for piece in listed(shared.view.output)[: shared.place]:
-        start = start + piece.metadata.sizes[axis]
-    end = start + listed(shared.view.output)[shared.place].metadata.sizes[axis]
-    return aten.slice_scatter.default, (before, value, axis, _number(start), _number(end))
-
-
-def _number(size: object) -> Argument:
-    return size if isinstance(size, int) else size.node
-
-
-__all__ = ["Functional", "functional"]
+    kept = unused_removed(values.operations, (outputs, symbols, checked))
+    return Functional(
+        tuple([(each.name, each.result) for each in variant.inputs]),
+        variant.number_atoms,
+        tuple(kept),
+        (*outputs, *symbols),
+        tuple([operation.args[0] for operation in kept if operation.target is aten.copy_.default]),
+        variant.runtime_asserts,
+    )
+
+
+def sizes_in(results: object) -> list[Atom]:
+    """The symbols in the sizes, strides and offsets of these results, and the numbers among them, each once."""
+    found: dict[Atom, None] = {}
+
+    def read(value: object) -> None:
+        if isinstance(value, Result) and value.metadata is not None:
+            for number in value.metadata.key:
+                read(number)
+        elif isinstance(value, Node):
+            found.update(dict.fromkeys(symbols_of(value.value)))
+        elif isinstance(value, list | tuple):
+            for item in value:
+                read(item)
+
+    read(results)
+    return list(found)
+
+
+def overlapping(written: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> bool:
+    """Whether the memory of a tensor that is written may hold an element of another tensor.
+
+    Ranges are compared, so two that lie between each other count as well.
+    """
+    for tensor in written:
+        start, end = _range(tensor)
+        for other in others:
+            if other is not tensor:
+                first, last = _range(other)
+                if first < end and start < last:
+                    return True
+    return False
+
+
+def _range(tensor: torch.Tensor) -> tuple[int, int]:
+    start = tensor.data_ptr()
+    if not tensor.numel():
+        return start, start
+    reach = sum([(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())])
+    return start, start + (reach + 1) * tensor.itemsize
+
+
+__all__ = ["Functional", "FunctionalJoint", "functional", "functional_joint", "overlapping"]

@@ -1,0 +1,53 @@
+"""Lowering of traced programs to tensor expressions: ATen operators in, a `backends.loops.program.Program` out.
+
+    >>> import torch
+    >>> from frontends.pytorch.graphs.functional import functional
+    >>> from frontends.pytorch.lowering import lower
+    >>> from frontends.pytorch.tracing import trace
+    >>> def program(x, weight):
+    ...     return torch.relu(x @ weight).mean(-1)
+    >>> variant = trace(program, (torch.randn(3, 8), torch.randn(8, 5)))
+    >>> for step in lower(functional(variant), variant.env).steps:
+    ...     print(step)
+    made0 = aten.mm.default(float32[x_size0, x_size1], float32[weight_size0, weight_size1])
+    made1[i0] = float32[x_size0]
+
+Each operator has a function that says what it computes, in a table by operator (`registry.py`). One without a function,
+or whose function declines, is called as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from backends.decisions import Decisions
+from backends.loops.program import Program
+from frontends.pytorch.lowering import (
+    activations,
+    creation,
+    joining,
+    losses,
+    normalization,
+    pointwise,
+    reductions,
+    views,
+)
+from frontends.pytorch.lowering.writer import Writer
+
+if TYPE_CHECKING:
+    from frontends.pytorch.graphs.functional import Functional
+    from shapes.env import ShapeEnv
+
+
+def lower(form: Functional, env: ShapeEnv, decisions: Decisions | None = None) -> Program:
+    """A program without changes in place as steps for backends.
+
+    Raises:
+        Unsupported: it is on several devices, or changes an argument of a dtype that loops do not hold.
+    """
+    program = Program(Decisions(env) if decisions is None else decisions)
+    Writer(program, form).run()
+    return program
+
+
+__all__ = ["lower"]

@@ -1,0 +1,111 @@
+"""Tensors from numbers and places."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+
+from backends.loops.operations import computed_as
+from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
+from frontends.pytorch.lowering.values import Value
+
+aten: Final = torch.ops.aten
+Argument = Value | Number
+
+
+@lowering(aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default)
+def zeros(at: Site, *given: object, **options: object) -> Value:
+    return at.full(0)
+
+
+@lowering(aten.ones.default, aten.ones_like.default, aten.new_ones.default)
+def ones(at: Site, *given: object, **options: object) -> Value:
+    return at.full(1)
+
+
+@lowering(aten.full.default, aten.full_like.default, aten.new_full.default)
+def full(at: Site, given: object, *rest: object, **options: object) -> Value:
+    """The number comes last."""
+    return at.operand(rest[-1])
+
+
+@lowering(aten.scalar_tensor.default)
+def scalar_tensor(at: Site, value: Argument, **options: object) -> Value:
+    return at.operand(value)
+
+
+@lowering(aten.arange.default)
+def arange(at: Site, end: Argument, **options: object) -> Value:
+    return _from(at, 0, 1)
+
+
+@lowering(aten.arange.start)
+def arange_start(at: Site, start: Argument, end: Argument, **options: object) -> Value:
+    return _from(at, start, 1)
+
+
+@lowering(aten.arange.start_step)
+def arange_step(at: Site, start: Argument, end: Argument, step: Argument = 1, **options: object) -> Value:
+    return _from(at, start, step)
+
+
+def _from(at: Site, start: Argument, step: Argument) -> Value:
+    """Integers are exact; floats are computed as eager does it: the start and so many steps, in double."""
+    if isinstance(start, Value) or isinstance(step, Value) or at.dtype == "bool":
+        raise Declined
+    place = at.position(0)
+    whole = not isinstance(start, float) and not isinstance(step, float)
+    if not whole and at.dtype not in ("float32", "float64"):
+        raise Declined
+    dtype = "int64" if whole else "float64"
+    place = place.cast(dtype)
+    if not (type(step) is int and step == 1):
+        place = place * step
+    if not (type(start) is int and start == 0):
+        place = place + start
+    return place.cast(at.dtype)
+
+
+@lowering(aten.eye.default, aten.eye.m)
+def eye(at: Site, *sizes: object, **options: object) -> Value:
+    return at.position(0).equals(at.position(1)).cast(at.dtype)
+
+
+@lowering(aten.tril.default)
+def tril(at: Site, x: Value, diagonal: Number = 0) -> Value:
+    return _below(at, x, diagonal).select(x, 0)
+
+
+@lowering(aten.triu.default)
+def triu(at: Site, x: Value, diagonal: Number = 0) -> Value:
+    return _below(at, x, diagonal - 1).select(0, x)
+
+
+def _below(at: Site, x: Value, diagonal: Number) -> Value:
+    """Whether a place is on a diagonal or below it."""
+    if x.rank < 2 or isinstance(diagonal, Value):
+        raise Declined
+    return at.position(x.rank - 1) <= at.position(x.rank - 2) + diagonal
+
+
+@lowering(aten.linspace.default)
+def linspace(at: Site, start: Argument, end: Argument, steps: Number, **options: object) -> Value:
+    """From both ends towards the middle."""
+    if (
+        type(start) not in (int, float)
+        or type(end) not in (int, float)
+        or at.dtype not in ("float32", "float64")
+    ):
+        raise Declined
+    if type(steps) is int and steps < 2:
+        raise Declined
+    count = at.build.lift(steps)
+    place = at.position(0)
+    number = computed_as(at.dtype)
+    step = at.full(float(end) - float(start), number) / at.full(
+        at.build.interner.maximum(count - 1, 1), number
+    )
+    left = at.full(float(start), number) + step * place.cast(number)
+    right = at.full(float(end), number) - step * (at.full(count - 1, "int64") - place).cast(number)
+    return (place < count // 2).select(left, right)

@@ -1,0 +1,33 @@
+"""Layouts of what calls give: which operators are sure to give the strides that were foreseen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import torch
+
+aten: Final = torch.ops.aten
+
+SURE: Final = frozenset(
+    [
+        aten.mm.default,
+        aten.bmm.default,
+        aten.addmm.default,
+        aten.embedding.default,
+        aten.embedding_dense_backward.default,
+        aten.nll_loss_forward.default,
+        aten.nll_loss_backward.default,
+        aten.gather.default,
+    ]
+)
+"""Operators whose results are packed whatever they are given."""
+
+
+def laid_out(rank: int) -> Callable[..., torch.Tensor]:
+    """A copy with the sizes and strides that follow the tensor."""
+
+    def copied(x: torch.Tensor, *layout: int) -> torch.Tensor:
+        return torch.empty_strided(layout[:rank], layout[rank:], dtype=x.dtype, device=x.device).copy_(x)
+
+    return copied

@@ -1,0 +1,331 @@
+"""Normalization over layers, groups and batches, and the gradients."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+
+from frontends.pytorch.lowering.reductions import moments
+from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, lowering
+from frontends.pytorch.lowering.values import Value
+from solver.expr import Expr
+
+aten: Final = torch.ops.aten
+
+
+def _spread(x: Value, axes: tuple[int, ...], eps: float) -> tuple[Value, Value, Value]:
+    """Mean, variance, and one over the deviation, with the axes kept."""
+    variance, mean = moments(x, axes, 0, keepdim=True)
+    return mean, variance, (variance + eps).apply("rsqrt")
+
+
+def _scaled(x: Value, weight: Value | None, bias: Value | None) -> Value:
+    if weight is not None:
+        x = x * weight.cast(x.dtype)
+    return x if bias is None else x + bias.cast(x.dtype)
+
+
+def _gradient(grad: Value, normalized: Value, deviation: Value, axes: tuple[int, ...]) -> Value:
+    """What comes through the normalization to its input."""
+    average = grad.mean(axes, keepdim=True)
+    along = (grad * normalized).mean(axes, keepdim=True)
+    return (grad - average - normalized * along) * deviation
+
+
+# ---------------------------------------------------------------------- over the last axes
+
+
+@lowering(aten.native_layer_norm.default)
+def native_layer_norm(
+    at: Site, x: Value, shape: list[object], weight: Value | None, bias: Value | None, eps: float
+) -> Lowered:
+    axes = tuple(range(x.rank - len(shape), x.rank))
+    mean, _, deviation = _spread(x, axes, eps)
+    return [_scaled((x.computed() - mean) * deviation, weight, bias), mean, deviation]
+
+
+@lowering(aten.native_layer_norm_backward.default)
+def native_layer_norm_backward(
+    at: Site,
+    grad: Value,
+    x: Value,
+    shape: list[object],
+    mean: Value,
+    deviation: Value,
+    weight: Value | None,
+    bias: Value | None,
+    wanted: list[bool],
+) -> Lowered:
+    first = x.rank - len(shape)
+    axes, outer = tuple(range(first, x.rank)), tuple(range(first))
+    grad, x = grad.computed(), x.computed()
+    normalized = (x - mean.cast(x.dtype)) * deviation.cast(x.dtype)
+    inner = _gradient(_scaled(grad, weight, None), normalized, deviation.cast(x.dtype), axes)
+    return [
+        inner if wanted[0] else None,
+        (grad * normalized).sum(outer) if wanted[1] else None,
+        grad.sum(outer) if wanted[2] else None,
+    ]
+
+
+@lowering(aten._fused_rms_norm.default)
+def rms_norm(at: Site, x: Value, shape: list[object], weight: Value | None, eps: float | None) -> Lowered:
+    if not x.is_float:
+        raise Declined
+    axes = tuple(range(x.rank - len(shape), x.rank))
+    eps = torch.finfo(getattr(torch, x.dtype)).eps if eps is None else eps
+    x = x.computed()
+    deviation = ((x * x).mean(axes, keepdim=True) + eps).apply("rsqrt")
+    return [_scaled(x * deviation, weight, None), deviation]
+
+
+@lowering(aten._fused_rms_norm_backward.default)
+def rms_norm_backward(
+    at: Site,
+    grad: Value,
+    x: Value,
+    shape: list[object],
+    deviation: Value,
+    weight: Value | None,
+    wanted: list[bool],
+) -> Lowered:
+    first = x.rank - len(shape)
+    axes, outer = tuple(range(first, x.rank)), tuple(range(first))
+    grad, x = grad.computed(), x.computed()
+    deviation = deviation.cast(x.dtype)
+    normalized = x * deviation
+    scaled = _scaled(grad, weight, None)
+    inner = (scaled - normalized * (scaled * normalized).mean(axes, keepdim=True)) * deviation
+    return [inner if wanted[0] else None, (grad * normalized).sum(outer) if wanted[1] else None]
+
+
+# ---------------------------------------------------------------------- over groups of channels
+
+
+def _grouped(x: Value, groups: int) -> Value:
+    """The channels, axis 1, as groups of channels."""
+    channels = x.sizes[1]
+    if not channels.is_constant or channels.constant % groups:
+        raise Declined
+    each = x.build.lift(channels.constant // groups)
+    sizes = (x.sizes[0], x.build.lift(groups), each, *x.sizes[2:])
+    runs = ((0,), (1, 2), *[(axis,) for axis in range(3, x.rank + 1)])
+    return Value(x.build, x.build.split(x.tensor, runs, sizes), sizes)
+
+
+def _ungrouped(x: Value, sizes: tuple[Expr, ...]) -> Value:
+    made = x.build.reshape(x.tensor, sizes)
+    if made is None:
+        raise Declined
+    return Value(x.build, made, sizes)
+
+
+def _by_group(vector: Value | None, like: Value) -> Value | None:
+    """One number for each channel, along the groups and the channels inside them."""
+    if vector is None:
+        return None
+    sizes = like.sizes[1:3]
+    made = Value(vector.build, vector.build.split(vector.tensor, ((0, 1),), sizes), sizes)
+    return made.unsqueezed([0, *range(3, like.rank)])
+
+
+@lowering(aten.native_group_norm.default)
+def native_group_norm(
+    at: Site,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    batch: Number,
+    channels: Number,
+    space: Number,
+    groups: int,
+    eps: float,
+) -> Lowered:
+    parts = _grouped(x, groups)
+    mean, _, deviation = _spread(parts, tuple(range(2, parts.rank)), eps)
+    normalized = (parts.computed() - mean) * deviation
+    whole = _scaled(normalized, _by_group(weight, parts), _by_group(bias, parts))
+    return [_ungrouped(whole, x.sizes), _first_two(mean), _first_two(deviation)]
+
+
+def _first_two(x: Value) -> Value:
+    return Value(x.build, x.build.squeeze(x.tensor, range(2, x.rank)), x.sizes[:2])
+
+
+@lowering(aten.native_group_norm_backward.default)
+def native_group_norm_backward(
+    at: Site,
+    grad: Value,
+    x: Value,
+    mean: Value,
+    deviation: Value,
+    weight: Value | None,
+    batch: Number,
+    channels: Number,
+    space: Number,
+    groups: int,
+    wanted: list[bool],
+) -> Lowered:
+    grads, parts = _grouped(grad, groups).computed(), _grouped(x, groups).computed()
+    inside = range(2, parts.rank)
+    mean, deviation = [each.cast(parts.dtype).unsqueezed(inside) for each in (mean, deviation)]
+    normalized = (parts - mean) * deviation
+    inner = _gradient(_scaled(grads, _by_group(weight, parts), None), normalized, deviation, tuple(inside))
+    rest = (0, *range(3, parts.rank))
+    vector = (x.sizes[1],)
+    return [
+        _ungrouped(inner, x.sizes) if wanted[0] else None,
+        _ungrouped((grads * normalized).sum(rest), vector) if wanted[1] else None,
+        _ungrouped(grads.sum(rest), vector) if wanted[2] else None,
+    ]
+
+
+# ---------------------------------------------------------------------- over the batch
+
+
+@lowering(aten._native_batch_norm_legit_functional.default)
+def batch_norm_functional(
+    at: Site,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    running_mean: Value,
+    running_variance: Value,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Lowered:
+    if not training:
+        found = _by_statistics(at, x, weight, bias, running_mean, running_variance, eps)
+        return [*found, running_mean, running_variance]
+    axes = (0, *range(2, x.rank))
+    mean, variance, deviation = _spread(x, axes, eps)
+    count = x.count(axes)
+    mean, variance, deviation = [_vector(each) for each in (mean, variance, deviation)]
+    unbiased = variance * variance.number(count) / variance.number(count - 1)
+    return [
+        _along_channels(x.computed(), mean, deviation, weight, bias),
+        mean,
+        deviation,
+        _moved(running_mean, mean, momentum),
+        _moved(running_variance, unbiased, momentum),
+    ]
+
+
+def _vector(x: Value) -> Value:
+    axes = (0, *range(2, x.rank))
+    return Value(x.build, x.build.squeeze(x.tensor, axes), (x.sizes[1],))
+
+
+def _moved(running: Value, value: Value, momentum: float) -> Value:
+    return running.computed() * (1 - momentum) + value.cast(running.computed().dtype) * momentum
+
+
+def _along_channels(
+    x: Value, mean: Value, deviation: Value, weight: Value | None, bias: Value | None
+) -> Value:
+    mean, deviation = [each.cast(x.dtype).along(1, x.rank) for each in (mean, deviation)]
+    vectors = [None if each is None else each.along(1, x.rank) for each in (weight, bias)]
+    return _scaled((x - mean) * deviation, *vectors)
+
+
+def _by_statistics(
+    at: Site,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value | None,
+    variance: Value | None,
+    eps: float,
+) -> list[Value | None]:
+    if mean is None or variance is None:
+        raise Declined
+    x = x.computed()
+    deviation = (variance.cast(x.dtype) + eps).apply("rsqrt")
+    made: list[Value | None] = [_along_channels(x, mean, deviation, weight, bias)]
+    for kind in at.kinds[1:3]:
+        if kind is None or not _is_empty(at.sizes_of(kind)):
+            raise Declined
+        made.append(at.full(0, "float32", at.sizes_of(kind)))
+    return made
+
+
+def _is_empty(sizes: tuple[Expr, ...]) -> bool:
+    return any(size.is_constant and size.constant == 0 for size in sizes)
+
+
+@lowering(aten._native_batch_norm_legit.default, aten.native_batch_norm.default)
+def batch_norm(
+    at: Site,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value | None,
+    variance: Value | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Lowered:
+    if training:
+        return _by_itself(x, weight, bias, eps)
+    return _by_statistics(at, x, weight, bias, mean, variance, eps)
+
+
+@lowering(aten._native_batch_norm_legit_no_training.default)
+def batch_norm_no_training(
+    at: Site,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value,
+    variance: Value,
+    momentum,
+    eps: float,
+) -> Lowered:
+    return _by_statistics(at, x, weight, bias, mean, variance, eps)
+
+
+@lowering(aten._native_batch_norm_legit.no_stats)
+def batch_norm_no_stats(
+    at: Site, x: Value, weight: Value | None, bias: Value | None, training: bool, momentum: float, eps: float
+) -> Lowered:
+    return _by_itself(x, weight, bias, eps)
+
+
+def _by_itself(x: Value, weight: Value | None, bias: Value | None, eps: float) -> Lowered:
+    mean, _, deviation = _spread(x, (0, *range(2, x.rank)), eps)
+    mean, deviation = _vector(mean), _vector(deviation)
+    return [_along_channels(x.computed(), mean, deviation, weight, bias), mean, deviation]
+
+
+@lowering(aten.native_batch_norm_backward.default)
+def native_batch_norm_backward(
+    at: Site,
+    grad: Value,
+    x: Value,
+    weight: Value | None,
+    running_mean: Value | None,
+    running_variance: Value | None,
+    mean: Value | None,
+    deviation: Value | None,
+    training: bool,
+    eps: float,
+    wanted: list[bool],
+) -> Lowered:
+    axes = (0, *range(2, x.rank))
+    grad, x = grad.computed(), x.computed()
+    if not training:
+        if running_mean is None or running_variance is None:
+            raise Declined
+        mean, deviation = running_mean, (running_variance.cast(x.dtype) + eps).apply("rsqrt")
+    if mean is None or deviation is None:
+        raise Declined
+    mean, deviation = [each.cast(x.dtype).along(1, x.rank) for each in (mean, deviation)]
+    normalized = (x - mean) * deviation
+    inner = _gradient(grad, normalized, deviation, axes) if training else grad * deviation
+    return [
+        _scaled(inner, None if weight is None else weight.along(1, x.rank), None) if wanted[0] else None,
+        (grad * normalized).sum(axes) if wanted[1] else None,
+        grad.sum(axes) if wanted[2] else None,
+    ]

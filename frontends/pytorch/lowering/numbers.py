@@ -1,0 +1,70 @@
+"""Numbers of a program as its steps take them: sizes as they are, floats and truths of sizes computed by a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch import fx
+
+from backends.loops.program import Call, Program
+from frontends.pytorch.graphs.float_nodes import program_nodes
+from frontends.pytorch.symbolic.node import Node
+from shapes.symbool import SymBool
+from shapes.symfloat import SymFloat
+from shapes.symint import SymInt
+from solver.expr import Atom, Expr
+
+
+class Numbers:
+    """What stands for each number; those that are no size get a symbol of their own, given by a call."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._made: dict[Node, Expr] = {}
+
+    def of(self, node: Node) -> Expr | int | float | bool:
+        """A number as an argument."""
+        value = node.value
+        if isinstance(value, SymInt):
+            return value.expr.constant if value.expr.is_constant else value.expr
+        if not isinstance(value, SymBool | SymFloat):
+            return value
+        found = self._made.get(node)
+        if found is None:
+            found = self._made[node] = self._computed(value)
+        return found
+
+    def _computed(self, value: SymBool | SymFloat) -> Expr:
+        interner = self.program.build.interner
+        arguments: Sequence[Expr]
+        target: Callable[..., object]
+        if isinstance(value, SymBool):
+            arguments, target = (interner.ite(value.prop, 1, 0),), bool
+        else:
+            arguments, target = (
+                value.value.arguments,
+                float_program(value.value.text, len(value.value.arguments)),
+            )
+        symbol = interner.symbol(f"number{len(self._made)}")
+        (atom,) = symbol.symbols
+        self.program.steps.append(Call(target, tuple(arguments), {}, (atom,)))
+        return symbol
+
+    def bind(self, node: Node) -> tuple[Atom, Callable[[object], object]]:
+        """The symbol of a number that an operator gives, and how the number becomes it."""
+        value = node.value
+        if isinstance(value, SymFloat):
+            (pattern,) = value.value.arguments
+            (atom,) = pattern.symbols
+            return atom, float
+        props = value.prop if isinstance(value, SymBool) else value.expr
+        (atom,) = props.symbols
+        return atom, int
+
+
+def float_program(text: str, count: int) -> Callable[..., object]:
+    """A program over doubles as a function."""
+    graph = fx.Graph()
+    operands = [graph.placeholder(f"operand_{place}") for place in range(count)]
+    graph.output(program_nodes(graph, text, operands))
+    return fx.GraphModule({}, graph).forward

@@ -1,0 +1,388 @@
+"""Arithmetic, comparisons, logic, rounding and functions of one element."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+
+from backends.loops.operations import is_float
+from frontends.pytorch.lowering.promotion import dtype_of
+from frontends.pytorch.lowering.registry import LOWERINGS, Declined, Lowered, Number, Site, lowering
+from frontends.pytorch.lowering.values import Value
+
+aten: Final = torch.ops.aten
+Argument = Value | Number
+
+FLOAT_FUNCTIONS: Final = (
+    *("sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "sigmoid", "erf", "erfc"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "lgamma", "reciprocal"),
+)
+"""Functions of floats, for which integers become floats; torch's names are ours."""
+ROUNDINGS: Final = ("floor", "ceil", "trunc", "round")
+COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def _register_float_function(name: str) -> None:
+    @lowering(getattr(aten, name).default)
+    def function(at: Site, x: Value) -> Value:
+        return at.operand(x).apply(name)
+
+
+def _register_rounding(name: str) -> None:
+    @lowering(getattr(aten, name).default)
+    def rounding(at: Site, x: Value) -> Value:
+        return x.apply(name) if x.is_float else x
+
+
+def _register_comparison(name: str) -> None:
+    packet = getattr(aten, name)
+
+    @lowering(packet.Tensor, packet.Scalar)
+    def comparison(at: Site, x: Value, y: Argument) -> Value:
+        dtype = dtype_of(x, y)
+        return at.operand(x, dtype).apply(name, at.operand(y, dtype))
+
+
+def _register_logical(name: str, operation: str) -> None:
+    @lowering(getattr(aten, name).default)
+    def logical(at: Site, x: Value, y: Value) -> Value:
+        return at.operand(x, "bool").apply(operation, at.operand(y, "bool"))
+
+
+def _register_bitwise(name: str, operation: str) -> None:
+    packet = getattr(aten, name)
+
+    @lowering(packet.Tensor, packet.Scalar, packet.Scalar_Tensor)
+    def bitwise(at: Site, x: Argument, y: Argument) -> Value:
+        return at.operand(x).apply(operation, at.operand(y))
+
+
+for _name in FLOAT_FUNCTIONS:
+    _register_float_function(_name)
+for _name in ROUNDINGS:
+    _register_rounding(_name)
+for _name in COMPARISONS:
+    _register_comparison(_name)
+for _name, _operation in (("logical_and", "bitand"), ("logical_or", "bitor"), ("logical_xor", "bitxor")):
+    _register_logical(_name, _operation)
+for _name, _operation in (("bitwise_and", "bitand"), ("bitwise_or", "bitor"), ("bitwise_xor", "bitxor")):
+    _register_bitwise(_name, _operation)
+
+
+# ---------------------------------------------------------------------- arithmetic
+
+
+@lowering(aten.add.Tensor, aten.add.Scalar)
+def add(at: Site, x: Argument, y: Argument, alpha: Argument = 1) -> Value:
+    return _sum(at, x, y, alpha, "add")
+
+
+@lowering(aten.sub.Tensor, aten.sub.Scalar)
+def sub(at: Site, x: Argument, y: Argument, alpha: Argument = 1) -> Value:
+    return _sum(at, x, y, alpha, "sub")
+
+
+@lowering(aten.rsub.Tensor, aten.rsub.Scalar)
+def rsub(at: Site, x: Argument, y: Argument, alpha: Argument = 1) -> Value:
+    return _sum(at, y, x, alpha, "sub")
+
+
+def _sum(at: Site, x: Argument, y: Argument, alpha: Argument, operation: str) -> Value:
+    if at.dtype == "bool":
+        if operation == "add" and type(alpha) in (int, bool) and alpha == 1:
+            return at.operand(x).apply("bitor", at.operand(y))
+        raise Declined
+    other = at.operand(y)
+    if not (type(alpha) in (int, float) and alpha == 1):
+        other = other * at.operand(alpha)
+    return at.operand(x).apply(operation, other)
+
+
+@lowering(aten.mul.Tensor, aten.mul.Scalar)
+def mul(at: Site, x: Argument, y: Argument) -> Value:
+    operation = "bitand" if at.dtype == "bool" else "mul"
+    return at.operand(x).apply(operation, at.operand(y))
+
+
+@lowering(aten.div.Tensor, aten.div.Scalar, aten.true_divide.Tensor)
+def div(at: Site, x: Argument, y: Argument) -> Value:
+    return at.operand(x) / at.operand(y)
+
+
+@lowering(aten.div.Tensor_mode, aten.div.Scalar_mode)
+def div_mode(at: Site, x: Argument, y: Argument, *, rounding_mode: str | None) -> Value:
+    if rounding_mode is None:
+        return div(at, x, y)
+    if rounding_mode == "floor":
+        return _division(at, x, y, "floordiv")
+    if is_float(at.dtype):
+        return (at.operand(x) / at.operand(y)).apply("trunc")
+    return _division(at, x, y, "truncdiv")
+
+
+@lowering(aten.floor_divide.default, aten.floor_divide.Scalar)
+def floor_divide(at: Site, x: Argument, y: Argument) -> Value:
+    return _division(at, x, y, "floordiv")
+
+
+@lowering(aten.remainder.Tensor, aten.remainder.Scalar, aten.remainder.Scalar_Tensor)
+def remainder(at: Site, x: Argument, y: Argument) -> Value:
+    return _division(at, x, y, "remainder")
+
+
+@lowering(aten.fmod.Tensor, aten.fmod.Scalar)
+def fmod(at: Site, x: Argument, y: Argument) -> Value:
+    return _division(at, x, y, "fmod")
+
+
+def _division(at: Site, x: Argument, y: Argument, operation: str) -> Value:
+    """An operation that is an error for integers where the divisor is zero, or overflows where it is -1."""
+    if at.dtype == "bool" or not (is_float(at.dtype) or (type(y) is int and y not in (0, -1))):
+        raise Declined
+    return at.operand(x).apply(operation, at.operand(y))
+
+
+@lowering(aten.neg.default)
+def neg(at: Site, x: Value) -> Value:
+    return -x
+
+
+@lowering(aten.abs.default)
+def absolute(at: Site, x: Value) -> Value:
+    return x if x.dtype in ("bool", "uint8") else x.apply("abs")
+
+
+@lowering(aten.sign.default, aten.sgn.default)
+def sign(at: Site, x: Value) -> Value:
+    return x if x.dtype == "bool" else x.apply("sign")
+
+
+@lowering(aten.square.default)
+def square(at: Site, x: Value) -> Value:
+    return at.operand(x) * at.operand(x)
+
+
+@lowering(aten.pow.Tensor_Scalar)
+def power_of(at: Site, x: Value, exponent: Argument) -> Value:
+    x = at.operand(x)
+    if at.dtype == "bool" or isinstance(exponent, Value):
+        raise Declined
+    if type(exponent) in (int, float) and exponent in POWERS and (x.is_float or exponent in (0, 1, 2, 3)):
+        return POWERS[exponent](x)
+    if not x.is_float:
+        raise Declined
+    return x.apply("pow", x.number(exponent))
+
+
+POWERS: Final = {
+    0: lambda x: x.number(1),
+    1: lambda x: x,
+    2: lambda x: x * x,
+    3: lambda x: x * x * x,
+    0.5: lambda x: x.apply("sqrt"),
+    -0.5: lambda x: x.apply("rsqrt"),
+    -1: lambda x: x.apply("reciprocal"),
+    -2: lambda x: (x * x).apply("reciprocal"),
+}
+"""The powers that are something simpler, in eager as well."""
+
+
+@lowering(aten.pow.Tensor_Tensor, aten.pow.Scalar)
+def power(at: Site, x: Argument, y: Argument) -> Value:
+    return _of_floats(at, "pow", x, y)
+
+
+@lowering(aten.atan2.default)
+def atan2(at: Site, x: Value, y: Value) -> Value:
+    return _of_floats(at, "atan2", x, y)
+
+
+@lowering(aten.copysign.Tensor, aten.copysign.Scalar)
+def copysign(at: Site, x: Value, y: Argument) -> Value:
+    return _of_floats(at, "copysign", x, y)
+
+
+def _of_floats(at: Site, operation: str, x: Argument, y: Argument) -> Value:
+    if not is_float(at.dtype):
+        raise Declined
+    return at.operand(x).apply(operation, at.operand(y))
+
+
+@lowering(aten.fmin.default)
+def fmin(at: Site, x: Value, y: Value) -> Value:
+    return at.operand(x).apply("fmin" if is_float(at.dtype) else "minimum", at.operand(y))
+
+
+@lowering(aten.fmax.default)
+def fmax(at: Site, x: Value, y: Value) -> Value:
+    return at.operand(x).apply("fmax" if is_float(at.dtype) else "maximum", at.operand(y))
+
+
+@lowering(aten.minimum.default)
+def minimum(at: Site, x: Value, y: Value) -> Value:
+    return at.operand(x).apply("minimum", at.operand(y))
+
+
+@lowering(aten.maximum.default)
+def maximum(at: Site, x: Value, y: Value) -> Value:
+    return at.operand(x).apply("maximum", at.operand(y))
+
+
+@lowering(aten.hypot.default)
+def hypot(at: Site, x: Value, y: Value) -> Value:
+    raise Declined
+
+
+@lowering(aten.addcmul.default)
+def addcmul(at: Site, x: Value, first: Value, second: Value, *, value: Argument = 1) -> Value:
+    product = at.operand(first) * at.operand(second)
+    return at.operand(x) + (product if value == 1 else product * at.operand(value))
+
+
+@lowering(aten.addcdiv.default)
+def addcdiv(at: Site, x: Value, first: Value, second: Value, *, value: Argument = 1) -> Value:
+    numerator = at.operand(first) if value == 1 else at.operand(first) * at.operand(value)
+    return at.operand(x) + numerator / at.operand(second)
+
+
+@lowering(aten.lerp.Scalar, aten.lerp.Tensor)
+def lerp(at: Site, x: Value, end: Value, weight: Argument) -> Value:
+    """From the nearer end, so that both ends are met."""
+    x, end, weight = at.operand(x), at.operand(end), at.operand(weight)
+    step = end - x
+    return (weight.apply("abs") < 0.5).select(x + weight * step, end - step * (1 - weight))
+
+
+# ---------------------------------------------------------------------- logic and choice
+
+
+@lowering(aten.logical_not.default)
+def logical_not(at: Site, x: Value) -> Value:
+    return x.equals(0)
+
+
+@lowering(aten.bitwise_not.default)
+def bitwise_not(at: Site, x: Value) -> Value:
+    return ~x
+
+
+def _register_shift(name: str, operation: str) -> None:
+    packet = getattr(aten, name)
+
+    @lowering(packet.Tensor_Scalar, getattr(aten, SHIFTS[name]).Scalar)
+    def shift(at: Site, x: Value, by: Argument) -> Value:
+        bits = (
+            torch.iinfo(getattr(torch, at.dtype)).bits if at.dtype != "bool" and not is_float(at.dtype) else 0
+        )
+        if type(by) is not int or not 0 <= by < bits:
+            raise Declined
+        return at.operand(x).apply(operation, by)
+
+
+SHIFTS: Final = {"bitwise_left_shift": "__lshift__", "bitwise_right_shift": "__rshift__"}
+_register_shift("bitwise_left_shift", "shl")
+_register_shift("bitwise_right_shift", "shr")
+
+
+@lowering(aten.isnan.default)
+def isnan(at: Site, x: Value) -> Value:
+    return x.apply("isnan") if x.is_float else at.full(False)
+
+
+@lowering(aten.isinf.default)
+def isinf(at: Site, x: Value) -> Value:
+    return x.apply("isinf") if x.is_float else at.full(False)
+
+
+@lowering(aten.isfinite.default)
+def isfinite(at: Site, x: Value) -> Value:
+    return ~(x.apply("isnan") | x.apply("isinf")) if x.is_float else at.full(True)
+
+
+@lowering(aten.isposinf.default)
+def isposinf(at: Site, x: Value) -> Value:
+    return x.equals(float("inf")) if x.is_float else at.full(False)
+
+
+@lowering(aten.isneginf.default)
+def isneginf(at: Site, x: Value) -> Value:
+    return x.equals(float("-inf")) if x.is_float else at.full(False)
+
+
+@lowering(aten.signbit.default)
+def signbit(at: Site, x: Value) -> Value:
+    if x.is_float:
+        return x.computed().number(1).apply("copysign", x.computed()) < 0
+    return at.full(False) if x.dtype == "bool" else x < 0
+
+
+@lowering(aten.where.self, aten.where.ScalarSelf, aten.where.ScalarOther, aten.where.Scalar)
+def where(at: Site, condition: Value, yes: Argument, no: Argument) -> Value:
+    return at.operand(condition, "bool").select(at.operand(yes), at.operand(no))
+
+
+@lowering(aten.masked_fill.Scalar, aten.masked_fill.Tensor)
+def masked_fill(at: Site, x: Value, mask: Value, value: Argument) -> Value:
+    return at.operand(mask, "bool").select(at.operand(value), at.operand(x))
+
+
+@lowering(aten.clamp.default, aten.clamp.Tensor)
+def clamp(at: Site, x: Value, low: Argument | None = None, high: Argument | None = None) -> Value:
+    x = at.operand(x)
+    if low is not None:
+        x = x.apply("maximum", at.operand(low))
+    return x if high is None else x.apply("minimum", at.operand(high))
+
+
+@lowering(aten.clamp_min.default, aten.clamp_min.Tensor)
+def clamp_min(at: Site, x: Value, low: Argument) -> Value:
+    return clamp(at, x, low)
+
+
+@lowering(aten.clamp_max.default, aten.clamp_max.Tensor)
+def clamp_max(at: Site, x: Value, high: Argument) -> Value:
+    return clamp(at, x, None, high)
+
+
+@lowering(aten.nan_to_num.default)
+def nan_to_num(
+    at: Site, x: Value, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+):
+    if not x.is_float:
+        return x
+    range_ = torch.finfo(getattr(torch, x.dtype))
+    x = x.apply("isnan").select(x.number(0.0 if nan is None else nan), x)
+    x = x.equals(float("inf")).select(x.number(range_.max if posinf is None else posinf), x)
+    return x.equals(float("-inf")).select(x.number(range_.min if neginf is None else neginf), x)
+
+
+# ---------------------------------------------------------------------- copies and dtypes
+
+
+@lowering(aten.clone.default, aten.alias_copy.default, aten.lift_fresh_copy.default, aten.detach_copy.default)
+def copy_of(at: Site, x: Value, *, memory_format: object = None) -> Value:
+    literal = at.operation.args[0].constant
+    if at.operation.target is aten.lift_fresh_copy.default and literal is not None and literal.dim() == 0:
+        return at.full(literal.item())
+    return x
+
+
+@lowering(aten._to_copy.default)
+def to_copy(at: Site, x: Value, **options: object) -> Value:
+    return x.cast(at.dtype)
+
+
+@lowering(aten.copy.default)
+def copied_into(at: Site, x: Value, source: Value, non_blocking: bool = False) -> Value:
+    return at.operand(source)
+
+
+@lowering(aten.fill.Scalar, aten.fill.Tensor)
+def fill(at: Site, x: Value, value: Argument) -> Value:
+    return at.operand(value)
+
+
+def lowered_by(target: object, at: Site, *args: object) -> Lowered:
+    """What another operator would give here."""
+    return LOWERINGS[target](at, *args)

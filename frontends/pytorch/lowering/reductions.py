@@ -1,0 +1,208 @@
+"""Sums, means, extrema, spreads, norms: some axes as one value."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+
+from backends.loops.operations import computed_as, is_float
+from frontends.pytorch.lowering.registry import Declined, Site, axes_of, lowering
+from frontends.pytorch.lowering.values import Value
+from solver.expr import Expr
+
+aten: Final = torch.ops.aten
+
+
+@lowering(aten.sum.dim_IntList, aten.sum.default)
+def sum_(at: Site, x: Value, axes: object = None, keepdim: bool = False, *, dtype: object = None) -> Value:
+    return x.cast(computed_as(at.dtype)).sum(axes_of(axes, x.rank), keepdim=keepdim)
+
+
+@lowering(aten.mean.dim, aten.mean.default)
+def mean(at: Site, x: Value, axes: object = None, keepdim: bool = False, *, dtype: object = None) -> Value:
+    x = x.cast(computed_as(at.dtype))
+    axes = axes_of(axes, x.rank)
+    return x.mean(axes, keepdim=keepdim)
+
+
+@lowering(aten.prod.default, aten.prod.dim_int)
+def prod(at: Site, x: Value, axis: object = None, keepdim: bool = False, *, dtype: object = None) -> Value:
+    return x.cast(computed_as(at.dtype)).reduce("product", axes_of(axis, x.rank), keepdim=keepdim)
+
+
+@lowering(aten.amax.default)
+def amax(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
+    return _extreme(at, x, "maximum", axes, keepdim)
+
+
+@lowering(aten.amin.default)
+def amin(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
+    return _extreme(at, x, "minimum", axes, keepdim)
+
+
+@lowering(aten.max.default)
+def max_(at: Site, x: Value) -> Value:
+    return _extreme(at, x, "maximum", None, False)
+
+
+@lowering(aten.min.default)
+def min_(at: Site, x: Value) -> Value:
+    return _extreme(at, x, "minimum", None, False)
+
+
+def _extreme(at: Site, x: Value, operation: str, axes: object, keepdim: bool) -> Value:
+    """There is none of no elements: eager raises."""
+    axes = axes_of(axes, x.rank)
+    if not all(_is_positive(at, x.sizes[axis]) for axis in axes):
+        raise Declined
+    if x.dtype == "bool":
+        operation = "any" if operation == "maximum" else "all"
+    return x.reduce(operation, axes, keepdim=keepdim)
+
+
+def _is_positive(at: Site, size: Expr) -> bool:
+    return at.is_nonnegative(size - 1) is True
+
+
+@lowering(aten.any.default, aten.any.dim, aten.any.dims)
+def any_(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
+    return x.cast("bool").reduce("any", axes_of(axes, x.rank), keepdim=keepdim)
+
+
+@lowering(aten.all.default, aten.all.dim, aten.all.dims)
+def all_(at: Site, x: Value, axes: object = None, keepdim: bool = False) -> Value:
+    return x.cast("bool").reduce("all", axes_of(axes, x.rank), keepdim=keepdim)
+
+
+@lowering(aten.count_nonzero.default, aten.count_nonzero.dim_IntList)
+def count_nonzero(at: Site, x: Value, axes: object = None) -> Value:
+    return x.cast("bool").cast("int64").sum(axes_of(axes, x.rank))
+
+
+# ---------------------------------------------------------------------- spread
+
+
+@lowering(aten.var.correction)
+def var(
+    at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False
+) -> Value:
+    return moments(x, axes_of(axes, x.rank), correction, keepdim)[0]
+
+
+@lowering(aten.std.correction)
+def std(
+    at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False
+) -> Value:
+    return moments(x, axes_of(axes, x.rank), correction, keepdim)[0].apply("sqrt")
+
+
+@lowering(aten.var_mean.correction)
+def var_mean(at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False):
+    return list(moments(x, axes_of(axes, x.rank), correction, keepdim))
+
+
+@lowering(aten.std_mean.correction)
+def std_mean(at: Site, x: Value, axes: object = None, *, correction: object = None, keepdim: bool = False):
+    variance, average = moments(x, axes_of(axes, x.rank), correction, keepdim)
+    return [variance.apply("sqrt"), average]
+
+
+def moments(
+    x: Value, axes: tuple[int, ...], correction: object = 0, keepdim: bool = False
+) -> tuple[Value, Value]:
+    """Variance and mean, in the dtype that x is computed in."""
+    correction = 1 if correction is None else correction
+    if not x.is_float or not isinstance(correction, int | float) or correction != int(correction) or not axes:
+        raise Declined
+    x = x.computed()
+    average = x.mean(axes, keepdim=True)
+    away = x - average
+    terms = x.build.interner
+    count = x.count(axes) - int(correction)
+    squares = (away * away).sum(axes, keepdim=keepdim)
+    variance = squares / (count if correction <= 0 else terms.maximum(count, 0))
+    return variance, average if keepdim else x.mean(axes)
+
+
+# ---------------------------------------------------------------------- norms and exponentials
+
+
+@lowering(aten.linalg_vector_norm.default)
+def vector_norm(
+    at: Site, x: Value, order: object = 2, axes: object = None, keepdim: bool = False, *, dtype=None
+):
+    return _norm(at, x, order, axes, keepdim)
+
+
+@lowering(aten.norm.Scalar, aten.norm.ScalarOpt_dim)
+def norm(at: Site, x: Value, order: object = 2, axes: object = None, keepdim: bool = False) -> Value:
+    return _norm(at, x, 2 if order is None else order, axes, keepdim)
+
+
+def _norm(at: Site, x: Value, order: object, axes: object, keepdim: bool) -> Value:
+    if not x.is_float or not is_float(at.dtype):
+        raise Declined
+    axes = axes_of(axes, x.rank)
+    x = x.cast(computed_as(at.dtype))
+    if order == 2 and type(order) in (int, float):
+        return (x * x).sum(axes, keepdim=keepdim).apply("sqrt") if axes else x.apply("abs")
+    if order == 1 and type(order) in (int, float):
+        return x.apply("abs").sum(axes, keepdim=keepdim)
+    if order == 0 and type(order) in (int, float):
+        return x.differs(0).cast(x.dtype).sum(axes, keepdim=keepdim)
+    raise Declined
+
+
+@lowering(aten.logsumexp.default)
+def logsumexp(at: Site, x: Value, axes: object, keepdim: bool = False) -> Value:
+    axes = axes_of(axes, x.rank)
+    if not is_float(x.dtype) or not axes:
+        raise Declined
+    x = x.computed()
+    most = x.reduce("maximum", axes, keepdim=True)
+    most = most.apply("isinf").select(0.0, most)
+    total = (x - most).apply("exp").sum(axes, keepdim=True).apply("log") + most
+    return total if keepdim else total.of(total.build.squeeze(total.tensor, axes), at.sizes)
+
+
+@lowering(aten._softmax.default, aten._safe_softmax.default)
+def softmax(at: Site, x: Value, axis: int, other: object = False, *, dtype: object = None) -> Value:
+    """`_safe_softmax` gives zeros for a row of nothing but -inf."""
+    if not x.rank or not is_float(at.dtype):
+        raise Declined
+    axes = (axis % x.rank,)
+    given = x.cast(computed_as(at.dtype))
+    most = given.reduce("maximum", axes, keepdim=True)
+    powers = (given - most).apply("exp")
+    result = powers / powers.sum(axes, keepdim=True)
+    if at.operation.target is aten._safe_softmax.default:
+        return most.equals(float("-inf")).expanded(x.sizes).select(0.0, result)
+    return result
+
+
+@lowering(aten._log_softmax.default)
+def log_softmax(at: Site, x: Value, axis: int, half_to_float: bool) -> Value:
+    if not x.rank:
+        raise Declined
+    axes = (axis % x.rank,)
+    x = x.cast(computed_as(at.dtype))
+    away = x - x.reduce("maximum", axes, keepdim=True)
+    return away - away.apply("exp").sum(axes, keepdim=True).apply("log")
+
+
+@lowering(aten._softmax_backward_data.default)
+def softmax_backward(at: Site, grad: Value, output: Value, axis: int, dtype: object) -> Value:
+    if not output.rank:
+        raise Declined
+    grad, output = grad.computed(), output.computed()
+    product = grad * output
+    return product - output * product.sum((axis % output.rank,), keepdim=True)
+
+
+@lowering(aten._log_softmax_backward_data.default)
+def log_softmax_backward(at: Site, grad: Value, output: Value, axis: int, dtype: object) -> Value:
+    if not output.rank:
+        raise Declined
+    grad, output = grad.computed(), output.computed()
+    return grad - output.apply("exp") * grad.sum((axis % output.rank,), keepdim=True)

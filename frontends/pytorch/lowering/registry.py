@@ -1,0 +1,124 @@
+"""How the lowering of an operator is written down: a function from values to values, for one operator or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from backends.loops.program import Program
+from backends.loops.tensors import Expressions, Sizes
+from frontends.pytorch.lowering.values import Value
+from frontends.pytorch.symbolic.metadata import Metadata, name_of
+from solver.expr import Expr
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.recorder import Operation
+
+Number: TypeAlias = int | float | bool | Expr
+Lowered: TypeAlias = Value | list[Value | None]
+Lowering = Callable[..., Lowered]
+
+LOWERINGS: Final[dict[object, Lowering]] = {}
+VIEWS: Final[set[Lowering]] = set()
+"""Those that look at memory whatever its elements are."""
+
+
+class Declined(Exception):
+    """Loops are not for this call of an operator: it is called as it is."""
+
+
+def lowering(*operators: object, views: bool = False) -> Callable[[Lowering], Lowering]:
+    """Register a function as the lowering of these operators. It is given the site and the arguments, tensors as
+    values and numbers as numbers or sizes, and may raise `Declined`."""
+
+    def register(function: Lowering) -> Lowering:
+        for operator in operators:
+            LOWERINGS[operator] = function
+        if views:
+            VIEWS.add(function)
+        return function
+
+    return register
+
+
+class Site:
+    """Where an operator stands: what it gives, as foreseen.
+
+    Attributes:
+        kinds: of each result; None for one that is no tensor.
+    """
+
+    def __init__(self, program: Program, operation: Operation, kinds: list[Metadata | None]) -> None:
+        self.program = program
+        self.build = program.build
+        self.operation = operation
+        self.kinds = kinds
+
+    @property
+    def kind(self) -> Metadata:
+        found = self.kinds[0]
+        assert found is not None
+        return found
+
+    @property
+    def dtype(self) -> str:
+        return name_of(self.kind.dtype)
+
+    @property
+    def sizes(self) -> Sizes:
+        return self.sizes_of(self.kind)
+
+    def sizes_of(self, kind: Metadata) -> Sizes:
+        return sizes_of(kind.sizes, self.build)
+
+    def new(self) -> Value:
+        """Memory for the result, whose elements are to be assigned."""
+        strides = sizes_of(self.kind.strides, self.build)
+        memory = self.build.memory(self.program.buffer(self.dtype, self.sizes, strides))
+        return Value(self.build, memory, self.sizes)
+
+    def assign(self, target: Value, value: Value) -> None:
+        """The elements of memory become these."""
+        assert target.memory is not None
+        self.program.assign(target.memory, value.cast(target.dtype).expanded(target.sizes).tensor)
+
+    def full(self, value: Number, dtype: str | None = None, sizes: Sizes | None = None) -> Value:
+        """One number everywhere."""
+        sizes = self.sizes if sizes is None else sizes
+        empty = Value(self.build, self.build.number(0, "int64"), sizes)
+        return empty.number(value, self.dtype if dtype is None else dtype)
+
+    def position(self, axis: int, sizes: Sizes | None = None) -> Value:
+        """The place along an axis."""
+        sizes = self.sizes if sizes is None else sizes
+        return Value(self.build, self.build.position(sizes, axis % len(sizes)), sizes)
+
+    def operand(self, x: Value | Number, dtype: str | None = None, sizes: Sizes | None = None) -> Value:
+        """An argument, broadcast to the result, in its dtype."""
+        sizes = self.sizes if sizes is None else sizes
+        dtype = self.dtype if dtype is None else dtype
+        return x.cast(dtype).expanded(sizes) if isinstance(x, Value) else self.full(x, dtype, sizes)
+
+    def is_nonnegative(self, size: Expr) -> bool | None:
+        """Whether a size is known to be at least 0, or known not to be."""
+        if size.is_constant:
+            return size.constant >= 0
+        question = self.build.interner.ge(size, 0)
+        return self.build.decisions.holds(
+            "equal", question, "as it is", "counted from the end where it is less"
+        )
+
+
+def sizes_of(numbers: tuple[object, ...], build: Expressions) -> Sizes:
+    """Sizes or strides of metadata as expressions."""
+    return tuple([build.lift(size if type(size) is int else size.node.value.expr) for size in numbers])
+
+
+def axes_of(axes: object, rank: int) -> tuple[int, ...]:
+    """Axes of an argument, each counted from the front; none given are all."""
+    if axes is None or (isinstance(axes, list) and not axes):
+        return tuple(range(rank))
+    listed = axes if isinstance(axes, list) else [axes]
+    if not all(type(axis) is int for axis in listed):
+        raise Declined
+    return tuple(sorted([axis % rank for axis in listed])) if rank else ()

@@ -1,0 +1,221 @@
+"""Values of a program that is lowered: tensor expressions with the arithmetic of formulas.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.kernels import Buffer
+    >>> from backends.loops.tensors import Expressions
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s")]
+    >>> build = Expressions(Decisions(env))
+    >>> x = Value(build, build.memory(Buffer("x", "float32", (b, s), (s, build.one))), (b, s))
+    >>> centered = x - x.sum([1]) / s
+    >>> centered.sum([1], keepdim=True)
+    float32[b, 1]
+
+An operand may be a number or a size; a smaller tensor is broadcast to the one before the operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from backends.loops.operations import computed_as, is_float
+from backends.loops.tensors import Expressions, Memory, Number, Sizes, Tensor, View
+from solver.expr import Expr
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Value:
+    """A tensor of these sizes. An expression that is a number is that number everywhere."""
+
+    build: Expressions
+    tensor: Tensor
+    sizes: Sizes
+
+    @property
+    def dtype(self) -> str:
+        return self.tensor.dtype
+
+    @property
+    def rank(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def is_float(self) -> bool:
+        return is_float(self.dtype)
+
+    @property
+    def memory(self) -> Memory | None:
+        return self.tensor if isinstance(self.tensor, Memory) else None
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.sizes))}]"
+
+    def of(self, tensor: Tensor, sizes: Sizes | None = None) -> Value:
+        """Another expression, of the same sizes if none are given."""
+        sizes = self.sizes if sizes is None else sizes
+        if not isinstance(tensor, Number):
+            if tensor.rank != len(sizes):
+                tensor = self.build.expand(tensor, sizes)
+            elif any(a is not b for a, b in zip(tensor.sizes, sizes)):
+                tensor = self.build.view(tensor, sizes, self.build.axes(len(sizes)))
+        return Value(self.build, tensor, sizes)
+
+    def number(self, value: int | float | bool | Expr, dtype: str | None = None) -> Value:
+        """One number with the sizes of this one, and its dtype if no other is given."""
+        dtype = self.dtype if dtype is None else dtype
+        known = value if isinstance(value, Expr) else _converted(value, dtype)
+        return Value(self.build, self.build.number(known, dtype), self.sizes)
+
+    # ------------------------------------------------------------------ dtypes
+
+    def cast(self, dtype: str) -> Value:
+        """The same numbers in another dtype; a truth is what is not zero."""
+        if dtype == self.dtype:
+            return self
+        if dtype == "bool" and not _is_literal(self.tensor):
+            return self.apply("ne", 0)
+        return self.of(self.build.cast(self.tensor, dtype))
+
+    def computed(self) -> Value:
+        """In the dtype in which it is computed with."""
+        return self.cast(computed_as(self.dtype))
+
+    # ------------------------------------------------------------------ elementwise
+
+    def apply(self, operation: str, *others: Operand) -> Value:
+        """An operation with this as its first operand."""
+        operands = [self, *[self.lifted(other) for other in others]]
+        return self.of(self.build.apply(operation, *[each.tensor for each in operands]))
+
+    def lifted(self, other: Operand) -> Value:
+        """Something as an operand beside this one."""
+        return other.expanded(self.sizes) if isinstance(other, Value) else self.number(other)
+
+    def expanded(self, sizes: Sizes) -> Value:
+        """Broadcast to these sizes."""
+        if isinstance(self.tensor, Number):
+            return Value(self.build, self.tensor, sizes)
+        return Value(self.build, self.build.expand(self.tensor, sizes), sizes)
+
+    def __add__(self, other: Operand) -> Value:
+        return self.apply("add", other)
+
+    def __radd__(self, other: Operand) -> Value:
+        return self.number(other) + self
+
+    def __sub__(self, other: Operand) -> Value:
+        return self.apply("sub", other)
+
+    def __rsub__(self, other: Operand) -> Value:
+        return self.number(other) - self
+
+    def __mul__(self, other: Operand) -> Value:
+        return self.apply("mul", other)
+
+    def __rmul__(self, other: Operand) -> Value:
+        return self.number(other) * self
+
+    def __truediv__(self, other: Operand) -> Value:
+        return self.apply("div", other)
+
+    def __rtruediv__(self, other: Operand) -> Value:
+        return self.number(other) / self
+
+    def __neg__(self) -> Value:
+        return self.apply("neg")
+
+    def __lt__(self, other: Operand) -> Value:
+        return self.apply("lt", other)
+
+    def __le__(self, other: Operand) -> Value:
+        return self.apply("le", other)
+
+    def __gt__(self, other: Operand) -> Value:
+        return self.apply("gt", other)
+
+    def __ge__(self, other: Operand) -> Value:
+        return self.apply("ge", other)
+
+    def __and__(self, other: Operand) -> Value:
+        return self.apply("bitand", other)
+
+    def __or__(self, other: Operand) -> Value:
+        return self.apply("bitor", other)
+
+    def __invert__(self) -> Value:
+        return self.apply("bitnot")
+
+    def equals(self, other: Operand) -> Value:
+        return self.apply("eq", other)
+
+    def differs(self, other: Operand) -> Value:
+        return self.apply("ne", other)
+
+    def select(self, yes: Value | float, no: Value | float) -> Value:
+        """One or the other, where this is true or false; at least one is a value."""
+        dtype = yes.dtype if isinstance(yes, Value) else no.dtype if isinstance(no, Value) else "float32"
+        sides = [
+            each.expanded(self.sizes) if isinstance(each, Value) else self.number(each, dtype)
+            for each in (yes, no)
+        ]
+        return self.of(self.build.apply("select", self.tensor, *[each.tensor for each in sides]))
+
+    # ------------------------------------------------------------------ reductions
+
+    def reduce(self, operation: str, axes: Sequence[int], *, keepdim: bool = False) -> Value:
+        """These axes as one value."""
+        kept = tuple([size for axis, size in enumerate(self.sizes) if axis not in axes])
+        left = tuple([self.build.one if axis in axes else size for axis, size in enumerate(self.sizes)])
+        sizes = left if keepdim else kept
+        if not axes:
+            return self
+        tensor = self.tensor
+        if isinstance(tensor, Number):
+            tensor = View(self.sizes, tensor.dtype, tensor, ())
+        return self.of(self.build.reduce(operation, tensor, axes, keepdim=keepdim), sizes)
+
+    def sum(self, axes: Sequence[int], *, keepdim: bool = False) -> Value:
+        return self.reduce("sum", axes, keepdim=keepdim)
+
+    def mean(self, axes: Sequence[int], *, keepdim: bool = False) -> Value:
+        return self.sum(axes, keepdim=keepdim) / self.count(axes)
+
+    def count(self, axes: Sequence[int]) -> Expr:
+        """How many elements are in these axes."""
+        product = self.build.one
+        for axis in axes:
+            product = product * self.sizes[axis]
+        return product
+
+    # ------------------------------------------------------------------ views
+
+    def unsqueezed(self, axes: Sequence[int]) -> Value:
+        """With axes of one element, at these places of the result."""
+        value = self
+        for axis in sorted(axes):
+            sizes = (*value.sizes[:axis], self.build.one, *value.sizes[axis:])
+            made = value.tensor
+            if not isinstance(made, Number):
+                made = self.build.unsqueeze(made, axis)
+            value = Value(self.build, made, sizes)
+        return value
+
+    def along(self, axis: int, rank: int) -> Value:
+        """A vector that lies along one axis of a tensor of this rank."""
+        return self.unsqueezed([place for place in range(rank) if place != axis])
+
+
+Operand: TypeAlias = Value | Expr | int | float | bool
+
+
+def _is_literal(tensor: Tensor) -> bool:
+    return isinstance(tensor, Number) and not isinstance(tensor.value, Expr)
+
+
+def _converted(value: int | float | bool, dtype: str) -> int | float | bool:
+    if dtype == "bool":
+        return bool(value)
+    return float(value) if is_float(dtype) else int(value)

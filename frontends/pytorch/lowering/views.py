@@ -1,0 +1,192 @@
+"""Views of expressions: other places of the same elements. Views of memory are found by their metadata (`writer`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+
+from backends.loops.indices import Affine
+from backends.loops.tensors import Memory, Number, Sizes
+from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
+from frontends.pytorch.lowering.registry import Number as Scalar
+from frontends.pytorch.lowering.values import Value
+from solver.expr import Expr
+
+aten: Final = torch.ops.aten
+
+
+def viewed(x: Value, sizes: Sizes, places: Sequence[Affine]) -> Value:
+    """A view with these sizes; `places` say where to look, for each axis of x."""
+    return Value(x.build, x.build.view(x.tensor, sizes, places), sizes)
+
+
+@lowering(aten.alias.default, aten.detach.default, aten.lift_fresh.default, views=True)
+@lowering(aten.resolve_conj.default, aten.resolve_neg.default, views=True)
+def same(at: Site, x: Value) -> Value:
+    return x
+
+
+@lowering(aten.permute.default, aten.permute_copy.default, views=True)
+def permute(at: Site, x: Value, order: list[int]) -> Value:
+    return _permuted(x, [axis % x.rank for axis in order])
+
+
+@lowering(aten.transpose.int, aten.transpose_copy.int, views=True)
+def transpose(at: Site, x: Value, first: int, second: int) -> Value:
+    order = list(range(x.rank))
+    if order:
+        first, second = first % x.rank, second % x.rank
+        order[first], order[second] = order[second], order[first]
+    return _permuted(x, order)
+
+
+@lowering(aten.t.default, aten.t_copy.default, views=True)
+def t(at: Site, x: Value) -> Value:
+    return _permuted(x, list(range(x.rank))[::-1])
+
+
+def _permuted(x: Value, order: Sequence[int]) -> Value:
+    sizes = tuple([x.sizes[axis] for axis in order])
+    tensor = x.tensor if isinstance(x.tensor, Number) else x.build.permute(x.tensor, order)
+    return Value(x.build, tensor, sizes)
+
+
+@lowering(aten.expand.default, aten.expand_copy.default, views=True)
+def expand(at: Site, x: Value, sizes: object, *, implicit: bool = False) -> Value:
+    return x.expanded(at.sizes)
+
+
+@lowering(aten.unsqueeze.default, aten.unsqueeze_copy.default, views=True)
+def unsqueeze(at: Site, x: Value, axis: int) -> Value:
+    return x.unsqueezed([axis % (x.rank + 1)])
+
+
+@lowering(aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims, views=True)
+def squeeze(at: Site, x: Value, axes: object = None) -> Value:
+    listed = list(range(x.rank)) if axes is None else axes if isinstance(axes, list) else [axes]
+    gone = [axis % x.rank for axis in listed if x.rank]
+    gone = [axis for axis in gone if x.build.decisions.is_one(x.sizes[axis])]
+    if x.rank - len(gone) != len(at.sizes):
+        raise Declined
+    tensor = x.tensor if isinstance(x.tensor, Number) else x.build.squeeze(x.tensor, gone)
+    return Value(x.build, tensor, at.sizes)
+
+
+@lowering(aten.view.default, aten._unsafe_view.default, aten._reshape_alias.default, views=True)
+@lowering(aten.reshape.default, aten.view_copy.default, aten._reshape_copy.default, views=True)
+def view(at: Site, x: Value, *sizes: object) -> Value:
+    return reshaped(x, at.sizes)
+
+
+def reshaped(x: Value, sizes: Sizes) -> Value:
+    """The same elements in order with other sizes."""
+    made = x.build.reshape(x.tensor, sizes)
+    if made is None or (x.memory is not None and not _is_loopable(x, made)):
+        raise Declined
+    return Value(x.build, made, sizes)
+
+
+def _is_loopable(x: Value, made: object) -> bool:
+    """Elements that loops do not hold are looked at in memory only."""
+    from backends.loops.operations import DTYPES
+
+    return isinstance(made, Memory) or x.dtype in DTYPES
+
+
+@lowering(aten.slice.Tensor, aten.slice_copy.Tensor, views=True)
+def slice_(
+    at: Site, x: Value, axis: int = 0, start: Scalar | None = None, end: object = None, step: int = 1
+) -> Value:
+    axis %= x.rank
+    return sliced(at, x, axis, first_of(at, x.sizes[axis], start), step, at.sizes)
+
+
+def sliced(at: Site, x: Value, axis: int, start: Expr, step: int, sizes: Sizes) -> Value:
+    if type(step) is not int:
+        raise Declined
+    places = list(x.build.axes(x.rank))
+    places[axis] = places[axis] * x.build.lift(step) + Affine.of(start)
+    return viewed(x, sizes, places)
+
+
+def first_of(at: Site, size: Expr, start: Scalar | None) -> Expr:
+    """Where a slice begins that is not empty; counted from the end if it is negative, and at least 0."""
+    terms = at.build.interner
+    if start is None:
+        return at.build.zero
+    if isinstance(start, Value):
+        raise Declined
+    start = at.build.lift(start)
+    is_from_front = at.is_nonnegative(start)
+    if is_from_front:
+        return start
+    behind = start + size
+    behind = behind if at.is_nonnegative(behind) else terms.maximum(behind, 0)
+    return behind if is_from_front is False else terms.ite(terms.ge(start, 0), start, behind)
+
+
+@lowering(aten.select.int, aten.select_copy.int, views=True)
+def select(at: Site, x: Value, axis: int, place: Scalar) -> Value:
+    axis %= x.rank
+    return selected(x, axis, first_of(at, x.sizes[axis], place))
+
+
+def selected(x: Value, axis: int, place: Expr) -> Value:
+    sizes = (*x.sizes[:axis], *x.sizes[axis + 1 :])
+    tensor = x.tensor if isinstance(x.tensor, Number) else x.build.select(x.tensor, axis, place)
+    return Value(x.build, tensor, sizes)
+
+
+@lowering(aten.split.Tensor, aten.split_copy.Tensor, aten.split_with_sizes.default, views=True)
+@lowering(aten.split_with_sizes_copy.default, aten.unsafe_split.Tensor, views=True)
+@lowering(aten.unsafe_split_with_sizes.default, views=True)
+def split(at: Site, x: Value, sizes: object, axis: int = 0) -> Lowered:
+    axis %= x.rank
+    pieces: list[Value | None] = []
+    start = at.build.zero
+    for kind in at.kinds:
+        if kind is None:
+            raise Declined
+        piece = at.sizes_of(kind)
+        pieces.append(sliced(at, x, axis, start, 1, piece))
+        start = start + piece[axis]
+    return pieces
+
+
+@lowering(aten.unbind.int, aten.unbind_copy.int, views=True)
+def unbind(at: Site, x: Value, axis: int = 0) -> Lowered:
+    return [selected(x, axis % x.rank, at.build.lift(place)) for place in range(len(at.kinds))]
+
+
+@lowering(aten.flip.default)
+def flip(at: Site, x: Value, axes: list[int]) -> Value:
+    places = list(x.build.axes(x.rank))
+    for axis in {axis % x.rank for axis in axes} if x.rank else ():
+        places[axis] = places[axis] * x.build.lift(-1) + Affine.of(x.sizes[axis] - 1)
+    return viewed(x, at.sizes, places)
+
+
+@lowering(aten.diagonal.default, aten.diagonal_copy.default, views=True)
+def diagonal(at: Site, x: Value, offset: int = 0, first: int = 0, second: int = 1) -> Value:
+    """The last axis walks along both."""
+    first, second = first % x.rank, second % x.rank
+    if type(offset) is not int:
+        raise Declined
+    rest = iter(x.build.axes(x.rank - 2))
+    last = x.build.axis(x.rank - 2)
+    down, right = at.build.lift(max(-offset, 0)), at.build.lift(max(offset, 0))
+    walks = {first: last + Affine.of(down), second: last + Affine.of(right)}
+    return viewed(x, at.sizes, [walks[axis] if axis in walks else next(rest) for axis in range(x.rank)])
+
+
+@lowering(aten.unfold.default, views=True)
+def unfold(at: Site, x: Value, axis: int, size: object, step: object) -> Value:
+    """Windows along an axis; the place inside the window is the last axis."""
+    if not x.rank or type(step) is not int:
+        raise Declined
+    axis %= x.rank
+    places = list(x.build.axes(x.rank))
+    places[axis] = places[axis] * x.build.lift(step) + x.build.axis(x.rank)
+    return viewed(x, at.sizes, places)

@@ -1,0 +1,430 @@
+"""Writing a program for backends: operators become expressions, or calls that take what is in memory.
+
+The value of each result is an expression until something needs it in memory: a call, an output, a change of an
+argument. Then it is stored with the strides that eager gives it. A view of what is in memory is memory; what is needed
+of a view of an expression is the expression in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+import torch
+
+from backends.loops.indices import Affine, summed
+from backends.loops.kernels import Buffer
+from backends.loops.operations import DTYPES
+from backends.loops.program import Bind, Call, Check, Program
+from backends.loops.tensors import Memory, Number, Pointwise, Tensor, descend
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.graphs.functional import Functional
+from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol
+from frontends.pytorch.graphs.unchanging import is_view, listed
+from frontends.pytorch.lowering.layouts import SURE, laid_out
+from frontends.pytorch.lowering.numbers import Numbers
+from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, sizes_of
+from frontends.pytorch.lowering.values import Value
+from frontends.pytorch.recording.recorder import Branch, Operation, Result
+from frontends.pytorch.symbolic.metadata import Metadata, name_of
+from frontends.pytorch.symbolic.node import Node
+from solver.expr import Atom, Expr
+
+aten: Final = torch.ops.aten
+
+
+class Writer:
+    """Goes through the operators of a program and writes its steps."""
+
+    def __init__(self, program: Program, form: Functional) -> None:
+        self.program = program
+        self.build = program.build
+        self.form = form
+        self.numbers = Numbers(program)
+        self.calls: list[Operation] = []
+        """The operators that became calls."""
+        self._values: dict[Result, Value] = {}
+        self._views: dict[Result, Result] = {}
+        """What a result is a view of."""
+        self._owners: dict[Buffer, Result] = {}
+        self._bound: set[Atom] = set()
+        self._waiting = list(form.checks)
+        self._device: torch.device | None = None
+
+    def run(self) -> None:
+        """Write the whole program."""
+        for name, result in self.form.inputs:
+            self._input(name, result)
+        for atom in self.form.numbers:
+            self.program.numbers.append(atom)
+            self._bound.add(atom)
+        self._checks()
+        for operation in self.form.operations:
+            self._look_ahead(operation)
+        changing = False
+        for operation in self.form.operations:
+            if operation.target is aten.copy_.default:
+                if not changing:
+                    self._outputs()
+                changing = True
+                self._change(operation)
+            else:
+                self.operation(operation)
+            self._checks()
+        self.program.outputs.extend(self._outputs())
+
+    # ------------------------------------------------------------------ what is given
+
+    def _input(self, name: str, result: Result) -> None:
+        kind = self._kind(result)
+        memory = self.program.input(name, name_of(kind.dtype), self._sizes(kind), self._strides(kind))
+        self._owned(result, memory)
+        for size in (*memory.sizes, *memory.buffer.strides):
+            self._known(size)
+        if not isinstance(kind.offset, int):
+            self._known(kind.offset.node.value.expr)
+
+    def _constant(self, result: Result) -> Value:
+        kind = self._kind(result)
+        memory = self.program.constant(
+            result.constant, name_of(kind.dtype), self._sizes(kind), self._strides(kind)
+        )
+        return self._owned(result, memory)
+
+    def _owned(self, result: Result, memory: Memory) -> Value:
+        self._owners[memory.buffer] = result
+        made = self._values[result] = Value(self.build, memory, memory.sizes)
+        return made
+
+    def _known(self, size: Expr) -> None:
+        if is_symbol(size):
+            self._bound.update(size.symbols)
+
+    def _look_ahead(self, operation: Operation) -> None:
+        """Note what is a view of what, and that all is on one device."""
+        for each in listed(operation.output):
+            if isinstance(each, Result):
+                device = self._kind(each).device
+                if self._device not in (None, device):
+                    raise Unsupported(f"a program on both {self._device} and {device} is no program of loops")
+                self._device = device
+                if is_viewing(operation):
+                    self._views[each] = operation.args[0]
+
+    def _root(self, result: Result) -> Result:
+        while result in self._views:
+            result = self._views[result]
+        return result
+
+    # ------------------------------------------------------------------ values
+
+    def value(self, result: Result) -> Value:
+        found = self._values.get(result)
+        if found is None:
+            assert result.constant is not None, result
+            found = self._constant(result)
+        return found
+
+    def operation(self, operation: Operation) -> None:
+        """One operator: an expression for each result, or a call."""
+        values = self._lowered(operation)
+        if values is None:
+            self._call(operation)
+            return
+        for result, value in zip(listed(operation.output), values):
+            if isinstance(result, Result) and value is not None:
+                kind = self._kind(result)
+                converted = value.cast(name_of(kind.dtype))
+                made = self._values[result] = converted.of(converted.tensor, self._sizes(kind))
+                if made.memory is not None:
+                    self._owners.setdefault(made.memory.buffer, result)
+
+    def _lowered(self, operation: Operation) -> Sequence[Value | None] | None:
+        """The values that an operator gives, or None if it is to be called."""
+        if not is_viewing(operation) or not self._same_dtype(operation):
+            return self._expressions(operation)
+        source = operation.args[0]
+        if not self._is_laid(self.value(source), self._kind(source)):
+            made = self._expressions(operation)
+            if made is not None:
+                return made
+            self.memory(source)
+        return [
+            self._viewed(source, each) if isinstance(each, Result) else None
+            for each in listed(operation.output)
+        ]
+
+    def _expressions(self, operation: Operation) -> Sequence[Value | None] | None:
+        function = LOWERINGS.get(operation.target)
+        if function is None:
+            return None
+        kinds = [each.metadata if isinstance(each, Result) else None for each in listed(operation.output)]
+        if not all(kind is None or self._is_loopable(kind, function) for kind in kinds):
+            return None
+        try:
+            args = [self._operand(arg, function) for arg in operation.args]
+            named = {name: self._operand(value, function) for name, value in operation.kwargs.items()}
+            made = function(Site(self.program, operation, kinds), *args, **named)
+        except Declined:
+            return None
+        return made if isinstance(made, list) else [made]
+
+    def _is_loopable(self, kind: Metadata, function: object) -> bool:
+        """Whether loops hold such elements, and its sizes are known."""
+        if name_of(kind.dtype) not in DTYPES and function not in VIEWS:
+            return False
+        symbols = frozenset().union(*[size.symbols for size in self._sizes(kind)])
+        return all(self._is_bound(atom) for atom in symbols)
+
+    def _is_bound(self, atom: Atom) -> bool:
+        if atom in self._bound:
+            return True
+        return atom.definition is not None and all(self._is_bound(each) for each in atom.definition.symbols)
+
+    def _operand(self, value: object, function: object) -> object:
+        """An argument of a lowering."""
+        match value:
+            case Result():
+                found = self.value(value)
+                if found.dtype not in DTYPES and function not in VIEWS:
+                    raise Declined
+                return found
+            case Node():
+                number = self.numbers.of(value)
+                if isinstance(number, Expr) and not all(self._is_bound(atom) for atom in number.symbols):
+                    return self._scalar(number)
+                return number
+            case list():
+                return [self._operand(item, function) for item in value]
+        return value
+
+    def _scalar(self, number: Expr) -> Value:
+        """A float or truth of the run as a tensor."""
+        buffer = self.program.buffer("float64", (), ())
+        self.program.steps.append(Call(_double, (number,), {}, (buffer,), is_laid_out=True))
+        return Value(self.build, self.build.memory(buffer), ())
+
+    # ------------------------------------------------------------------ memory
+
+    def memory(self, result: Result) -> Memory:
+        """A result in memory, with the strides that eager gives it."""
+        value = self.value(result)
+        if self._is_laid(value, self._kind(result)):
+            assert value.memory is not None
+            return value.memory
+        source = self._views.get(result)
+        if source is not None and self._kind(source).dtype is self._kind(result).dtype:
+            self.memory(source)
+            self._values[result] = made = self._viewed(source, result)
+            assert made.memory is not None
+            return made.memory
+        return self._store(result)
+
+    def _store(self, result: Result) -> Memory:
+        """A result in memory of its own."""
+        value, kind = self.value(result), self._kind(result)
+        buffer = self.program.buffer(name_of(kind.dtype), self._sizes(kind), self._strides(kind))
+        memory = self.build.memory(buffer)
+        if value.dtype in DTYPES:
+            self.program.assign(memory, value.tensor)
+        else:
+            assert value.memory is not None
+            copy = laid_out(len(memory.sizes))
+            arguments = (value.memory, *memory.sizes, *buffer.strides)
+            self.program.steps.append(Call(copy, arguments, {}, (buffer,), is_laid_out=True))
+        self._owned(result, memory)
+        return memory
+
+    def _viewed(self, source: Result, result: Result) -> Value:
+        """A view of what lies in memory as eager has it: its metadata say where."""
+        base, kind, under = self.value(source).memory, self._kind(result), self._kind(source)
+        assert base is not None
+        start = base.offset.constant + self._offset(kind) - self._offset(under)
+        sizes = self._sizes(kind)
+        steps = [axis * stride for axis, stride in zip(self.build.axes(len(sizes)), self._strides(kind))]
+        memory = Memory(sizes, base.dtype, base.buffer, summed([Affine.of(start), *steps]))
+        return Value(self.build, memory, sizes)
+
+    def _is_laid(self, value: Value, kind: Metadata) -> bool:
+        """Whether a value is in memory, with the strides of its kind."""
+        memory = value.memory
+        if memory is None:
+            return False
+        for axis, (size, stride) in enumerate(zip(memory.sizes, self._strides(kind))):
+            if size.is_constant and size.constant in (0, 1):
+                continue
+            if not self.build.decisions.equal(memory.offset.coefficient(axis) or self.build.zero, stride):
+                return False
+        return True
+
+    # ------------------------------------------------------------------ calls
+
+    def _call(self, operation: Operation) -> None:
+        self.calls.append(operation)
+        outputs = listed(operation.output)
+        args = tuple([self._argument(arg) for arg in operation.args])
+        named = {name: self._argument(value) for name, value in operation.kwargs.items()}
+        made: list[Buffer | Atom | None] = []
+        target: Callable[..., object] = operation.target
+        aliases = None
+        for each in outputs:
+            if isinstance(each, Result) and each not in self._values:
+                kind = self._kind(each)
+                buffer = self.program.buffer(name_of(kind.dtype), self._sizes(kind), self._strides(kind))
+                self._owned(each, self.build.memory(buffer))
+                if each in self._views:
+                    source = self.memory(self._views[each]).buffer
+                    aliases, self._owners[buffer] = source, self._owners[source]
+                made.append(buffer)
+            elif isinstance(each, Node):
+                atom, convert = self.numbers.bind(each)
+                target = _then(target, convert)
+                self._bound.add(atom)
+                made.append(atom)
+            else:
+                made.append(None)
+        is_list = isinstance(operation.output, list)
+        laid = operation.target in SURE
+        self.program.steps.append(Call(target, args, named, tuple(made), is_list, aliases, (), laid))
+        self._bind([each for each in made if isinstance(each, Buffer)])
+
+    def _bind(self, buffers: Iterable[Buffer]) -> None:
+        """The symbols that are sizes of these tensors for the first time."""
+        for buffer in buffers:
+            for axis, size in enumerate(buffer.sizes):
+                if is_symbol(size):
+                    (atom,) = size.symbols
+                    if not self._is_bound(atom):
+                        self.program.steps.append(Bind(atom, buffer, axis))
+                        self._bound.add(atom)
+
+    def _argument(self, value: object) -> object:
+        match value:
+            case Result():
+                return self.memory(value)
+            case Node():
+                return self.numbers.of(value)
+            case list():
+                return [self._argument(item) for item in value]
+            case Branch():
+                return _module(value)
+        return value
+
+    def _checks(self) -> None:
+        """The checks whose symbols are all known by now."""
+        left = []
+        for check in self._waiting:
+            if all(self._is_bound(atom) for atom in check.prop.symbols):
+                self.program.steps.append(Check(check.prop, check_text(check)))
+            else:
+                left.append(check)
+        self._waiting = left
+
+    # ------------------------------------------------------------------ what comes out
+
+    def _change(self, operation: Operation) -> None:
+        """An argument has another value at the end."""
+        first, second = operation.args
+        memory, value = self.memory(first), self.value(second).cast(name_of(self._kind(first).dtype))
+        if memory.dtype not in DTYPES:
+            raise Unsupported(f"an argument of dtype {memory.dtype} is changed")
+        if not self._reads_in_place(value.tensor, memory):
+            value = Value(self.build, self._store(second), value.sizes).cast(memory.dtype)
+        self.program.assign(memory, value.tensor)
+
+    def _reads_in_place(self, value: Tensor, memory: Memory) -> bool:
+        """Whether each element needs no element of an argument that is changed but the one in its own place."""
+        changed = [self._owners.get(memory.buffer), *self.form.changed]
+
+        def is_apart(tensor: Tensor) -> bool:
+            return not any(
+                isinstance(each, Memory) and self._owners.get(each.buffer) in changed
+                for each in descend([tensor])
+            )
+
+        stack = [value]
+        while stack:
+            tensor = stack.pop()
+            if isinstance(tensor, Pointwise):
+                stack.extend(tensor.operands)
+            elif isinstance(tensor, Memory) and tensor.buffer is memory.buffer:
+                if tensor.offset != memory.offset:
+                    return False
+            elif not isinstance(tensor, Number) and not is_apart(tensor):
+                return False
+        return True
+
+    def _outputs(self) -> list[object]:
+        """All outputs that are there by now, in memory: tensors that share none in eager share none."""
+        found: list[object] = []
+        for output in self.form.outputs:
+            if isinstance(output, Result):
+                if output in self._values or output.constant is not None:
+                    found.append(self._output(output))
+            elif isinstance(output, Node):
+                found.append(self.numbers.of(output))
+            elif isinstance(output, Atom):
+                found.append(output.expr)
+            else:
+                found.append(output)
+        return found
+
+    def _output(self, result: Result) -> Memory:
+        root = self._root(result)
+        if self._owners[self.memory(root).buffer] is not root:
+            self._store(root)
+        chain = [result]
+        while chain[-1] in self._views:
+            chain.append(self._views[chain[-1]])
+        for source, view in zip(chain[::-1], chain[-2::-1]):
+            memory = self.value(view).memory
+            if memory is None or self._owners[memory.buffer] is not root:
+                self._values[view] = self._viewed(source, view)
+        return self.memory(result)
+
+    # ------------------------------------------------------------------ metadata
+
+    def _kind(self, result: Result) -> Metadata:
+        assert result.metadata is not None, result
+        return result.metadata
+
+    def _sizes(self, kind: Metadata) -> tuple[Expr, ...]:
+        return sizes_of(kind.sizes, self.build)
+
+    def _strides(self, kind: Metadata) -> tuple[Expr, ...]:
+        return sizes_of(kind.strides, self.build)
+
+    def _offset(self, kind: Metadata) -> Expr:
+        return sizes_of((kind.offset,), self.build)[0]
+
+    def _same_dtype(self, operation: Operation) -> bool:
+        source = self._kind(operation.args[0])
+        return all(
+            self._kind(each).dtype is source.dtype
+            for each in listed(operation.output)
+            if isinstance(each, Result)
+        )
+
+
+def is_viewing(operation: Operation) -> bool:
+    """Whether an operator gives tensors in the memory of its first argument."""
+    return isinstance(operation.target, torch._ops.OpOverload) and is_view(operation.target)
+
+
+def _then(target: Callable[..., object], convert: Callable[[object], object]) -> Callable[..., object]:
+    def converted(*args: object, **kwargs: object) -> object:
+        return convert(target(*args, **kwargs))
+
+    return converted
+
+
+def _double(number: float) -> torch.Tensor:
+    return torch.scalar_tensor(number, dtype=torch.float64)
+
+
+def _module(branch: Branch) -> torch.fx.GraphModule:
+    """A program within the program."""
+    builder = GraphBuilder()
+    builder.branch(branch)
+    (module,) = builder.branches.values()
+    return module
