@@ -16,6 +16,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import median
 
 import torch
@@ -73,7 +74,7 @@ def measure(wanted: Sequence[str], *, inductor: bool) -> None:
             scale = 12 if len(case.inputs[0].split()) == 4 else 1
             sizes = {"b": rows // scale or 1, "s": columns}
             inputs = [each.cuda() for each in case.tensors(**sizes)]
-            calls = [lambda: host.function(inputs), lambda: peer(*inputs), lambda: case.eager(*inputs)]
+            calls = [partial(host.function, inputs), partial(peer, *inputs), partial(case.eager, *inputs)]
             for one, other in zip(calls[0](), calls[2]()):
                 torch.testing.assert_close(one, other, atol=1e-3, rtol=1e-2)
             times = [device_time(call, flush) for call in calls]
