@@ -22,8 +22,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,6 +35,7 @@ from backends import named
 from frontends.pytorch.breaks.breaks import Broken
 from frontends.pytorch.calls.dynamism import History, Mixed, Policy
 from frontends.pytorch.calls.forms import Form, Forms
+from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.marks import marks_of
 from frontends.pytorch.calls.opening import Call, elsewhere, nothing_around
 from frontends.pytorch.calls.recompiling import Question, question_of
@@ -58,8 +57,8 @@ Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
 Lookup = Callable[[Sequence[object], Mapping[str, object]], Call | None]
 MOST_DECISIONS: Final = 4096
 log: Final = logging.getLogger("symshape")
-_of_module: Final[weakref.WeakKeyDictionary[torch.nn.Module, int]] = weakref.WeakKeyDictionary()
-"""How many variants the functions of a module have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recompilation:
     """One trace: its number, and why it was made."""
@@ -103,7 +102,7 @@ class Compiled:
         self.backend = named(backend)
         self.fn = fn
         self.fullgraph = fullgraph
-        self.policy = policy if policy is not None else Policy()
+        self.limits = Limits(fn, policy if policy is not None else Policy(), counts_questions=dynamic is not False)
         self.relations = Relations(dynamic) if isinstance(dynamic, Mapping) else None
         self.dynamic = None if isinstance(dynamic, Mapping) else dynamic
         self.history = History()
@@ -114,7 +113,6 @@ class Compiled:
         self.signatures: dict[tuple[object, ...], Signature] = {}
         self.times: Times | None = None
         self._forms = Forms(fn)
-        self._asked: Counter[str] = Counter()
         self._decisions: dict[tuple[object, ...], Call] = {}
         """What was decided for calls whose question was asked too often, by their sizes and values."""
         self._lock = RLock()
@@ -210,7 +208,7 @@ class Compiled:
                 return found
         values = signature.values(leaves)
         question = self._question(signature, values)
-        reason = self._over(question)
+        reason = self.limits.over(question, len(self.variants))
         if reason is not None:
             return self._fall_back(signature, values, reason, question)
         self._surroundings.explore([leaf for leaf in leaves if kind_of(leaf) == "object"])
@@ -242,7 +240,7 @@ class Compiled:
         signature.add(variant, values, variant.run_by(self.backend))
         self.variants.append(variant)
         self.recompilations.append(Recompilation(len(self.variants) - 1, cause, question))
-        self._count_module()
+        self.limits.added()
         self._decisions.clear()
         self._refresh()
         return signature.forms[form].dispatch.entries[-1].value
@@ -295,30 +293,6 @@ class Compiled:
             return Question("form", "arguments of another form", False)
         return found
 
-    def _over(self, question: Question | None) -> str | None:
-        """Why a call is not to be traced for, if so."""
-        if question is not None and question.counted:
-            self._asked[question.key] += 1
-            if self._is_exhausted(question):
-                return f"{self.policy.repeats} recompilations for the same question: {question.text}"
-        return self._limit()
-
-    def _is_exhausted(self, question: Question | None) -> bool:
-        """Whether a question was asked so often that it is not answered by a variant any more."""
-        if question is None or not question.counted or self.dynamic is False:
-            return False
-        return self._asked[question.key] >= self.policy.repeats
-
-    def _limit(self) -> str | None:
-        """Why there can be no other variant, if so."""
-        policy = self.policy
-        if len(self.variants) >= policy.variants:
-            return f"{policy.variants} variants, the most that the policy allows"
-        module = self._module()
-        if module is not None and _of_module.get(module, 0) >= policy.of_module:
-            return f"{policy.of_module} variants of one module, the most that the policy allows"
-        return None
-
     def _fall_back(
         self,
         signature: Signature,
@@ -330,11 +304,10 @@ class Compiled:
         """From now on calls like this one run as they are, or as `call` does, where no variant accepts them."""
         how = "runs as it is" if call is None else "runs with breaks"
         if call is None:
-            call = self._unless_new if self._is_exhausted(question) else self._as_it_is
+            call = self._unless_new if self.limits.is_exhausted(question) else self._as_it_is
         else:
             signature.otherwise = call
-            self._asked[reason] += 1
-            if self._asked[reason] >= self.policy.repeats:
+            if self.limits.always_breaks(reason):
                 # it breaks whatever the values are
                 signature.given_up.update(signature.tests(dict(zip(signature.arguments, values))))
         fallback = Fallback("" if question is None else question.key, reason)
@@ -362,7 +335,7 @@ class Compiled:
                 return found
             signature = self._signature(bound, named, form)
             question = self._question(signature, signature.values(leaves))
-            if self._is_exhausted(question) or self._limit() is not None:
+            if self.limits.is_exhausted(question) or self.limits.reached(len(self.variants)) is not None:
                 found = self._as_it_is
             else:
                 found = signature.otherwise or self._variant(args, kwargs)
@@ -373,15 +346,6 @@ class Compiled:
 
     def _as_it_is(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         return self.fn(*args, **kwargs)
-
-    def _module(self) -> torch.nn.Module | None:
-        owner = self.fn if isinstance(self.fn, torch.nn.Module) else getattr(self.fn, "__self__", None)
-        return owner if isinstance(owner, torch.nn.Module) else None
-
-    def _count_module(self) -> None:
-        module = self._module()
-        if module is not None:
-            _of_module[module] = _of_module.get(module, 0) + 1
 
 
 def decisive(leaf: object) -> object:
@@ -427,7 +391,5 @@ def compile(
     `fullgraph`, what cannot be in a graph is an error; otherwise such calls run with breaks.
     """
     if fn is None:
-        return functools.partial(
-            Compiled, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy
-        )
+        return functools.partial(Compiled, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
     return Compiled(fn, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)

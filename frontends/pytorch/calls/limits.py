@@ -1,0 +1,73 @@
+"""How often a function is traced: for the same question, in all, and with the other functions of its module.
+
+    >>> from frontends.pytorch.calls.dynamism import Policy
+    >>> from frontends.pytorch.calls.limits import Limits
+    >>> from frontends.pytorch.calls.recompiling import Question
+    >>> limits = Limits(len, Policy(repeats=2))
+    >>> question = Question("x_size0 == #", "x_size0 == 3 fails at 4", counted=True)
+    >>> limits.over(question, 1), limits.over(question, 2)
+    (None, '2 recompilations for the same question: x_size0 == 3 fails at 4')
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+if TYPE_CHECKING:
+    from frontends.pytorch.calls.dynamism import Policy
+    from frontends.pytorch.calls.recompiling import Question
+
+_of_module: Final[weakref.WeakKeyDictionary[torch.nn.Module, int]] = weakref.WeakKeyDictionary()
+"""How many variants the functions of a module have."""
+
+
+class Limits:
+    """What a policy allows a function, and what of it is used up."""
+
+    def __init__(self, fn: Callable[..., object], policy: Policy, *, counts_questions: bool = True) -> None:
+        self.policy = policy
+        self._counts_questions = counts_questions
+        self._asked: Counter[str] = Counter()
+        owner = fn if isinstance(fn, torch.nn.Module) else getattr(fn, "__self__", None)
+        self._module = owner if isinstance(owner, torch.nn.Module) else None
+
+    def over(self, question: Question | None, variants: int) -> str | None:
+        """Why a call is not to be traced for, if so; the question is counted."""
+        if question is not None and question.counted:
+            self._asked[question.key] += 1
+            if self.is_exhausted(question):
+                return f"{self.policy.repeats} recompilations for the same question: {question.text}"
+        return self.reached(variants)
+
+    def is_exhausted(self, question: Question | None) -> bool:
+        """Whether a question was asked so often that it is not answered by a variant any more."""
+        if question is None or not question.counted or not self._counts_questions:
+            return False
+        return self._asked[question.key] >= self.policy.repeats
+
+    def reached(self, variants: int) -> str | None:
+        """Why there can be no other variant, if so."""
+        policy = self.policy
+        if variants >= policy.variants:
+            return f"{policy.variants} variants, the most that the policy allows"
+        if self._module is not None and _of_module.get(self._module, 0) >= policy.of_module:
+            return f"{policy.of_module} variants of one module, the most that the policy allows"
+        return None
+
+    def always_breaks(self, reason: str) -> bool:
+        """Whether traces have ended at the same place so often that no other is tried; this one is counted."""
+        self._asked[reason] += 1
+        return self._asked[reason] >= self.policy.repeats
+
+    def added(self) -> None:
+        """There is one more variant."""
+        if self._module is not None:
+            _of_module[self._module] = _of_module.get(self._module, 0) + 1
+
+
+__all__ = ["Limits"]
