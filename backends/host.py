@@ -60,6 +60,7 @@ class Host:
 
     Attributes:
         program: what it runs, and `steps` how.
+        launches: the calls of the kernels among the steps, in order.
         source: its text.
         memory: what the program needs, and what shares a place.
         function: takes the inputs and then the numbers as one sequence, and gives the outputs.
@@ -78,6 +79,7 @@ class Host:
         `Kernel.buffers`, then the `Kernel.numbers`, and behind them what `last` gives, which is asked once a run."""
         self.program = program
         self.steps = steps
+        self.launches = tuple(launches)
         self._scope: dict[str, object] = {"empty": allocate, "as_strided": torch.as_strided, "last": last}
         self._kernels = {
             id(kernel): f"k{place}" for place, kernel in enumerate(step for step in steps if isinstance(step, Kernel))
@@ -237,11 +239,9 @@ class Host:
     def _memory(self, memory: Memory, lines: list[str]) -> str:
         buffer = memory.buffer
         name = self._names[buffer]
-        strides = [memory.offset.coefficient(axis) for axis in range(memory.rank)]
-        zero = self.program.build.zero
-        laid = tuple([zero if stride is None else stride for stride in strides])
-        if memory.sizes == buffer.sizes and is_zero(memory.offset.constant) and _agree(laid, buffer):
+        if is_whole(memory):
             return name
+        laid = _strides(memory)
         for size in (*memory.sizes, *laid, memory.offset.constant):
             lines += self._sizes.naming(size)
         start = self._sizes.text(memory.offset.constant, COMPARISON)
@@ -363,6 +363,18 @@ def symbol_of(size: Expr) -> Atom | None:
 def laid_out(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     """The same elements with these strides."""
     return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+
+
+def is_whole(memory: Memory) -> bool:
+    """Whether this is all of a buffer, as that is laid out."""
+    buffer = memory.buffer
+    return memory.sizes == buffer.sizes and is_zero(memory.offset.constant) and _agree(_strides(memory), buffer)
+
+
+def _strides(memory: Memory) -> tuple[Expr, ...]:
+    zero = memory.offset.constant.interner.zero
+    strides = [memory.offset.coefficient(axis) for axis in range(memory.rank)]
+    return tuple([zero if stride is None else stride for stride in strides])
 
 
 def _agree(strides: Sequence[Expr], buffer: Buffer) -> bool:

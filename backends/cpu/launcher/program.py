@@ -49,6 +49,7 @@ from shapes.codegen import Check
 from shapes.dispatch import copied
 from shapes.native_form import NotNative
 from solver.expr import Expr
+from solver.prop import Prop
 
 DTYPES: Final = {
     "bool": (6, 8),
@@ -126,6 +127,8 @@ class Launch:
     kernel: object
     buffers: tuple[int, ...]
     numbers: tuple[Expr, ...]
+    threads: bool = False
+    """Whether torch's number of threads comes behind the numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +143,7 @@ class Description:
         scratch: bytes of each temporary.
         structure: what is returned: None for the one output, `tuple`, `list`, or what is called with the list.
         guards: a check whose sources are among the arguments.
-        threads: the symbol that stands for torch's number of threads.
+        conditions: what else must hold.
     """
 
     tensors: Sequence[TensorArgument]
@@ -152,7 +155,7 @@ class Description:
     scratch: Sequence[Expr] = ()
     structure: Callable[[list[object]], object] | None = list
     guards: Check | None = None
-    threads: Expr | None = None
+    conditions: Sequence[Prop] = ()
 
 
 def make_native(description: Description) -> Callable[..., object] | Unavailable:
@@ -172,8 +175,6 @@ class _Parts:
     def __init__(self, description: Description) -> None:
         self._description = description
         symbols = {symbol: self._leaf(path) for symbol, path in description.symbols.items()}
-        if description.threads is not None:
-            symbols[description.threads] = (THREADS, 0, 0)
         self._steps = Steps(symbols)
         self._numbers: list[int] = []
 
@@ -189,14 +190,18 @@ class _Parts:
             positions = [steps.leaf(self._leaf(path)).number for path in plan.arguments.paths]
             for condition in copied(plan.conditions, steps.operations, positions):
                 steps.require(condition)
+        for condition in described.conditions:
+            steps.require(steps.lowering.proposition(condition))
         outputs = tuple([self._output(output) for output in described.outputs])
         first_scratch = self._more(described.scratch)
-        known: dict[tuple[Expr, ...], int] = {}
+        known: dict[tuple[object, ...], int] = {}
         launches = []
         for launch in described.launches:
-            if launch.numbers not in known:
-                known[launch.numbers] = self._more(launch.numbers)
-            launches.append((launch.kernel, launch.buffers, known[launch.numbers]))
+            numbers = (*launch.numbers, launch.threads)
+            if numbers not in known:
+                known[numbers] = self._more(launch.numbers)
+                self._numbers += [steps.value(steps.leaf((THREADS, 0, 0)))] if launch.threads else []
+            launches.append((launch.kernel, launch.buffers, known[numbers]))
         if steps.lowering.missing:
             raise NotNative(f"the symbol {next(iter(steps.lowering.missing)).name} is not found in the arguments")
         return (

@@ -1,5 +1,6 @@
 """Whole programs: what they compute, for which arguments, and what they leave behind."""
 
+import ctypes
 import gc
 import sys
 import threading
@@ -7,7 +8,7 @@ import threading
 import pytest
 import torch
 
-from backends.cpu.launcher import Unavailable
+from backends.cpu.launcher import Unavailable, launcher
 from backends.cpu.launcher.program import DTYPES, Again, Fixed, Given, Launch, Made, Number, TensorArgument, make_native
 from tests.backends.cpu.programs import description, environment, fused, program
 
@@ -210,16 +211,22 @@ def test_constants_are_read_at_each_call():
 
 def test_thread_count_is_torchs():
     """Kernels run on as many threads as torch had when they were compiled."""
+    seen = []
+    note = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int64))(
+        lambda pointers, numbers: seen.append(tuple(numbers[:2]))
+    )
+    kernel = launcher().Kernel(ctypes.cast(note, ctypes.c_void_p).value, 0, 2, note)
     env = environment()
-    threads = env.symbol("threads").expr
-    run = make_native(description(env=env, outputs=[Number(threads)], launches=[], threads=threads))
+    launches = [Launch(kernel, (), (env.names["rows"],), threads=True)]
+    run = make_native(description(env=env, outputs=[Fixed(None)], launches=launches))
     before = torch.get_num_threads()
     try:
         for count in (1, 2):
             torch.set_num_threads(count)
-            assert run(X, Y, Z) == count
+            run(X, Y, Z)
     finally:
         torch.set_num_threads(before)
+    assert seen == [(3, 1), (3, 2)]
 
 
 def test_what_is_no_program():

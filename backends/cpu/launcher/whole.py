@@ -1,0 +1,108 @@
+"""The program of kernels that a graph is, where it is nothing else: what `backends.host` does in Python, described.
+
+    >>> import torch
+    >>> from shapes import ShapeEnv
+    >>> from backends.cpu import kernels
+    >>> from backends.cpu.launcher.program import make_native
+    >>> from backends.cpu.launcher.whole import described
+    >>> from backends.decisions import Decisions
+    >>> from backends.host import Host
+    >>> from backends.loops.program import Program
+    >>> from backends.loops.schedule import schedule
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s")]
+    >>> program = Program(Decisions(env))
+    >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
+    >>> program.outputs.append(program.stored(program.build.reduce("sum", x, (1,)), (program.build.one,)))
+    >>> steps = schedule(program)
+    >>> host = Host(program, steps, kernels(steps, program.decisions), last=torch.get_num_threads)
+    >>> make_native(described(host))(torch.ones(2, 3))
+    [tensor([3., 3.])]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backends.cpu.launcher.program import Again, Description, Fixed, Given, Launch, Made, Number, Output, TensorArgument
+from backends.host import Host, is_whole, symbol_of
+from backends.loops.kernels import Buffer, Kernel
+from backends.loops.program import Check
+from backends.loops.tensors import Memory
+from shapes.arguments import Path
+from shapes.native_form import NotNative
+from solver.expr import Expr
+
+
+def described(host: Host) -> Description:
+    """The description of a program whose steps are kernels; the arguments are x0, x1... and then n0, n1...
+
+    Raises:
+        NotNative: it calls an operator, writes to an argument, or returns a part of a tensor.
+    """
+    program = host.program
+    outputs: list[Output] = []
+    made: list[Buffer] = []
+    for output in program.outputs:
+        outputs.append(_output(output, outputs, made))
+    kernels = [step for step in host.steps if isinstance(step, Kernel)]
+    checks = [step.condition for step in host.steps if isinstance(step, Check)]
+    if len(kernels) + len(checks) < len(host.steps):
+        raise NotNative("there are calls of operators")
+    used = dict.fromkeys([buffer for kernel in kernels for buffer in kernel.buffers if buffer.role == "made"])
+    first = {buffer: host.memory.places.get(buffer, buffer) for buffer in used if buffer not in made}
+    scratch = list(dict.fromkeys(first.values()))
+    places = {buffer: place for place, buffer in enumerate([*program.inputs, *[c for c, _ in program.constants]])}
+    for buffer in [*made, *scratch]:
+        places[buffer] = len(places)
+    places.update({buffer: places[owner] for buffer, owner in first.items()})
+    launches = []
+    for kernel, launch in zip(kernels, host.launches, strict=True):
+        if any(store.buffer.role != "made" for store in kernel.stores):
+            raise NotNative("an argument is written to")
+        buffers = tuple([places[buffer] for buffer in kernel.buffers])
+        launches.append(Launch(launch, buffers, kernel.numbers, threads=True))
+    return Description(
+        tensors=[TensorArgument(f"x{place}", each.dtype, len(each.sizes)) for place, each in enumerate(program.inputs)],
+        integers=[f"n{place}" for place in range(len(program.numbers))],
+        symbols=dict(_symbols(host)),
+        outputs=outputs,
+        launches=launches,
+        constants=[tensor for _, tensor in program.constants],
+        scratch=[host.memory.size[buffer] for buffer in scratch],
+        conditions=checks,
+    )
+
+
+def _output(output: object, before: list[Output], made: list[Buffer]) -> Output:
+    """An output of a program; what is new memory is put behind `made`."""
+    if isinstance(output, Expr):
+        return Number(output)
+    if not isinstance(output, Memory):
+        return Fixed(output)
+    buffer = output.buffer
+    if not is_whole(output):
+        raise NotNative("a part of a tensor is returned")
+    if buffer.role == "input":
+        return Given(buffer.place)
+    if buffer.role == "constant":
+        raise NotNative("a constant is returned")
+    if buffer in made:
+        places = [place for place, each in enumerate(before) if isinstance(each, Made)]
+        return Again(places[made.index(buffer)])
+    made.append(buffer)
+    return Made(buffer.dtype, buffer.sizes, buffer.strides)
+
+
+def _symbols(host: Host) -> Iterator[tuple[Expr, Path]]:
+    """Where the symbols are in the arguments."""
+    for place, atom in enumerate(host.program.numbers):
+        yield atom.expr, (f"n{place}",)
+    for place, buffer in enumerate(host.program.inputs):
+        for what, values in ((".shape", buffer.sizes), (".stride()", buffer.strides)):
+            for axis, value in enumerate(values):
+                if symbol_of(value) is not None:
+                    yield value, (f"x{place}", what, axis)
+
+
+__all__ = ["described"]
