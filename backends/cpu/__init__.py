@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 
 from backends.cpu.compiler import compile_source, load
 from backends.cpu.emission import file_source
-from backends.cpu.launcher import launcher
+from backends.cpu.launcher import launcher as launching
 from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
 from shapes.toolchain import Unavailable
@@ -39,7 +39,7 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
     them come from one compilation."""
     if not scheduled:
         return []
-    native = launcher()
+    native = launching()
     if isinstance(native, Unavailable):
         return native
     path = compile_source(file_source(scheduled, decisions), openmp=True)

@@ -18,6 +18,7 @@ typedef struct {
 
 /* Calls whose arguments nest alike. */
 typedef struct {
+    PyObject *bind;      /* gives the arguments as the function has them, or None; None where they are that already */
     PyObject *structure; /* None: so many positional arguments, all of them leaves */
     PyObject *surroundings;
     Py_ssize_t leaves, tensors, integers, variants;
@@ -167,8 +168,8 @@ static PyObject *call_variants(const Form *form, const Arguments *given, PyObjec
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyObject *call_form(const Form *form, PyObject *args, PyObject *named, PyObject *grad_mode,
-                           PyObject *default_dtype) {
+static PyObject *call_bound(const Form *form, PyObject *args, PyObject *named, PyObject *grad_mode,
+                            PyObject *default_dtype) {
     PyObject *leaves[ON_STACK], *requires_grad[ON_STACK], *found = NULL;
     Tensor tensors[ON_STACK];
     int packed[ON_STACK];
@@ -194,6 +195,23 @@ static PyObject *call_form(const Form *form, PyObject *args, PyObject *named, Py
         found = Py_NewRef(Py_NotImplemented);
     }
     while (count) Py_DECREF(leaves[--count]);
+    return found;
+}
+
+static PyObject *call_form(const Form *form, PyObject *args, PyObject *named, PyObject *grad_mode,
+                           PyObject *default_dtype) {
+    if (form->bind == Py_None) return call_bound(form, args, named, grad_mode, default_dtype);
+    PyObject *bound = PyObject_CallFunctionObjArgs(form->bind, args, named, NULL);
+    if (!bound) return NULL;
+    PyObject *found = NULL;
+    if (bound == Py_None)
+        found = Py_NewRef(Py_NotImplemented);
+    else if (!PyTuple_CheckExact(bound) || PyTuple_GET_SIZE(bound) != 2 || !PyTuple_CheckExact(PyTuple_GET_ITEM(bound, 0)) ||
+             !PyDict_CheckExact(PyTuple_GET_ITEM(bound, 1)))
+        PyErr_SetString(PyExc_TypeError, "arguments are bound to a tuple and a dict");
+    else
+        found = call_bound(form, PyTuple_GET_ITEM(bound, 0), PyTuple_GET_ITEM(bound, 1), grad_mode, default_dtype);
+    Py_DECREF(bound);
     return found;
 }
 
@@ -259,11 +277,11 @@ static const int32_t *places_of(PyObject *given, Py_ssize_t expected, const Form
 
 static PyTypeObject *program_type;
 
-/* -1 with an exception. A form is (structure, ((kind, class, rank), ...), surroundings, variants), a variant
+/* -1 with an exception. A form is (bind, structure, ((kind, class, rank), ...), surroundings, variants), a variant
    (program, values, grad_mode, default_dtype, around, tensors, integers). */
 static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     PyObject *leaves, *variants;
-    if (!PyArg_ParseTuple(given, "OO!OO!", &form->structure, &PyTuple_Type, &leaves, &form->surroundings, &PyTuple_Type,
+    if (!PyArg_ParseTuple(given, "OOO!OO!", &form->bind, &form->structure, &PyTuple_Type, &leaves, &form->surroundings, &PyTuple_Type,
                           &variants))
         return -1;
     form->leaves = PyTuple_GET_SIZE(leaves);

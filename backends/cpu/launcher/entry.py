@@ -1,0 +1,107 @@
+"""Calls of a function, taken apart in C and given to the program that is for them.
+
+    >>> import torch
+    >>> from backends.cpu.launcher import launcher
+    >>> from backends.cpu.launcher.entry import Form, Leaf, Variant, made_entry
+    >>> from backends.cpu.launcher.program import Description, Given, TensorArgument, make_native
+    >>> same = make_native(
+    ...     Description(tensors=[TensorArgument("x", "float32", 1)], symbols={}, outputs=[Given(0)], launches=[])
+    ... )
+    >>> variant = Variant(same, (False, 0.5), grad_mode=True, default_dtype=torch.float32, tensors=(0,))
+    >>> form = Form((Leaf("tensor", torch.Tensor, 1), Leaf("value", float)), [variant])
+    >>> entry = made_entry([form])
+    >>> x = torch.ones(3)
+    >>> entry((x, 0.5), {})
+    [tensor([1., 1., 1.])]
+    >>> entry((x, 0.25), {}), entry((x,), {})
+    (NotImplemented, NotImplemented)
+
+An entry answers NotImplemented where it does not know a call: the arguments nest in another way, or are of other
+classes; a tensor is given twice; torch is in a mode in which operators mean something else; or no program takes the
+sizes. It tests everything that a program relies on, as nobody does after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from backends.cpu.launcher import Unavailable, launcher
+from shapes.native_form import NotNative
+
+KINDS: Final = ("tensor", "integer", "value", "object")
+
+Structure: TypeAlias = "tuple[type, tuple[object, ...], tuple[Structure, ...]] | None"
+"""How an argument nests: a tuple, a list or a dict, the keys, the children; None is a leaf."""
+Call: TypeAlias = Callable[[tuple[object, ...], Mapping[str, object]], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An argument, out of what contains it: a tensor of a class and rank, an integer that guards may be about, a value
+    told by value, an object that is the same."""
+
+    kind: Literal["tensor", "integer", "value", "object"]
+    type: type
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A program, and what it relies on.
+
+    Attributes:
+        values: by leaf: whether a tensor requires a gradient, the value, or the object.
+        around: what the form's surroundings give.
+        tensors: which leaves are the tensors of the program.
+        integers: which leaves are its integers.
+    """
+
+    program: Callable[..., object]
+    values: tuple[object, ...]
+    grad_mode: bool
+    default_dtype: object
+    around: object = None
+    tensors: tuple[int, ...] = ()
+    integers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Calls that give their arguments in one way.
+
+    Attributes:
+        structure: of the positional arguments and of the named ones; None where all are positional, and leaves.
+        surroundings: the state of what the function reads besides.
+        bind: the arguments as the function has them, or None for another form; None where they are that already.
+    """
+
+    leaves: tuple[Leaf, ...]
+    variants: Sequence[Variant]
+    structure: tuple[Structure, Structure] | None = None
+    surroundings: Callable[[], object] | None = None
+    bind: Call | None = None
+
+
+def made_entry(forms: Sequence[Form]) -> Call:
+    """What calls the first program that is for a call, in the order of the forms and of their variants.
+
+    Raises:
+        NotNative: arguments that the launcher does not take apart.
+    """
+    found = launcher()
+    if isinstance(found, Unavailable):
+        raise NotNative(found.reason)
+    try:
+        return found.Entry(*[_described(form) for form in forms])
+    except ValueError as error:
+        raise NotNative(str(error)) from error
+
+
+def _described(form: Form) -> tuple[object, ...]:
+    leaves = tuple([(KINDS.index(leaf.kind), leaf.type, leaf.rank) for leaf in form.leaves])
+    variants = tuple([
+        (v.program, v.values, v.grad_mode, v.default_dtype, v.around, v.tensors, v.integers) for v in form.variants
+    ])
+    return form.bind, form.structure, leaves, form.surroundings, variants
