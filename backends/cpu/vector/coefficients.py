@@ -172,7 +172,7 @@ CONSTANTS: Final = {
         "erf_most": "5.93",
     },
 }
-"""By type and name: a number that stands in two parts is the sum of both; `up` moves subnormal numbers to normal ones."""
+"""By type and name; a number that stands in parts is their sum, and `up` makes subnormal numbers normal ones."""
 
 
 def polynomials(element: str) -> dict[str, str]:

@@ -2,6 +2,11 @@
 
 INLINE f32v fma_f32(f32v a, f32v b, f32v c)
 {
+#ifdef __FP_FAST_FMAF
+    for (int i = 0; i < N; i++)
+        a[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return a;
+#endif
     return convert_f64_f32(convert_f32_f64(a) * convert_f32_f64(b) + convert_f32_f64(c));
 }
 

@@ -191,12 +191,14 @@ INLINE $v exp2_$e($v x)
     return scale_$e(fma_$e(r, exp2_polynomial_$e(r), splat_$e(1)), k);
 }
 
-/* 2**k (1 + rest) - 1, by halves as 2**k may overflow where the result does not. */
+/* 2**k (1 + r + tail) - 1, by halves as 2**k may overflow where the result does not. Where the one is taken away an error
+   in r counts twice, so what its rounding lost is kept. */
 INLINE $v expm1_$e($v x)
 {
-    $v inside = clamped_$e(x, $expm1_least, $exp_most);
-    $v k = nearest_$e(inside, $log2_e), half = power_of_two_$e(k - 1);
-    $v y = 2 * fma_$e(half, exp_rest_$e(inside, k), half - ($s)0.5);
+    $v inside = clamped_$e(x, $expm1_least, $exp_most), k = nearest_$e(inside, $log2_e);
+    $v high = fma_$e(k, splat_$e(-($ln2_high)), inside), low = splat_$e(-($ln2_low)), r = fma_$e(k, low, high);
+    $v tail = fma_$e(r * r, exp_polynomial_$e(r), fma_$e(k, low, high - r)), half = power_of_two_$e(k - 1);
+    $v y = 2 * fma_$e(half, tail, fma_$e(half, r, half - ($s)0.5));
     return select_$e(abs_$e(x) < $tiny, x, y);
 }
 
@@ -260,15 +262,14 @@ INLINE $v log_$e($v x)
     return logarithm_$e(x, log_of_fraction_$e(f, e, ($v){0}));
 }
 
-/* 1 + x is rounded; f = x * 2**-e + (2**-e - 1) is known with what its rounding loses. */
+/* 1 + x is rounded; f = x * 2**-e + (2**-e - 1) is known with what its rounding loses. By fours, as 2**-e may be subnormal. */
 INLINE $v log1p_$e($v x)
 {
-    $v e, f = fraction_$e(1 + x, &e), down = power_of_two_$e(-lesser_$e(splat_$e($bias - 1), e));
-    $v exact = fma_$e(x, down, down - 1), lost = fma_$e(x, down, (down - 1) - exact);
-    $m exactly = e < $mantissa;
-    $v low = select_$e(exactly, lost - lost * exact, ($v){0});
-    $v y = log_of_fraction_$e(select_$e(exactly, exact, f), e, low);
-    return select_$e(x == 0, x, logarithm_$e(1 + x, y));
+    $v sum = 1 + x, e = small_$e((($m)sum - $two_thirds_bits) >> $mantissa);
+    $v down = power_of_two_$e(2 - e), quarter = x * ($s)0.25, rest = down * ($s)0.25 - 1;
+    $v f = fma_$e(quarter, down, rest), lost = fma_$e(quarter, down, rest - f);
+    $v y = logarithm_$e(sum, log_of_fraction_$e(f, e, lost - lost * f));
+    return select_$e(abs_$e(x) < $tiny, x, y);
 }
 
 /* f / ln(base) in two parts, added to e * log(2) in two parts from the greatest on. */

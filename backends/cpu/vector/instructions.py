@@ -68,7 +68,8 @@ def library_texts() -> dict[str, str]:
                 parameters = ", ".join(f"{name}v {argument}" for argument in arguments)
                 lanes = ", ".join(f"{argument}[i]" for argument in arguments)
                 suffix = "f" if name == "f32" else ""
-                texts[f"{operation}_{name}"] = f"""static __attribute__((noinline)) {name}v {operation}_{name}({parameters})
+                texts[f"{operation}_{name}"] = f"""static __attribute__((noinline))
+{name}v {operation}_{name}({parameters})
 {{
     for (int i = 0; i < N; i++)
         x[i] = __builtin_{operation}{suffix}({lanes});
@@ -135,7 +136,14 @@ def _half(lanes: int, instructions: InstructionSet) -> dict[str, str]:
         f"    {{ wide w = ((wide *)&x)[{chunk}]; narrow h = (narrow){narrow}; ((part *)&r)[{chunk}] = *(part *)&h; }}"
         for chunk in range(count)
     )
-    return {
-        "widen_f16": f"{INLINE} f32v widen_f16(i16v x)\n{{\n    {declared}\n    f32v r;\n{widened}\n    return r;\n}}\n",
-        "narrow_f16": f"{INLINE} i16v narrow_f16(f32v x)\n{{\n    {declared}\n    i16v r;\n{narrowed}\n    return r;\n}}\n",
-    }
+    texts = {}
+    for name, given, result, parts in [("widen", "i16v", "f32v", widened), ("narrow", "f32v", "i16v", narrowed)]:
+        texts[f"{name}_f16"] = f"""{INLINE} {result} {name}_f16({given} x)
+{{
+    {declared}
+    {result} r;
+{parts}
+    return r;
+}}
+"""
+    return texts

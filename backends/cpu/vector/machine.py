@@ -65,5 +65,8 @@ def _flags() -> frozenset[str]:
         described = Path("/proc/cpuinfo").read_text()
     except OSError:
         return frozenset({"asimd"}) if platform.machine() in ("arm64", "aarch64") else frozenset()
-    lines = (line.partition(":") for line in described.splitlines())
-    return next((frozenset(value.split()) for name, _, value in lines if name.strip() in ("flags", "Features")), frozenset())
+    for line in described.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() in ("flags", "Features"):
+            return frozenset(value.split())
+    return frozenset()
