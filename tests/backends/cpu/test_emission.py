@@ -13,7 +13,7 @@ from backends.host import Host
 from backends.loops.kernels import Kernel
 from backends.loops.program import Program
 from backends.loops.schedule import contiguous, schedule
-from backends.loops.tensors import Expressions, Memory, Tensor
+from backends.loops.tensors import Expressions, Memory, Taken, Tensor
 from shapes import ShapeEnv
 from shapes.toolchain import Unavailable
 
@@ -153,3 +153,203 @@ def test_pointwise_with_broadcast(dtype: str) -> None:
     for rows, columns in SIZES:
         x, bias = torch.randn(rows, columns).to(kind), torch.randn(columns).to(kind)
         check(compiled, reference, x, bias, torch.randn(rows, 1).to(kind))
+
+
+def test_lanes_along_the_last_axis_but_reduced_over_the_middle() -> None:
+    """If this fails, inner loops around or beside the lanes are wrong."""
+
+    def both(build: Expressions, x: Tensor) -> list[Tensor]:
+        return [build.reduce("sum", x, (1,)), build.reduce("maximum", x, (0, 2)), mean(build, x, (1,))]
+
+    def reference(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x.sum(1), x.amax((0, 2)), x.mean(1, keepdim=True).expand(x.shape).contiguous()
+
+    compiled = Compiled(both, ("a b c", "float32"))
+    for sizes in [(2, 3, 5), (1, 1, 1), (3, 7, 16), (2, 300, 70), (4, 1, 33), (3, 50, 130)]:
+        check(compiled, reference, torch.randn(sizes))
+
+
+def test_a_whole_tensor_becomes_a_number() -> None:
+    """If this fails, kernels without outer axes are wrong."""
+
+    def reduced(build: Expressions, x: Tensor) -> list[Tensor]:
+        return [build.reduce(name, x, (0, 1)) for name in ("sum", "minimum", "maximum")]
+
+    compiled = Compiled(reduced, ("a b", "float64"))
+    for sizes in [(1, 1), (3, 5), (40, 33), (100, 1000)]:
+        check(compiled, lambda x: (x.sum(), x.amin(), x.amax()), torch.randn(sizes, dtype=torch.float64))
+
+
+def test_empty_reductions_give_what_they_start_from() -> None:
+    """If this fails, a reduction of nothing leaves memory unset, or something is read that is not there."""
+    build = lambda build, x: [build.reduce(name, x, (1,)) for name in ("sum", "product")]  # noqa: E731
+    for dtype in (torch.float32, torch.int64):
+        compiled = Compiled(build, ("a b", DTYPES[dtype]))
+        check(compiled, lambda x: (x.sum(1), x.prod(1)), torch.ones(5, 0, dtype=dtype))
+        check(compiled, lambda x: (x.sum(1), x.prod(1)), torch.ones(0, 5, dtype=dtype))
+
+
+def test_nothing_has_axes() -> None:
+    """If this fails, kernels of single numbers are wrong."""
+    compiled = Compiled(lambda build, x, y: build.apply("mul", x, y), ("", "float32"), ("", "float32"))
+    check(compiled, lambda x, y: x * y, torch.tensor(3.0), torch.tensor(0.5))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8])
+def test_reductions_of_each_type(dtype: torch.dtype) -> None:
+    """If this fails, a reduction is wrong in tails, or over lanes."""
+    names = ("sum", "product", "minimum", "maximum")
+    rows = Compiled(lambda build, x: [build.reduce(name, x, (1,)) for name in names], ("a b", DTYPES[dtype]))
+    columns = Compiled(lambda build, x: [build.reduce(name, x, (0,)) for name in names], ("a b", DTYPES[dtype]))
+
+    def reference(axis: int) -> Callable[[torch.Tensor], tuple[torch.Tensor, ...]]:
+        return lambda x: (
+            x.sum(axis, dtype=dtype),
+            x.prod(axis, dtype=dtype),
+            x.amin(axis),
+            x.amax(axis),
+        )
+
+    for sizes in [(3, 5), (17, 16), (2, 77), (65, 129)]:
+        x = torch.randn(sizes).mul(3).to(dtype) if dtype.is_floating_point else torch.randint(0, 9, sizes).to(dtype)
+        check(rows, reference(1), x)
+        check(columns, reference(0), x)
+
+
+def test_minimum_and_maximum_pass_nan_on() -> None:
+    """If this fails, a NaN is lost where torch gives it."""
+    names = ("minimum", "maximum")
+    for axis in (0, 1):
+        compiled = Compiled(lambda build, x: [build.reduce(name, x, (axis,)) for name in names], ("a b", "float32"))
+        for place in (0, 15, 16, 60, 69):
+            x = torch.randn(70, 70)
+            x[place, 3] = x[5, place] = float("nan")
+            check(compiled, lambda x: (x.amin(axis), x.amax(axis)), x)
+
+
+def test_bools_are_masks_until_they_are_stored() -> None:
+    """If this fails, conditions of different widths are combined wrongly."""
+
+    def build(build: Expressions, x: Tensor, m: Tensor, k: Tensor) -> list[Tensor]:
+        positive = build.apply("gt", x, build.number(0.0, "float32"))
+        odd = build.cast(build.apply("bitand", k, build.number(1, "int64")), "bool")
+        both = build.apply("bitand", build.apply("bitor", positive, m), build.apply("bitnot", odd))
+        chosen = build.apply("select", both, x, build.cast(k, "float32"))
+        number = build.apply("add", build.cast(m, "int64"), build.cast(positive, "int64"))
+        return [both, chosen, number, build.reduce("any", both, (1,)), build.reduce("all", build.apply("bitnot", m), (0,))]
+
+    def reference(x: torch.Tensor, m: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        both = ((x > 0) | m) & ~(k % 2 != 0)
+        return both, torch.where(both, x, k.float()), m.long() + (x > 0).long(), both.any(1), (~m).all(0)
+
+    compiled = Compiled(build, ("a b", "float32"), ("a b", "bool"), ("a b", "int64"))
+    for sizes in [(3, 5), (2, 16), (9, 77)]:
+        x, m, k = torch.randn(sizes), torch.rand(sizes) > 0.8, torch.randint(-50, 50, sizes)
+        check(compiled, reference, x, m, k)
+
+
+def test_integers_wrap_and_divide_as_torch_does() -> None:
+    """If this fails, integer arithmetic differs from torch's."""
+
+    def build(build: Expressions, x: Tensor, y: Tensor) -> list[Tensor]:
+        names = ("add", "sub", "mul", "floordiv", "truncdiv", "remainder", "fmod", "minimum", "bitxor", "lt")
+        shifted = build.apply("shl", x, build.apply("bitand", y, build.number(7, x.dtype)))
+        return [*[build.apply(name, x, y) for name in names], shifted, build.apply("neg", x), build.apply("abs", y)]
+
+    def reference(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        divided = x // y, torch.div(x, y, rounding_mode="trunc"), x % y, torch.fmod(x, y)
+        return x + y, x - y, x * y, *divided, torch.minimum(x, y), x ^ y, x < y, x << (y & 7), -x, y.abs()
+
+    for dtype in (torch.int64, torch.int32):
+        compiled = Compiled(build, ("n", DTYPES[dtype]), ("n", DTYPES[dtype]))
+        for count in (1, 7, 8, 100):
+            y = torch.randint(1, 1 << 20, (count,)) * (2 * torch.randint(0, 2, (count,)) - 1)
+            check(compiled, reference, torch.randint(-(1 << 30), 1 << 30, (count,)).to(dtype), y.to(dtype))
+
+
+def test_places_are_numbers() -> None:
+    """If this fails, what is made from an index, such as a causal mask, is wrong."""
+
+    def causal(build: Expressions, x: Tensor) -> Tensor:
+        row, column = build.position(x.sizes, 0), build.position(x.sizes, 1)
+        hidden = build.apply("select", build.apply("le", column, row), x, build.number(float("-inf"), "float32"))
+        return softmax(build, hidden, 1)
+
+    compiled = Compiled(causal, ("a b", "float32"))
+    for sizes in [(5, 5), (1, 1), (40, 33), (70, 100)]:
+        keep = torch.ones(sizes, dtype=torch.bool).tril()
+        check(compiled, lambda x: torch.where(keep, x, float("-inf")).softmax(1), torch.randn(sizes))
+
+
+def test_elements_are_taken_from_computed_places() -> None:
+    """If this fails, a row is taken from the wrong place, or single elements are."""
+
+    def rows(build: Expressions, table: Memory, index: Tensor) -> Tensor:
+        sizes = (index.sizes[0], table.sizes[1])
+        place = build.view(index, sizes, (build.axis(0),))
+        return build.apply("neg", Taken(sizes, table.dtype, table, (place, build.axis(1))))
+
+    def elements(build: Expressions, table: Memory, index: Tensor) -> Tensor:
+        rows = build.axis(0)
+        return build.apply("neg", Taken(index.sizes, table.dtype, table, (rows, index)))
+
+    for sizes in [(3, 5), (9, 16), (40, 70)]:
+        table = torch.randn(sizes)
+        index = torch.randint(0, sizes[0], (21,))
+        check(Compiled(rows, ("a b", "float32"), ("n", "int64")), lambda t, i: -t[i], table, index)
+        index = torch.randint(0, sizes[1], (sizes[0], 19))
+        check(Compiled(elements, ("a b", "float32"), ("a n", "int64")), lambda t, i: -t.gather(1, i), table, index)
+
+
+def test_strides_that_only_the_run_tells() -> None:
+    """If this fails, one of the two versions of a kernel is wrong."""
+
+    def build(build: Expressions, x: Tensor, y: Tensor) -> list[Tensor]:
+        return [build.apply("add", x, y), softmax(build, x, 1)]
+
+    compiled = Compiled(build, ("a b", "float32"), ("a b", "float32"), strided=True)
+    assert any(decision.added == "branch" for decision in compiled.decisions.log)
+    for a, b in [(3, 5), (20, 33), (70, 64)]:
+        plain, other = torch.randn(a, b), torch.randn(b, a).t()
+        for x in (plain, other, torch.randn(a, 3 * b)[:, ::3], torch.randn(a, 1).expand(a, b)):
+            for y in (plain, torch.randn(1, b).expand(a, b), x):
+                check(compiled, lambda x, y: (x + y, x.softmax(1)), x, y)
+
+
+def test_long_sums_keep_their_digits() -> None:
+    """If this fails, sums of many numbers are worse than eager's by more than a small factor."""
+    x = torch.rand(1 << 20) + 1e-3
+    exact = x.double().sum()
+    whole = Compiled(lambda build, x: build.reduce("sum", x, (0,)), ("n", "float32"))
+    column = Compiled(lambda build, x: build.reduce("sum", x, (0,)), ("n m", "float32"))
+    eager = abs(x.sum().double() - exact) + exact * 1e-7
+    assert abs(whole(x)[0].double() - exact) <= 4 * eager
+    assert abs(column(x[:, None].expand(-1, 3).contiguous())[0].double() - exact).max() <= 4 * eager
+
+
+def test_threads_do_not_change_a_result() -> None:
+    """If this fails, ranges of turns overlap, are left out, or sums depend on how many threads there are."""
+
+    def build(build: Expressions, x: Tensor) -> list[Tensor]:
+        return [gelu(build, x), softmax(build, x, 1)]
+
+    before = torch.get_num_threads()
+    functions = [
+        Compiled(build, ("a b", "float32")),
+        Compiled(lambda build, x: build.reduce("sum", x, (0,)), ("a b", "float32")),
+        Compiled(lambda build, x: build.reduce("sum", x, (0, 1)), ("a b", "float32")),
+        Compiled(lambda build, x: build.reduce("sum", x, (1,)), ("a b c", "float32")),
+    ]
+    try:
+        for compiled in functions:
+            rank = len(compiled.program.inputs[0].sizes)
+            for sizes in [(997, 1003, 1), (3, 40000, 5), (100003, 7, 1)]:
+                x = torch.randn(sizes[:rank])
+                torch.set_num_threads(1)
+                alone = compiled(x)
+                for threads in (2, 3):
+                    torch.set_num_threads(threads)
+                    for first, second in zip(alone, compiled(x), strict=True):
+                        assert torch.equal(first, second)
+    finally:
+        torch.set_num_threads(before)
