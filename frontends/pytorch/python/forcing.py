@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.errors import GraphBreak, TraceError
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, ours, wrapped
 from frontends.pytorch.python.rewriting import first_users_frame, is_users, program_of, rewritten
 from frontends.pytorch.python.torch_calls import TorchCalls
@@ -113,15 +113,14 @@ class Symbolic:
 
     Attributes:
         functions: the functions of the program that the call can reach.
-        refused: what the program did that can not be in a graph; an error was raised there, which the program may
-            have caught.
+        raised: errors of the trace, which the program may have caught: eager torch would not have raised them.
     """
 
     def __init__(
         self, recorder: Recorder | None, starts: Iterable[object], refuse: Callable[[str, str], None] | None = None
     ) -> None:
         self.functions: Final = program_of(starts)
-        self.refused: Final[list[GraphBreak]] = []
+        self.raised: Final[list[TraceError | UndecidedGuard]] = []
         self._calls = TorchCalls(recorder, self) if recorder is not None else None
         self._refuse = refuse
         self._changed: list[FunctionType] = []
@@ -150,10 +149,12 @@ class Symbolic:
                     _restore(function)
                 self._changed.clear()
                 _remove()
-        if error is None:
-            if self.refused:
-                raise self.refused[0]
-        elif self._refuse is None:
+        raised = [each for each in self.raised if each is not error and was_in_program(each)]
+        self.raised.clear()
+        if raised:
+            explain(raised[0])
+            raise raised[0] from None
+        if error is not None and self._refuse is None:
             explain(error)
 
     def _change(self, function: FunctionType) -> None:
@@ -171,6 +172,11 @@ class Symbolic:
         entry[3] += 1
         self._changed.append(function)
 
+    @property
+    def is_of_graph(self) -> bool:
+        """Whether a graph is made, and not a program run with breaks."""
+        return self._calls is not None
+
     def refuse(self, what: str, fix: str) -> None:
         """The program does what a graph can not.
 
@@ -180,9 +186,7 @@ class Symbolic:
         if self._refuse is not None:
             self._refuse(what, fix)
             return
-        error = GraphBreak(refusal(what, fix, origin()))
-        self.refused.append(error)
-        raise error
+        raise GraphBreak(refusal(what, fix, origin()))
 
 
 def explain(error: BaseException) -> None:
@@ -205,6 +209,11 @@ def explain(error: BaseException) -> None:
 
 
 NUMBER: Final = "`int(n)` outside of the traced function, or a function that keeps it symbolic (torch.sym_max, math)"
+
+
+def was_in_program(error: BaseException) -> bool:
+    """Whether the program had a chance to catch an error."""
+    return place_of(error) is not None
 
 
 def place_of(error: BaseException) -> Origin | None:
@@ -259,6 +268,8 @@ def _install() -> None:
         _set(module, name, seed)
         if module is torch:
             _set(torch.random, name, seed)
+    for kind in (TraceError, UndecidedGuard):
+        _set(kind, "__init__", _noted(kind.__init__))
     _set(torch, "_check_with", _check_with)
     _set(torch.nn.functional, _torch_attention.__name__, _attention)
     _set(torch.compiler, "_is_compiling_flag", True)
@@ -307,6 +318,18 @@ def _refusing(plain, what: str, fix: str):
     function.__name__ = getattr(plain, "__name__", "function")
     function.__wrapped__ = plain
     return function
+
+
+def _noted(plain):
+    """An error's `__init__` that tells the trace of it."""
+
+    def init(self, *args, **kwargs):
+        plain(self, *args, **kwargs)
+        active = tracing()
+        if active is not None and active.is_of_graph:
+            active.raised.append(self)
+
+    return init
 
 
 _torch_choice: Final = torch.SymBool.__sym_ite__

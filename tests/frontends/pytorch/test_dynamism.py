@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gc
-import weakref
-
 import logging
+import weakref
 
 import pytest
 import torch

@@ -1,0 +1,81 @@
+"""Errors that a program catches while it is traced: its own are branches, those of the trace are errors."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+import torch
+
+from frontends.pytorch import compile, trace
+from frontends.pytorch.errors import GraphBreak
+from shapes.errors import ShapeError, UndecidedGuard
+
+
+def caught_branch(x):
+    n = (x > 0).sum().item()
+    try:
+        if n > 3:
+            return x * 2
+    except Exception:
+        pass
+    return x
+
+
+def caught_loop(x):
+    with contextlib.suppress(ShapeError):
+        return x * len(list(range(int(x.sum()))))
+    return x + 1
+
+
+def caught_key(x):
+    try:
+        return x + {3: 1.0}.get(x.shape[0], 3.0)
+    except TypeError:
+        return x
+
+
+def another_error(x):
+    try:
+        bool(x.nonzero().shape[0] > 2)
+    except Exception as error:
+        raise ValueError("not this one") from error
+    return x * 3
+
+
+def caught_deep_inside(x):
+    def positive():
+        try:
+            return bool((x > 0).all())
+        except Exception:
+            return None
+
+    found = positive()
+    return x if found is None else x + 1
+
+
+@pytest.mark.parametrize("program", [caught_branch, caught_loop, caught_key, another_error, caught_deep_inside])
+def test_errors_of_the_trace_that_the_program_catches(program):
+    """If it fails, a graph is of a path that the program takes only because it is traced."""
+    with pytest.raises((GraphBreak, UndecidedGuard), match=r"test_caught_errors\.py"):
+        trace(program, (torch.ones(5),))
+    compiled = compile(program, dynamic=True)
+    for size in (5, 3, 2):
+        x = torch.ones(size)
+        torch.testing.assert_close(compiled(x), program(x))
+
+
+def test_errors_of_the_program_that_it_catches():
+    """If it fails, a program that tries something else when an operator does not take its sizes has no graph."""
+
+    def program(x, y):
+        try:
+            return x @ y
+        except RuntimeError:
+            return x.sum() + y.sum()
+
+    compiled = compile(program, dynamic=True, fullgraph=True)
+    for sizes in (((2, 3), (3, 4)), ((2, 3), (4, 4)), ((5, 6), (6, 7)), ((5, 6), (7, 7))):
+        x, y = [torch.ones(size) for size in sizes]
+        torch.testing.assert_close(compiled(x, y), program(x, y))
+    assert len(compiled.variants) == 2
