@@ -8,7 +8,8 @@ loads must be the same element in the same turn, seen from equal offsets. A load
 value itself, so a chain of tensors becomes one expression.
 
 Which drafts are put together is decided greedily, in the order of the program: each with the last one before it that it
-shares memory with and that it can be moved to, past all steps in between that do not depend on either.
+shares memory with and that it can be moved to, past all steps in between that do not depend on either; and once more
+when all are there.
 """
 
 from __future__ import annotations
@@ -70,14 +71,25 @@ class Fusion:
         """One more kernel, or more of one that is there."""
         reads, writes = buffers_of(draft)
         item = self._item(draft, None, reads, writes)
-        for other in reversed(self.items):
-            if other.draft is not None and self._is_worth(other, item):
-                if not self._is_between(other, item):
-                    fused = fused_drafts(self.build, self.bodies, other.draft, draft)
-                    if fused is not None:
-                        self._merge(other, item, fused)
-                        return
-        self._enter(item)
+        first = self._fused(item, self.items)
+        if first is None:
+            self._enter(item)
+        else:
+            self._register(first, reads, writes)
+
+    def settle(self) -> None:
+        """Put together what could not be while it was added: kernels that each took in something in between."""
+        place = len(self.items)
+        while place > 1:
+            place -= 1
+            item = self.items[place]
+            if item.draft is not None:
+                first = self._fused(item, self.items[:place])
+                if first is not None:
+                    del self.items[place]
+                    for each in self.items:
+                        if each.before & item.bit:
+                            each.before = each.before & ~item.bit | first.bit | first.before
 
     def in_order(self) -> list[Item]:
         """All items, each behind those that it depends on, otherwise as they came."""
@@ -125,22 +137,31 @@ class Fusion:
         return bool(shared) and len(first.reads | first.writes | second.reads | second.writes) <= BUFFERS
 
     def _is_between(self, first: Item, second: Item) -> bool:
-        """Whether something must come after the first and before the second."""
+        """Whether something must come after the first and before the second, or the second before the first."""
+        if first.before & second.bit:
+            return True
         between = second.before & ~first.bit
         return any(between & each.bit and each.before & first.bit for each in self.items)
 
-    def _merge(self, first: Item, second: Item, fused: Draft) -> None:
-        first.draft = fused
-        first.reads |= second.reads
-        first.writes |= second.writes
-        gained = second.before & ~first.bit
-        first.before |= gained
-        for each in self.items:
-            if each.before & first.bit:
-                each.before |= first.before
-        if self._latest_call & first.bit:
-            self._latest_call |= first.before
-        self._register(first, second.reads, second.writes)
+    def _fused(self, second: Item, others: Sequence[Item]) -> Item | None:
+        """The last of the others that an item could become a part of, with the item as its part."""
+        for first in reversed(others):
+            if first.draft is None or not self._is_worth(first, second) or self._is_between(first, second):
+                continue
+            fused = fused_drafts(self.build, self.bodies, first.draft, second.draft)
+            if fused is None:
+                continue
+            first.draft = fused
+            first.reads |= second.reads
+            first.writes |= second.writes
+            first.before |= second.before & ~first.bit
+            for each in self.items:
+                if each.before & first.bit:
+                    each.before |= first.before
+            if self._latest_call & first.bit:
+                self._latest_call |= first.before
+            return first
+        return None
 
 
 def buffers_of(draft: Draft) -> tuple[set[Buffer], set[Buffer]]:

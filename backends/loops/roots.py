@@ -26,7 +26,8 @@ from backends.loops.tensors import Memory, Merge, Number, Pointwise, Reduce, Tak
 
 
 def materialized(values: Sequence[Tensor]) -> set[Tensor]:
-    """Of all tensors below these values, those that become memory; the values themselves are it anyway."""
+    """Of all tensors below these values, those that become memory before what reads them; a value that nothing else
+    reads is not among them."""
     order = list(descend(values))
     found: set[Tensor] = {tensor for tensor in order if isinstance(tensor, Reduce)}
     found.update([tensor.source for tensor in order if isinstance(tensor, Merge)])
@@ -42,7 +43,7 @@ def materialized(values: Sequence[Tensor]) -> set[Tensor]:
         for parent in parents[tensor]:
             above |= {parent} if parent in found else readers[parent]
         readers[tensor] = above
-        if isinstance(tensor, Pointwise) and tensor not in tops and tensor not in found:
+        if isinstance(tensor, Pointwise) and tensor not in found:
             costs, loads = work[tensor]
             if len(above) > 1 and (costs or loads > 1) or costs and any(_repeats(parent) for parent in parents[tensor]):
                 found.add(tensor)

@@ -29,6 +29,7 @@ Every tensor that becomes memory (`backends.loops.roots`) is first a kernel of i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -51,34 +52,43 @@ def schedule(program: Program, *, prefix: str = "k") -> list[Scheduled]:
     memory: dict[Tensor, Memory] = {}
     binding = Binding(program.build, memory)
     fusion = Fusion(program.build, binding.bodies)
+    homes = _homes(program)
     for step in program.steps:
         if isinstance(step, Assign):
             for tensor in descend([step.value], lambda tensor: tensor not in memory):
                 if tensor in needed and tensor not in memory:
-                    _make(program, binding, fusion, memory, tensor, step.origin)
-            fusion.add_draft(binding.assigned(step))
+                    home = homes.get(tensor)
+                    if home is None:
+                        home = _fresh(program, tensor, step.origin)
+                    fusion.add_draft(binding.assigned(home))
+                    memory[tensor] = program.build.memory(home.buffer)
+            if homes.get(step.value) is not step or step.value not in memory:
+                fusion.add_draft(binding.assigned(step))
         else:
             reads, writes = _touched(step)
             fusion.add_step(step, reads, writes, in_order=isinstance(step, Call | Check))
+    fusion.settle()
     items = fusion.in_order()
     _remove_unread(program, items)
     return list(_finished(program.build, binding, items, prefix))
 
 
-def _make(
-    program: Program,
-    binding: Binding,
-    fusion: Fusion,
-    memory: dict[Tensor, Memory],
-    tensor: Tensor,
-    origin: str,
-) -> None:
-    """Give a tensor memory, and add the kernel that fills it."""
-    build = program.build
-    buffer = program.buffer(tensor.dtype, tensor.sizes, contiguous(build, tensor.sizes))
-    at = build.memory(buffer)
-    fusion.add_draft(binding.made(buffer, tensor.sizes, at.offset, tensor, origin))
-    memory[tensor] = at
+def _homes(program: Program) -> dict[Tensor, Assign]:
+    """For tensors that the program assigns to memory of their own, the first such step: they are read from there."""
+    written: Counter[Buffer] = Counter([step.buffer for step in program.steps if isinstance(step, Assign)])
+    homes: dict[Tensor, Assign] = {}
+    for step in program.steps:
+        if isinstance(step, Assign) and step.buffer.role == "made" and written[step.buffer] == 1:
+            whole = program.build.memory(step.buffer)
+            if step.sizes == whole.sizes == step.value.sizes and step.offset == whole.offset:
+                homes.setdefault(step.value, step)
+    return homes
+
+
+def _fresh(program: Program, tensor: Tensor, origin: str) -> Assign:
+    """A tensor assigned to fresh memory."""
+    buffer = program.buffer(tensor.dtype, tensor.sizes, contiguous(program.build, tensor.sizes))
+    return Assign(buffer, tensor.sizes, program.build.memory(buffer).offset, tensor, origin)
 
 
 def contiguous(build: Expressions, sizes: Sizes) -> Sizes:
