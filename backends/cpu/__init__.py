@@ -25,6 +25,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from typing import Final
+
+import torch
+from torch._C._dynamo.guards import _empty_strided_cpu
 
 from backends.cpu.compiler import compile_source, load
 from backends.cpu.emission import file_source
@@ -32,6 +36,11 @@ from backends.cpu.launcher import launcher as launching
 from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
 from shapes.toolchain import Unavailable
+
+allocate: Final = _empty_strided_cpu
+"""Sizes, strides and a dtype to a tensor, in the least time that torch takes for it."""
+last: Final = torch.get_num_threads
+"""What each kernel is given behind its numbers."""
 
 
 def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
@@ -58,4 +67,4 @@ def _address(library: ctypes.CDLL, name: str) -> int:
     return address
 
 
-__all__ = ["kernels"]
+__all__ = ["allocate", "kernels", "last"]
