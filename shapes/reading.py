@@ -76,6 +76,8 @@ class Readings(Questions):
     def _check_symbols(self, value: Expr | Prop) -> None:
         """Sizes of other environments and of rolled-back stretches are errors, never new unknowns."""
         symbols = self.symbols
+        if value.symbols <= symbols.keys():
+            return
         for atom in value.atoms:
             if atom.kind == "symbol" and atom not in symbols:
                 close = difflib.get_close_matches(atom.name, self.names, 1)

@@ -25,6 +25,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from types import CellType, FunctionType, ModuleType
 from typing import Final, Literal
 
@@ -92,6 +93,18 @@ class Contents:
     def __init__(self, container: list | dict | set) -> None:
         self.container = container
         self.items = items_of(container)
+        """Of a dictionary the keys, then the values."""
+        self.values = self.items[len(container) :]
+
+    def unchanged(self, container: str, contents: str) -> str:
+        """Generated code: whether this container, which is the same, holds the very objects that it held."""
+        if not self.items:
+            return f"not {container}"
+        count = f"len({container}) == {len(self.container)}"
+        if not isinstance(self.container, dict):
+            return f"{count} and all(map(is_, {container}, {contents}.items))"
+        keys, values = f"map(is_, {container}, {contents}.items)", f"map(is_, {container}.values(), {contents}.values)"
+        return f"{count} and all({keys}) and all({values})"
 
     def holds(self, found: object) -> bool:
         """Whether this container is the same and holds the same."""
@@ -190,8 +203,9 @@ class Surroundings:
 
     def _check(self, state: Sequence[object]) -> Callable[[], bool]:
         """A function that says whether this is the state."""
-        scope: dict[str, object] = {"same": same}
+        scope: dict[str, object] = {"same": same, "is_": is_}
         containers: dict[int, str] = {}
+        looked: set[int] = set()
         tests = []
         for number, (place, value) in enumerate(zip(self.places, state)):
             name = containers.setdefault(id(place.container), f"c{number}")
@@ -215,7 +229,12 @@ class Surroundings:
                 if value.shape is not None:
                     tests.append(f"t{number}.shape == s{number}")
             elif isinstance(value, Contents):
-                tests.append(f"v{number}.holds({read})")
+                found = scope[f"v{number}"] = value.container
+                tests.append(f"{read} is v{number}")
+                if id(found) not in looked:
+                    looked.add(id(found))
+                    scope[f"i{number}"] = value
+                    tests.append(f"({value.unchanged(f'v{number}', f'i{number}')} or i{number}.holds(v{number}))")
             elif type(value) in SCALARS:
                 tests.append(f"({read} is v{number} or same({read}, v{number}))")
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest.mock
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +11,7 @@ from torch import nn, randn
 
 from frontends.pytorch import Policy, compile
 from frontends.pytorch.calls.compiled import Compiled
+from frontends.pytorch.calls.surroundings import Surroundings
 
 
 def same(found: object, expected: object) -> None:
@@ -260,3 +262,42 @@ def test_equal_calls_never_recompile() -> None:
                 count = len(f.variants)
                 f(randn(sizes[0]), {"y": randn(sizes[1])}, 2, "text", scale=0.5)
             assert len(f.variants) == count
+
+
+@pytest.mark.parametrize(
+    ("held", "change"),
+    [
+        ({"a": 1, "b": 2}, lambda held: held.update(b=2.0)),
+        ({"a": 1, "b": 2}, lambda held: held.update(c=3)),
+        ({"a": 1}, lambda held: (held.pop("a"), held.update(b=1))),
+        ({"a": 1, "b": 1}, lambda held: (held.pop("a"), held.update(a=1))),
+        ([1, 2], lambda held: held.reverse()),
+        ([1, 2], lambda held: held.__setitem__(0, True)),
+        ([], lambda held: held.append(None)),
+        ({1, 2}, lambda held: held.add(3)),
+        ([1000, 2], lambda held: held.__setitem__(0, unittest.mock.ANY)),
+    ],
+    ids=range(9),
+)
+def test_what_a_container_holds_is_looked_at(held, change) -> None:
+    """If it fails, a program that reads a container runs on as if that had not changed."""
+
+    def program(x):
+        return x + len(held)
+
+    surroundings = Surroundings([program])
+    assert surroundings.state() == 0
+    change(held)
+    assert surroundings.state() == 1
+
+
+def test_an_equal_item_is_no_change() -> None:
+    """If it fails, a container that is filled anew with the same numbers and texts is traced again on every call."""
+    held = {"size": 1000, "name": "".join(["lo", "ng"])}
+
+    def program(x):
+        return x + held["size"]
+
+    surroundings = Surroundings([program])
+    held["size"], held["name"] = int("1000"), "".join(["lon", "g"])
+    assert surroundings.state() == 0
