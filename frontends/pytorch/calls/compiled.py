@@ -49,12 +49,14 @@ from frontends.pytorch.tracing import Variant, trace
 from shapes.errors import UndecidedGuard
 
 if TYPE_CHECKING:
+    from frontends.pytorch.calls.native import Native
     from frontends.pytorch.calls.report import Report
     from shapes.coverage import Ranges
     from solver.verdict import Verdict
 
 Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
 Lookup = Callable[[Sequence[object], Mapping[str, object]], Call | None]
+Enter = Callable[[tuple[object, ...], dict[str, object]], object]
 MOST_DECISIONS: Final = 4096
 log: Final = logging.getLogger("symshape")
 
@@ -88,6 +90,7 @@ class Compiled:
         recompilations: why each of them was.
         fallbacks: what runs as it is, or with breaks, and why.
         broken: how calls run that can not be one graph.
+        native: the variants that are called from C; None with a backend that has none.
     """
 
     def __init__(
@@ -120,9 +123,21 @@ class Compiled:
         self._find: Lookup = nothing
         self._lookup: Lookup = nothing
         """`_find`, except where calls are measured."""
+        self.native: Native | None = None
+        self._enter: Enter | None = None
+        """The entry of `native`, except where calls are measured."""
+        if backend == "cpu":
+            from frontends.pytorch.calls.native import Native
+
+            self.native = Native()
         functools.update_wrapper(self, fn.forward if isinstance(fn, torch.nn.Module) else fn, updated=())
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:
+        enter = self._enter
+        if enter is not None:
+            result = enter(args, kwargs)
+            if result is not NotImplemented:
+                return result
         found = self._lookup(args, kwargs)
         if found is not None:
             return found(args, kwargs)
@@ -153,11 +168,12 @@ class Compiled:
     def timed(self) -> Iterator[Times]:
         """Measure the calls inside of the `with` block; `report()` shows the last such measurement."""
         self.times = times = Times()
-        self._lookup = lambda args, kwargs: self._measured
+        self._lookup, self._enter = lambda args, kwargs: self._measured, None
         try:
             yield times
         finally:
             self._lookup = self._find
+            self._enter = None if self.native is None else self.native.entry
 
     def coverage(self, ranges: Ranges | None = None) -> Verdict:
         """Whether some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
@@ -237,7 +253,9 @@ class Compiled:
             return self._fall_back(signature, values, str(error), None, self.broken.run)
         reasons = [] if question is None or (notes and question.is_size) else [question.text]
         cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
-        signature.add(variant, values, variant.run_by(self.backend))
+        check = signature.add(variant, values, variant.run_by(self.backend))
+        if self.native is not None:
+            self.native.add(signature, variant, values, check)
         self.variants.append(variant)
         self.recompilations.append(Recompilation(len(self.variants) - 1, cause, question))
         self.limits.added()
@@ -270,8 +288,11 @@ class Compiled:
                     return call
             return None
 
+        if self.native is not None:
+            self.native.refresh()
         if self._lookup == self._find:
             self._lookup = found[0] if len(found) == 1 else lookup
+            self._enter = None if self.native is None else self.native.entry
         self._find = found[0] if len(found) == 1 else lookup
 
     def _observe(self, signature: Signature, leaves: Sequence[object]) -> list[str]:

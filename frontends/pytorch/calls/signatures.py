@@ -167,8 +167,8 @@ class Signature:
         tensors = [leaves[place] for place in self.tensors]
         return pattern(*tensors) if len({id(tensor) for tensor in tensors}) < len(tensors) else None
 
-    def add(self, variant: Variant, values: Sequence[object], run: Run) -> None:
-        """One more variant, traced for these `values`."""
+    def add(self, variant: Variant, values: Sequence[object], run: Run) -> Check:
+        """One more variant, traced for these `values`; its check."""
         given = dict(zip(self.arguments, values))
         sources: dict[str, Source | list[Source]] = {}
         in_tensors: set[str] = set()
@@ -190,6 +190,7 @@ class Signature:
         self._variants.append((check, tests, lambda lookups: lookups.printer.call(variant, run)))
         for lookups in self.forms.values():
             lookups.dispatch.add(check, lookups.printer.call(variant, run), tests=tests)
+        return check
 
     def add_other(self, values: Sequence[object], call: Call, *, but: Path | None) -> None:
         """What to do with calls like this one that no variant accepts, whatever it is that is tested there."""

@@ -1,0 +1,180 @@
+"""Calls of compiled functions in C, for variants that are kernels and nothing else.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> f = compile(lambda x, y, z: torch.relu(x * y + z), backend="cpu")
+    >>> x, y, z = torch.tensor([-1.0, 2.0]), torch.tensor([1.0, 3.0]), torch.ones(2)
+    >>> f(x, y, z)
+    tensor([0., 7.])
+    >>> f.native.entry((x, y, z), {})
+    tensor([0., 7.])
+    >>> f.native.entry((x, y, 3), {})
+    NotImplemented
+
+The launcher of the CPU backend takes such a call apart, finds the variant, allocates and runs, in one go. Where it says
+NotImplemented, the call goes the way of all others (`frontends.pytorch.calls.signatures`), which knows every case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from torch.utils._pytree import TreeSpec
+
+from backends.cpu.launcher.entry import Call, Form, Leaf, Structure, Variant, made_entry
+from backends.cpu.launcher.program import Description, Fixed, make_native
+from backends.cpu.launcher.whole import described
+from frontends.pytorch.calls.opening import nothing_around
+from frontends.pytorch.tracing import in_graph
+from shapes.native_form import NotNative
+from shapes.toolchain import Unavailable
+
+if TYPE_CHECKING:
+    from frontends.pytorch import tracing
+    from frontends.pytorch.calls import forms
+    from frontends.pytorch.calls.signatures import Signature
+    from shapes.codegen import Check
+
+MOST: Final = 64
+"""An entry tries its variants one by one; where there are more of them, the others are found by the decision tree."""
+
+
+class Native:
+    """The programs of a function's variants.
+
+    Attributes:
+        entry: runs a call, or says NotImplemented; None where no variant is a program.
+    """
+
+    def __init__(self) -> None:
+        self.entry: Call | None = None
+        self._variants: dict[Signature, list[Variant]] = {}
+
+    def add(self, signature: Signature, variant: tracing.Variant, values: Sequence[object], check: Check) -> None:
+        """One more variant, traced for these values of the signature's arguments."""
+        known = self._variants.setdefault(signature, [])
+        if len(known) >= MOST:
+            return
+        try:
+            made = _variant(signature, variant, dict(zip(signature.arguments, values)), check)
+            made_entry([_form(signature, next(iter(signature.forms)), [made])])
+        except NotNative:
+            return
+        known.append(made)
+
+    def refresh(self) -> None:
+        """Make the entry for the variants and forms that there are."""
+        entries = [
+            _form(signature, form, variants)
+            for signature, variants in self._variants.items()
+            for form in signature.forms
+            if variants
+        ]
+        self.entry = made_entry(entries) if entries else None
+
+
+def _form(signature: Signature, form: forms.Form, variants: Sequence[Variant]) -> Form:
+    """Calls of one form."""
+    arguments, named = signature.structure.children()
+    is_flat = not named.context and all(child.is_leaf() for child in arguments.children())
+    return Form(
+        tuple([Leaf(leaf.kind, leaf.type, leaf.rank) for leaf in signature.leaves]),
+        tuple(variants),
+        None if is_flat else (_structure(arguments), _structure(named)),
+        None if signature.surroundings is nothing_around else signature.surroundings,
+        None if form.expression is None else _bind(form),
+    )
+
+
+def _structure(spec: TreeSpec) -> Structure:
+    if spec.is_leaf():
+        return None
+    if spec.type not in (tuple, list, dict):
+        raise NotNative(f"arguments in a {spec.type.__qualname__}")
+    keys = tuple(spec.context) if spec.type is dict else ()
+    return spec.type, keys, tuple([_structure(child) for child in spec.children()])
+
+
+def _bind(form: forms.Form) -> Call:
+    """What gives the arguments as the function has them, or None for calls of another form."""
+    lines = [*form.statements(checked=True), "return _args, _kwargs"]
+    scope: dict[str, object] = {**(form.scope or {}), "default": None}
+    text = "\n".join(["def bind(_args, _kwargs):", *["    " + line for line in lines]])
+    exec(compile(text, "<bind>", "exec"), scope)
+    return scope["bind"]
+
+
+def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str, object], check: Check) -> Variant:
+    """A variant for the launcher.
+
+    Raises:
+        NotNative: it needs something that the launcher does not do.
+    """
+    if variant.joint is not None or any(variant.with_gradient):
+        raise NotNative("there is a gradient")
+    if given["repeated"] is not None or given["autocast"] is not None:
+        raise NotNative("a tensor is given twice, or autocast is on")
+    tensors = variant.places[: len(variant.inputs)]
+    integers = variant.places[len(variant.inputs) :]
+    fixed = [place for place, leaf in enumerate(signature.leaves) if leaf.kind == "integer" and place not in integers]
+    integers = (*integers, *fixed)
+    program = make_native(_description(signature, variant, tensors, integers, check))
+    if isinstance(program, Unavailable):
+        raise NotNative(program.reason)
+    return Variant(
+        program,
+        tuple([_expected(leaf.kind, given[leaf.name]) for leaf in signature.leaves]),
+        given["grad_mode"],
+        given["default_dtype"],
+        None if signature.surroundings is nothing_around else given["surroundings"],
+        tensors,
+        integers,
+    )
+
+
+def _expected(kind: str, value: object) -> object:
+    """What the launcher looks at of a leaf, besides its class and sizes."""
+    return value.requires_grad if kind == "tensor" else None if kind == "integer" else value
+
+
+def _description(
+    signature: Signature, variant: tracing.Variant, tensors: Sequence[int], integers: Sequence[int], check: Check
+) -> Description:
+    """The program of a variant, its arguments named as those of the check."""
+    if variant.running is None or len(variant.running.hosts) != 1:
+        raise NotNative("it runs operator by operator")
+    described_by_place = described(variant.running.hosts[0])
+    names = {f"x{place}": signature.leaves[leaf].name for place, leaf in enumerate(tensors)}
+    names.update({f"n{place}": signature.leaves[leaf].name for place, leaf in enumerate(integers)})
+    if len(described_by_place.outputs) != len(variant.outputs):
+        raise NotNative("other outputs than those of the function")
+    return replace(
+        described_by_place,
+        tensors=[
+            replace(tensor, name=names[tensor.name], contiguous=given.contiguous)
+            for tensor, given in zip(described_by_place.tensors, variant.inputs, strict=True)
+        ],
+        integers=[signature.leaves[leaf].name for leaf in integers],
+        symbols={symbol: (names[head], *steps) for symbol, (head, *steps) in described_by_place.symbols.items()},
+        outputs=[
+            output if in_graph(value) else Fixed(value)
+            for output, value in zip(described_by_place.outputs, variant.outputs)
+        ],
+        structure=_returned(variant),
+        guards=check,
+    )
+
+
+def _returned(variant: tracing.Variant) -> object:
+    """What puts the outputs together: None for a single one, `tuple`, `list`, or what is called with them."""
+    spec = variant.structure
+    if spec.is_leaf():
+        return None
+    if spec.type in (tuple, list) and all(child.is_leaf() for child in spec.children()):
+        return spec.type
+    return variant.assembled
+
+
+__all__ = ["Native"]
