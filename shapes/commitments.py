@@ -277,7 +277,7 @@ class Commitments(Declarations):
         self._commit(self.facts, Chosen(prop, value, f"{self.policy.name}: {why}", self.origin()))
 
     def _take(self, prop: Prop, domain: Prop, side: bool, text: str | None, why: str) -> None:
-        """Commit to one side of a question as a guard."""
+        """Commit to one side of a question as a guard: the side that holds at the hints."""
         taken = prop if side else prop.negation
         both = self._within(taken, domain)
         if not self._inputs_only(both):
@@ -285,11 +285,11 @@ class Commitments(Declarations):
             decisive = self._decisive(both)
             if decisive is None:
                 fact = self._fact(taken, domain, "assert", text if side else None)
-                self._add(fact, Deferred(fact, why, self._hypotheses))
+                self._add_tested(fact, Deferred(fact, why, self._hypotheses))
                 return
             taken, domain, text = decisive, self._true, None
         fact = self._fact(taken, domain, "guard", text if side else None)
-        self._add(fact, Guarded(fact, prop, side, why))
+        self._add_tested(fact, Guarded(fact, prop, side, why))
 
     def _inputs_only(self, prop: Prop) -> bool:
         """Whether every symbol in it is an input."""

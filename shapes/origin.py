@@ -38,22 +38,20 @@ class Origin:
     __slots__ = ("_code", "_file", "_function", "_instruction", "_line", "_segment")
 
     def __init__(self, file: str, line: int, function: str = "", segment: str = "") -> None:
-        self._file = file
-        self._line: int | None = line
-        self._function = function
-        self._segment: str | None = segment
         self._code: CodeType | None = None
         self._instruction = 0
+        self._file = file
+        self._function = function
+        self._line: int | None = line
+        self._segment = segment
 
     @staticmethod
     def of_instruction(code: CodeType, instruction: int) -> Origin:
         """The place of an instruction (`frame.f_lasti`), looked up when it is read."""
         place = Origin.__new__(Origin)
-        place._file = code.co_filename
-        place._function = code.co_name
-        place._line = place._segment = None
         place._code = code
         place._instruction = instruction
+        place._line = None
         return place
 
     @staticmethod
@@ -64,11 +62,12 @@ class Origin:
 
     @property
     def file(self) -> str:
-        return self._file
+        return self._file if self._code is None else self._code.co_filename
 
     @property
     def function(self) -> str:
-        return "" if self._function == "<module>" else self._function
+        name = self._function if self._code is None else self._code.co_name
+        return "" if name == "<module>" else name
 
     @property
     def line(self) -> int:
@@ -80,21 +79,20 @@ class Origin:
     @property
     def segment(self) -> str:
         """The expression that ran, or the line of it; empty where there is no source to read."""
-        if self._segment is None:
+        if self._line is None:
             self._locate()
-        assert self._segment is not None
         return self._segment
 
     @property
     def source_line(self) -> str:
         """The whole line of source, without the colon of a branch; empty where there is no source to read."""
-        text = " ".join(linecache.getline(self._file, self.line).split()).removesuffix(":")
+        text = " ".join(linecache.getline(self.file, self.line).split()).removesuffix(":")
         return text if len(text) <= SEGMENT_LENGTH else text[: SEGMENT_LENGTH - 3] + "..."
 
     @property
     def name(self) -> str:
         """The file for people: its last part, and the folder where that part says nothing."""
-        parts = self._file.replace("\\", "/").split("/")
+        parts = self.file.replace("\\", "/").split("/")
         return "/".join(parts[-2:]) if parts[-1] == "__init__.py" else parts[-1]
 
     @property
@@ -108,7 +106,7 @@ class Origin:
         position = next(islice(code.co_positions(), self._instruction // 2, None), (None, None, None, None))
         first, last, begin, end = position
         self._line = first if first is not None else code.co_firstlineno
-        self._segment = _segment(self._file, self._line, last, begin, end)
+        self._segment = _segment(code.co_filename, self._line, last, begin, end)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Origin):
@@ -157,8 +155,9 @@ class StackWalk:
         """Ours, a framework's or Python's own: `random.randrange(s)` forces a value in the caller's line."""
         return file.startswith(self.skip) or (file.startswith(STANDARD) and INSTALLED not in file)
 
-    def __call__(self) -> Origin | None:
-        frame = sys._getframe(1)
+    def __call__(self, known: int = 0) -> Origin | None:
+        """The place, `known` callers at least above the one that asks: those are skipped unseen."""
+        frame = sys._getframe(1 + known)
         skipped = self._skipped
         while True:
             code = frame.f_code
