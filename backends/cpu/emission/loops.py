@@ -18,8 +18,8 @@
     ([0, 1, 1], False)
 
 Loops stand in the order of the axes, so the depth of a value is the last axis that it depends on, -1 for none. Along
-the axis of the lanes a value is either one vector of different elements, or the same in all lanes; the latter is computed
-once, outside of that loop.
+the axis of the lanes a value is either one vector of different elements, or the same in all lanes; the latter is
+computed once, outside of that loop.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from backends.cpu.emission.spelling import width
 from backends.cpu.vector import lanes_for
 from backends.decisions import Decisions
 from backends.loops.indices import Affine, is_one
-from backends.loops.kernels import Apply, Buffer, Kernel, Load, Pass, Place, Reduced, Reduction, Scalar
+from backends.loops.kernels import Apply, Kernel, Load, Pass, Place, Reduced, Scalar
 from backends.loops.operations import ITEMSIZE, OPERATIONS
 from solver.expr import Expr
 
@@ -187,14 +187,4 @@ def reachable(roots: Sequence[Scalar], known: Collection[Scalar] = ()) -> list[S
     return list(found)
 
 
-def loaded(values: Collection[Scalar]) -> list[Buffer]:
-    """The buffers that are read."""
-    return list(dict.fromkeys([value.buffer for value in values if isinstance(value, Load)]))
-
-
-def is_long_sum(reduction: Reduction) -> bool:
-    """Whether many additions one after the other would lose digits."""
-    return reduction.operation == "sum" and reduction.dtype.startswith("float")
-
-
-__all__ = ["Loops", "is_long_sum", "loaded", "reachable"]
+__all__ = ["Loops", "reachable"]

@@ -16,12 +16,13 @@ of vectors of neighbouring results; the passes go over the inner axes element by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Final
 
-from backends.cpu.emission.loops import Loops, is_long_sum
-from backends.cpu.emission.spelling import KINDS, MEMORY, Named, across, element_of, identity, joined
+from backends.cpu.emission.loops import Loops
+from backends.cpu.emission.reducing import Totals, is_long_sum
+from backends.cpu.emission.spelling import KINDS, MEMORY, Named, across, element_of, joined
 from backends.cpu.emission.text import Text
 from backends.cpu.emission.values import ONE, TAIL, Copy, Writer, copies
 from backends.loops.kernels import Reduction, Scalar
@@ -159,7 +160,7 @@ class Nest:
         for store in self.kernel.once:
             self.writer.store(store, vectors)
 
-    def _turn(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy], accumulators: Accumulators) -> None:
+    def _turn(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy], totals: Totals) -> None:
         """One turn of the innermost loop."""
         each = self.kernel.passes[number]
         with self.writer.scope():
@@ -168,97 +169,82 @@ class Nest:
             self._keep(number, vectors)
             for reduction in each.reductions:
                 for vector in vectors:
-                    self._accumulate(reduction, vector, accumulators(reduction, vector))
+                    self._accumulate(reduction, vector, totals)
             for store in each.stores:
                 self.writer.store(store, vectors)
 
-    def _accumulate(self, reduction: Reduction, vector: Copy, accumulator: str) -> None:
+    def _accumulate(self, reduction: Reduction, vector: Copy, totals: Totals) -> None:
         value = self.writer.name(reduction.body, vector).vector
+        if not self.loops.along_inner:
+            (accumulator,) = totals.accumulators[reduction, vector.number]
+        else:
+            accumulator = totals.accumulators[reduction, 0][vector.number]
         new = joined(reduction.operation, accumulator, value, reduction.dtype)
         if self.loops.along_inner and vector.count != "N":
             element = element_of(reduction.dtype)
             new = f"select_{element.name}(first_m{8 * element.size}({vector.count}), {new}, {accumulator})"
         self.text.line(f"{accumulator} = {new};")
 
-    def _declare(self, reduction: Reduction, prefix: str) -> str:
-        name = self.writer.new(prefix)
-        start = identity(reduction.operation, reduction.dtype)
-        self.text.line(f"{element_of(reduction.dtype).vector} {name} = {start};")
-        return name
-
     def _along_rows(self, number: int, values: Sequence[Scalar]) -> None:
         """Lanes along the last inner axis."""
         lanes = self.kernel.lanes
         reductions = self.kernel.passes[number].reductions
-        totals = {reduction: self._declare(reduction, "t") for reduction in reductions}
         wide = 1 if not reductions or self.loops.is_costly(values) else SIDE_BY_SIDE
         part = wide * PART * self.loops.count
         in_parts = self._is_in_parts(reductions, lanes, part)
-        with ExitStack() as nest:
-            nest.enter_context(self.text.block())
+        slots = [(reduction, 0) for reduction in reductions]
+        totals = Totals(self.text, self.writer.serial, slots, in_parts=in_parts)
+        with self.text.block(), ExitStack() as nest:
             for axis in range(self.kernel.outer, lanes):
                 nest.enter_context(self._inner_loop(axis, values, ONE))
-            stop = self._extent(lanes)
+            first, stop = "0", self._extent(lanes)
             if in_parts:
                 nest.enter_context(self._parts(lanes, part))
-                stop = "to"
-            first = "from" if in_parts else "0"
-            own = in_parts or wide > 1
-            names = {
-                (reduction, vector): self._declare(reduction, "a") if own else totals[reduction]
-                for reduction in reductions
-                for vector in range(wide)
-            }
-            accumulators = lambda reduction, vector: names[reduction, vector.number]  # noqa: E731
+                first, stop = "from", "to"
+            if in_parts or wide > 1:
+                totals.begin(dict.fromkeys(slots, wide))
             self.text.line(f"int64_t i{lanes} = {first};")
             for count in (wide, 1) if wide > 1 else (1,):
                 step = f"{count} * N" if count > 1 else "N"
                 with self.text.block(f"for (; i{lanes} + {step} <= {stop}; i{lanes} += {step})"):
-                    self._turn(number, values, copies(count), accumulators)
+                    self._turn(number, values, copies(count), totals)
             with self.text.block(f"if (i{lanes} < {stop})"):
                 self.text.line(f"const int64_t n = {stop} - i{lanes};")
-                self._turn(number, values, TAIL, accumulators)
-            if own:
-                for reduction in reductions:
-                    self._gather(reduction, totals[reduction], [names[reduction, vector] for vector in range(wide)])
-        for reduction, total in totals.items():
-            name = self.writer.new("r")
+                self._turn(number, values, TAIL, totals)
+            if in_parts or wide > 1:
+                totals.end("from", part)
+        totals.flush()
+        for (reduction, _), total in totals.names.items():
+            name = f"r{next(self.writer.serial)}"
             result = across(reduction.operation, total, reduction.dtype)
             self.text.line(f"const {element_of(reduction.dtype).vector} {name} = {result};")
             self.writer.give(reduction, -1, Named(name, reduction.dtype))
 
-    def _gather(self, reduction: Reduction, total: str, parts: list[str]) -> None:
-        """Accumulators added to their total, in pairs."""
-        while len(parts) > 1:
-            pairs = zip(parts[::2], parts[1::2])
-            parts = [joined(reduction.operation, a, b, reduction.dtype) for a, b in pairs]
-        self.text.line(f"{total} = {joined(reduction.operation, total, parts[0], reduction.dtype)};")
-
     def _along_inner_axes(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
         """Lanes along the last outer axis: each has a result of its own."""
         reductions = self.kernel.passes[number].reductions
-        totals = {(reduction, v.number): self._declare(reduction, "t") for reduction in reductions for v in vectors}
-        names = dict(totals)
+        last = len(self.kernel.extents) - 1
+        part = 4 * PART
+        in_parts = self.kernel.inner > 0 and self._is_in_parts(reductions, last, part)
+        slots = [(reduction, vector.number) for reduction in reductions for vector in vectors]
+        totals = Totals(self.text, self.writer.serial, slots, in_parts=in_parts)
         with ExitStack() as nest:
-            last = len(self.kernel.extents) - 1
             for axis in range(self.kernel.outer, last):
                 nest.enter_context(self._inner_loop(axis, values, vectors))
-            in_parts = self.kernel.inner > 0 and self._is_in_parts(reductions, last, 4 * PART)
             if in_parts:
-                nest.enter_context(self._parts(last, 4 * PART))
-                names = {(r, v.number): self._declare(r, "a") for r in reductions for v in vectors}
-            accumulators = lambda reduction, vector: names[reduction, vector.number]  # noqa: E731
-            if self.kernel.inner:
-                bounds = ("from", "to") if in_parts else ("0", self._extent(last))
-                with self.text.block(f"for (int64_t i{last} = {bounds[0]}; i{last} < {bounds[1]}; i{last}++)"):
-                    self._turn(number, values, vectors, accumulators)
-            else:
-                self._turn(number, values, vectors, accumulators)
+                nest.enter_context(self._parts(last, part))
+                totals.begin(dict.fromkeys(slots, 1))
+            with self._innermost(last, in_parts) if self.kernel.inner else nullcontext():
+                self._turn(number, values, vectors, totals)
             if in_parts:
-                for place, total in totals.items():
-                    self._gather(place[0], total, [names[place]])
-        for (reduction, place), total in totals.items():
+                totals.end("from", part)
+        totals.flush()
+        for (reduction, place), total in totals.names.items():
             self.writer.give(reduction, place, Named(total, reduction.dtype))
+
+    def _innermost(self, axis: int, in_parts: bool) -> AbstractContextManager[None]:
+        first, stop = ("from", "to") if in_parts else ("0", self._extent(axis))
+        return self.text.block(f"for (int64_t i{axis} = {first}; i{axis} < {stop}; i{axis}++)")
 
     @contextmanager
     def _inner_loop(self, axis: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> Iterator[None]:
@@ -324,7 +310,7 @@ class Nest:
         for value, writer in self.loops.kept.items():
             if writer < number and value in values:
                 for vector in vectors:
-                    name = self.writer.new("v")
+                    name = f"v{next(self.writer.serial)}"
                     kind = KINDS[value.dtype]
                     address = self._kept_at(value, vector, len(vectors))
                     vector_type = element_of(value.dtype).vector
@@ -344,7 +330,5 @@ class Nest:
         """How many lanes of kept memory are this row's; blocks have memory for all lanes."""
         return vector.count if self.loops.along_inner else "N"
 
-
-Accumulators = Callable[[Reduction, Copy], str]
 
 __all__ = ["Nest"]

@@ -13,6 +13,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count as serials
 
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.spelling import (
@@ -64,6 +65,7 @@ class Writer:
 
     Attributes:
         is_narrow: whether strides that may be 1 are known to be, where this code runs.
+        serial: numbers of names.
     """
 
     def __init__(self, loops: Loops, text: Text, *, is_narrow: bool) -> None:
@@ -74,7 +76,7 @@ class Writer:
         self._sizes = {size: f"n{place}" for place, size in enumerate(kernel.numbers)}
         self._buffers = {buffer: f"p{place}" for place, buffer in enumerate(kernel.buffers)}
         self._names: ChainMap[tuple[Scalar | Reduction, int], Named] = ChainMap()
-        self._count = 0
+        self.serial = serials(1)
 
     # ------------------------------------------------------------------ names
 
@@ -98,10 +100,6 @@ class Writer:
 
     def result(self, reduction: Reduction, number: int) -> Named:
         return self._names[reduction, number]
-
-    def new(self, prefix: str) -> str:
-        self._count += 1
-        return f"{prefix}{self._count}"
 
     def size(self, size: Expr) -> str:
         return integer(size.constant) if size.is_constant else self._sizes[size]
@@ -148,7 +146,7 @@ class Writer:
             for copy in copies if varying else copies[:1]:
                 if not self.is_defined(value, copy):
                     named = self._value(value, copy)
-                    name = self.new("v")
+                    name = f"v{next(self.serial)}"
                     self.text.line(f"const {named.type} {name} = {named.text};")
                     self.give(value, copy.number if varying else -1, Named(name, value.dtype, named.bits))
 

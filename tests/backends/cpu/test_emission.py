@@ -103,6 +103,11 @@ def gelu(build: Expressions, x: Tensor) -> Tensor:
     return build.apply("mul", half, build.apply("add", error, build.number(1.0, x.dtype)))
 
 
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    torch.manual_seed(0)
+
+
 SIZES = [(0, 4), (3, 0), (1, 1), (2, 15), (3, 16), (5, 17), (2, 63), (4, 64), (3, 65), (2, 200), (2, 1000), (3, 4500)]
 
 
@@ -166,7 +171,7 @@ def test_lanes_along_the_last_axis_but_reduced_over_the_middle() -> None:
 
     compiled = Compiled(both, ("a b c", "float32"))
     for sizes in [(2, 3, 5), (1, 1, 1), (3, 7, 16), (2, 300, 70), (4, 1, 33), (3, 50, 130)]:
-        check(compiled, reference, torch.randn(sizes))
+        check(compiled, reference, torch.randn(sizes), rtol=1e-5, atol=1e-4)
 
 
 def test_a_whole_tensor_becomes_a_number() -> None:
@@ -212,19 +217,18 @@ def test_reductions_of_each_type(dtype: torch.dtype) -> None:
 
     for sizes in [(3, 5), (17, 16), (2, 77), (65, 129)]:
         x = torch.randn(sizes).mul(3).to(dtype) if dtype.is_floating_point else torch.randint(0, 9, sizes).to(dtype)
-        check(rows, reference(1), x)
-        check(columns, reference(0), x)
+        check(rows, reference(1), x, rtol=1e-5, atol=1e-4)
+        check(columns, reference(0), x, rtol=1e-5, atol=1e-4)
 
 
 def test_minimum_and_maximum_pass_nan_on() -> None:
     """If this fails, a NaN is lost where torch gives it."""
-    names = ("minimum", "maximum")
-    for axis in (0, 1):
-        compiled = Compiled(lambda build, x: [build.reduce(name, x, (axis,)) for name in names], ("a b", "float32"))
-        for place in (0, 15, 16, 60, 69):
-            x = torch.randn(70, 70)
-            x[place, 3] = x[5, place] = float("nan")
-            check(compiled, lambda x: (x.amin(axis), x.amax(axis)), x)
+    pairs = [(name, axis) for name in ("minimum", "maximum") for axis in (0, 1)]
+    compiled = Compiled(lambda build, x: [build.reduce(name, x, (axis,)) for name, axis in pairs], ("a b", "float32"))
+    for place in (0, 15, 16, 60, 69):
+        x = torch.randn(70, 70)
+        x[place, 3] = x[5, place] = float("nan")
+        check(compiled, lambda x: (x.amin(0), x.amin(1), x.amax(0), x.amax(1)), x)
 
 
 def test_bools_are_masks_until_they_are_stored() -> None:
@@ -236,7 +240,8 @@ def test_bools_are_masks_until_they_are_stored() -> None:
         both = build.apply("bitand", build.apply("bitor", positive, m), build.apply("bitnot", odd))
         chosen = build.apply("select", both, x, build.cast(k, "float32"))
         number = build.apply("add", build.cast(m, "int64"), build.cast(positive, "int64"))
-        return [both, chosen, number, build.reduce("any", both, (1,)), build.reduce("all", build.apply("bitnot", m), (0,))]
+        unset = build.apply("bitnot", m)
+        return [both, chosen, number, build.reduce("any", both, (1,)), build.reduce("all", unset, (0,))]
 
     def reference(x: torch.Tensor, m: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, ...]:
         both = ((x > 0) | m) & ~(k % 2 != 0)
@@ -277,8 +282,10 @@ def test_places_are_numbers() -> None:
 
     compiled = Compiled(causal, ("a b", "float32"))
     for sizes in [(5, 5), (1, 1), (40, 33), (70, 100)]:
-        keep = torch.ones(sizes, dtype=torch.bool).tril()
-        check(compiled, lambda x: torch.where(keep, x, float("-inf")).softmax(1), torch.randn(sizes))
+        x = torch.randn(sizes)
+        hidden = torch.ones(sizes, dtype=torch.bool).triu(1)
+        expected = x.masked_fill(hidden, float("-inf")).softmax(1)
+        torch.testing.assert_close(compiled(x)[0], expected)
 
 
 def test_elements_are_taken_from_computed_places() -> None:
