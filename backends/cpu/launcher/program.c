@@ -204,18 +204,19 @@ static PyObject *attempt(const Program *program, const Tensor *const *tensors, c
         if (!is_expected(&program->expected[place], tensors[place], packed[place])) return Py_NewRef(Py_NotImplemented);
     int64_t values[4 * ON_STACK], numbers[4 * ON_STACK];
     void *buffers[ON_STACK];
-    PyObject *results[ON_STACK] = {NULL};
+    PyObject *results[ON_STACK];
     Call call = {values, numbers, buffers, results, NULL};
     char *block = NULL;
     if (program->values > 4 * ON_STACK || program->numbers > 4 * ON_STACK || program->buffers > ON_STACK ||
         program->outputs > ON_STACK) {
-        block = PyMem_Calloc((size_t)(program->values + program->numbers + program->buffers + program->outputs), 8);
+        block = PyMem_Malloc(8 * (size_t)(program->values + program->numbers + program->buffers + program->outputs));
         if (!block) return PyErr_NoMemory();
         call.values = (int64_t *)block;
         call.numbers = call.values + program->values;
         call.buffers = (void **)(call.numbers + program->numbers);
         call.results = (PyObject **)(call.buffers + program->buffers);
     }
+    memset(call.results, 0, (size_t)program->outputs * sizeof *call.results);
     PyObject *found = perform(program, &call, tensors, objects, integers, work);
     for (Py_ssize_t place = 0; place < program->outputs; place++) Py_XDECREF(call.results[place]);
     free(call.scratch);
