@@ -10,7 +10,7 @@ from typing import Any, Final
 import torch
 from torch.utils._pytree import tree_flatten
 
-from benchmarks.operators.programs import SEED, NotDifferentiable, Program, copied, programs, resampled
+from benchmarks.operators.programs import SEED, NotDifferentiable, Program, copied, nudged, programs, resampled
 from benchmarks.operators.record import Outcome, first_line
 from benchmarks.operators.resizing import Sizes, axes_of, proposed, scaled
 from frontends.pytorch import trace
@@ -22,6 +22,10 @@ RELATIVE: Final = 1e-4
 ABSOLUTE: Final = 1e-5
 AT_EDGES: Final = 3
 """As many samples are tried at the edges of their guards."""
+NUDGES: Final = 3
+"""As often arguments are rounded otherwise."""
+ROUNDINGS: Final = 3.0
+"""How much farther than these eager may be from a graph."""
 OVERWRITING: Final = ("cov",)
 """Operators of which eager spoils an argument: with weights, one observation becomes its deviation."""
 UNCHECKED: Final = ("nn.functional.embedding_bag",)
@@ -179,7 +183,7 @@ class Judged:
             outcome.stopped.append(f"{where}: {first_line(got.error)}")
         else:
             differs = self.difference(wanted, got, tensors)
-            if differs and self.reproduced(wanted, tensors):
+            if differs and self.reproduced(wanted, tensors) and not self.rounded(wanted, got, tensors):
                 outcome.wrong.append(f"{where}: {differs}")
             elif differs:
                 return
@@ -194,6 +198,20 @@ class Judged:
             if any(compared(one, other) for one, other in zip(wanted.values, again.values)):
                 return False
         return True
+
+    def rounded(self, wanted: Run, got: Run, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether eager differs as much from itself where its arguments are rounded otherwise."""
+        others = [eager(self.program, nudged(tensors, seed)) for seed in range(NUDGES)]
+        if any(other.structure != wanted.structure for other in (*others, got)):
+            return False
+        for place, (right, ours) in enumerate(zip(wanted.values, got.values)):
+            if compared(right, ours, as_a_whole=self.as_a_whole):
+                each = [other.values[place] for other in others]
+                if not all(is_real(value) and value.shape == right.shape for value in (right, ours, *each)):
+                    return False
+                if not distance(right, ours) <= ROUNDINGS * max([distance(right, value) for value in each]):
+                    return False
+        return not self.foreseen(got, tensors)
 
     def refusal(self, tensors: Sequence[torch.Tensor]) -> str:
         """The guards that refuse, and where they are from."""
@@ -279,6 +297,14 @@ def compared(right: object, ours: object, *, values: bool = True, as_a_whole: bo
     if as_a_whole and bool((right - ours).norm() <= RELATIVE * right.norm()):
         return ""
     return f"other values, by {float((right - ours).abs().max()):.2g}"
+
+
+def is_real(value: object) -> bool:
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+def distance(one: torch.Tensor, other: torch.Tensor) -> float:
+    return float((one.detach() - other.detach()).norm())
 
 
 def told(tensor: torch.Tensor) -> str:

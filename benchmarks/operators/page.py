@@ -18,7 +18,9 @@ larger, three times smaller, one larger, all 1, single ones of them changed; and
 edges of the guards and at random. All is compared with eager: values, dtypes, sizes, arguments that were written to,
 and the sizes and dtypes that the trace foresaw.
 
-- full, partly, not: all, some or none of the samples traced and right; wrong: different from eager anywhere
+- full, partly, not: all, some or none of the samples traced and right; wrong: different from eager anywhere. At other
+  sizes a run does not count, neither as right nor as wrong, where eager differs as much from itself when its arguments
+  are changed by one rounding
 - general: full, no size pinned to a number, right at two other sizes at least, none failed; or there are no others,
   as where no sample has a tensor with sizes that eager lets us change
 - pinned: a size of the sample that became a number; a size 1 that stays 1, as in a broadcast, is counted apart

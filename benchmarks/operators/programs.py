@@ -79,6 +79,19 @@ def _like(tensor: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     return made.requires_grad_(tensor.requires_grad)
 
 
+def nudged(tensors: Sequence[torch.Tensor], seed: int) -> list[torch.Tensor]:
+    """The same tensors, their elements changed by a rounding."""
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for tensor in tensors:
+        values = tensor.detach()
+        if tensor.dtype in PLAIN:
+            signs = torch.randint(-1, 2, tensor.shape, generator=generator)
+            values = values * (1 + signs.to(values.real.dtype) * torch.finfo(tensor.dtype).eps)
+        found.append(_like(tensor, values))
+    return found
+
+
 def spread(values: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """Values in memory arranged as another tensor is: its order of axes, its gaps, its repetitions."""
     if like.is_contiguous():

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +30,7 @@ from frontends.pytorch.graphs.joint import Joint, differentiate
 from frontends.pytorch.graphs.running import Running, running
 from frontends.pytorch.python.effects import Effects
 from frontends.pytorch.python.forcing import Symbolic
-from frontends.pytorch.recording import composites, references
+from frontends.pytorch.recording import composites, differentiation, references
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
@@ -157,6 +158,13 @@ class Variant:
         return tree_unflatten(outputs, self.structure)
 
 
+@contextmanager
+def instead_of_torch() -> Iterator[None]:
+    """What stands in for torch's own Python and C++ while a trace runs."""
+    with composites.installed(), differentiation.installed(), references.installed():
+        yield
+
+
 def trace(
     fn: Callable[..., object],
     args: Sequence[object],
@@ -203,10 +211,9 @@ def trace(
             symbolic.append(leaf)
     dynamism.settle(env, inputs)
     mode = BeforeAutograd(recorder) if pre_autograd else recorder
-    instead = composites.installed(), references.installed()
     with MadeInside() as inside:
         positional, named = tree_unflatten(symbolic, structure)
-        with mode, enable_python_dispatcher(), instead[0], instead[1], Symbolic(recorder, (fn, *leaves)) as python:
+        with mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, (fn, *leaves)) as python:
             with Effects(python.functions, (fn, *leaves), (positional, named)):
                 returned = fn(*positional, **named)
             values, output_structure = tree_flatten(objects_opened(returned, inside))

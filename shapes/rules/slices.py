@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from shapes.choices import Int, Truth, sym_ite, sym_max, sym_min
 from shapes.errors import ShapeError
 from shapes.layout import simple
+from shapes.rules.broadcasting import known
 from shapes.rules.structure import at_least
 
 if TYPE_CHECKING:
@@ -36,31 +37,31 @@ def sliced(env: ShapeEnv, size: Int, part: Slice) -> tuple[Int, Int, Int]:
     elif step == 0:
         raise ShapeError("a step is 0")
     elif step < 0:
-        return _backwards(size, part, step)
+        return _backwards(env, size, part, step)
     start, stop = part.start, part.stop
     if start is None or isinstance(start, int) and start == 0:
         first: Int = 0
-        last = size if stop is None else clamped(size, stop)
+        last = size if stop is None else clamped(env, size, stop)
         return 0, _steps(last, step), step
-    last = size if stop is None else clamped(size, stop)
-    first = clamped(size, start)
-    if stop is None and _is_backward(start) is True:
+    last = size if stop is None else clamped(env, size, stop)
+    first = clamped(env, size, start)
+    if stop is None and _is_backward(env, start) is True:
         return first, _steps(least(size, -start), step), step
     # a start behind the end gives nothing, as any start there does
-    length = above(last - (start if _is_backward(start) is False else first))
+    length = above(last - (start if _is_backward(env, start) is False else first))
     return first, _steps(length, step), step
 
 
-def _backwards(size: Int, part: Slice, step: int) -> tuple[Int, Int, Int]:
+def _backwards(env: ShapeEnv, size: Int, part: Slice, step: int) -> tuple[Int, Int, Int]:
     """A slice from the end towards the front."""
-    first = size - 1 if part.start is None else clamped(size, part.start, offset=-1)
-    last: Int = -1 if part.stop is None else clamped(size, part.stop, offset=-1)
+    first = size - 1 if part.start is None else clamped(env, size, part.start, offset=-1)
+    last: Int = -1 if part.stop is None else clamped(env, size, part.stop, offset=-1)
     return first, _steps(above(first - last), -step), step
 
 
-def clamped(size: Int, bound: Int, offset: int = 0) -> Int:
+def clamped(env: ShapeEnv, size: Int, bound: Int, offset: int = 0) -> Int:
     """A bound as an index from 0 to the size; with an offset of -1, from -1 to the last element."""
-    backward = _is_backward(bound)
+    backward = _is_backward(env, bound)
     if backward is True:
         return above(size + bound, offset)
     forward = least(size + offset, bound)
@@ -77,9 +78,13 @@ def least(a: Int, b: Int) -> Int:
     return b if at_least(a - b, 0) else sym_min(a, b)
 
 
-def _is_backward(bound: Int) -> Truth:
+def _is_backward(env: ShapeEnv, bound: Int) -> Truth:
     """Whether a bound counts from the end."""
-    return False if at_least(bound, 0) else simple(bound < 0)
+    if at_least(bound, 0):
+        return False
+    backward = bound < 0
+    settled = known(env, backward)
+    return simple(backward) if settled is None else settled
 
 
 def _steps(length: Int, step: Int) -> Int:

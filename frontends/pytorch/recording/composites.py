@@ -15,8 +15,8 @@ program or by another composite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
 from typing import Final
 
@@ -30,11 +30,16 @@ COMPOSITES: Final[dict[torch._ops.OpOverload, Callable[..., object]]] = {}
 KEYS: Final = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
 
 
-@contextmanager
-def installed() -> Iterator[None]:
+def installed() -> AbstractContextManager[None]:
     """The operators taken apart here, while this lasts."""
+    return standing_in(COMPOSITES)
+
+
+@contextmanager
+def standing_in(functions: Mapping[torch._ops.OpOverload, Callable[..., object]]) -> Iterator[None]:
+    """Functions in the place of operators, while this lasts."""
     before: list[tuple[torch._ops.OpOverload, DispatchKey]] = []
-    for operator, function in COMPOSITES.items():
+    for operator, function in functions.items():
         for key in KEYS:
             if key not in operator.py_kernels:
                 operator.py_kernels[key] = function

@@ -42,6 +42,8 @@ GENERAL: Final = {
     ("FftC2RBackward0", "ge"): True,
     # whether an axis was repeated
     ("RepeatBackward0", "ne"): True,
+    # whether a product is cheaper from the left or from the right
+    ("LinalgPinvBackward0", "ge"): True,
     # whether channels lie outside: strides of a packed tensor are larger than 1
     ("MaxUnpool2DBackward0", "ge"): True,
     ("MaxUnpool3DBackward0", "ge"): True,

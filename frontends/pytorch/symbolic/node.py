@@ -119,11 +119,21 @@ class Nodes:
     @contextmanager
     def infers(self) -> Iterator[None]:
         """It is worked out what an operator gives."""
-        before, self.inferring = self.inferring, True
+        before = self.inferring, self.laying_out
+        self.inferring, self.laying_out = True, False
         try:
             yield
         finally:
-            self.inferring = before
+            self.inferring, self.laying_out = before
+
+    @contextmanager
+    def lays_out(self) -> Iterator[None]:
+        """What is done is the same however tensors lie and whatever their sizes: no question about that is a guard."""
+        before, self.laying_out = self.laying_out, True
+        try:
+            yield
+        finally:
+            self.laying_out = before
 
     def _restoring(self) -> Callable[[], None]:
         return self._forget
@@ -457,6 +467,8 @@ class Node:
         if self.is_plain:
             return bool(self.value)
         known = self.nodes.truths.get(self)
+        if known is None and self.nodes.laying_out:
+            return not isinstance(self.nodes.env.ask(self.value, effort="fast"), Never)
         return self._answered(True) if known is None else known
 
     # ------------------------------------------------------------------ arithmetic
@@ -527,6 +539,8 @@ class LayoutNode(Node):
 
     def guard_bool(self, file: builtins.str = "", line: int = 0) -> bool:
         known = self.nodes.truths.get(self)
+        if known is None and self.nodes.laying_out:
+            return self.statically_known_true()
         # a choice is no truth: it stands only until more is known
         return self._answered(False) if known is None else known
 
