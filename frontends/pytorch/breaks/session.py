@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +21,7 @@ from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 from frontends.pytorch.breaks import pending
 from frontends.pytorch.breaks.pending import Kind, Leaving, Pending, Value, pending_of
 from frontends.pytorch.breaks.segments import VARIES, Place
-from frontends.pytorch.python.forcing import Symbolic, origin
+from frontends.pytorch.python.forcing import Symbolic, origin, suspended
 
 if TYPE_CHECKING:
     from frontends.pytorch.breaks.breaks import Broken
@@ -65,8 +65,12 @@ class Session(TorchDispatchMode):
         """The program does what must come after the operators before it, such as to print or to seed."""
         self.interrupted(what.partition(":")[0])
 
+    supports_higher_order_operators = True
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            return self.outside(func.name(), func, args, kwargs)
         if func is aten.lift_fresh.default and not isinstance(args[0], Pending):
             return args[0]
         if forces(func, args) or func in self.program.distrusted:
@@ -141,7 +145,7 @@ class Session(TorchDispatchMode):
                 return NotImplemented
 
         def piece(value):
-            if isinstance(value, torch.Tensor):
+            if isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_nested:
                 place = places.get(id(value))
                 return self.kind_of(value, device) if place is None else place
             if value is None:
@@ -255,6 +259,13 @@ class Session(TorchDispatchMode):
         place = origin()
         self.flush()
         self.program.broke(cause, place, *self._flushed)
+
+    def outside(self, cause: str, function: Callable[..., object], args: Sequence[object], kwargs=None) -> object:
+        """Run what no graph takes, on real tensors and without this mode."""
+        self.interrupted(cause)
+        args, kwargs = self.left((tuple(args), kwargs or {}))
+        with suspended(), _disable_current_modes(), torch._C.DisableTorchFunction():
+            return function(*args, **kwargs)
 
     def eagerly(self, func, args, kwargs):
         """Run an operator by itself, after what waits."""

@@ -46,7 +46,7 @@ from frontends.pytorch.calls.times import Times
 from frontends.pytorch.errors import GraphBreak, Unsupported, WrongStatement
 from frontends.pytorch.python.forcing import origin
 from frontends.pytorch.tracing import Variant, trace
-from shapes.errors import UndecidedGuard
+from shapes.errors import ShapeError, UndecidedGuard
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.native import Native
@@ -248,9 +248,13 @@ class Compiled:
         except (GraphBreak, UndecidedGuard, Unsupported) as error:
             if self.fullgraph:
                 raise
-            if self.broken is None:
-                self.broken = Broken(self.fn)
-            return self._fall_back(signature, values, str(error), None, self.broken.run)
+            return self._break(signature, values, str(error))
+        except ShapeError:
+            raise
+        except Exception as error:
+            if self.fullgraph:
+                raise
+            return self._untraced(signature, values, error)
         reasons = [] if question is None or (notes and question.is_size) else [question.text]
         cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
         check = signature.add(variant, values, variant.run_by(self.backend))
@@ -262,6 +266,23 @@ class Compiled:
         self._decisions.clear()
         self._refresh()
         return signature.forms[form].dispatch.entries[-1].value
+
+    def _untraced(self, signature: Signature, values: Sequence[object], error: Exception) -> Call:
+        """The call after a trace that failed, perhaps as the program does: if so, what it raises is the answer."""
+
+        def call(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+            found = self.fn(*args, **kwargs)
+            if signature.otherwise is None:
+                self._break(signature, values, f"{type(error).__name__}: {error}")
+            return found
+
+        return call
+
+    def _break(self, signature: Signature, values: Sequence[object], reason: str) -> Call:
+        """From now on calls like this one run with breaks."""
+        if self.broken is None:
+            self.broken = Broken(self.fn)
+        return self._fall_back(signature, values, reason, None, self.broken.run)
 
     def _signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:
         """The kinds of the arguments of a call, and what the program reads besides."""

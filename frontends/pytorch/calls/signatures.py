@@ -39,7 +39,8 @@ from frontends.pytorch.calls.opening import (
     nothing_around,
     pattern,
 )
-from frontends.pytorch.symbolic.inputs import LARGEST, check_supported, refuse
+from frontends.pytorch.python.forcing import unsupported
+from frontends.pytorch.symbolic.inputs import LARGEST, check_supported
 from frontends.pytorch.tracing import Variant, leaf_names
 from shapes.arguments import Path, Source, usable
 from shapes.codegen import Check
@@ -122,7 +123,7 @@ class Signature:
                 check_supported(name, leaf)
             elif kind == "object" and is_dataclass(leaf) and any_tensor(vars(leaf)):
                 what = f"{name}: a {type(leaf).__qualname__} that holds tensors, which is not known to torch's pytree"
-                refuse(what, f"torch.utils._pytree.register_dataclass({type(leaf).__qualname__}), once")
+                unsupported(what, f"torch.utils._pytree.register_dataclass({type(leaf).__qualname__}), once")
             while name in taken or not usable(name):
                 name += "_"
             taken.add(name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 
+from frontends.pytorch.python.torch_calls import dtype_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced
@@ -68,6 +69,9 @@ def sizes_of(value: object) -> object:
 
 def metadata_of(recorder: Recorder, tensor: torch.Tensor) -> Metadata:
     """The kind of an argument: a tensor of the trace, or one that the program brought along."""
+    if isinstance(tensor, int | float | complex):
+        # C++ has a tensor, and hands over the number in it
+        return recorder.kinds.of((), (), 0, dtype_of([tensor]), torch.device("cpu"))
     return tensor.metadata if type(tensor) is Traced else recorder.lift(tensor).metadata
 
 

@@ -38,7 +38,6 @@ from torch.utils._pytree import tree_flatten
 from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.python.forcing import refusal
 from frontends.pytorch.python.rewriting import INSTALLED, all_names, is_users
-from shapes.errors import ShapeError
 from shapes.origin import Origin
 
 FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
@@ -78,10 +77,9 @@ class Effects:
 
     def __exit__(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
         if error is not None:
-            if isinstance(error, ShapeError):
-                for _, _, place, before in self._held:
-                    put_back(place, before)
-                self._restore_random()
+            for _, _, place, before in self._held:
+                put_back(place, before)
+            self._restore_random()
             return
         changed = [entry for entry in self._held if differs(entry[2], entry[3])]
         if changed:

@@ -31,11 +31,11 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType, ModuleType, TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import torch
 
-from frontends.pytorch.errors import GraphBreak, TraceError
+from frontends.pytorch.errors import GraphBreak, TraceError, Unsupported
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, ours, wrapped
 from frontends.pytorch.python.rewriting import first_users_frame, is_users, program_of, rewritten
 from frontends.pytorch.python.torch_calls import TorchCalls
@@ -241,6 +241,15 @@ def refusal(what: str, fix: str, place: Origin | None) -> str:
     return "\n".join([*lines, f"  fix:    {fix}"])
 
 
+def unsupported(what: str, fix: str) -> NoReturn:
+    """Say what is not supported, with the line of the program and what to do.
+
+    Raises:
+        Unsupported: always.
+    """
+    raise Unsupported(refusal(what, fix, origin()))
+
+
 def _restore(function: FunctionType) -> None:
     entry = _rewritten[id(function)]
     entry[3] -= 1
@@ -381,4 +390,4 @@ def _formatted(number: torch.SymInt | torch.SymFloat, form: str) -> str:
     return repr(number)
 
 
-__all__ = ["Symbolic", "origin", "refusal", "tracing"]
+__all__ = ["Symbolic", "origin", "refusal", "tracing", "unsupported"]

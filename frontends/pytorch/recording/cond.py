@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 import torch
 from torch._higher_order_ops import utils as higher_order
@@ -31,7 +31,9 @@ from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from frontends.pytorch.errors import TraceError
+from frontends.pytorch.breaks.pending import current_session
+from frontends.pytorch.errors import GraphBreak, TraceError
+from frontends.pytorch.python.forcing import origin, refusal
 from frontends.pytorch.recording.branches import Choice, Substitution, Ways, equality
 from frontends.pytorch.recording.recorder import Recorder, current_recorder, is_random
 from frontends.pytorch.symbolic.node import value_of
@@ -161,14 +163,29 @@ _eager: Final = higher_order._hop_compile_and_call
 
 def _hop_compile_and_call(fn: Function, args: Sequence[object], kwargs: dict[str, object] | None = None) -> object:
     """In the place of torch's own, which compiles the branches: in a trace they are recorded."""
+    session = current_session()
+    if session is not None:
+        return session.outside(fn.__qualname__.partition(".")[0], lambda *args: _eager(fn, args, kwargs), args)
     try:
         recorder = current_recorder()
     except TraceError:
         return _eager(fn, args, kwargs)
     if fn.__qualname__ == "cond.<locals>._cond_op_wrapper":
         return cond(recorder, *args)
-    raise TraceError(f"{fn.__qualname__.partition('.')[0]}: no control flow of torch's but torch.cond is traced")
+    refuse_control_flow(fn.__qualname__.partition(".")[0])
 
+
+def refuse_control_flow(name: str) -> NoReturn:
+    """Say that an operator on functions is none of the graph's.
+
+    Raises:
+        GraphBreak: always.
+    """
+    what = f"{name}: of torch's operators that take functions, only torch.cond is traced"
+    raise GraphBreak(refusal(what, CONTROL, origin()))
+
+
+CONTROL: Final = "a loop in Python, torch.cond, or tensor operators; fullgraph=False runs it between two graphs"
 
 higher_order._hop_compile_and_call = _hop_compile_and_call
 

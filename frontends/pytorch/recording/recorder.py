@@ -17,7 +17,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-from frontends.pytorch.errors import TraceError, Unsupported
+from frontends.pytorch.errors import TraceError
+from frontends.pytorch.python.forcing import unsupported
 from frontends.pytorch.recording.inference import Template, infer
 from frontends.pytorch.recording.randomness import Draws, drawn
 from frontends.pytorch.recording.randomness import is_random as draws_numbers
@@ -151,9 +152,15 @@ class Recorder(TorchDispatchMode):
         self._known: dict[Result, torch.Tensor] = {}
         """The values of tensors that the program wrote down, and of small ones computed from them."""
 
+    supports_higher_order_operators = True
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         from frontends.pytorch.recording.special import SPECIAL
 
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            from frontends.pytorch.recording.cond import refuse_control_flow
+
+            refuse_control_flow(func.name())
         if types and is_foreign(types):
             return NotImplemented
         special = SPECIAL.get(func)
@@ -219,7 +226,8 @@ class Recorder(TorchDispatchMode):
         else:
             outside = made(shape)
             recorded = results[0]
-        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line()))
+        # this function and the one that calls it are no places of the program
+        recording.operations.append(Operation(func, args, kwargs, recorded, self.backward, self._line(2)))
         return outside
 
     def number(self, func, args, kwargs, value):
@@ -274,8 +282,10 @@ class Recorder(TorchDispatchMode):
         """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
         found = self._constants.get(id(tensor))
         if found is None:
-            if tensor.layout is not torch.strided or tensor.is_quantized:
-                raise Unsupported(f"a tensor of layout {tensor.layout}: only strided tensors are traced")
+            if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
+                kind = "quantized" if tensor.is_quantized else f"{tensor.layout}".removeprefix("torch.")
+                fix = "use it outside of the function, or make it dense"
+                unsupported(f"a {kind} tensor: only dense ones are traced", fix)
             metadata = self.kinds.of(
                 tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device
             )
@@ -337,7 +347,8 @@ class Recorder(TorchDispatchMode):
         for place, metadata in template.renames:
             tensor = tensors[place]
             if tensor.lifted is not None:
-                raise Unsupported("a tensor that the function did not get as an argument changes its sizes in place")
+                what = "a tensor that the function did not get as an argument changes its sizes in place"
+                unsupported(what, "pass it, or do it outside")
             before = tensor.result
             alias = fresh[before] = self.recording.result(metadata)
             self.recording.operations.append(
@@ -377,7 +388,7 @@ def renamed_inputs(inputs: Iterable[tuple[Traced, Result]]) -> list[Operation]:
         if tensor.result is not result:
             assert result.metadata is not None
             if tensor.metadata.dtype is not result.metadata.dtype:
-                raise Unsupported("`.data` of an argument is set to a tensor of another dtype")
+                unsupported("`.data` of an argument is set to a tensor of another dtype", "do it outside")
             ends.append(Operation(torch.ops.aten.set_.source_Tensor, (result, tensor.result), {}, result))
             tensor.result = result
     return ends

@@ -7,7 +7,8 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.errors import GraphBreak, Unsupported
+from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.python.forcing import unsupported
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 
 aten = torch.ops.aten
@@ -96,11 +97,27 @@ def squeeze_copy(recorder, func, args, kwargs):
     return recorder.operator(aten.clone.default, (view,), {"memory_format": torch.contiguous_format})
 
 
-@special(aten._to_sparse.default, aten._to_sparse.sparse_dim)
-def to_sparse(recorder, func, args, kwargs):
+@special(
+    aten._to_sparse.default,
+    aten._to_sparse.sparse_dim,
+    aten._to_sparse_csr.default,
+    aten._to_sparse_csc.default,
+    aten._to_sparse_bsr.default,
+    aten._to_sparse_bsc.default,
+    aten.sparse_coo_tensor.size,
+    aten._sparse_coo_tensor_unsafe.default,
+    aten._sparse_coo_tensor_with_dims.default,
+    aten._sparse_coo_tensor_with_dims_and_tensors.default,
+    aten._sparse_compressed_tensor_unsafe.default,
+    aten._nested_tensor_from_tensor_list.default,
+    aten._nested_view_from_buffer.default,
+)
+def not_dense(recorder, func, args, kwargs):
     """No kind of ours.
 
     Raises:
         Unsupported: always.
     """
-    raise Unsupported("a sparse tensor: only strided tensors are traced; keep `to_sparse()` outside of the function")
+    kind = "nested" if "nested" in func._schema.name else "sparse"
+    fix = "make it outside of the function, or use dense operators"
+    unsupported(f"a {kind} tensor: only dense ones are traced", fix)

@@ -21,12 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, NoReturn
+from typing import TYPE_CHECKING, Final, Literal
 
 import torch
 
-from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.python.forcing import origin, refusal
+from frontends.pytorch.python.forcing import unsupported
 from frontends.pytorch.recording.recorder import Recorder, Result
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
@@ -209,22 +208,19 @@ def check_supported(name: str, tensor: torch.Tensor) -> None:
     """Refuse what no graph of ours can take.
 
     Raises:
-        Unsupported: a layout other than strided, a quantized tensor, or a subclass with behaviour of its own.
+        Unsupported: a nested or quantized tensor, a layout other than strided, a subclass with behaviour of its own.
     """
     if isinstance(tensor, Traced):
-        refuse(f"{name}: a tensor of another trace", "do not keep it in a global, an attribute or a container")
+        unsupported(f"{name}: a tensor of another trace", "do not keep it in a global, an attribute or a container")
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
         what = f"{name}: a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
-        refuse(what, f"pass `{name}.as_subclass(torch.Tensor)`, or keep it outside")
+        unsupported(what, f"pass `{name}.as_subclass(torch.Tensor)`, or keep it outside")
+    if tensor.is_nested:
+        unsupported(f"{name}: a nested tensor", f"pass `{name}.to_padded_tensor(0)`, or its values and offsets")
     if tensor.layout is not torch.strided:
-        refuse(f"{name}: a tensor of layout {tensor.layout}", f"pass `{name}.to_dense()`, or keep it outside")
+        unsupported(f"{name}: a tensor of layout {tensor.layout}", f"pass `{name}.to_dense()`, or keep it outside")
     if tensor.is_quantized:
-        refuse(f"{name}: a quantized tensor", f"pass `{name}.dequantize()`")
-
-
-def refuse(what: str, fix: str) -> NoReturn:
-    """Say what is not supported, with the line of the program and what to do."""
-    raise Unsupported(refusal(what, fix, origin()))
+        unsupported(f"{name}: a quantized tensor", f"pass `{name}.dequantize()`")
 
 
 def free_name(env: ShapeEnv, name: str) -> str:
