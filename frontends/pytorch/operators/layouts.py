@@ -209,6 +209,8 @@ def packed_by(sizes: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
 
 def is_packed(metadata: Metadata) -> bool:
     """Whether a tensor lies as a fresh one, whatever the sizes."""
+    if metadata.packed:
+        return True
     shape = metadata.shape
     wanted: Int = 1
     assert shape.strides is not None
@@ -219,6 +221,7 @@ def is_packed(metadata: Metadata) -> bool:
         if not same(shape.strides[axis], wanted):
             return False
         wanted = wanted * (size if is_positive(size) else sym_max(size, 1))
+    metadata.packed = True
     return True
 
 

@@ -50,6 +50,7 @@ class Metadata:
         "offset",
         "offset_read",
         "order",
+        "packed",
         "sizes",
         "strides",
     )
@@ -75,6 +76,8 @@ class Metadata:
         """A tensor of this kind on the meta device, for torch's own meta functions."""
         self.order: object = None
         """How its axes lie, once that has been worked out (`frontends.pytorch.operators.layouts`)."""
+        self.packed = False
+        """Whether it is known to lie as a fresh tensor, whatever the sizes."""
         self._shape: Shape | None = None
         self.offset_read = False
         """Whether the program has asked where such a tensor begins."""
