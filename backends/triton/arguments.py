@@ -23,7 +23,7 @@ class Argument:
 
     Attributes:
         type: in the words of Triton's signatures.
-        sizes: those that it is the product of.
+        sizes: those that it is the product of; none for what `backends.triton.forms.Parts` says.
     """
 
     name: str
@@ -72,6 +72,10 @@ class Arguments:
             return f"tl.full((), {size.constant}, tl.int64)"
         place = self.given.index(size)
         return self._argument(f"v{place}", "i64", [size])
+
+    def parts(self, name: str) -> str:
+        """How many parts rows have, or how long one is."""
+        return self._argument(name, f"i{self.bits}", [])
 
     def _argument(self, name: str, kind: str, sizes: Sequence[Expr]) -> str:
         self._made.setdefault(name, Argument(name, kind, tuple(sizes)))

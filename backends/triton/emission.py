@@ -33,7 +33,6 @@ from dataclasses import dataclass
 from backends.loops.indices import Affine, is_one, is_zero
 from backends.loops.kernels import (
     Apply,
-    Buffer,
     Constant,
     Kernel,
     Load,
@@ -55,22 +54,23 @@ from solver.expr import Expr
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text of a kernel in one form, and what it is called with: pointers of the buffers, then `numbers`.
+    """The text of a kernel in one form, and what it is called with: pointers, then `numbers`.
 
     Attributes:
+        pointers: their names, with the dtypes of what they point to: the buffers, then memory between two stages.
         aligned: the arguments that are multiples of 16, by position.
     """
 
     name: str
     text: str
-    buffers: tuple[Buffer, ...]
+    pointers: dict[str, str]
     numbers: tuple[Argument, ...]
     aligned: tuple[int, ...]
     form: Form
 
     @property
     def signature(self) -> dict[str, str]:
-        pointers = {f"p{place}": f"*{ELEMENT[buffer.dtype]}" for place, buffer in enumerate(self.buffers)}
+        pointers = {name: f"*{ELEMENT[dtype]}" for name, dtype in self.pointers.items()}
         return pointers | {number.name: number.type for number in self.numbers}
 
 
@@ -78,20 +78,23 @@ def source(kernel: Kernel, facts: Facts, form: Form) -> Source:
     """The text of a kernel."""
     emission = Emission(kernel, facts, form)
     lines = ["    " + line for line in emission.body()]
+    pointers = {name: buffer.dtype for buffer, name in emission.pointers.items()}
+    if form.stage != "whole":
+        pointers |= {f"w{place}": reduction.dtype for place, reduction in enumerate(kernel.reductions)}
     numbers = emission.arguments.made
-    names = [*emission.pointers.values(), *[number.name for number in numbers]]
+    names = [*pointers, *[number.name for number in numbers]]
     text = "\n".join(["@triton.jit", f"def {kernel.name}({', '.join(names)}):", *lines, ""])
-    aligned = list(range(len(kernel.buffers))) if form.is_aligned else []
-    for place, number in enumerate(numbers, len(kernel.buffers)):
-        if any(_is_aligned(size, facts, form) for size in number.sizes) and number.name[0] == "n":
+    aligned = list(range(len(pointers))) if form.is_aligned else []
+    for place, number in enumerate(numbers, len(pointers)):
+        if number.name == "chunk" or any(_is_aligned(size, facts, form) for size in number.sizes):
             aligned.append(place)
-    return Source(kernel.name, text, kernel.buffers, numbers, tuple(aligned), form)
+    return Source(kernel.name, text, pointers, numbers, tuple(aligned), form)
 
 
 def _is_aligned(size: Expr, facts: Facts, form: Form) -> bool:
     if size.is_constant:
         return size.constant % 16 == 0
-    return size in facts.aligned or form.is_aligned and size in facts.aligning
+    return size in facts.aligned or form.is_aligned and size in facts.aligning and size not in form.units
 
 
 class Emission:
@@ -123,12 +126,18 @@ class Emission:
         """All lines."""
         self._places()
         for each in self.kernel.passes:
-            if self.form.is_looped:
+            if self.form.stage == "rest":
+                self._gathered(each)
+            elif self.form.is_looped:
                 self._looped(each)
             else:
                 self._straight(each)
-        for store in self.kernel.once:
-            self._store(store, once=True)
+        if self.form.stage == "part":
+            for place, reduction in enumerate(self.kernel.reductions):
+                self._partial("tl.store", place, "part", "row", f", {self.results[reduction]}", frozenset(["row"]))
+        else:
+            for store in self.kernel.once:
+                self._store(store, once=True)
         return self.lines
 
     def write(self, line: str) -> None:
@@ -156,6 +165,11 @@ class Emission:
                 self.write(f"tiles = tl.cdiv({columns}, {form.columns})")
                 self._range("row", "program // tiles", form.rows, "[:, None]")
                 self._range("column", "program % tiles", form.columns, "[None, :]")
+            case "reduction" if form.stage == "part":
+                parts = self.arguments.parts("parts")
+                self.write(f"program = {program}")
+                self.write(f"part = program % {parts}")
+                self._range("row", f"program // {parts}", form.rows, "[:, None]")
             case "reduction":
                 self._range("row", program, form.rows, "[:, None]")
                 if not form.is_looped:
@@ -175,6 +189,8 @@ class Emission:
             self.write(f"{side}_mask = {side} < {self._extent(side)}")
 
     def _extent(self, side: str) -> str:
+        if side == "column" and self.form.stage == "rest":
+            return self.arguments.parts("parts")
         axes = self.tile.rows if side == "row" else self.tile.columns
         return self.arguments.product([self.kernel.extents[axis] for axis in axes])
 
@@ -202,7 +218,8 @@ class Emission:
         parts = []
         for axis, coefficient in index.terms:
             place = self._place(axis) + wide
-            parts.append(place if is_one(coefficient) else f"{place} * {self.arguments.size(coefficient)}")
+            is_unit = is_one(coefficient) or coefficient in self.form.units
+            parts.append(place if is_unit else f"{place} * {self.arguments.size(coefficient)}")
         if not is_zero(index.constant):
             parts.append(self.arguments.size(index.constant))
         return " + ".join(parts)
@@ -282,12 +299,15 @@ class Emission:
     def _straight(self, each: Pass) -> None:
         """A pass over rows that are in registers."""
         for reduction in each.reductions:
-            text = self._whole(reduction)
-            if self.form.masks_columns:
-                text = self.fresh(f"tl.where(column_mask, {text}, {identity(reduction.operation, reduction.dtype)})")
-            self._reduce(reduction, text)
+            self._reduce(reduction, self._masked(reduction, self._whole(reduction)))
         for store in each.stores:
             self._store(store)
+
+    def _masked(self, reduction: Reduction, text: str) -> str:
+        """What changes nothing in place of what is behind the end of a row."""
+        if not self.form.masks_columns:
+            return text
+        return self.fresh(f"tl.where(column_mask, {text}, {identity(reduction.operation, reduction.dtype)})")
 
     def _reduce(self, reduction: Reduction, text: str) -> None:
         back = "" if reduction.dtype == "bool" else f".to({LANGUAGE[reduction.dtype]})"
@@ -307,10 +327,17 @@ class Emission:
             totals.append(self.fresh(f"tl.full({self.whole}, {start}, {LANGUAGE[reduction.dtype]})"))
         before, indexed = dict(self.names), set(self.indexed)
         wide = ".to(tl.int64)" if self.form.bits == 64 else ""
-        self.write(f"for start in range(0, {self._extent('column')}, {self.form.columns}):")
+        first, last = "0", self._extent("column")
+        if self.form.stage == "part":
+            chunk = self.arguments.parts("chunk")
+            self.write(f"first = part * {chunk}")
+            self.write(f"last = tl.minimum(first + {chunk}, {last})")
+            first, last = "first", "last"
+        self.write(f"for start in range({first}, {last}, {self.form.columns}):")
         self.indent = "    "
         self.write(f"column = start + tl.arange(0, {self.form.columns})[None, :]{wide}")
-        self._mask("column")
+        if self.form.masks_columns:
+            self.write(f"column_mask = column < {last}")
         for reduction, total in zip(each.reductions, totals):
             text = accumulated(reduction.operation, total, self._whole(reduction))
             self.write(f"{total} = " + (f"tl.where(column_mask, {text}, {total})" if self.form.masks_columns else text))
@@ -320,6 +347,21 @@ class Emission:
         self.names, self.indexed = before, indexed
         for reduction, total in zip(each.reductions, totals):
             self._reduce(reduction, total)
+
+    def _partial(self, function: str, place: int, part: str, row: str, value: str, sides: frozenset[str]) -> str:
+        """An access to what parts of rows have become."""
+        rows = self.arguments.product([self.kernel.extents[axis] for axis in self.tile.rows])
+        text = f"{function}(w{place} + {part} * {rows} + {row}{value}{self._masks(sides)})"
+        if not value:
+            return self.fresh(text)
+        self.write(text)
+        return text
+
+    def _gathered(self, each: Pass) -> None:
+        """A pass whose reductions have been made of parts of rows."""
+        for place, reduction in enumerate(self.kernel.reductions):
+            text = self._partial("tl.load", place, "column", "row", "", frozenset(["row", "column"]))
+            self._reduce(reduction, self._masked(reduction, text))
 
     def _rows_used(self, each: Pass, roots: Sequence[Scalar]) -> Iterator[int]:
         """The axes of rows that indices within a pass need."""

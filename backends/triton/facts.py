@@ -49,6 +49,7 @@ class Facts:
         step: the greatest power of two, up to a limit, that the number of columns is known to be a multiple of.
         aligned: the sizes that are known to be multiples of 16.
         aligning: the sizes that are not, and for which it matters how wide memory is accessed.
+        strides: the steps from lane to lane that may turn out to be 1.
     """
 
     tile: Tile
@@ -57,6 +58,7 @@ class Facts:
     step: int
     aligned: frozenset[Expr]
     aligning: tuple[Expr, ...]
+    strides: tuple[Expr, ...] = ()
 
     @staticmethod
     def of(kernel: Kernel, decisions: Decisions) -> Facts:
@@ -73,6 +75,7 @@ class Facts:
                 greatest_step(columns, decisions),
                 frozenset([size for size, answer in known.items() if answer]),
                 tuple([size for size, answer in known.items() if answer is None]),
+                tuple(dict.fromkeys(strides(kernel, shape))),
             )
 
     @property
@@ -95,6 +98,15 @@ def sizes_of_steps(kernel: Kernel, shape: Tile) -> Iterable[Expr]:
             yield coefficient
     for axis in shape.columns:
         yield kernel.extents[axis]
+
+
+def strides(kernel: Kernel, shape: Tile) -> Iterable[Expr]:
+    """Steps along the last axes of rows and columns that are no constants."""
+    for index in indices(kernel):
+        for axes in (shape.rows, shape.columns):
+            step = index.coefficient(axes[-1]) if axes else None
+            if step is not None and not step.is_constant:
+                yield step
 
 
 def is_aligned(size: Expr, decisions: Decisions) -> bool | None:

@@ -16,10 +16,13 @@ launched.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from backends.triton.facts import Facts
+from solver.expr import Expr
+
+Stage = Literal["whole", "part", "rest"]
 
 FEW: Final = 256
 """Programs that keep a device busy, about: with fewer, tiles are made smaller."""
@@ -27,6 +30,9 @@ BLOCK: Final = 1024
 """Elements of a tile, where nothing speaks for another number."""
 LONG_BLOCK: Final = 2048
 """Columns of one turn, where rows do not stay in registers."""
+MOST_PARTS: Final = 512
+LEAST_BLOCKS: Final = 8
+"""Rows of fewer are not cut in parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,8 @@ class Form:
         is_looped: whether a program walks over the columns tile by tile.
         bits: of an index.
         is_aligned: whether addresses, strides and the ends of rows are multiples of 16.
+        units: strides that are 1.
+        stage: whether it does all, or reduces parts of rows, or what the parts have become.
     """
 
     rows: int
@@ -48,9 +56,19 @@ class Form:
     masks_columns: bool
     is_aligned: bool
     warps: int
+    units: frozenset[Expr] = frozenset()
+    stage: Stage = "whole"
 
 
-def choose(facts: Facts, *, rows: int, columns: int, narrow: bool, aligned: bool) -> Form:
+def choose(
+    facts: Facts,
+    *,
+    rows: int,
+    columns: int,
+    narrow: bool,
+    aligned: bool,
+    units: frozenset[Expr] = frozenset(),
+) -> Form:
     """The form for so many rows and columns."""
     match facts.tile.kind:
         case "flat":
@@ -70,8 +88,14 @@ def choose(facts: Facts, *, rows: int, columns: int, narrow: bool, aligned: bool
         masks_rows=rows % high != 0,
         masks_columns=columns % wide != 0 or not columns,
         is_aligned=aligned,
-        warps=max(1, min(high * wide // 256, 16)),
+        warps=warps(high * wide),
+        units=units,
     )
+
+
+def warps(elements: int) -> int:
+    """So many that each lane has about eight elements."""
+    return max(1, min(elements // 256, 16))
 
 
 def reduction_block(facts: Facts, rows: int, columns: int) -> tuple[int, int]:
@@ -84,6 +108,40 @@ def reduction_block(facts: Facts, rows: int, columns: int) -> tuple[int, int]:
     wide = power_of_two(columns)
     high = max(1, min(BLOCK // wide, power_of_two(rows // FEW)))
     return high, wide
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Few rows that are long, in two launches: `count` parts of each row, then what these have become."""
+
+    count: int
+    chunk: int
+    part: Form
+    rest: Form
+
+
+def divided(form: Form, rows: int, columns: int) -> Parts | None:
+    """The parts of rows, if there are too few rows to keep a device busy."""
+    tiles = -(-rows // form.rows)
+    blocks = -(-columns // form.columns)
+    if not 0 < tiles <= FEW // 2 or blocks < LEAST_BLOCKS:
+        return None
+    wanted = min(blocks // 2, 2 * FEW // tiles, MOST_PARTS)
+    chunk = -(-blocks // wanted) * form.columns
+    count = -(-columns // chunk)
+    high, wide = min(power_of_two(rows), 32), power_of_two(count)
+    rest = replace(
+        form,
+        rows=high,
+        columns=wide,
+        is_looped=False,
+        masks_rows=rows % high != 0,
+        masks_columns=count != wide,
+        is_aligned=False,
+        warps=warps(high * wide),
+        stage="rest",
+    )
+    return Parts(count, chunk, replace(form, stage="part"), rest)
 
 
 def power_of_two(size: int) -> int:

@@ -11,11 +11,13 @@
     >>> total = program.build.reduce("sum", x, (1,))
     >>> program.outputs.append(program.stored(total, (program.build.one,)))
     >>> launch = Launch(schedule(program)[0], program.decisions)
-    >>> plan = launch.plan((100, 1000))
-    >>> plan.grid, plan.aligned.form.columns, plan.aligned.form.is_aligned
-    (100, 1024, False)
-    >>> launch.plan((100, 1024)).aligned.form.is_aligned
+    >>> (step,) = launch.plan((1000, 1000)).steps
+    >>> step.grid, step.aligned.form.columns, step.aligned.form.is_aligned
+    (1000, 1024, False)
+    >>> launch.plan((1000, 1024)).steps[0].aligned.form.is_aligned
     True
+    >>> [step.grid for step in launch.plan((2, 10_000_000)).steps]             # few long rows are cut in parts
+    [490, 1]
 
 What the sizes decide is worked out once for each combination of them; whether addresses are multiples of 16 is looked
 at in every call.
@@ -26,27 +28,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from backends.decisions import Decisions
 from backends.loops.indices import Affine
 from backends.loops.kernels import Kernel
 from backends.triton.emission import Source, source
 from backends.triton.facts import LARGEST, Facts
-from backends.triton.forms import Form, choose
+from backends.triton.forms import Form, Parts, choose, divided
 from backends.triton.tiles import indices
 from solver.expr import Expr
 
+if TYPE_CHECKING:
+    import torch
+
 MOST_PLANS: Final = 4096
 """Combinations of sizes that are remembered."""
+Call = Callable[["Sequence[torch.Tensor]", Sequence[int]], object]
 
 
 @dataclass(slots=True)
-class Plan:
-    """A launch for some sizes.
+class Step:
+    """One launch.
 
     Attributes:
-        grid: how many programs; 0 where there is nothing to do.
+        grid: how many programs.
         aligned, general: the code where all addresses are multiples of 16, and where they are not.
         numbers: the arguments behind the pointers.
         calls: the two, compiled, once they are needed.
@@ -56,7 +62,19 @@ class Plan:
     aligned: Source
     general: Source
     numbers: tuple[int, ...]
-    calls: dict[bool, Callable[..., object]] = field(default_factory=dict)
+    calls: dict[bool, Call] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to launch for some sizes.
+
+    Attributes:
+        between: elements of memory between two steps, for each reduction; none where there is one step.
+    """
+
+    steps: tuple[Step, ...]
+    between: int = 0
 
 
 class Launch:
@@ -70,37 +88,66 @@ class Launch:
         self.kernel = kernel
         self.facts = Facts.of(kernel, decisions)
         self.sources: dict[Form, Source] = {}
-        self._numbers = kernel.numbers
-        self._places = {size: place for place, size in enumerate(self._numbers)}
-        self._plans: dict[tuple[int, ...], Plan] = {}
         self._tensors = len(kernel.buffers)
+        self._places = {size: place for place, size in enumerate(kernel.numbers)}
+        self._plans: dict[tuple[int, ...], Plan] = {}
+        passes = kernel.passes
+        self._is_divisible = len(passes) == 1 and bool(passes[0].reductions) and not passes[0].stores
 
     def __call__(self, *arguments: object) -> None:
-        tensors = arguments[: self._tensors]
-        numbers = arguments[self._tensors :]
-        plan = self._plans.get(numbers) or self.plan(numbers)
-        if not plan.grid:
-            return
+        tensors: Sequence[torch.Tensor] = arguments[: self._tensors]
+        key = (tensors[0].get_device(), *arguments[self._tensors :])
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            plan = self._plans[key] = self.plan(key[1:])
+        if plan.between:
+            tensors = (*tensors, *self._memory(plan.between, tensors[0]))
         pointers = [tensor.data_ptr() for tensor in tensors]
         aligned = not any(pointer & 15 for pointer in pointers)
-        call = plan.calls.get(aligned)
-        if call is None:
-            call = plan.calls[aligned] = self._call(plan.aligned if aligned else plan.general)
-        call(plan.grid, tensors, pointers, plan.numbers)
+        for step in plan.steps:
+            call = step.calls.get(aligned)
+            if call is None:
+                call = step.calls[aligned] = self._call(step, aligned, key[0])
+            call(tensors, pointers)
+
+    def _memory(self, count: int, like: torch.Tensor) -> list[torch.Tensor]:
+        import torch
+
+        kinds = [getattr(torch, reduction.dtype) for reduction in self.kernel.reductions]
+        return [like.new_empty(count, dtype=kind) for kind in kinds]
+
+    def _call(self, step: Step, aligned: bool, device: int) -> Call:
+        from backends.triton.calling import caller
+
+        return caller(step.aligned if aligned else step.general, step.grid, step.numbers, device)
+
+    # ------------------------------------------------------------------ planning
 
     def plan(self, numbers: Sequence[int]) -> Plan:
         """What to launch for these sizes."""
         rows, columns = self._count(self.facts.tile.rows, numbers), self._count(self.facts.tile.columns, numbers)
         narrow = self.facts.narrow if self.facts.narrow is not None else self._is_narrow(numbers)
-        aligned = all(self._at(size, numbers) % 16 == 0 for size in self.facts.aligning)
-        form = choose(self.facts, rows=rows, columns=columns, narrow=narrow, aligned=aligned)
+        units = frozenset([size for size in self.facts.strides if self._at(size, numbers) == 1])
+        aligned = all(self._at(size, numbers) % 16 == 0 for size in self.facts.aligning if size not in units)
+        form = choose(self.facts, rows=rows, columns=columns, narrow=narrow, aligned=aligned, units=units)
+        parts = divided(form, rows, columns) if self._is_divisible and form.is_looped else None
+        if parts is not None:
+            grids = (-(-rows // form.rows) * parts.count, -(-rows // parts.rest.rows))
+            steps = [self._step(form, grid, numbers, parts) for form, grid in zip((parts.part, parts.rest), grids)]
+            return Plan(tuple(steps), rows * parts.count)
+        grid = self._grid(form, rows, columns)
+        return Plan((self._step(form, grid, numbers, None),) if grid else ())
+
+    def _step(self, form: Form, grid: int, numbers: Sequence[int], parts: Parts | None) -> Step:
         fast, general = self._source(form), self._source(replace(form, is_aligned=False))
-        values = tuple([prod([self._at(size, numbers) for size in number.sizes]) for number in fast.numbers])
-        plan = Plan(self._grid(form, rows, columns), fast, general, values)
-        if len(self._plans) >= MOST_PLANS:
-            self._plans.clear()
-        self._plans[tuple(numbers)] = plan
-        return plan
+        named = {"parts": parts.count, "chunk": parts.chunk} if parts else {}
+        values = [
+            prod([self._at(size, numbers) for size in number.sizes]) if number.sizes else named[number.name]
+            for number in fast.numbers
+        ]
+        return Step(grid, fast, general, tuple(values))
 
     def _at(self, size: Expr, numbers: Sequence[int]) -> int:
         return size.constant if size.is_constant else numbers[self._places[size]]
@@ -127,8 +174,3 @@ class Launch:
         if found is None:
             found = self.sources[form] = source(self.kernel, self.facts, form)
         return found
-
-    def _call(self, text: Source) -> Callable[..., object]:
-        from backends.triton.calling import caller
-
-        return caller(text)

@@ -34,10 +34,10 @@ def every() -> Iterator[tuple[str, Case, list[dict[str, int]]]]:
         yield case.name, case, [{"b": 1, "s": 400}]
     launching.LARGEST = 0
     for case in fused:
-        yield f"{case.name}, in 64 bits", case, SIZES[1::2]
-    facts.SHORT, forms.LONG_BLOCK = 16, 32
-    for case in fused:
-        yield f"{case.name}, in blocks", case, SIZES[1::2]
+        yield f"{case.name}, in 64 bits", case, [{"b": 4, "s": 33}]
+    facts.SHORT, forms.LONG_BLOCK, forms.BLOCK, forms.LEAST_BLOCKS = 16, 32, 64, 4
+    for case in [*fused, *reductions()]:
+        yield f"{case.name}, in blocks", case, [{"b": 2, "s": 0}, {"b": 3, "s": 130}, {"b": 260, "s": 3}]
 
 
 def main(wanted: list[str]) -> None:

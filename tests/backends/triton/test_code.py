@@ -66,21 +66,21 @@ def test_divisibility_that_is_known_widens_accesses() -> None:
     """If it fails, a proven multiple of 16 buys nothing, and rows are read number by number."""
     known = launch_of(rows, "b s", ["s % 16 == 0"])
     assert known.facts.aligning == ()
-    assert loads(ptx(known.plan((100, EVEN)).aligned)) == (2, 0)
+    assert loads(ptx(known.plan((100, EVEN)).steps[0].aligned)) == (2, 0)
 
 
 def test_divisibility_that_is_not_known_is_looked_at_when_launched() -> None:
     """If it fails, sizes that happen to be friendly are read number by number, or others as if they were friendly."""
     unknown = launch_of(rows, "b s", [])
     assert len(unknown.facts.aligning) == 1
-    assert loads(ptx(unknown.plan((100, EVEN)).aligned)) == (2, 0)
-    assert loads(ptx(unknown.plan((100, ODD)).aligned)) == (0, 8)
+    assert loads(ptx(unknown.plan((100, EVEN)).steps[0].aligned)) == (2, 0)
+    assert loads(ptx(unknown.plan((100, ODD)).steps[0].aligned)) == (0, 8)
 
 
 def test_a_proven_multiple_is_wide_where_addresses_are_not() -> None:
     """If it fails, a view that starts at an odd address is read in wide steps, which a device refuses."""
     known = launch_of(rows, "b s", ["s % 16 == 0"])
-    assert loads(ptx(known.plan((100, EVEN)).general)) == (0, 8)
+    assert loads(ptx(known.plan((100, EVEN)).steps[0].general)) == (0, 8)
 
 
 def test_masks_are_gone_where_blocks_divide_the_size() -> None:
@@ -89,16 +89,16 @@ def test_masks_are_gone_where_blocks_divide_the_size() -> None:
     unknown = launch_of(exponential, "n", [])
     count = 1024 * 1024
     assert known.facts.step == 1024
-    assert predicated(ptx(known.plan((count,)).aligned)) == 0
-    assert predicated(ptx(unknown.plan((count + 16,)).aligned)) == 4
-    assert predicated(ptx(unknown.plan((count + 1,)).aligned)) == 16
+    assert predicated(ptx(known.plan((count,)).steps[0].aligned)) == 0
+    assert predicated(ptx(unknown.plan((count + 16,)).steps[0].aligned)) == 4
+    assert predicated(ptx(unknown.plan((count + 1,)).steps[0].aligned)) == 16
 
 
 def test_blocks_follow_what_is_known_to_divide() -> None:
     """If it fails, a size known to be a multiple of 256 is cut into blocks of 1024, and needs a mask."""
     known = launch_of(exponential, "n", ["n % 256 == 0"])
     plan = known.plan((256 * 4097,))
-    assert (plan.aligned.form.columns, plan.aligned.form.masks_columns) == (256, False)
+    assert (plan.steps[0].aligned.form.columns, plan.steps[0].aligned.form.masks_columns) == (256, False)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_blocks_follow_what_is_known_to_divide() -> None:
 def test_index_width_follows_facts_and_sizes(facts: list[str], sizes: tuple[int, int], bits: int) -> None:
     """If it fails, indices past 2**31 wrap around, or all indices are computed in 64 bits."""
     launch = launch_of(rows, "b s", facts)
-    source = launch.plan(sizes).aligned
+    source = launch.plan(sizes).steps[0].aligned
     assert source.form.bits == bits
     assert (f".param .u{bits} k0_param_2") in ptx(source)
     assert launch.facts.narrow == (bits == 32 if facts else None)
@@ -123,7 +123,7 @@ def test_a_withheld_fact_is_looked_at_instead() -> None:
     """If it fails, the worth of a decision can not be measured by leaving its question out."""
     withheld = launch_of(rows, "b s", ["s % 16 == 0"], withheld=["divisible"])
     assert len(withheld.facts.aligning) == 1
-    assert withheld.plan((100, EVEN)).aligned.form.is_aligned
+    assert withheld.plan((100, EVEN)).steps[0].aligned.form.is_aligned
 
 
 def test_rows_in_registers_or_in_blocks() -> None:
@@ -132,7 +132,7 @@ def test_rows_in_registers_or_in_blocks() -> None:
     long = launch_of(rows, "b s", ["s >= 10000"])
     both = launch_of(rows, "b s", [])
     assert [each.facts.short for each in (short, long, both)] == [True, False, None]
-    assert [both.plan((100, s)).aligned.form.is_looped for s in (1000, 100_000)] == [False, True]
+    assert [both.plan((100, s)).steps[0].aligned.form.is_looped for s in (1000, 100_000)] == [False, True]
 
 
 def test_decisions_are_logged() -> None:
@@ -158,13 +158,39 @@ def test_every_kernel_compiles(case, target: str) -> None:
     for kernel in schedule(program):
         launch = Launch(kernel, program.decisions)
         for size in (ODD,) if target == "gfx942" else (EVEN, 100_000):
-            source = launch.plan((size,) * len(kernel.numbers)).aligned
+            source = launch.plan((size,) * len(kernel.numbers)).steps[0].aligned
             assert compiled(source, TARGETS[target]).asm[{"sm_90": "cubin", "gfx942": "hsaco"}[target]]
 
 
 def test_wide_accesses_of_gfx942() -> None:
     """If it fails, an AMD device reads number by number what is known to be a multiple of 16."""
-    text = compiled(launch_of(rows, "b s", ["s % 16 == 0"]).plan((100, EVEN)).aligned, TARGETS["gfx942"]).asm["amdgcn"]
-    assert re.search(r"(global|buffer)_load_dwordx4", text)
-    odd = compiled(launch_of(rows, "b s", []).plan((100, ODD)).aligned, TARGETS["gfx942"]).asm["amdgcn"]
-    assert not re.search(r"load_dwordx4", odd)
+    known = launch_of(rows, "b s", ["s % 16 == 0"]).plan((100, EVEN)).steps[0].aligned
+    odd = launch_of(rows, "b s", []).plan((100, ODD)).steps[0].aligned
+    known_text, odd_text = [compiled(each, TARGETS["gfx942"]).asm["amdgcn"] for each in (known, odd)]
+    assert re.search(r"(global|buffer)_load_dwordx4", known_text)
+    assert not re.search(r"load_dwordx4", odd_text)
+
+
+def test_strides_that_turn_out_to_be_one_are_contiguous() -> None:
+    """If it fails, an input whose strides are not known is read number by number although it lies in order."""
+    env = ShapeEnv(origin=lambda: None)
+    b, s, outer, inner = [size.expr for size in env.sizes("b s outer inner", lo=2)]
+    program = Program(Decisions(env))
+    x = program.input("x", "float32", (b, s), (outer, inner))
+    program.outputs.append(program.stored(rows(program.build, x), (s, program.build.one)))
+    (kernel,) = schedule(program)
+    launch = Launch(kernel, program.decisions)
+    at = {"b": 100, "s": EVEN, "outer": EVEN, "inner": 1}
+    (step,) = launch.plan([at[str(number)] for number in kernel.numbers]).steps
+    assert loads(ptx(step.aligned)) == (2, 0)
+
+
+def test_few_long_rows_are_cut_in_parts() -> None:
+    """If it fails, a sum over everything is the work of one program."""
+    launch = launch_of(lambda b, x: b.reduce("sum", x, (0,)), "b s", [])
+    part, rest = launch.plan((64, 1_000_000)).steps
+    assert part.grid > 100 and rest.grid == 2
+    assert (part.aligned.form.stage, rest.aligned.form.stage) == ("part", "rest")
+    assert len(launch.plan((100_000, 1_000_000)).steps) == 1
+    for step in (part, rest):
+        assert compiled(step.aligned, TARGETS["sm_90"]).asm["cubin"]
