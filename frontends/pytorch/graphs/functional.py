@@ -32,6 +32,7 @@ import torch
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import needed
+from frontends.pytorch.graphs.partition import computed_again
 from frontends.pytorch.graphs.unchanging import Values
 from frontends.pytorch.recording.recorder import Operation, Result
 from frontends.pytorch.symbolic.node import Node, symbols_of
@@ -149,8 +150,13 @@ def functional_joint(variant: Variant) -> FunctionalJoint:
         raise Unsupported("the backward changes what it is given: there is no form without such a change")
     gradients = [values.argument(gradient) for gradient in joint.gradients]
     backward = unused_removed(values.operations[cut:], [each for each in gradients if each is not None])
-    saved, symbols = needed(backward, replace(joint, gradients=tuple(gradients)))
     del values.operations[cut:]
+    changed = {operation.args[0] for operation in values.operations if operation.target is aten.copy_.default}
+    there = {each.result for each in variant.inputs}.union([each for each in results if isinstance(each, Result)])
+    ends = replace(joint, gradients=tuple(gradients))
+    read_back, _ = needed(backward, ends)
+    backward = [*computed_again(variant.env, values.operations, read_back, there, changed), *backward]
+    saved, symbols = needed(backward, ends)
     given = {*variant.number_atoms, *sizes_in([each.result for each in variant.inputs])}
     made = {*given, *sizes_in([operation.output for operation in values.operations])}
     read = sizes_in([saved, joint.tangents, [operation.output for operation in backward]])

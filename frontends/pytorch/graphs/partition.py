@@ -1,0 +1,125 @@
+"""What the backward computes again instead of having it kept: the least memory that passes from forward to backward.
+
+    >>> import torch
+    >>> from frontends.pytorch.graphs.functional import functional_joint
+    >>> from frontends.pytorch.tracing import trace
+    >>> def program(x, w):
+    ...     return torch.nn.functional.gelu(torch.tanh(x @ w) * 2, approximate="tanh")
+    >>> inputs = (torch.randn(3, 8, requires_grad=True), torch.randn(8, 4, requires_grad=True))
+    >>> joint = functional_joint(trace(program, inputs, gradients=True))
+    >>> [str(result.metadata) for result in joint.saved]       # the product, and what it was made from
+    ['float32[x_size0, w_size1]', 'float32[x_size0, x_size1]', 'float32[w_size0, w_size1]']
+
+Elementwise operators and views are worth computing twice, as kernels fuse them with what reads them. Which results are
+kept is a minimum cut between what can only come from the forward and what the backward reads, weighed by bytes at the
+sizes at hand; tensors that are there anyway cost next to nothing. After "Dissecting tensor programs for activation
+recomputation" as in torch's own partitioner (functorch, `min_cut_rematerialization_partition`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+import networkx
+import torch
+
+from frontends.pytorch.graphs.unchanging import is_view, listed
+from frontends.pytorch.recording.recorder import Operation, Result, has_effects
+from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.node import value_of
+from shapes.env import ShapeEnv
+from shapes.symint import SymInt
+
+aten: Final = torch.ops.aten
+CHEAP: Final = frozenset(
+    [
+        getattr(aten, name).default
+        for name in ("_to_copy", "clone", "expand", "full", "arange", "zeros", "ones", "full_like", "constant_pad_nd")
+    ]
+)
+"""What is computed again besides elementwise operators and views."""
+FORWARD, BACKWARD, IN, OUT = "forward", "backward", "in", "out"
+THERE_ANYWAY: Final = 1
+"""The weight of an input, whatever its size."""
+NEVER: Final = 1 << 60
+"""The weight of what will have changed by then: an operator of the backward that is given it does not look at it."""
+
+
+def computed_again(
+    env: ShapeEnv,
+    forward: Sequence[Operation],
+    read: Sequence[Result],
+    given: Collection[Result],
+    changed: Collection[Result] = (),
+) -> list[Operation]:
+    """The operators of the forward that the backward runs once more, in order.
+
+    Args:
+        read: the results that the backward reads.
+        given: what the forward itself is given.
+        changed: what it writes at the end, which can not be read later.
+    """
+    makers = {output: each for each in forward for output in listed(each.output) if isinstance(output, Result)}
+    network = networkx.DiGraph()
+    network.add_nodes_from((FORWARD, BACKWARD))
+    seen: dict[Result, None] = dict.fromkeys(read)
+    for result in (todo := list(seen)):
+        maker = makers.get(result)
+        if result in changed:
+            bytes_kept = NEVER
+        else:
+            bytes_kept = THERE_ANYWAY if maker is None or result in given else weight(env, result.metadata)
+        network.add_edge((result, IN), (result, OUT), capacity=bytes_kept)
+        if maker is None or not is_cheap(maker):
+            network.add_edge(FORWARD, (result, IN))
+            continue
+        for source in sources(maker):
+            network.add_edge((source, OUT), (result, IN))
+            if source not in seen:
+                seen[source] = None
+                todo.append(source)
+    for result in read:
+        network.add_edge((result, OUT), BACKWARD)
+    _, (reached, _) = networkx.minimum_cut(network, FORWARD, BACKWARD)
+    kept = {result for result in seen if (result, IN) in reached and (result, OUT) not in reached}
+    again: set[int] = set()
+    needed = dict.fromkeys([result for result in read if result not in kept])
+    for result in (todo := list(needed)):
+        again.add(id(makers[result]))
+        for source in sources(makers[result]):
+            if source not in kept and source not in needed:
+                needed[source] = None
+                todo.append(source)
+    return [operation for operation in forward if id(operation) in again]
+
+
+def sources(operation: Operation) -> Iterator[Result]:
+    """The tensors that an operator takes."""
+    stack: list[object] = [*operation.kwargs.values(), *reversed(operation.args)]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Result):
+            yield value
+        elif isinstance(value, list | tuple):
+            stack.extend(value)
+
+
+def is_cheap(operation: Operation) -> bool:
+    """Whether it is computed again rather than kept."""
+    target = operation.target
+    if not isinstance(target, torch._ops.OpOverload) or has_effects(operation):
+        return False
+    return torch.Tag.pointwise in target.tags or is_view(target) or target in CHEAP
+
+
+def weight(env: ShapeEnv, metadata: Metadata) -> int:
+    """The bytes of a tensor at the sizes at hand."""
+    elements = 1
+    for size in metadata.sizes:
+        value = size if isinstance(size, int) else value_of(size)
+        elements *= env.hint(value, fallback=64) if isinstance(value, SymInt) else value
+    return max(int(elements) * metadata.dtype.itemsize, 1)
+
+
+__all__ = ["computed_again"]
