@@ -62,7 +62,6 @@ def nested(x):
 )
 def test_refused_with_the_line_and_run_with_breaks(program, said: str) -> None:
     """Fails when an error does not say where, or a compiled function does not do what the function does."""
-    torch._dynamo.reset()
     x = torch.arange(5.0)
     with pytest.raises((GraphBreak, Unsupported), match=said) as raised:
         trace(program, (x,))
@@ -75,7 +74,6 @@ def test_refused_with_the_line_and_run_with_breaks(program, said: str) -> None:
 
 def test_gradients_through_what_runs_between_two_graphs() -> None:
     """Fails when a gradient is cut off where a loop of torch's runs outside of the graphs."""
-    torch._dynamo.reset()
 
     def program(x):
         return mapped(x.sin()).sum()
