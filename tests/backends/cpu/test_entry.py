@@ -190,7 +190,7 @@ def nested():
     """f({"x": x, "n": [n]}, (value,), y=y)"""
     arguments = (tuple, (), ((dict, ("x", "n"), (None, (list, (), (None,)))), (tuple, (), (None,))))
     named = (dict, ("y",), (None,))
-    leaves = (Leaf("tensor", torch.Tensor, 1), Leaf("integer", int), Leaf("value", str), Leaf("tensor", torch.Tensor, 1))
+    leaves = (TENSORS[2], Leaf("integer", int), Leaf("value", str), TENSORS[2])
     env = ShapeEnv()
     n = env.symbol("n").expr
     run = make_native(
@@ -280,7 +280,7 @@ def test_what_no_entry_is_for():
         Form((TENSORS[2],), [variant(identity(), (False,), ())]),
         Form((TENSORS[2],), [variant(identity(), (False, False), (0,))]),
         Form((TENSORS[2],) * 2, [variant(identity(), (False, False), (0,))], ((tuple, (), (None,)), (dict, (), ()))),
-        Form(tuple([TENSORS[2]]) * 100, [variant(identity(), (False,) * 100, (0,))]),
+        Form((TENSORS[2],) * 100, [variant(identity(), (False,) * 100, (0,))]),
     ]:
         with pytest.raises(NotNative):
             made_entry([form])
