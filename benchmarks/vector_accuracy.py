@@ -4,15 +4,14 @@
     python -m benchmarks.vector_accuracy --all --write    # all 2**32, to docs/reference/vector.md
 
 The right value is that of the mathematical library in double precision, at the same float32. An error is counted in
-units in the last place of the right value as a float32, subnormal numbers included; an infinity counts as 2**128. Special
-values (NaN, the sign of zero) have to be the same.
+units in the last place of the right value as a float32, subnormal numbers included; an infinity counts as 2**128.
+Special values (NaN, the sign of zero) have to be the same.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
-import struct
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -57,6 +57,7 @@ No alignment is asked for. f16 and bf16 are rounded to nearest even.
 sqrt rsqrt reciprocal floor ceil trunc round abs sign`; of two: `pow atan2 hypot fmod remainder copysign minimum maximum
 fmin fmax floor_divide nextafter`; of three: `fma`; to a mask: `isnan isinf isfinite signbit`.
 `round` is half to even; `minimum maximum` pass a NaN on, `fmin fmax` drop it; `remainder` and `floor_divide` as Python.
+An accumulator is the second argument of `minimum maximum`: the first is what is tested for NaN.
 
 ## Functions of integers: `V function_e(V x, V y)`
 `minimum maximum floor_divide divide remainder fmod shift_left shift_right pow`; of one: `abs sign`.

@@ -1,5 +1,6 @@
 """The types of a vector's elements, and how their C is spelled.
 
+    >>> from backends.cpu.vector.machine import AVX512
     >>> ELEMENTS["f32"].mask, ELEMENTS["u8"].scalar
     ('i32v', 'uint8_t')
     >>> chunks(AVX512, 8, 16)

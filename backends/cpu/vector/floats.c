@@ -56,15 +56,16 @@ INLINE $v greater_$e($v a, $v b)
     return select_$e(a > b, a, b);
 }
 
-/* Only b waits for the comparison: as an accumulator a is one operation away from the next step. */
+/* Of two zeros the second, as torch has it. Only a is compared with itself: as an accumulator b is two operations away from
+   the next step. */
 INLINE $v minimum_$e($v a, $v b)
 {
-    return select_$e(b != b, b, lesser_$e(b, a));
+    return select_$e(a != a, a, lesser_$e(a, b));
 }
 
 INLINE $v maximum_$e($v a, $v b)
 {
-    return select_$e(b != b, b, greater_$e(b, a));
+    return select_$e(a != a, a, greater_$e(a, b));
 }
 
 INLINE $v fmin_$e($v a, $v b)
@@ -86,7 +87,7 @@ INLINE $v clamped_$e($v x, $s least, $s most)
 INLINE $v remainder_$e($v x, $v y)
 {
     $v r = fmod_$e(x, y);
-    return r + select_$e((r != 0) & ((r < 0) != (y < 0)), y, ($v){0});
+    return select_$e((r != 0) & ((r < 0) != (y < 0)), r + y, r);
 }
 
 /* As Python divides floats: from the exact remainder, so that rounding does not carry a quotient over the next integer. */
@@ -314,34 +315,31 @@ INLINE $v sine_$e($v r, $v lost, $m quarters)
     return ($v)(($u)y ^ (($u)(quarters & 2) << ($b - 2)));
 }
 
-COLD $v sin_far_$e($v x)
+/* The lanes that are far from 0 by the mathematical library; the others as they are, so that no lane depends on another. */
+COLD $v sin_far_$e($v x, $v y)
 {
     for (int i = 0; i < N; i++)
-        x[i] = __builtin_sin$f(x[i]);
-    return x;
+        y[i] = __builtin_fabs$f(x[i]) >= $turns_most ? __builtin_sin$f(x[i]) : y[i];
+    return y;
 }
 
-COLD $v cos_far_$e($v x)
+COLD $v cos_far_$e($v x, $v y)
 {
     for (int i = 0; i < N; i++)
-        x[i] = __builtin_cos$f(x[i]);
-    return x;
+        y[i] = __builtin_fabs$f(x[i]) >= $turns_most ? __builtin_cos$f(x[i]) : y[i];
+    return y;
 }
 
 INLINE $v sin_$e($v x)
 {
-    if (__builtin_expect(any_m$b(abs_$e(x) >= $turns_most), 0))
-        return sin_far_$e(x);
     $m quarters;
-    $v lost, r = turned_$e(x, &lost, &quarters);
-    return select_$e(x == 0, x, sine_$e(r, lost, quarters));
+    $v lost, r = turned_$e(x, &lost, &quarters), y = select_$e(x == 0, x, sine_$e(r, lost, quarters));
+    return __builtin_expect(any_m$b(abs_$e(x) >= $turns_most), 0) ? sin_far_$e(x, y) : y;
 }
 
 INLINE $v cos_$e($v x)
 {
-    if (__builtin_expect(any_m$b(abs_$e(x) >= $turns_most), 0))
-        return cos_far_$e(x);
     $m quarters;
-    $v lost, r = turned_$e(x, &lost, &quarters);
-    return sine_$e(r, lost, quarters + 1);
+    $v lost, r = turned_$e(x, &lost, &quarters), y = sine_$e(r, lost, quarters + 1);
+    return __builtin_expect(any_m$b(abs_$e(x) >= $turns_most), 0) ? cos_far_$e(x, y) : y;
 }

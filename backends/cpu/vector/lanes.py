@@ -1,5 +1,6 @@
 """Across and between lanes: spreading, masks, choosing, reductions, and conversions of one type of element to another.
 
+    >>> from backends.cpu.vector.machine import PLAIN
     >>> texts = lanes_texts(4, PLAIN)
     >>> print(texts["splat_i16"])
     static inline __attribute__((always_inline)) i16v splat_i16(int16_t x)
@@ -92,7 +93,6 @@ def _masks(bits: int) -> dict[str, str]:
         ),
         f"any_m{bits}": _function(
             f"int any_m{bits}({mask} mask)",
-            "typedef uint64_t part __attribute__((vector_size(sizeof mask), may_alias));",
             "uint64_t any = 0;",
             "if (sizeof mask < 8)",
             "    for (int i = 0; i < N; i++)",
@@ -100,7 +100,7 @@ def _masks(bits: int) -> dict[str, str]:
             "for (unsigned i = 0; i < sizeof mask / 8; i++)",
             "    any |= ((uint64_t *)&mask)[i];",
             "return any != 0;",
-        ).replace("    typedef uint64_t part __attribute__((vector_size(sizeof mask), may_alias));\n", ""),
+        ),
         f"all_m{bits}": _function(f"int all_m{bits}({mask} mask)", f"return !any_m{bits}(~mask);"),
     }
     for other in BITS:
@@ -177,7 +177,8 @@ def _steps(source: Element, target: Element) -> list[str]:
     if source.is_float and target.is_float:
         return [target.name]
     if source.is_float:
-        whole = "i32" if target.size <= 4 else "i64"
+        # as torch: a byte without a sign by way of 64 bits, which matters for what is beyond 32
+        whole = "i64" if target.size == 8 or (source.name, target.name) == ("f64", "u8") else "i32"
         return [whole, *_integer_steps(ELEMENTS[whole], target)]
     if target.is_float:
         whole = "i32" if source.size <= 4 else "i64"

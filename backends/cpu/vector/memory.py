@@ -1,5 +1,6 @@
 """Between memory and registers: loads and stores of all lanes or of the first few, strided, gathered, of one element.
 
+    >>> from backends.cpu.vector.machine import PLAIN
     >>> texts = memory(4, PLAIN)
     >>> print(texts["write_i64"])
     static inline __attribute__((always_inline)) void write_i64(void *p, int64_t x)
@@ -8,8 +9,8 @@
     }
     <BLANKLINE>
 
-The first n lanes are a masked access on AVX-512, on AVX2 for elements of four and eight bytes; elsewhere they are copied
-by way of a full vector. Sanitized builds always copy, as the sanitizers do not see what a masked access touches.
+The first n lanes are a masked access on AVX-512, on AVX2 for elements of four and eight bytes; elsewhere they are
+copied by way of a full vector. Sanitized builds always copy: the sanitizers do not see what a masked access touches.
 """
 
 from __future__ import annotations

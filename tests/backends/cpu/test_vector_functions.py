@@ -1,0 +1,136 @@
+"""The functions of the vector library against torch, and against double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mpmath
+import pytest
+import torch
+
+from backends.cpu.vector import InstructionSet, lanes_for
+from benchmarks.vector_accuracy import FUNCTIONS, measured
+from tests.backends.cpu.vectors import HERE, KINDS, Form, assert_same, evaluators, needs_compiler, pairs, special
+
+pytestmark = [needs_compiler, pytest.mark.parametrize("instructions", HERE, ids=lambda found: found.name)]
+FLOATS = ("f32", "f64")
+
+def in_torch(names: str) -> dict[str, Callable[..., torch.Tensor]]:
+    return {name: getattr(torch, name) for name in names.split()}
+
+
+def floor_divide(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.div(x, y, rounding_mode="floor")
+
+
+EXACT = {
+    **in_torch("abs sign floor ceil trunc round sqrt reciprocal rsqrt"),
+    **in_torch("minimum maximum fmin fmax fmod remainder copysign nextafter"),
+    "floor_divide": floor_divide,
+}
+TO_MASK = in_torch("isnan isinf isfinite signbit")
+CLOSE = {
+    **in_torch("exp exp2 expm1 log log2 log10 log1p tanh sigmoid erf erfc sin cos tan asin acos atan"),
+    **in_torch("sinh cosh asinh acosh atanh lgamma pow atan2 hypot"),
+}
+OF_TWO = {"floor_divide", *in_torch("minimum maximum fmin fmax fmod remainder copysign nextafter pow atan2 hypot")}
+
+
+def forms(kind: str) -> dict[str, Form]:
+    """Every function of this type, each as a kernel."""
+    bits = 8 * KINDS[kind].itemsize
+    found: dict[str, Form] = {}
+    for name in [*EXACT, *CLOSE]:
+        arguments = "{0}, {1}" if name in OF_TWO else "{0}"
+        found[name] = ((kind,) * (1 + (name in OF_TWO)), kind, f"{name}_{kind}({arguments})")
+    for name in TO_MASK:
+        found[name] = ((kind,), "bool", f"bool_m{bits}({name}_{kind}({{0}}))")
+    found["fma"] = ((kind,) * 3, kind, f"fma_{kind}({{0}}, {{1}}, {{2}})")
+    return found
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_special_values(instructions: InstructionSet, kind: str) -> None:
+    """A failure: NaN, an infinity, the sign of a zero, a subnormal or a huge number is not what torch gives."""
+    run = evaluators(forms(kind), lanes_for(KINDS[kind].itemsize, instructions), instructions)
+    for name, reference in (EXACT | TO_MASK).items():
+        inputs = pairs(special(kind)) if name in OF_TWO else (special(kind),)
+        if name in ("fmod", "remainder"):  # torch's vectors give NaN where the quotient overflows
+            fits = (inputs[0] / inputs[1]).isfinite() | inputs[1].eq(0) | inputs[0].isinf() | inputs[0].isnan()
+            inputs = (inputs[0][fits], inputs[1][fits])
+        assert_same(run[name](*inputs), reference(*inputs), *inputs)
+    for name, reference in CLOSE.items():
+        inputs = pairs(special(kind)) if name in OF_TWO else (special(kind),)
+        found, expected = run[name](*inputs), reference(*[tensor.double() for tensor in inputs])
+        expected = expected.to(found.dtype)
+        tolerance = 4 * torch.finfo(found.dtype).eps
+        torch.testing.assert_close(found, expected, rtol=tolerance, atol=0, equal_nan=True, msg=name)
+
+
+def test_float32_within_one_and_a_half_units(instructions: InstructionSet) -> None:
+    """A failure: a function has lost accuracy, or a special value is wrong (every float32: make vector-accuracy)."""
+    for accuracy in measured(list(FUNCTIONS), instructions=instructions, step=9973):
+        assert accuracy.worst <= 1.5 and accuracy.wrong == 0, accuracy
+
+
+def test_float64_within_two_units(instructions: InstructionSet) -> None:
+    """A failure: a function of float64 is only as accurate as that of float32."""
+    run = evaluators(forms("f64"), lanes_for(8, instructions), instructions)
+    torch.manual_seed(0)
+    x = torch.cat([torch.randn(60, dtype=torch.float64) * scale for scale in (1e-9, 0.3, 1, 5, 40, 300)])
+    with mpmath.workdps(40):
+        for name in FUNCTIONS:
+            given = x.abs() if name.startswith("log") and name != "log1p" or name == "rsqrt" else x
+            given = given.clamp(min=-0.99) if name == "log1p" else given
+            function = REFERENCES.get(name) or getattr(mpmath, name)
+            for value, found in zip(given.tolist(), run[name](given).tolist(), strict=True):
+                right = function(mpmath.mpf(value))
+                unit = 2.0 ** -1074 if abs(right) < 2.0**-1022 else mpmath.mpf(2) ** (mpmath.frexp(right)[1] - 53)
+                if abs(right) < 1.7e308:
+                    assert abs(found - right) <= 2 * unit, (name, value, found, float(right))
+
+
+REFERENCES = {
+    "exp2": lambda x: 2**x,
+    "log2": lambda x: mpmath.log(x, 2),
+    "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "rsqrt": lambda x: 1 / mpmath.sqrt(x),
+}
+
+
+def test_same_bits_as_the_widest(instructions: InstructionSet) -> None:
+    """A failure: what a kernel computes depends on the processor that it runs on."""
+    best = HERE[0]
+    x = torch.cat([special("f32"), torch.randn(5000) * 10])
+    names = list(FUNCTIONS)
+    run = evaluators(forms("f32"), lanes_for(4, instructions), instructions)
+    reference = evaluators(forms("f32"), lanes_for(4, best), best)
+    for name in names:
+        assert_same(run[name](x), reference[name](x), x)
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_multiplication_and_addition_in_one_rounding(instructions: InstructionSet, kind: str) -> None:
+    """A failure: `fma` rounds twice, and every polynomial loses accuracy."""
+    run = evaluators(forms(kind), lanes_for(KINDS[kind].itemsize, instructions), instructions)
+    torch.manual_seed(1)
+    x = torch.rand(999, dtype=KINDS[kind]) + 1
+    product = x * x
+    lost = run["fma"](x, x, -product)
+    if kind == "f32":
+        assert_same(lost, (x.double() * x.double() - product.double()).float(), x)
+    assert bool((lost != 0).any()) and bool((lost.abs() <= torch.finfo(x.dtype).eps * 2).all())
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_vectors_of_other_widths(instructions: InstructionSet, kind: str) -> None:
+    """A failure: a vector of several registers, or of a part of one, is computed wrongly."""
+    x = torch.cat([special(kind), torch.randn(200, dtype=KINDS[kind]) * 5])
+    names = ["exp", "log", "sigmoid", "tanh", "round", "minimum", "fma"]
+    few = {name: forms(kind)[name] for name in names}
+    reference = evaluators(forms(kind), lanes_for(KINDS[kind].itemsize, instructions), instructions)
+    for lanes in (4, 2 * lanes_for(KINDS[kind].itemsize, instructions)):
+        run = evaluators(few, lanes, instructions)
+        for name, (inputs, _, _) in few.items():
+            arguments = (x, x.flip(0), x.roll(1))[: len(inputs)]
+            assert_same(run[name](*arguments), reference[name](*arguments), *arguments)
