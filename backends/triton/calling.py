@@ -1,59 +1,84 @@
-"""Calls of compiled kernels on the device at hand, or of the interpreter.
+"""Compiled kernels loaded on a device, or into the interpreter, and calls of them with addresses.
 
-    >>> from backends.triton.calling import caller
-    >>> caller.__name__
-    'caller'
+    >>> from backends.triton.calling import loaded
+    >>> loaded.__name__
+    'loaded'
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
+import torch
 from triton import knobs
+from triton.compiler import CompiledKernel
 from triton.runtime import driver
 
 from backends.triton.compiling import compiled, function
 from backends.triton.emission import Source
 
-if TYPE_CHECKING:
-    import torch
 
-    from backends.triton.launching import Call
+class Loaded(Protocol):
+    """Code that is ready."""
+
+    def call(self, grid: int, numbers: Sequence[int]) -> Callable[..., object]:
+        """A call with addresses, of so many programs, with these numbers behind the pointers."""
 
 
-def caller(source: Source, grid: int, numbers: Sequence[int], device: int) -> Call:
-    """A call with the tensors and their addresses, of so many programs, with these numbers behind the pointers."""
+def loaded(source: Source, device: int) -> Loaded:
+    """The code of a kernel on a device; -1 is the CPU, where only the interpreter runs."""
     if knobs.runtime.interpret:
-        return _interpreted(source, grid, numbers)
-    return _on_device(source, grid, numbers, device)
-
-
-def _interpreted(source: Source, grid: int, numbers: Sequence[int]) -> Call:
-    run = function(source)
-
-    def call(tensors: Sequence[torch.Tensor], pointers: Sequence[int]) -> None:
-        run[(grid,)](*tensors, *numbers)
-
-    return call
-
-
-def _on_device(source: Source, grid: int, numbers: Sequence[int], device: int) -> Call:
-    """On the stream that is current at each call; the device's own code is loaded when it is first called."""
-    import torch
-
+        return Interpreted(source)
     if device < 0:
         raise ValueError(f"device={device}: Triton's kernels are for tensors on a GPU; TRITON_INTERPRET=1 runs others")
     with torch.cuda.device(device):
-        kernel = compiled(source)
-        run, handle, packed = kernel.run, kernel.function, kernel.packed_metadata
-    stream, current = driver.active.get_current_stream, driver.active.get_current_device
+        return OnDevice(compiled(source), device)
 
-    def call(tensors: Sequence[torch.Tensor], pointers: Sequence[int]) -> None:
-        if current() == device:
-            run(grid, 1, 1, stream(device), handle, packed, None, None, None, *pointers, *numbers)
-        else:
-            with torch.cuda.device(device):
+
+class OnDevice:
+    """A kernel on a GPU, called as Triton calls it, without another look at the arguments."""
+
+    def __init__(self, kernel: CompiledKernel, device: int) -> None:
+        self._run: Final = kernel.run
+        self._handle: Final = kernel.function
+        self._packed: Final = kernel.packed_metadata
+        self._device: Final = device
+
+    def call(self, grid: int, numbers: Sequence[int]) -> Callable[..., object]:
+        """On the stream that is current at each call."""
+        run, handle, packed, device = self._run, self._handle, self._packed, self._device
+        stream, current = driver.active.get_current_stream, driver.active.get_current_device
+
+        def call(*pointers: int) -> None:
+            if current() == device:
                 run(grid, 1, 1, stream(device), handle, packed, None, None, None, *pointers, *numbers)
+            else:
+                with torch.cuda.device(device):
+                    run(grid, 1, 1, stream(device), handle, packed, None, None, None, *pointers, *numbers)
 
-    return call
+        return call
+
+
+class Interpreted:
+    """A kernel in Triton's interpreter, on memory of the host."""
+
+    def __init__(self, source: Source) -> None:
+        self._function = function(source)
+        self._kinds = [getattr(torch, dtype) for dtype in source.pointers.values()]
+
+    def call(self, grid: int, numbers: Sequence[int]) -> Callable[..., object]:
+        """Triton wants tensors: they are made of one element each, it goes by their addresses."""
+
+        def call(*pointers: int) -> None:
+            tensors = [self._element(pointer, kind) for pointer, kind in zip(pointers, self._kinds)]
+            self._function[(grid,)](*tensors, *numbers)
+
+        return call
+
+    @staticmethod
+    def _element(pointer: int, kind: torch.dtype) -> torch.Tensor:
+        if not pointer:
+            return torch.empty(0, dtype=kind)
+        return torch.frombuffer((ctypes.c_char * kind.itemsize).from_address(pointer), dtype=kind)

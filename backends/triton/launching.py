@@ -26,7 +26,8 @@ at in every call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -42,12 +43,14 @@ from solver.expr import Expr
 if TYPE_CHECKING:
     import torch
 
+    from backends.triton.calling import Loaded
+
 MOST_PLANS: Final = 4096
 """Combinations of sizes that are remembered."""
-Call = Callable[["Sequence[torch.Tensor]", Sequence[int]], object]
+Call = Callable[..., object]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Step:
     """One launch.
 
@@ -55,26 +58,26 @@ class Step:
         grid: how many programs.
         aligned, general: the code where all addresses are multiples of 16, and where they are not.
         numbers: the arguments behind the pointers.
-        calls: the two, compiled, once they are needed.
     """
 
     grid: int
     aligned: Source
     general: Source
     numbers: tuple[int, ...]
-    calls: dict[bool, Call] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to launch for some sizes.
+    """What to launch for some sizes on a device.
 
     Attributes:
         between: elements of memory between two steps, for each reduction; none where there is one step.
+        calls: for each step, the general call and the one for aligned addresses; they take addresses.
     """
 
     steps: tuple[Step, ...]
     between: int = 0
+    calls: tuple[list[Call], ...] = ()
 
 
 class Launch:
@@ -82,46 +85,82 @@ class Launch:
 
     Attributes:
         sources: the forms that have been needed so far.
+        function: the call itself.
     """
 
     def __init__(self, kernel: Kernel, decisions: Decisions) -> None:
         self.kernel = kernel
         self.facts = Facts.of(kernel, decisions)
         self.sources: dict[Form, Source] = {}
-        self._tensors = len(kernel.buffers)
         self._places = {size: place for place, size in enumerate(kernel.numbers)}
         self._plans: dict[tuple[int, ...], Plan] = {}
+        self._loaded: dict[tuple[Form, int], Loaded] = {}
         passes = kernel.passes
         self._is_divisible = len(passes) == 1 and bool(passes[0].reductions) and not passes[0].stores
+        self.function: Callable[..., None] = self._generated()
 
     def __call__(self, *arguments: object) -> None:
-        tensors: Sequence[torch.Tensor] = arguments[: self._tensors]
-        key = (tensors[0].get_device(), *arguments[self._tensors :])
-        plan = self._plans.get(key)
-        if plan is None:
-            if len(self._plans) >= MOST_PLANS:
-                self._plans.clear()
-            plan = self._plans[key] = self.plan(key[1:])
-        if plan.between:
-            tensors = (*tensors, *self._memory(plan.between, tensors[0]))
-        pointers = [tensor.data_ptr() for tensor in tensors]
-        aligned = not any(pointer & 15 for pointer in pointers)
-        for step in plan.steps:
-            call = step.calls.get(aligned)
-            if call is None:
-                call = step.calls[aligned] = self._call(step, aligned, key[0])
-            call(tensors, pointers)
+        self.function(*arguments)
 
-    def _memory(self, count: int, like: torch.Tensor) -> list[torch.Tensor]:
+    def _generated(self) -> Callable[..., None]:
+        """A function of just these arguments, which looks up the plan and calls its one step, if it is one."""
+        tensors = [f"a{place}" for place in range(len(self.kernel.buffers))]
+        numbers = [f"n{place}" for place in range(len(self._places))]
+        pointers = [f"p{place}" for place in range(len(tensors))]
+        key = ", ".join(["a0.get_device()", *numbers])
+        lines = [
+            f"def launch({', '.join([*tensors, *numbers])}):",
+            f"    plan = plans.get(({key},)) or planned({key})",
+            "    if len(plan.calls) != 1:",
+            f"        return in_steps(plan, {', '.join(tensors)})",
+            *[f"    {pointer} = {tensor}.data_ptr()" for pointer, tensor in zip(pointers, tensors)],
+            f"    plan.calls[0][not ({' | '.join(pointers)}) & 15]({', '.join(pointers)})",
+        ]
+        scope: dict[str, object] = {"plans": self._plans, "planned": self._planned, "in_steps": self._in_steps}
+        exec(compile("\n".join(lines), f"<launch of {self.kernel.name}>", "exec"), scope)
+        return scope["launch"]
+
+    def _planned(self, device: int, *numbers: int) -> Plan:
+        """The plan for sizes that are met for the first time."""
+        plan = self.plan(numbers)
+        calls = [self._calls(step, device) for step in plan.steps]
+        if len(self._plans) >= MOST_PLANS:
+            self._plans.clear()
+        plan = self._plans[(device, *numbers)] = replace(plan, calls=tuple(calls))
+        return plan
+
+    def _calls(self, step: Step, device: int) -> list[Call]:
+        """The calls of a step, each of which is loaded when it is first needed."""
+
+        def first(is_aligned: bool, *pointers: int) -> None:
+            calls[is_aligned] = self._load(step.aligned if is_aligned else step.general, device).call(
+                step.grid, step.numbers
+            )
+            calls[is_aligned](*pointers)
+
+        calls: list[Call] = [partial(first, False), partial(first, True)]
+        return calls
+
+    def _load(self, source: Source, device: int) -> Loaded:
+        from backends.triton.calling import loaded
+
+        key = (source.form, device)
+        if key not in self._loaded:
+            self._loaded[key] = loaded(source, device)
+        return self._loaded[key]
+
+    def _in_steps(self, plan: Plan, *tensors: torch.Tensor) -> None:
+        """Several launches with memory between them, or none."""
+        if not plan.calls:
+            return
         import torch
 
         kinds = [getattr(torch, reduction.dtype) for reduction in self.kernel.reductions]
-        return [like.new_empty(count, dtype=kind) for kind in kinds]
-
-    def _call(self, step: Step, aligned: bool, device: int) -> Call:
-        from backends.triton.calling import caller
-
-        return caller(step.aligned if aligned else step.general, step.grid, step.numbers, device)
+        between = [tensors[0].new_empty(plan.between, dtype=kind) for kind in kinds]
+        pointers = [tensor.data_ptr() for tensor in (*tensors, *between)]
+        is_aligned = not any(pointer & 15 for pointer in pointers)
+        for calls in plan.calls:
+            calls[is_aligned](*pointers)
 
     # ------------------------------------------------------------------ planning
 

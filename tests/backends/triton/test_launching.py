@@ -1,0 +1,131 @@
+"""What a launch passes on: with a device that only notes it, as there may be none."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from backends.decisions import Decisions
+from backends.loops.kernels import Kernel
+from backends.loops.program import Program
+from backends.loops.schedule import schedule
+from backends.triton import calling, kernels
+from backends.triton.emission import Source
+from backends.triton.launching import Launch
+from shapes import ShapeEnv
+
+STREAM = 7
+
+
+@dataclass
+class Device:
+    """Notes what is compiled and what is run."""
+
+    compiled: list[Source] = field(default_factory=list)
+    runs: list[tuple[object, ...]] = field(default_factory=list)
+    current: int = 0
+
+    def compile(self, source: Source) -> SimpleNamespace:
+        self.compiled.append(source)
+        number = len(self.compiled)
+        return SimpleNamespace(run=self.run, function=f"code {number}", packed_metadata="packed")
+
+    def run(self, *arguments: object) -> None:
+        self.runs.append(arguments)
+
+
+@dataclass
+class Address:
+    """As much of a tensor on a device as a launch looks at."""
+
+    pointer: int
+    device: int = 0
+
+    def data_ptr(self) -> int:
+        return self.pointer
+
+    def get_device(self) -> int:
+        return self.device
+
+    def new_empty(self, count: int, dtype: torch.dtype) -> Address:
+        return Address(0x9000)
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> Device:
+    noting = Device()
+    active = SimpleNamespace(get_current_stream=lambda device: STREAM, get_current_device=lambda: noting.current)
+    monkeypatch.setattr(calling, "compiled", noting.compile)
+    monkeypatch.setattr(calling, "driver", SimpleNamespace(active=active))
+    monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
+    return noting
+
+
+def launch_of(operation: str | None = None) -> Launch:
+    """exp of every element, or rows reduced."""
+    env = ShapeEnv(origin=lambda: None)
+    b, s = [size.expr for size in env.sizes("b s", lo=2)]
+    program = Program(Decisions(env))
+    build = program.build
+    x = program.input("x", "float32", (b, s), (s, build.one))
+    y = build.reduce(operation, x, (1,)) if operation else build.apply("exp", x)
+    program.outputs.append(program.stored(y, (build.one,) if operation else (s, build.one)))
+    (launch,) = kernels([step for step in schedule(program) if isinstance(step, Kernel)], program.decisions)
+    return launch
+
+
+def test_arguments_arrive_in_order(device: Device) -> None:
+    """If it fails, a device is given another grid, address or size than the kernel was compiled for."""
+    launch_of()(Address(0x1000), Address(0x2000), 3000)
+    assert device.runs == [(24, 1, 1, STREAM, "code 1", "packed", None, None, None, 0x1000, 0x2000, 3000)]
+    assert list(device.compiled[0].signature.items()) == [("p0", "*fp32"), ("p1", "*fp32"), ("n0", "i32")]
+
+
+def test_forms_are_compiled_once(device: Device) -> None:
+    """If it fails, every call compiles, or looks again at what has been decided."""
+    launch = launch_of()
+    for count in (3000, 3000, 2000, 3008, 2008, 3024, 3000):
+        launch(Address(0x1000), Address(0x2000), count)
+    assert len(device.runs) == 7
+    assert [source.form.is_aligned for source in device.compiled] == [False, True]
+
+
+def test_addresses_are_looked_at_in_every_call(device: Device) -> None:
+    """If it fails, a view at an odd address is read in wide steps: the device stops with a misaligned address."""
+    launch = launch_of()
+    for address in (0x1000, 0x2004, 0x2010):
+        launch(Address(0x1000), Address(address), 3008)
+    assert [run[4] for run in device.runs] == ["code 1", "code 2", "code 1"]
+    assert [bool(source.aligned) for source in device.compiled] == [True, False]
+
+
+def test_nothing_is_launched_for_nothing(device: Device) -> None:
+    """If it fails, an empty tensor is an error of the device: a grid of no programs."""
+    launch_of()(Address(0), Address(0), 0)
+    assert not device.runs
+
+
+def test_parts_share_memory_of_their_own(device: Device) -> None:
+    """If it fails, the second launch reads something else than what the first has written."""
+    launch_of("sum")(Address(0x1000), Address(0x2000), 2, 10_000_000)
+    first, second = device.runs
+    assert first[9:12] == second[9:12] == (0x1000, 0x2000, 0x9000)
+    assert (first[0], second[0]) == (490, 1)
+
+
+def test_another_device_has_code_of_its_own(device: Device) -> None:
+    """If it fails, code that is loaded on one device is called on another."""
+    launch = launch_of()
+    for current in (0, 1, 1):
+        launch(Address(0x1000, current), Address(0x2000, current), 3008)
+    assert [run[4] for run in device.runs] == ["code 1", "code 2", "code 2"]
+
+
+def test_tensors_of_the_cpu_are_refused() -> None:
+    """If it fails, a device reads an address of the host."""
+    with pytest.raises(ValueError, match="tensors on a GPU"):
+        launch_of()(torch.empty(4, 4), torch.ones(4, 4), 16)
