@@ -37,6 +37,8 @@ from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
 from shapes.toolchain import Unavailable
 
+device: Final = "cpu"
+"""Where the tensors are that its kernels take."""
 allocate: Final = _empty_strided_cpu
 """Sizes, strides and a dtype to a tensor, in the least time that torch takes for it."""
 last: Final = torch.get_num_threads
@@ -67,4 +69,4 @@ def _address(library: ctypes.CDLL, name: str) -> int:
     return address
 
 
-__all__ = ["allocate", "kernels", "last"]
+__all__ = ["allocate", "device", "kernels", "last"]

@@ -1,33 +1,68 @@
-"""The Triton backend: kernels as Triton source, for devices, and for Triton's interpreter where there is none.
+"""The Triton backend: kernels as Triton source, for a GPU, or for Triton's interpreter where there is none.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions import Decisions
     >>> from backends.loops.program import Program
     >>> from backends.loops.schedule import schedule
-    >>> from backends.triton import kernels
+    >>> from backends.triton.launching import Launch
     >>> env = ShapeEnv(origin=lambda: None)
     >>> b, s = [size.expr for size in env.sizes("b s", lo=2)]
     >>> program = Program(Decisions(env))
     >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
     >>> program.outputs.append(program.stored(program.build.apply("exp", x), (s, program.build.one)))
-    >>> (launch,) = kernels(schedule(program), program.decisions)
+    >>> launch = Launch(schedule(program)[0], program.decisions)
     >>> launch.kernel.buffers, launch.kernel.numbers
     ((made0: float32[b, s], x: float32[b, s]), (<b*s>,))
+    >>> launch.plan((1_000_003,)).steps[0].grid
+    977
 
-A launch is called with the tensors and then the numbers, in these orders. Each kernel has a few forms
-(`backends.triton.forms`): what the engine proves of the sizes leaves fewer of them, and what it does not is looked at
-when the kernel is launched, never a guard.
+A kernel has a few forms (`forms`): what the engine proves of its sizes (`facts`) leaves fewer of them, and what it does
+not is looked at when the kernel is launched, never a guard. `emission` writes the text of a form, `compiling` makes code
+of it for a device that may be elsewhere, `launching` and `calling` run it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Final
+
+import torch
 
 from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
 from backends.triton.launching import Launch
+from shapes.toolchain import Unavailable
 
 
-def kernels(kernels: Iterable[Kernel], decisions: Decisions) -> list[Launch]:
-    """The launches of these kernels; text and code are made when they are first needed."""
-    return [Launch(kernel, decisions) for kernel in kernels]
+def _is_interpreted() -> bool:
+    """Whether TRITON_INTERPRET was set before Triton was loaded."""
+    if find_spec("triton") is None:
+        return False
+    from triton import knobs
+
+    return bool(knobs.runtime.interpret)
+
+
+device: Final = "cpu" if _is_interpreted() else "cuda"
+"""Where the tensors are that its kernels take."""
+last: Final = None
+"""Kernels are given nothing behind their numbers."""
+
+
+def allocate(sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """New memory on the current device."""
+    return torch.empty_strided(sizes, strides, dtype=dtype, device=device)
+
+
+def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
+    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.numbers`; text and code of a form are made when
+    it is first needed."""
+    if find_spec("triton") is None:
+        return Unavailable("Triton is not installed (`pip install symshape[triton]`)")
+    if device == "cuda" and not torch.cuda.is_available():
+        return Unavailable("there is no GPU for Triton's kernels")
+    return [Launch(kernel, decisions).function for kernel in scheduled]
+
+
+__all__ = ["allocate", "device", "kernels", "last"]

@@ -76,6 +76,10 @@ def _followed(variant: Variant, run: Run) -> Run:
 
 
 def _by_kernels(variant: Variant, backend: ModuleType) -> Running:
+    tensors = [*variant.inputs, *[each.constant for each in variant.recording.constants]]
+    elsewhere = {each.device.type for each in tensors} - {backend.device}
+    if elsewhere:
+        raise Unsupported(f"tensors on {', '.join(sorted(elsewhere))}: {backend.__name__} is for {backend.device}")
     if variant.joint is None:
         form = functional(variant)
         hosts: tuple[Host, ...] = (_host(variant, form, backend),)

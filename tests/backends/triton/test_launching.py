@@ -13,7 +13,7 @@ from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
-from backends.triton import calling, kernels
+from backends.triton import calling
 from backends.triton.emission import Source
 from backends.triton.launching import Launch
 from shapes import ShapeEnv
@@ -74,8 +74,9 @@ def launch_of(operation: str | None = None) -> Launch:
     x = program.input("x", "float32", (b, s), (s, build.one))
     y = build.reduce(operation, x, (1,)) if operation else build.apply("exp", x)
     program.outputs.append(program.stored(y, (build.one,) if operation else (s, build.one)))
-    (launch,) = kernels([step for step in schedule(program) if isinstance(step, Kernel)], program.decisions)
-    return launch
+    (kernel,) = schedule(program)
+    assert isinstance(kernel, Kernel)
+    return Launch(kernel, program.decisions)
 
 
 def test_arguments_arrive_in_order(device: Device) -> None:
