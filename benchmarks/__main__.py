@@ -20,6 +20,7 @@ ORDER = (
     "sizes",
     "onnx_models",
     "calls",
+    "launches",
     "tracing",
     "traced_models",
     "import_time",
