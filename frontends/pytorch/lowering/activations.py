@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 import torch
@@ -188,6 +189,15 @@ def mish_backward(at: Site, grad: Value, x: Value) -> Value:
     return at.operand(grad) * (tanh + x * x.apply("sigmoid") * (1 - tanh * tanh))
 
 
+@lowering(aten.log_sigmoid_forward.default)
+def log_sigmoid_forward(at: Site, x: Value) -> Lowered:
+    """The second result is what the backward of eager reads; it is empty on some devices."""
+    kind = at.kinds[1]
+    if kind is None or len(at.sizes_of(kind)) != x.rank:
+        raise Declined
+    return [log_sigmoid(x), (-x.apply("abs")).apply("exp")]
+
+
 @lowering(aten.log_sigmoid_backward.default)
 def log_sigmoid_backward(at: Site, grad: Value, x: Value, buffer: Value) -> Value:
     power = (-x.apply("abs")).apply("exp")
@@ -243,8 +253,27 @@ def xlogy(at: Site, x: Argument, y: Argument) -> Value:
 
 @lowering(aten.logaddexp.default)
 def logaddexp(at: Site, x: Value, y: Value) -> Value:
+    return _log_of_sum(at, x, y, lambda less: (-less).apply("exp").apply("log1p"))
+
+
+@lowering(aten.logaddexp2.default)
+def logaddexp2(at: Site, x: Value, y: Value) -> Value:
+    return _log_of_sum(at, x, y, lambda less: (-less).apply("exp2").apply("log1p") * (1 / math.log(2)))
+
+
+def _log_of_sum(at: Site, x: Value, y: Value, added: Callable[[Value], Value]) -> Value:
     if not is_float(at.dtype):
         raise Declined
     x, y = at.operand(x), at.operand(y)
-    total = x.apply("maximum", y) + (-(x - y).apply("abs")).apply("exp").apply("log1p")
+    total = x.apply("maximum", y) + added((x - y).apply("abs"))
     return (x.apply("isinf") & x.equals(y)).select(x, total)
+
+
+@lowering(aten.logit.default)
+def logit(at: Site, x: Value, eps: Number | None = None) -> Value:
+    x = at.operand(x)
+    if eps is not None:
+        if not isinstance(eps, int | float):
+            raise Declined
+        x = (x < eps).select(eps, (x > 1 - eps).select(1 - eps, x))
+    return (x / (1 - x)).apply("log")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Final
 
 import torch
 
-from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, lowering
+from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.lowering.views import first_of, selected, sliced
+from frontends.pytorch.lowering.views import along_diagonal, first_of, selected, sliced
 from solver.expr import Expr
 
 aten: Final = torch.ops.aten
@@ -53,7 +54,7 @@ def stack(at: Site, tensors: list[Value], axis: int = 0) -> Value:
 @lowering(aten.constant_pad_nd.default)
 def constant_pad_nd(at: Site, x: Value, pad: list[Number], value: Number = 0) -> Value:
     """Padding that may be negative takes elements away."""
-    if not all(type(each) is int and each >= 0 for each in pad):
+    if any(isinstance(each, Value) or not at.is_nonnegative(at.build.lift(each)) for each in pad):
         raise Declined
     whole = at.new()
     at.assign(whole, at.operand(value))
@@ -112,6 +113,48 @@ def select_backward(at: Site, grad: Value, sizes: object, axis: int, place: Numb
     return whole
 
 
-@lowering(aten.repeat.default)
-def repeat(at: Site, x: Value, times: list[Number]) -> Lowered:
-    raise Declined
+@lowering(aten.diag_embed.default)
+def diag_embed(at: Site, x: Value, offset: int = 0, first: int = -2, second: int = -1) -> Value:
+    whole = at.new()
+    target = along_diagonal(whole, x.sizes, offset, first, second)
+    at.assign(whole, at.full(0))
+    at.assign(target, x)
+    return whole
+
+
+@lowering(aten.diagonal_scatter.default)
+def diagonal_scatter(at: Site, x: Value, source: Value, offset: int = 0, first: int = 0, second: int = 1) -> Value:
+    whole = at.new()
+    target = along_diagonal(whole, source.sizes, offset, first, second)
+    at.assign(whole, x)
+    at.assign(target, source)
+    return whole
+
+
+@lowering(aten.diagonal_backward.default)
+def diagonal_backward(at: Site, grad: Value, sizes: object, offset: int, first: int, second: int) -> Value:
+    return diag_embed(at, grad, offset, first, second)
+
+
+@lowering(aten.roll.default)
+def roll(at: Site, x: Value, shifts: list[Number], axes: list[int] | None = None) -> Value:
+    """What leaves at the end of an axis comes in at its front: two slices along each."""
+    if not axes or any(isinstance(shift, Value) for shift in shifts):
+        raise Declined
+    terms = at.build.interner
+    moves: list[tuple[int, list[tuple[Expr, Expr, Expr]]]] = []
+    for axis, shift in zip([axis % x.rank for axis in axes], shifts):
+        size = x.sizes[axis]
+        front = terms.mod(at.build.lift(shift), terms.maximum(size, 1))
+        moves.append((axis, [(at.build.zero, size - front, front), (front, at.build.zero, size - front)]))
+    if len({axis for axis, _ in moves}) < len(moves):
+        raise Declined
+    whole = at.new()
+    for pieces in product(*[move for _, move in moves]):
+        target, source = whole, x
+        for (axis, _), (start, begin, length) in zip(moves, pieces):
+            sizes = _with(target.sizes, axis, length)
+            target = sliced(at, target, axis, start, 1, sizes)
+            source = sliced(at, source, axis, begin, 1, sizes)
+        at.assign(target, source)
+    return whole

@@ -22,9 +22,9 @@ def _reduced(loss: Value, reduction: int) -> Value:
 
 def _both(x: Value, y: Value) -> tuple[Value, Value]:
     """Operands of one size: losses broadcast before."""
-    if x.rank != y.rank or any(a is not b for a, b in zip(x.sizes, y.sizes)) or x.dtype != y.dtype:
+    if x.rank != y.rank or not all(map(x.build.decisions.equal, x.sizes, y.sizes)) or x.dtype != y.dtype:
         raise Declined
-    return x, y
+    return x, y.expanded(x.sizes)
 
 
 def _share(at: Site, grad: Value, x: Value, reduction: int) -> Value:

@@ -106,9 +106,9 @@ def rms_norm_backward(
 def _grouped(x: Value, groups: int) -> Value:
     """The channels, axis 1, as groups of channels."""
     channels = x.sizes[1]
-    if not channels.is_constant or channels.constant % groups:
+    each = channels // groups
+    if not x.build.decisions.equal(each * groups, channels):
         raise Declined
-    each = x.build.lift(channels.constant // groups)
     sizes = (x.sizes[0], x.build.lift(groups), each, *x.sizes[2:])
     runs = ((0,), (1, 2), *[(axis,) for axis in range(3, x.rank + 1)])
     return Value(x.build, x.build.split(x.tensor, runs, sizes), sizes)

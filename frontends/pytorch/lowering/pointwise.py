@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import torch
 
 from backends.loops.operations import is_float
 from frontends.pytorch.lowering.promotion import dtype_of
-from frontends.pytorch.lowering.registry import LOWERINGS, Declined, Lowered, Number, Site, lowering
+from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
+from solver.expr import Expr
 
 aten: Final = torch.ops.aten
 Argument = Value | Number
@@ -138,7 +140,8 @@ def fmod(at: Site, x: Argument, y: Argument) -> Value:
 
 def _division(at: Site, x: Argument, y: Argument, operation: str) -> Value:
     """An operation that is an error for integers where the divisor is zero, or overflows where it is -1."""
-    if at.dtype == "bool" or not (is_float(at.dtype) or (type(y) is int and y not in (0, -1))):
+    is_safe = isinstance(y, Expr) and at.is_nonnegative(y - 1) or type(y) is int and y not in (0, -1)
+    if at.dtype == "bool" or not (is_float(at.dtype) or is_safe):
         raise Declined
     return at.operand(x).apply(operation, at.operand(y))
 
@@ -229,9 +232,21 @@ def maximum(at: Site, x: Value, y: Value) -> Value:
     return at.operand(x).apply("maximum", at.operand(y))
 
 
-@lowering(aten.hypot.default)
-def hypot(at: Site, x: Value, y: Value) -> Value:
-    raise Declined
+@lowering(aten.deg2rad.default)
+def deg2rad(at: Site, x: Value) -> Value:
+    return at.operand(x) * (math.pi / 180)
+
+
+@lowering(aten.rad2deg.default)
+def rad2deg(at: Site, x: Value) -> Value:
+    return at.operand(x) * (180 / math.pi)
+
+
+@lowering(aten.round.decimals)
+def round_decimals(at: Site, x: Value, *, decimals: int = 0) -> Value:
+    if not x.is_float or decimals:
+        raise Declined
+    return x.apply("round")
 
 
 @lowering(aten.addcmul.default)
@@ -382,7 +397,3 @@ def copied_into(at: Site, x: Value, source: Value, non_blocking: bool = False) -
 def fill(at: Site, x: Value, value: Argument) -> Value:
     return at.operand(value)
 
-
-def lowered_by(target: object, at: Site, *args: object) -> Lowered:
-    """What another operator would give here."""
-    return LOWERINGS[target](at, *args)

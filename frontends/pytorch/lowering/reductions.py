@@ -7,7 +7,7 @@ from typing import Final
 import torch
 
 from backends.loops.operations import computed_as, is_float
-from frontends.pytorch.lowering.registry import Declined, Site, axes_of, lowering
+from frontends.pytorch.lowering.registry import Declined, Lowered, Site, axes_of, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.expr import Expr
 
@@ -63,6 +63,18 @@ def _extreme(at: Site, x: Value, operation: str, axes: object, keepdim: bool) ->
 
 def _is_positive(at: Site, size: Expr) -> bool:
     return at.is_nonnegative(size - 1) is True
+
+
+@lowering(aten.aminmax.default)
+def aminmax(at: Site, x: Value, *, dim: int | None = None, keepdim: bool = False) -> Lowered:
+    return [_extreme(at, x, operation, dim, keepdim) for operation in ("minimum", "maximum")]
+
+
+@lowering(aten.nansum.default)
+def nansum(at: Site, x: Value, axes: object = None, keepdim: bool = False, *, dtype: object = None) -> Value:
+    x = x.cast(computed_as(at.dtype))
+    numbers = x.apply("isnan").select(0, x) if x.is_float else x
+    return numbers.sum(axes_of(axes, x.rank), keepdim=keepdim)
 
 
 @lowering(aten.any.default, aten.any.dim, aten.any.dims)
@@ -151,7 +163,12 @@ def _norm(at: Site, x: Value, order: object, axes: object, keepdim: bool) -> Val
         return x.apply("abs").sum(axes, keepdim=keepdim)
     if order == 0 and type(order) in (int, float):
         return x.differs(0).cast(x.dtype).sum(axes, keepdim=keepdim)
-    raise Declined
+    if not isinstance(order, int | float) or not axes:
+        raise Declined
+    if abs(order) == float("inf"):
+        return _extreme(at, x.apply("abs"), "maximum" if order > 0 else "minimum", list(axes), keepdim)
+    power = x.apply("abs").apply("pow", order).sum(axes, keepdim=keepdim)
+    return power.apply("pow", 1 / order)
 
 
 @lowering(aten.logsumexp.default)

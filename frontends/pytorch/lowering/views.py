@@ -170,15 +170,19 @@ def flip(at: Site, x: Value, axes: list[int]) -> Value:
 
 @lowering(aten.diagonal.default, aten.diagonal_copy.default, views=True)
 def diagonal(at: Site, x: Value, offset: int = 0, first: int = 0, second: int = 1) -> Value:
-    """The last axis walks along both."""
+    return along_diagonal(x, at.sizes, offset, first, second)
+
+
+def along_diagonal(x: Value, sizes: Sizes, offset: int, first: int, second: int) -> Value:
+    """A view whose last axis walks along two axes at once."""
     first, second = first % x.rank, second % x.rank
     if type(offset) is not int:
         raise Declined
     rest = iter(x.build.axes(x.rank - 2))
     last = x.build.axis(x.rank - 2)
-    down, right = at.build.lift(max(-offset, 0)), at.build.lift(max(offset, 0))
+    down, right = x.build.lift(max(-offset, 0)), x.build.lift(max(offset, 0))
     walks = {first: last + Affine.of(down), second: last + Affine.of(right)}
-    return viewed(x, at.sizes, [walks[axis] if axis in walks else next(rest) for axis in range(x.rank)])
+    return viewed(x, sizes, [walks[axis] if axis in walks else next(rest) for axis in range(x.rank)])
 
 
 @lowering(aten.unfold.default, views=True)
@@ -190,3 +194,54 @@ def unfold(at: Site, x: Value, axis: int, size: object, step: object) -> Value:
     places = list(x.build.axes(x.rank))
     places[axis] = places[axis] * x.build.lift(step) + x.build.axis(x.rank)
     return viewed(x, at.sizes, places)
+
+
+# ---------------------------------------------------------------------- copies that are views of the elements
+
+
+@lowering(aten.repeat.default)
+def repeat(at: Site, x: Value, times: list[Scalar]) -> Value:
+    """Each axis as often as it is said: a new axis before it, and both as one."""
+    first = len(times) - x.rank
+    sizes: list[Expr] = []
+    places: list[Affine] = []
+    for axis, count in enumerate(times):
+        if isinstance(count, Value):
+            raise Declined
+        sizes.append(at.build.lift(count))
+        if axis >= first:
+            places.append(at.build.axis(len(sizes)))
+            sizes.append(x.sizes[axis - first])
+    return reshaped(viewed(x, tuple(sizes), places), at.sizes)
+
+
+@lowering(aten.pixel_shuffle.default)
+def pixel_shuffle(at: Site, x: Value, factor: int) -> Value:
+    """Channels become rows and columns between the others."""
+    *outer, channels, rows, columns = x.sizes
+    step, each = x.build.lift(factor), channels // factor**2
+    if not x.build.decisions.equal(each * factor**2, channels):
+        raise Declined
+    parts = reshaped(x, (*outer, each, step, step, rows, columns))
+    rank = len(outer)
+    return reshaped(_permuted(parts, [*range(rank), *[rank + axis for axis in (0, 3, 1, 4, 2)]]), at.sizes)
+
+
+@lowering(aten.rot90.default)
+def rot90(at: Site, x: Value, times: int = 1, axes: list[int] | None = None) -> Value:
+    first, second = [axis % x.rank for axis in ([0, 1] if axes is None else axes)]
+    places = list(x.build.axes(x.rank))
+    back = {axis: places[axis] * x.build.lift(-1) + Affine.of(at.sizes[axis] - 1) for axis in (first, second)}
+    match times % 4:
+        case 1:
+            places[first], places[second] = places[second], back[first]
+        case 2:
+            places[first], places[second] = back[first], back[second]
+        case 3:
+            places[first], places[second] = back[second], places[first]
+    return viewed(x, at.sizes, places)
+
+
+@lowering(aten.unfold_copy.default)
+def unfold_copy(at: Site, x: Value, axis: int, size: object, step: object) -> Value:
+    return unfold(at, x, axis, size, step)

@@ -47,6 +47,8 @@ class Writer:
         self._views: dict[Result, Result] = {}
         """What a result is a view of."""
         self._owners: dict[Buffer, Result] = {}
+        self._returned: set[Result] = set()
+        """What is returned, or what that is a view of."""
         self._bound: set[Atom] = set()
         self._waiting = list(form.checks)
         self._device: torch.device | None = None
@@ -61,6 +63,7 @@ class Writer:
         self._checks()
         for operation in self.form.operations:
             self._look_ahead(operation)
+        self._returned = {self._root(output) for output in self.form.outputs if isinstance(output, Result)}
         changing = False
         for operation in self.form.operations:
             if operation.target is aten.copy_.default:
@@ -138,6 +141,9 @@ class Writer:
                 made = self._values[result] = converted.of(converted.tensor, self._sizes(kind))
                 if made.memory is not None:
                     self._owners.setdefault(made.memory.buffer, result)
+                if result in self._returned:
+                    # at once, so that what it is made from need not be there for longer
+                    self._hold(result)
 
     def _lowered(self, operation: Operation) -> Sequence[Value | None] | None:
         """The values that an operator gives, or None if it is to be called."""
@@ -162,8 +168,9 @@ class Writer:
         if not all(kind is None or self._is_loopable(kind, function) for kind in kinds):
             return None
         try:
-            args = [self._operand(arg, function) for arg in operation.args]
-            named = {name: self._operand(value, function) for name, value in operation.kwargs.items()}
+            args, named = in_order(operation)
+            args = [self._operand(arg, function) for arg in args]
+            named = {name: self._operand(value, function) for name, value in named.items()}
             made = function(Site(self.program, operation, kinds), *args, **named)
         except Declined:
             return None
@@ -369,10 +376,14 @@ class Writer:
                 found.append(output)
         return found
 
+    def _hold(self, result: Result) -> None:
+        """Give a result memory that it shares with none that eager does not share it with."""
+        if self._owners[self.memory(result).buffer] is not result:
+            self._store(result)
+
     def _output(self, result: Result) -> Memory:
         root = self._root(result)
-        if self._owners[self.memory(root).buffer] is not root:
-            self._store(root)
+        self._hold(root)
         chain = [result]
         while chain[-1] in self._views:
             chain.append(self._views[chain[-1]])
@@ -409,6 +420,19 @@ class Writer:
 def is_viewing(operation: Operation) -> bool:
     """Whether an operator gives tensors in the memory of its first argument."""
     return isinstance(operation.target, torch._ops.OpOverload) and is_view(operation.target)
+
+
+def in_order(operation: Operation) -> tuple[list[object], dict[str, object]]:
+    """The arguments of an operator by place, where they have one."""
+    args, named = list(operation.args), dict(operation.kwargs)
+    for place, argument in enumerate(operation.target._schema.arguments):
+        if argument.kwarg_only or not named:
+            break
+        if place >= len(args):
+            if argument.name not in named and not argument.has_default_value():
+                break
+            args.append(named.pop(argument.name, argument.default_value))
+    return args, named
 
 
 def _then(target: Callable[..., object], convert: Callable[[object], object]) -> Callable[..., object]:
