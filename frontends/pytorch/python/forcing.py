@@ -37,7 +37,7 @@ import torch
 
 from frontends.pytorch.errors import GraphBreak, TraceError, Unsupported
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, ours, wrapped
-from frontends.pytorch.python.rewriting import first_users_frame, is_users, program_of, rewritten
+from frontends.pytorch.python.rewriting import asking_for_types, first_users_frame, is_users, program_of, rewritten
 from frontends.pytorch.python.torch_calls import TorchCalls
 from frontends.pytorch.symbolic.node import value_of
 from shapes import choices
@@ -120,6 +120,7 @@ class Symbolic:
         self, recorder: Recorder | None, starts: Iterable[object], refuse: Callable[[str, str], None] | None = None
     ) -> None:
         self.functions: Final = program_of(starts)
+        self._rewritten: Final = dict.fromkeys([*self.functions, *asking_for_types(self.functions)])
         self.raised: Final[list[TraceError | UndecidedGuard]] = []
         self._calls = TorchCalls(recorder, self) if recorder is not None else None
         self._refuse = refuse
@@ -128,7 +129,7 @@ class Symbolic:
     def __enter__(self) -> Symbolic:
         with _lock:
             _install()
-            for function in self.functions:
+            for function in self._rewritten:
                 self._change(function)
         stack = getattr(_current, "stack", None)
         if stack is None:

@@ -42,6 +42,10 @@ STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
 INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
 ALWAYS_CALLED: Final = ("forward", "backward", "setup_context", "__init__", "__call__", "__getattr__", "__getitem__")
 MOST_FUNCTIONS: Final = 5000
+MOST_ITEMS: Final = 64
+"""The functions in larger containers are not looked for."""
+PLAIN: Final = (int, float, str, torch.Tensor)
+ASKING: Final = frozenset(["type", "isinstance"])
 
 _rewritten: dict[tuple[int, tuple[str, ...]], tuple[weakref.ref[CodeType], CodeType]] = {}
 _names: dict[int, tuple[weakref.ref[CodeType], tuple[str, ...]]] = {}
@@ -169,8 +173,11 @@ class _Reach:
         elif isinstance(value, type):
             self._class(value)
         elif isinstance(value, list | tuple):
-            if len(value) <= 64:
-                self._waiting += [each for each in value if not isinstance(each, int | float | str | torch.Tensor)]
+            if len(value) <= MOST_ITEMS:
+                self._waiting += [each for each in value if not isinstance(each, PLAIN)]
+        elif isinstance(value, dict):
+            if len(value) <= MOST_ITEMS:
+                self._waiting += [each for each in value.values() if not isinstance(each, PLAIN)]
         elif hasattr(value, "__wrapped__") and callable(value):
             self._waiting.append(value.__wrapped__)
         elif value is not None and not isinstance(value, ModuleType | torch.Tensor):
@@ -198,7 +205,7 @@ class _Reach:
                     inside = vars(value).get(each)
                     if isinstance(inside, FunctionType | type):
                         self._waiting.append(inside)
-            elif value is not None and not isinstance(value, int | float | str | torch.Tensor | dict):
+            elif value is not None and not isinstance(value, PLAIN):
                 self._waiting.append(value)
             if name not in self._mentioned:
                 self._mentioned.add(name)
@@ -219,6 +226,42 @@ class _Reach:
                         self._waiting.append(value)
                     else:
                         self._methods.setdefault(name, []).append(value)
+
+
+_asking: dict[int, tuple[int, list[FunctionType]]] = {}
+
+
+def asking_for_types(functions: Iterable[FunctionType]) -> list[FunctionType]:
+    """The functions next to these that tell a size from a number: a call by a computed name may reach them.
+
+    A module is looked at again when it has more names or fewer.
+    """
+    scopes = {id(function.__globals__): function.__globals__ for function in functions}
+    found: list[FunctionType] = []
+    for key, scope in scopes.items():
+        known = _asking.get(key)
+        if known is None or known[0] != len(scope):
+            own = [each for each in _functions_in(list(scope.values())) if each.__globals__ is scope]
+            asking = [each for each in own if not ASKING.isdisjoint(all_names(each.__code__))]
+            known = _asking[key] = len(scope), asking
+        found += known[1]
+    return found
+
+
+def _functions_in(values: Iterable[object]) -> Iterable[FunctionType]:
+    """Functions, those of classes, and those in containers that are not too large."""
+    for value in values:
+        if isinstance(value, FunctionType):
+            yield value
+        elif isinstance(value, staticmethod | classmethod):
+            yield from _functions_in([value.__func__])
+        elif isinstance(value, property):
+            yield from _functions_in([value.fget, value.fset])
+        elif isinstance(value, type):
+            yield from _functions_in([each for each in vars(value).values() if not isinstance(each, type)])
+        elif isinstance(value, list | tuple | dict) and len(value) <= MOST_ITEMS:
+            items = value.values() if isinstance(value, dict) else value
+            yield from [each for each in items if isinstance(each, FunctionType)]
 
 
 def first_users_frame(depth: int = 1):

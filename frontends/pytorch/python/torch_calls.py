@@ -308,3 +308,25 @@ def negative_log_likelihood(
 
 
 __all__ = ["HANDLERS", "TorchCalls", "handles"]
+
+
+# ---------------------------------------------------------------------- numbers that torch's Python computes
+
+
+def _by_ratio(axes: int) -> None:
+    """`fractional_max_pool2d` with a ratio: as many windows as that makes of the sizes."""
+    names = [f"fractional_max_pool{axes}d", f"fractional_max_pool{axes}d_with_indices"]
+
+    @handles(*[getattr(torch.nn.functional, name) for name in names])
+    def fractional(mode: TorchCalls, func, args, kwargs):
+        given = dict(zip(("input", "kernel_size", "output_size", "output_ratio"), args)) | kwargs
+        sizes, ratios = given["input"].shape[-axes:], given.get("output_ratio")
+        if given.get("output_size") is not None or ratios is None or not has_symbolic(tuple(sizes)):
+            return NotImplemented
+        each = [ratios] * axes if isinstance(ratios, float) else ratios
+        output_size = [torch.sym_int(size * ratio) for size, ratio in zip(sizes, each, strict=True)]
+        return func(*args[:2], **{**kwargs, "output_size": output_size, "output_ratio": None})
+
+
+for _axes in (2, 3):
+    _by_ratio(_axes)

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import numbers
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -255,3 +256,50 @@ def test_refused_with_line_and_fix(name):
     assert "test_python_forcing.py" in message
     assert "fix:" in message
     assert text in message
+
+
+def asks_instance(n):
+    return isinstance(n, int)
+
+
+def asks_type(n):
+    return type(n) is int
+
+
+class Asking:
+    def check_type(self, n):
+        return type(n) is int
+
+    @staticmethod
+    def check_kinds(n):
+        return isinstance(n, (float, numbers.Integral))
+
+
+BY_KEY = {
+    "function": asks_instance,
+    "type": asks_type,
+    "method": Asking().check_type,
+    "lambda": lambda n: isinstance(n, int | str),
+}
+
+
+@pytest.mark.parametrize("key", BY_KEY)
+def test_a_size_is_an_int_where_no_name_leads(key):
+    """If it fails, a function out of a table takes the branch of something that is no number."""
+
+    def program(x):
+        return x * 2 if globals()["BY_" + "KEY"][key](x.shape[0]) else x
+
+    variant = trace(program, (torch.ones(3),))
+    assert not variant.guards and torch.equal(variant.graph(torch.ones(4))[0], torch.full((4,), 2.0))
+
+
+@pytest.mark.parametrize("name", ["type", "kinds"])
+def test_a_size_is_an_int_in_a_method_of_a_computed_name(name):
+    """If it fails, a method that `getattr` finds takes the branch of something that is no number."""
+
+    def program(x):
+        return x * 2 if getattr(Asking(), "check_" + name)(x.shape[0]) else x
+
+    variant = trace(program, (torch.ones(3),))
+    assert torch.equal(variant.graph(torch.ones(4))[0], torch.full((4,), 2.0))
