@@ -29,6 +29,7 @@ from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.spelling import integer
 from backends.cpu.emission.text import Text
+from backends.cpu.emission.whole import is_whole, write_chunk, write_whole
 from backends.cpu.vector import source
 from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
@@ -60,9 +61,10 @@ def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
 
 def _written(loops: Loops, name: str) -> str:
     text = Text()
+    write = write_chunk if is_whole(loops) else Nest.write
     if loops.open:
-        Nest(loops, text, is_narrow=False).write(f"{name}_strided")
-    Nest(loops, text, is_narrow=True).write(f"{name}_range")
+        write(Nest(loops, text, is_narrow=False), f"{name}_strided")
+    write(Nest(loops, text, is_narrow=True), f"{name}_unit")
     _entry(loops, text, name)
     return str(text)
 
@@ -75,23 +77,27 @@ def _entry(loops: Loops, text: Text, name: str) -> None:
         return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
 
     with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
-        text.line(f"const int64_t turns = {product(kernel.extents[: loops.split])};")
-        text.line("if (turns <= 0) return;")
-        run = f"{name}_range"
+        run = f"{name}_unit"
         if loops.open:
-            text.line(f"void (*run)(void *const *, const int64_t *, int64_t, int64_t) = {name}_range;")
             condition = " || ".join([f"{numbers[size]} != 1" for size in loops.open])
-            text.line(f"if ({condition}) run = {name}_strided;")
+            text.line(f"__typeof__({run}) *run = {condition} ? {name}_strided : {run};")
             run = "run"
-        if loops.split:
-            _parallel(loops, text, run, product(kernel.extents[loops.split :]), f"numbers[{len(numbers)}]")
+        threads = f"numbers[{len(numbers)}]"
+        grain = max(1, GRAIN // loops.work())
+        if is_whole(loops):
+            write_whole(loops, text, run, elements=product(kernel.extents), threads=threads, grain=grain)
+            return
+        text.line(f"const int64_t turns = {product(kernel.extents[: kernel.outer])};")
+        text.line("if (turns <= 0) return;")
+        if kernel.outer:
+            _parallel(loops, text, run, product(kernel.extents[kernel.outer :]), threads, grain)
         text.line(f"{run}(pointers, numbers, 0, turns);")
 
 
-def _parallel(loops: Loops, text: Text, run: str, inner: str, threads: str) -> None:
+def _parallel(loops: Loops, text: Text, run: str, inner: str, threads: str, grain: int) -> None:
     """The turns divided among threads, where there is enough to do."""
     text.line("#ifdef _OPENMP")
-    text.line(f"int64_t parts = turns * ({inner}) / {max(1, GRAIN // loops.work())};")
+    text.line(f"int64_t parts = turns * ({inner}) / {grain};")
     text.line("parts = parts < turns ? parts : turns;")
     text.line(f"parts = parts < {threads} ? parts : {threads};")
     with text.block("if (parts > 1)"):

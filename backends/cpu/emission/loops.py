@@ -165,11 +165,6 @@ class Loops:
                 total += 1
         return total
 
-    @property
-    def split(self) -> int:
-        """How many axes, from the outermost, are divided among threads."""
-        return self.kernel.outer
-
 
 def reachable(roots: Sequence[Scalar], known: Collection[Scalar] = ()) -> list[Scalar]:
     """All values below these, operands first, results of reductions as they are; nothing below what is known."""

@@ -45,6 +45,7 @@ class Nest:
         self.text = text
         self.writer = Writer(loops, text, is_narrow=is_narrow)
         self._scratch: dict[Scalar, str] = {}
+        self._bounds: dict[int, tuple[str, str]] = {}
 
     def write(self, name: str) -> None:
         """The whole function."""
@@ -58,7 +59,7 @@ class Nest:
             with ExitStack() as nest:
                 self._start()
                 for axis in range(self._plain_outer):
-                    nest.enter_context(self._outer_loop(axis, is_innermost=axis == self.loops.split - 1))
+                    nest.enter_context(self._outer_loop(axis, is_innermost=axis == self.kernel.outer - 1))
                     self._define_at(axis, values, ONE)
                 if self.loops.lanes is not None and not self.loops.along_inner:
                     self._blocks(values)
@@ -66,6 +67,13 @@ class Nest:
                     self._passes(ONE)
             if self._scratch:
                 line("if (memory != fixed) free(memory);")
+
+    def one_pass(self, first: str, last: str) -> None:
+        """The pass of a kernel without outer axes, along its first axis from one place to another."""
+        self._bounds[0] = (first, last)
+        self.writer.prologue()
+        self._define_at(-1, self.loops.needed(0), ONE)
+        self._along_rows(0, [value for value in self.loops.needed(0) if self.loops.depth[value] >= 0])
 
     # ------------------------------------------------------------------ outer loops
 
@@ -79,7 +87,7 @@ class Nest:
 
     def _start(self) -> None:
         """Where each outer loop begins."""
-        axes = range(self.loops.split)
+        axes = range(self.kernel.outer)
         for axis in axes:
             self.text.line(f"int64_t i{axis} = 0;")
         if not axes:
@@ -197,7 +205,7 @@ class Nest:
         with self.text.block(), ExitStack() as nest:
             for axis in range(self.kernel.outer, lanes):
                 nest.enter_context(self._inner_loop(axis, values, ONE))
-            first, stop = "0", self._extent(lanes)
+            first, stop = self._range(lanes)
             if in_parts:
                 nest.enter_context(self._parts(lanes, part))
                 first, stop = "from", "to"
@@ -243,14 +251,13 @@ class Nest:
             self.writer.give(reduction, place, Named(total, reduction.dtype))
 
     def _innermost(self, axis: int, in_parts: bool) -> AbstractContextManager[None]:
-        first, stop = ("from", "to") if in_parts else ("0", self._extent(axis))
+        first, stop = ("from", "to") if in_parts else self._range(axis)
         return self.text.block(f"for (int64_t i{axis} = {first}; i{axis} < {stop}; i{axis}++)")
 
     @contextmanager
     def _inner_loop(self, axis: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> Iterator[None]:
         """An inner loop around the innermost one, and what changes with it."""
-        head = f"for (int64_t i{axis} = 0; i{axis} < {self._extent(axis)}; i{axis}++)"
-        with self.text.block(head), self.writer.scope():
+        with self._innermost(axis, False), self.writer.scope():
             self.writer.define([value for value in values if self.loops.depth[value] == axis], vectors)
             yield
 
@@ -262,10 +269,18 @@ class Nest:
 
     @contextmanager
     def _parts(self, axis: int, part: int) -> Iterator[None]:
-        extent = self._extent(axis)
-        with self.text.block(f"for (int64_t from = 0; from < {extent}; from += {part})"):
-            self.text.line(f"const int64_t to = {extent} - from < {part} ? {extent} : from + {part};")
+        first, last = self._range(axis)
+        with self.text.block(f"for (int64_t from = {first}; from < {last}; from += {part})"):
+            self.text.line(f"const int64_t to = {last} - from < {part} ? {last} : from + {part};")
             yield
+
+    def _range(self, axis: int) -> tuple[str, str]:
+        """Where an inner loop begins and ends."""
+        return self._bounds.get(axis, ("0", self._extent(axis)))
+
+    def longest_part(self) -> int:
+        """A multiple of the parts that rows are taken in."""
+        return SIDE_BY_SIDE * PART * self.loops.count
 
     # ------------------------------------------------------------------ kept values
 
