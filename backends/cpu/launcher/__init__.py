@@ -38,7 +38,7 @@ from typing import Final
 from shapes.native import build
 from shapes.toolchain import Unavailable
 
-PARTS: Final = ("reading", "kernel", "numbers", "program", "entry", "module")
+PARTS: Final = ("reading", "kernel", "numbers", "program", "making", "entry", "module")
 """The text of the module, in the order in which each uses what is before it."""
 
 

@@ -1,0 +1,176 @@
+/* ------------------------------------------------------------------ making a Program */
+
+/* A piece of the arrays of an object; the first time around they are only counted. */
+static void *take(char *block, size_t *used, size_t bytes) {
+    void *found = block ? block + *used : NULL;
+    *used += (bytes + 7) & ~(size_t)7;
+    return found;
+}
+
+/* A tuple of integers below a limit; NULL with an exception. */
+static const int32_t *small_integers(PyObject *given, Py_ssize_t limit, char *block, size_t *used) {
+    static const int32_t none;
+    if (!PyTuple_CheckExact(given)) return (const int32_t *)PyErr_Format(PyExc_TypeError, "a tuple is needed");
+    int32_t *found = take(block, used, (size_t)PyTuple_GET_SIZE(given) * sizeof *found);
+    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(given); place++) {
+        long value = PyLong_AsLong(PyTuple_GET_ITEM(given, place));
+        if (PyErr_Occurred()) return NULL;
+        if (value < 0 || value >= limit)
+            return (const int32_t *)PyErr_Format(PyExc_ValueError, "%ld is not among %zd", value, limit);
+        if (found) found[place] = (int32_t)value;
+    }
+    return found ? found : &none;
+}
+
+static int fill_constant(Expected *expected, PyObject *constant, char *block, size_t *used) {
+    Tensor tensor;
+    int64_t elements;
+    int packed;
+    if (!is_exact(constant) || !read_exact(constant, &tensor, &elements, &packed)) {
+        PyErr_SetString(PyExc_ValueError, "a constant is no tensor that kernels can read");
+        return -1;
+    }
+    size_t axes = (size_t)tensor.rank * sizeof(int64_t);
+    int64_t *layout = take(block, used, 2 * axes);
+    if (!layout) return 0;
+    memcpy(layout, tensor.sizes, axes);
+    memcpy(layout + tensor.rank, tensor.strides, axes);
+    *expected = (Expected){tensor.dtype.code, tensor.dtype.bits, packed, tensor.rank, layout};
+    return 0;
+}
+
+static int is_step(const Program *program, const Step *step) {
+    int leaf = step->code <= THREADS;
+    int32_t values = (int32_t)program->values;
+    if (step->code < 0 || step->code >= CODES) return 0;
+    if (step->code < MUST && (step->target < program->fixed || step->target >= values)) return 0;
+    if (step->code <= STRIDE)
+        return step->a >= 0 && step->a < program->tensors && step->b >= 0 && step->b < program->expected[step->a].rank;
+    if (step->code == INTEGER_ARGUMENT) return step->a >= 0 && step->a < program->integers;
+    return leaf || (step->a >= 0 && step->a < values && step->b >= 0 && step->b < values && step->c >= 0 && step->c < values);
+}
+
+/* Twice: without a block, what it needs is counted. -1 with an exception. */
+static int fill_program(Program *made, PyObject *args, char *block, size_t *used) {
+    PyObject *expected, *constants, *outputs, *launches, *steps, *start, *numbers;
+    if (!PyArg_ParseTuple(args, "O!nO!O!O!nnO!O!nO!O", &PyTuple_Type, &expected, &made->integers, &PyTuple_Type,
+                          &constants, &PyTuple_Type, &outputs, &PyTuple_Type, &launches, &made->scratch,
+                          &made->first_scratch, &PyTuple_Type, &steps, &PyTuple_Type, &start, &made->values,
+                          &PyTuple_Type, &numbers, &made->build))
+        return -1;
+    made->tensors = PyTuple_GET_SIZE(expected);
+    made->constants = PyTuple_GET_SIZE(constants);
+    made->outputs = PyTuple_GET_SIZE(outputs);
+    made->launches = PyTuple_GET_SIZE(launches);
+    made->steps = PyTuple_GET_SIZE(steps);
+    made->fixed = PyTuple_GET_SIZE(start);
+    made->numbers = PyTuple_GET_SIZE(numbers);
+    made->made = made->threads = 0;
+    if (made->integers < 0 || made->integers > MOST || made->tensors > MOST || made->constants > MOST ||
+        made->outputs > MOST || made->scratch < 0 || made->scratch > MOST || made->values < made->fixed ||
+        made->values > 64 * MOST || made->first_scratch < 0 || made->first_scratch + made->scratch > made->numbers ||
+        (made->build == Py_None && made->outputs != 1)) {
+        PyErr_SetString(PyExc_ValueError, "a program that cannot be");
+        return -1;
+    }
+    made->structure = made->build == Py_None ? ALONE : made->build == (PyObject *)&PyTuple_Type ? TUPLE
+                      : made->build == (PyObject *)&PyList_Type ? LIST : BUILT;
+    Expected *expect = take(block, used, (size_t)(made->tensors + made->constants) * sizeof *expect);
+    for (Py_ssize_t place = 0; place < made->tensors; place++) {
+        Expected each = {0};
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(expected, place), "iiii", &each.code, &each.bits, &each.rank, &each.packed))
+            return -1;
+        if (expect) expect[place] = each;
+    }
+    PyObject **constant = take(block, used, (size_t)made->constants * sizeof *constant);
+    for (Py_ssize_t place = 0; place < made->constants; place++) {
+        PyObject *each = PyTuple_GET_ITEM(constants, place);
+        if (constant) constant[place] = each;
+        if (fill_constant(expect ? &expect[made->tensors + place] : NULL, each, block, used)) return -1;
+    }
+    Output *output = take(block, used, (size_t)made->outputs * sizeof *output);
+    for (Py_ssize_t place = 0; place < made->outputs; place++) {
+        Output each;
+        int source;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(outputs, place), "iOin", &source, &each.object, &each.rank, &each.place))
+            return -1;
+        each.source = (Source)source;
+        made->made += source == MADE;
+        Py_ssize_t end = each.place + (source == MADE ? 2 * (Py_ssize_t)each.rank : 1);
+        Py_ssize_t last = source == GIVEN ? made->tensors : source == AGAIN ? place : source == FIXED ? end : made->numbers;
+        if (source < 0 || source >= SOURCES || each.rank < 0 || each.place < 0 || end > last) {
+            PyErr_Format(PyExc_ValueError, "output %zd is not in the program", place);
+            return -1;
+        }
+        if (output) output[place] = each;
+    }
+    made->buffers = made->tensors + made->constants + made->made + made->scratch;
+    Launch *launched = take(block, used, (size_t)made->launches * sizeof *launched);
+    for (Py_ssize_t place = 0; place < made->launches; place++) {
+        PyObject *kernel, *buffers;
+        Launch each;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(launches, place), "O!Oi", kernel_type, &kernel, &buffers, &each.first_number))
+            return -1;
+        if (!(each.buffers = small_integers(buffers, made->buffers, block, used))) return -1;
+        each.function = ((Kernel *)kernel)->function;
+        each.tensors = (int32_t)PyTuple_GET_SIZE(buffers);
+        if (each.tensors != ((Kernel *)kernel)->tensors || each.tensors > ON_STACK || each.first_number < 0 ||
+            each.first_number + ((Kernel *)kernel)->numbers > made->numbers) {
+            PyErr_Format(PyExc_ValueError, "launch %zd does not fit its kernel", place);
+            return -1;
+        }
+        if (launched) launched[place] = each;
+    }
+    made->expected = expect;
+    Step *step = take(block, used, (size_t)made->steps * sizeof *step);
+    for (Py_ssize_t place = 0; place < made->steps; place++) {
+        Step each;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(steps, place), "iiiiiL", &each.code, &each.target, &each.a, &each.b, &each.c,
+                              &each.factor))
+            return -1;
+        made->threads |= each.code == THREADS;
+        if (expect && !is_step(made, &each)) {
+            PyErr_Format(PyExc_ValueError, "step %zd is none", place);
+            return -1;
+        }
+        if (step) step[place] = each;
+    }
+    int64_t *value = take(block, used, (size_t)made->fixed * sizeof *value);
+    for (Py_ssize_t place = 0; place < made->fixed; place++) {
+        int64_t each = PyLong_AsLongLong(PyTuple_GET_ITEM(start, place));
+        if (PyErr_Occurred()) return -1;
+        if (value) value[place] = each;
+    }
+    if (!(made->number = small_integers(numbers, made->values, block, used))) return -1;
+    made->constant = constant;
+    made->output = output;
+    made->launch = launched;
+    made->step = step;
+    made->start = value;
+    return 0;
+}
+
+/* Program(expected, integers, constants, outputs, launches, scratch, first_scratch, steps, start, values, numbers,
+           structure)
+   expected: (code, bits, rank, packed) of each tensor; outputs: (source, object, rank, place); launches: (kernel,
+   buffers, first number); steps: (code, target, a, b, c, factor); start: the first values; numbers: which of the values;
+   structure: None for one output alone, tuple, list, or what is called with a list. */
+static PyObject *new_program(PyTypeObject *type, PyObject *args, PyObject *named) {
+    size_t used = 0;
+    Program counted;
+    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "a program is made by position");
+    if (fill_program(&counted, args, NULL, &used)) return NULL;
+    Program *made = (Program *)new_owner(type, call_program, args, used);
+    if (!made) return NULL;
+    used = 0;
+    if (!fill_program(made, args, made->owner.block, &used)) return (PyObject *)made;
+    Py_DECREF(made);
+    return NULL;
+}
+
+static PyType_Slot program_slots[] = {
+    {Py_tp_doc, "Kernels with what is around them: tensors and then integers in, outputs out, or NotImplemented."},
+    {Py_tp_new, new_program}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, owner_members},
+    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
+static PyType_Spec program_specification = {"backends.cpu.launcher.Program", sizeof(Program), 0, FLAGS, program_slots};
+
