@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import torch
 from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec
 
+from frontends.pytorch.recording.wrappers import Opened, apart
 from frontends.pytorch.tracing import Variant, in_graph
 from shapes.arguments import Opening
 
@@ -197,9 +198,10 @@ class OpeningPrinter:
             test = f"type({name}) is not dict or list({name}) != _keys_{number}"
             source = f"{name}.values()"
         else:
-            container = spec.context if kind.__name__ == "namedtuple" else kind
+            wraps = kind is Opened
+            container = spec.context if kind.__name__ == "namedtuple" else spec.context[0] if wraps else kind
             own = self._named("type", container)
-            self.scope[f"_flatten_{number}"] = SUPPORTED_NODES[kind].flatten_fn
+            self.scope[f"_flatten_{number}"] = apart if wraps else SUPPORTED_NODES[kind].flatten_fn
             self.scope[f"_context_{number}"] = spec.context
             lines += [f"if type({name}) is not {own}:", "    return default"] if checked else []
             lines.append(f"{name}, _found = _flatten_{number}({name})")

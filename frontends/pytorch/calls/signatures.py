@@ -40,6 +40,7 @@ from frontends.pytorch.calls.opening import (
     pattern,
 )
 from frontends.pytorch.python.forcing import unsupported
+from frontends.pytorch.recording.wrappers import opened
 from frontends.pytorch.symbolic.inputs import LARGEST, check_supported
 from frontends.pytorch.tracing import Variant, leaf_names
 from shapes.arguments import Path, Source, usable
@@ -113,8 +114,9 @@ class Signature:
         form: Form | None = None,
     ) -> Signature:
         """The kinds of the arguments of a call, which are those of the function, whatever the form of the call."""
-        leaves, structure = flattened(args, kwargs)
-        names = leaf_names(fn, args, dict(sorted(kwargs.items())), len(leaves))
+        args, kwargs = opened((tuple(args), dict(sorted(kwargs.items()))))
+        leaves, structure = tree_flatten((args, kwargs))
+        names = leaf_names(fn, args, kwargs, len(leaves))
         taken = {*AMBIENT, "surroundings", "repeated"}
         described = []
         for name, leaf in zip(names, leaves):
@@ -238,7 +240,7 @@ def is_backed(variant: Variant, symbol: str) -> bool:
 
 def flattened(args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[list[object], TreeSpec]:
     """The leaves of the arguments of a call; those given by name in the order of their names."""
-    return tree_flatten((tuple(args), dict(sorted(kwargs.items()))))
+    return tree_flatten(opened((tuple(args), dict(sorted(kwargs.items())))))
 
 
 def kind_of(leaf: object) -> Kind:

@@ -33,11 +33,12 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodT
 from typing import Final
 
 import torch
-from torch.utils._pytree import tree_flatten
+from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.python.forcing import refusal
 from frontends.pytorch.python.rewriting import INSTALLED, all_names, is_users
+from frontends.pytorch.recording.wrappers import opened
 from shapes.origin import Origin
 
 FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
@@ -266,8 +267,8 @@ def codes(code: CodeType) -> list[CodeType]:
 
 
 def leaves_of(arguments: object) -> list[object]:
-    """What is in the arguments, in order."""
-    return tree_flatten(arguments)[0]
+    """What is in the arguments, in order; of a wrapper, what it holds."""
+    return tree_leaves(opened(arguments))
 
 
 def copied(value: object) -> object:

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
-from torch.utils._pytree import register_pytree_node, tree_map_only
+from torch.utils._pytree import register_pytree_node, tree_leaves, tree_map_only
 
 from frontends.pytorch.errors import Unsupported
 
@@ -31,24 +31,37 @@ class Opened:
 
 def opened(tree: Any) -> Any:
     """A tree of arguments or results in which the tensors of wrapper subclasses are nodes."""
+    if not any(isinstance(leaf, torch.Tensor) and is_traceable_wrapper_subclass(leaf) for leaf in tree_leaves(tree)):
+        return tree
     return tree_map_only(torch.Tensor, lambda leaf: Opened(leaf) if is_traceable_wrapper_subclass(leaf) else leaf, tree)
 
 
-def _taken_apart(node: Opened) -> tuple[list[object], object]:
-    tensor = node.tensor
+def apart(tensor: Any) -> tuple[list[Any], object]:
+    """The inner tensors, and all else that the tensor is: None where none of them has its sizes."""
     names, context = tensor.__tensor_flatten__()
     inner = [getattr(tensor, name) for name in names]
     whole = next((place for place, each in enumerate(inner) if _alike(each, tensor)), None)
     if whole is None:
+        return inner, None
+    return inner, (type(tensor), tuple(names), context, whole, tensor.requires_grad)
+
+
+def _taken_apart(node: Opened) -> tuple[list[object], object]:
+    tensor = node.tensor
+    kind = type(tensor).__qualname__
+    inner, structure = apart(tensor)
+    if structure is None:
         raise Unsupported(
-            f"a {type(tensor).__qualname__}, none of whose inner tensors has its sizes {tuple(tensor.shape)}: pass its"
-            " tensors, and make it inside of the function"
+            f"a {kind}, none of whose inner tensors has its sizes {tuple(tensor.shape)}: pass its tensors, and make it"
+            " inside of the function"
         )
-    return [opened(each) for each in inner], (type(tensor), tuple(names), context, whole)
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise Unsupported(f"a {kind} that has a gradient: its inner tensors, which the graph has, have none")
+    return [opened(each) for each in inner], structure
 
 
 def _put_together(leaves: Iterable[Any], structure: object) -> torch.Tensor:
-    kind, names, context, whole = structure
+    kind, names, context, whole, _ = structure
     inner = list(leaves)
     like = inner[whole]
     return kind.__tensor_unflatten__(dict(zip(names, inner)), context, like.size(), like.stride())
@@ -71,4 +84,4 @@ def is_foreign(types: Iterable[type]) -> bool:
     return any(hasattr(kind, "__tensor_flatten__") for kind in types)
 
 
-__all__ = ["Opened", "is_foreign", "opened"]
+__all__ = ["Opened", "apart", "is_foreign", "opened"]

@@ -7,7 +7,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from frontends.pytorch import compile, trace
-from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.errors import GraphBreak, Unsupported
 
 
 class Scaled(torch.Tensor):
@@ -90,5 +90,62 @@ def test_refused() -> None:
         trace(lambda x: x + 1, (torch.randn(3).as_subclass(Loud),))
     with pytest.raises(Unsupported, match="none of whose inner tensors"):
         trace(lambda x: x + 1, (Pair(torch.randn(3), 1.0),))
-    with pytest.raises(Unsupported):
-        compile(lambda x: x + 1, fullgraph=True)(Scaled(torch.randn(3), 1.0))
+    weight = torch.nn.Parameter(torch.ones(3))
+    with pytest.raises(Unsupported, match="has a gradient"):
+        trace(lambda x: -Scaled(x, 2.0).requires_grad_(), (torch.randn(3),))
+    with pytest.raises(Unsupported, match="has a gradient"):
+        compile(lambda x: x * weight, fullgraph=True)(Scaled(torch.randn(3), 1.0).requires_grad_())
+
+
+def test_compiled() -> None:
+    """Fails when a compiled function does not take a wrapper, or one variant is for others too."""
+
+    def program(x, y):
+        return {"sum": (x + y).sum(0), "neg": -x, "nested": [x.t()]}
+
+    f = compile(program, dynamic=True, fullgraph=True)
+    for rows, columns, scale in ((3, 4, 2.0), (5, 2, 2.0), (1, 7, 2.0)):
+        x, y = Scaled(torch.randn(rows, columns), scale), torch.randn(rows, columns)
+        for found in (f(x, y), f(y=y, x=x)):
+            assert type(found["neg"]) is Scaled and found["neg"].scale == scale
+            torch.testing.assert_close(found["neg"].inner, -x.inner)
+            torch.testing.assert_close(found["nested"][0].inner, x.inner.t())
+            torch.testing.assert_close(found["sum"], program(x, y)["sum"])
+    assert len(f.variants) == 1
+    x, y = Scaled(torch.randn(3, 4), 5.0), torch.randn(3, 4)
+    torch.testing.assert_close(f(x, y)["sum"], program(x, y)["sum"])
+    torch.testing.assert_close(f(x.inner, y)["sum"], program(x.inner, y)["sum"])
+    assert len(f.variants) == 3
+    assert f(Scaled(torch.randn(3, 4), 5.0), y)["neg"].scale == 5.0 and len(f.variants) == 3
+
+
+def test_a_wrapper_in_a_wrapper() -> None:
+    """Fails when only the outermost one is taken apart."""
+    f = compile(lambda x: -x, dynamic=True, fullgraph=True)
+    for size in (3, 5):
+        x = Scaled(Scaled(torch.randn(size), 2.0), 3.0)
+        found = f(x)
+        assert type(found) is type(found.inner) is Scaled and (found.scale, found.inner.scale) == (3.0, 2.0)
+        torch.testing.assert_close(found.inner.inner, -x.inner.inner)
+    assert len(f.variants) == 1
+
+
+def test_what_is_changed_in_place() -> None:
+    """Fails when a change of what a wrapper holds is lost."""
+
+    def filled(x):
+        x.inner.add_(1)
+        return x.inner * 2
+
+    def replaced(x):
+        x.inner = x.inner * 2
+        return x.inner.sum()
+
+    for program in (filled, replaced):
+        f = compile(program, dynamic=True)
+        for size in (3, 5):
+            x, y = [Scaled(torch.arange(float(size)), 2.0) for _ in range(2)]
+            torch.testing.assert_close(f(x), program(y))
+            torch.testing.assert_close(x.inner, y.inner)
+    with pytest.raises(GraphBreak, match="among its arguments"):
+        trace(replaced, (Scaled(torch.randn(3), 2.0),))
