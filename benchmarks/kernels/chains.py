@@ -1,0 +1,98 @@
+"""Random chains of elementwise operators, broadcasts, reductions and views: functions to fuse, from a seed.
+
+    >>> chain = random_chain(3)
+    >>> print(chain.text)
+    def chain(x, y):
+        x = x.permute(0, 1, 2)
+        x = x + y.unsqueeze(-1).unsqueeze(-1)
+        x = x.permute(1, 2, 0)
+        x = torch.where(x > 0, x, 0.1 * x)
+        x = x.permute(1, 2, 0)
+        return x
+    <BLANKLINE>
+    >>> [tuple(tensor.shape) for tensor in chain.inputs(2, 3, 5)]
+    [(2, 3, 5), (2,)]
+
+x has three axes of any sizes; y is as long as one of them. What is reduced may be put beside what it was reduced from,
+as in a norm.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+
+ELEMENTWISE: Final = (
+    "torch.relu(x)", "torch.tanh(x)", "torch.sigmoid(x)", "torch.exp(-x.abs())", "x * 0.5 + 1", "x * x",
+    "x.clamp(-1, 2)", "torch.where(x > 0, x, 0.1 * x)", "torch.nn.functional.gelu(x)", "torch.sqrt(x.abs() + 0.1)",
+    "torch.sin(x)", "torch.nn.functional.silu(x)", "torch.log1p(x * x)", "x / (1 + x.abs())",
+    "torch.maximum(x, -x * 0.3)",
+)  # fmt: skip
+NORMS: Final = (
+    "x - x.mean({axis}, keepdim=True)",
+    "torch.softmax(x, {axis})",
+    "x * torch.rsqrt(x.square().mean({axis}, keepdim=True) + 1e-5)",
+    "x / (1 + x.abs().amax({axis}, keepdim=True))",
+)
+REDUCTIONS: Final = ("x.sum({axis})", "x.mean({axis})", "x.amax({axis})", "x.amin({axis})")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A function as text.
+
+    Attributes:
+        along: which of the axes of x, as it is given, y is as long as.
+    """
+
+    text: str
+    along: int
+
+    @property
+    def function(self) -> Callable[..., torch.Tensor]:
+        scope: dict[str, object] = {"torch": torch}
+        exec(self.text, scope)
+        return scope["chain"]
+
+    def inputs(self, *sizes: int) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.randn(sizes), torch.randn(sizes[self.along])
+
+
+def random_chain(seed: int, length: int = 5) -> Chain:
+    """A chain of so many steps."""
+    draw = random.Random(seed)
+    axes = [0, 1, 2]
+    """Which axis of the input each axis of x is by now."""
+    along = draw.randrange(3)
+    lines: list[str] = []
+    used = False
+    for _ in range(length):
+        kind = draw.choice(("elementwise", "elementwise", "norm", "reduce", "permute", "broadcast", "reshape"))
+        axis = draw.randrange(len(axes))
+        if kind == "permute" and len(axes) > 1:
+            order = draw.sample(range(len(axes)), len(axes))
+            axes = [axes[place] for place in order]
+            lines.append(f"x = x.permute({', '.join(map(str, order))})")
+        elif kind == "broadcast" and along in axes:
+            behind = len(axes) - 1 - axes.index(along)
+            y = "y" + ".unsqueeze(-1)" * behind
+            lines.append(f"x = x {draw.choice('+-*')} {y}")
+            used = True
+        elif kind == "reduce" and len(axes) > 1:
+            lines.append(f"x = {draw.choice(REDUCTIONS).format(axis=axis)}")
+            del axes[axis]
+        elif kind == "norm":
+            lines.append(f"x = {draw.choice(NORMS).format(axis=axis)}")
+        elif kind == "reshape" and len(axes) > 1:
+            flat = draw.choice(ELEMENTWISE).replace("x", "z").replace("ezp", "exp").replace("mazimum", "maximum")
+            lines += ["z = x.flatten()", f"z = {flat}", "x = z.view(x.shape)"]
+        else:
+            lines.append(f"x = {draw.choice(ELEMENTWISE)}")
+    if not used and along in axes:
+        lines.append("x = x * y" + ".unsqueeze(-1)" * (len(axes) - 1 - axes.index(along)))
+    body = "\n".join([f"    {line}" for line in [*lines, "return x"]])
+    return Chain(f"def chain(x, y):\n{body}\n", along)
