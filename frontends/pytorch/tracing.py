@@ -30,7 +30,7 @@ from frontends.pytorch.graphs.joint import Joint, differentiate
 from frontends.pytorch.graphs.running import Running, running
 from frontends.pytorch.python.effects import Effects
 from frontends.pytorch.python.forcing import Symbolic
-from frontends.pytorch.recording import composites, differentiation, references
+from frontends.pytorch.recording import composites, differentiation, pools, references
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
@@ -161,7 +161,7 @@ class Variant:
 @contextmanager
 def instead_of_torch() -> Iterator[None]:
     """What stands in for torch's own Python and C++ while a trace runs."""
-    with composites.installed(), differentiation.installed(), references.installed():
+    with composites.installed(), differentiation.installed(), references.installed(), pools.installed():
         yield
 
 

@@ -192,7 +192,7 @@ def fractional_max_pool(
     env, rank = recorder.env, len(output_size)
     sizes = shape_of(sizes_of(self))
     for size, kernel, wanted in zip(sizes[-rank:], kernel_size, output_size):
-        env.require(size >= wanted + kernel - 1, "fractional_max_pool: the windows do not fit")
+        env.require(size >= sizes_of(wanted) + kernel - 1, "fractional_max_pool: the windows do not fit")
     return pooled(recorder, self, output_size, rank)
 
 

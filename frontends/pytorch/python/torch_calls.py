@@ -321,10 +321,11 @@ def _by_ratio(axes: int) -> None:
     def fractional(mode: TorchCalls, func, args, kwargs):
         given = dict(zip(("input", "kernel_size", "output_size", "output_ratio"), args)) | kwargs
         sizes, ratios = given["input"].shape[-axes:], given.get("output_ratio")
-        if given.get("output_size") is not None or ratios is None or not has_symbolic(tuple(sizes)):
+        if given.get("output_size") is not None or not isinstance(ratios, Sequence) or len(ratios) != axes:
             return NotImplemented
-        each = [ratios] * axes if isinstance(ratios, float) else ratios
-        output_size = [torch.sym_int(size * ratio) for size, ratio in zip(sizes, each, strict=True)]
+        if not has_symbolic(tuple(sizes)):
+            return NotImplemented
+        output_size = [torch.sym_int(size * ratio) for size, ratio in zip(sizes, ratios)]
         return func(*args[:2], **{**kwargs, "output_size": output_size, "output_ratio": None})
 
 

@@ -36,6 +36,7 @@ Sizes = Sequence[Size]
 
 BROADCAST: Final = torch._refs._broadcast_shapes
 EXPAND: Final = torch._refs._maybe_broadcast
+SCALE: Final = torch._decomp.decompositions._compute_scale
 DENSE: Final = torch._prims_common._is_non_overlapping_and_dense_or_false
 
 
@@ -86,6 +87,13 @@ def dense(sizes: Sizes, strides: Sizes) -> bool:
     return DENSE(sizes, strides)
 
 
+def scale(in_size: Size, out_size: Size, align_corners: bool, scale: float | None = None) -> object:
+    """How far apart in the input neighbours of the output are; of a single one with its corners aligned, no matter."""
+    if align_corners and ours(out_size):
+        return (in_size - 1.0) / (torch.sym_max(out_size, 2) - 1.0)
+    return SCALE(in_size, out_size, align_corners, scale)
+
+
 def same(one: Size, other: Size) -> bool:
     """Whether two sizes are the same expression."""
     if ours(one) and ours(other):
@@ -101,6 +109,7 @@ INSTEAD: Final = {
     "_broadcast_shapes": (BROADCAST, broadcast_shapes),
     "_maybe_broadcast": (EXPAND, expanded),
     "_is_non_overlapping_and_dense_or_false": (DENSE, dense),
+    "_compute_scale": (SCALE, scale),
 }
 PLACES: Final = [
     (module, name, theirs, new)
