@@ -42,11 +42,11 @@ def _described(operand: object) -> Operand:
 
 def common_dtype(operands: Sequence[Operand]) -> str:
     """The dtype in which tensors, of a dtype and rank, and numbers meet."""
-    return _common(tuple([(type(each), each) for each in operands]))
+    return _common(tuple([(type(each), each) for each in operands]), torch.get_default_dtype())
 
 
 @cache
-def _common(operands: tuple[tuple[type, Operand], ...]) -> str:
+def _common(operands: tuple[tuple[type, Operand], ...], default: torch.dtype) -> str:
     given = [
         torch.empty((1,) * each[1], dtype=getattr(torch, each[0]), device="meta")
         if isinstance(each, tuple)

@@ -28,7 +28,7 @@ _found: Final[dict[tuple[object, ...], Dtypes | None]] = {}
 
 def dtypes_of(func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Dtypes | None:
     """The dtypes of the results; None where tensors of one element do not tell."""
-    key: list[object] = [func]
+    key: list[object] = [func, torch.get_default_dtype()]
     _describe(key, args)
     for name, value in kwargs.items():
         key.append(name)

@@ -297,6 +297,24 @@ def test_other_modes() -> None:
     assert torch.ops.aten.relu.default in seen
 
 
+def test_the_default_dtype() -> None:
+    """Fails when a program for one default dtype runs under another, or is made for it."""
+
+    def with_default(n):
+        return n * 2.5 + torch.ones(1)
+
+    f = compiled(with_default)
+    n = torch.arange(3)
+    try:
+        for dtype in (torch.float32, torch.float64, torch.float32):
+            torch.set_default_dtype(dtype)
+            agrees(f, n)
+            assert f(n).dtype is dtype
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert len(f.variants) == 2
+
+
 def test_measured_calls_are_counted() -> None:
     """Fails when calls through C are missing from a measurement, or go on in Python after it."""
     f = compiled(program)
