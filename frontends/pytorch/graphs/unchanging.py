@@ -153,7 +153,7 @@ class Values:
         for place, argument in enumerate(plain._schema.arguments):
             if place >= len(args) and argument.name in defaults and argument.name not in named:
                 named[argument.name] = defaults[argument.name].default_value
-        value = self.recording.result(None if out else kind)
+        value = self.recording.result(kind if not out or _meets(operation, kind) else None)
         self.operations.append(Operation(plain, tuple(args), named, value))
         if out and target.parent is not None and target.view.target is aten.alias.default:
             before = target.view.args[0].metadata
@@ -236,6 +236,12 @@ NAMED_OTHERWISE: Final[dict[object, object]] = {
     aten.normal_.default: aten.normal_functional.default,
     aten.bernoulli_.float: aten.bernoulli.p,
 }
+
+
+def _meets(operation: Operation, kind: Metadata) -> bool:
+    """Whether what is computed is of the dtype of the tensor that is given for it: all others are."""
+    given = [arg for arg in operation.args if isinstance(arg, Result)]
+    return all(arg.metadata is not None and arg.metadata.dtype is kind.dtype for arg in given)
 
 
 def is_view(target: torch._ops.OpOverload) -> bool:

@@ -396,7 +396,8 @@ class Writer:
     # ------------------------------------------------------------------ metadata
 
     def _kind(self, result: Result) -> Metadata:
-        assert result.metadata is not None, result
+        if result.metadata is None:
+            raise Unsupported("a result of another dtype is given for a result: its own is not known")
         return result.metadata
 
     def _sizes(self, kind: Metadata) -> tuple[Expr, ...]:
