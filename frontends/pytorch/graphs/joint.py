@@ -33,8 +33,9 @@ from torch.autograd.function import FunctionCtx
 from backends import eager
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.recording.recorder import Operation, Recorder, Recording, Result
-from frontends.pytorch.symbolic.node import Node, symbols_of
+from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
+from frontends.pytorch.symbolic.values import symbols_of
 from solver.expr import Atom
 
 if TYPE_CHECKING:

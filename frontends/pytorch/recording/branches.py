@@ -26,8 +26,9 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_map
 
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.recording.recorder import Branch, Operation, Recorder, Result
-from frontends.pytorch.symbolic.node import Node, Value, symbols_of, value_of
+from frontends.pytorch.symbolic.node import Node, value_of
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
+from frontends.pytorch.symbolic.values import Value, symbols_of
 from shapes.choices import sym_not
 from shapes.env import ShapeEnv
 from shapes.events import Forced, Guarded

@@ -29,12 +29,13 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import torch
 
 from frontends.pytorch.symbolic import formulas
+from frontends.pytorch.symbolic.answers import Answers
+from frontends.pytorch.symbolic.values import Value, channels_last_strides, largest, rounded
 from shapes import choices, layout
 from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbool import SymBool
 from shapes.symfloat import SymFloat
 from shapes.symint import SymInt
-from solver.expr import Atom
 from solver.verdict import Always, Never
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from shapes.env import ShapeEnv
     from solver.facts import Facts
 
-Value: TypeAlias = SymInt | SymFloat | SymBool | int | float | bool
 Kind = Literal["int", "float", "bool"]
 TorchValue: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool | int | float | bool
 
@@ -51,48 +51,6 @@ WRAPPERS: Final = {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.S
 
 RECENT: Final = 6
 """As many results of operators are kept at hand."""
-
-
-class Answers:
-    """What torch's own Python asks of the "shape env" behind a number, answered by ours.
-
-    Torch names expressions by sympy; a stand-in is a symbol of sympy for a whole expression, unbacked if a value of
-    the run is in it.
-    """
-
-    def __init__(self, nodes: Nodes) -> None:
-        self.nodes = nodes
-        self._nodes_of: dict[object, Node] = {}
-
-    def stand_in(self, node: Node) -> object:
-        from torch.utils._sympy.symbol import SymT, make_symbol
-
-        env = self.nodes.env
-        unbacked = any(env.symbols[atom].kind == "unbacked" for atom in symbols_of(node.value))
-        made = make_symbol(SymT.UNBACKED_INT if unbacked else SymT.SIZE, len(self._nodes_of), integer=True)
-        self._nodes_of[made] = node
-        return made
-
-    def evaluate_sym_node(self, node: Node, size_oblivious: bool = False, fallback_value: bool | None = None) -> bool:
-        if fallback_value is None:
-            return node.guard_bool()
-        return node.guard_or_true() if fallback_value else node.guard_or_false()
-
-    def _maybe_evaluate_static(self, stand_in: object) -> bool | None:
-        node = self._nodes_of[stand_in]
-        verdict = self.nodes.env.ask(node.value, effort="fast")
-        return True if isinstance(verdict, Always) else False if isinstance(verdict, Never) else None
-
-    def is_unbacked_symint(self, stand_in: object) -> bool:
-        return str(stand_in).startswith("u")
-
-    def _constrain_range(self, stand_in: object, least: int, most: int) -> None:
-        value = self._nodes_of[stand_in].value
-        self.nodes.env.require(value >= least)
-        if most < 2**62:
-            self.nodes.env.require(value <= most)
-
-    _constrain_range_for_size = _constrain_range
 
 
 class Nodes:
@@ -175,20 +133,6 @@ class Nodes:
         return self.node(value).outside
 
 
-def symbols_of(value: Value) -> list[Atom]:
-    """The symbols in a number of ours, in the order in which they were declared."""
-    match value:
-        case SymInt(expr=expr):
-            found = expr.symbols
-        case SymBool(prop=prop):
-            found = prop.symbols
-        case SymFloat(value=program):
-            found = frozenset().union(*[argument.symbols for argument in program.arguments])
-        case _:
-            found = frozenset()
-    return sorted(found, key=lambda atom: atom.serial)
-
-
 def value_of(number: object) -> Value:
     """A number of torch's as ours.
 
@@ -245,37 +189,6 @@ def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
         return found
 
     return method
-
-
-def _largest(one: Value, other: Value) -> Value:
-    """The larger of two numbers; a size is no smaller than 1 where its bounds say so."""
-    for value, limit in ((one, other), (other, one)):
-        if type(limit) is int and type(value) is SymInt:
-            least, _ = value.env.facts.bounds(value.expr)
-            if least is not None and least >= limit:
-                return value
-    return choices.sym_max(one, other)
-
-
-def _channels_last_strides(sizes: Sequence[choices.Int], strides: Sequence[choices.Int]) -> choices.Truth:
-    """Whether the strides are ordered as those of a tensor whose channels are innermost."""
-    order = layout.CHANNELS_LAST.get(len(sizes))
-    if order is None:
-        return False
-    parts: list[choices.Truth] = [strides[1] != 0]
-    least: choices.Int = 0
-    for axis in order:
-        parts.append(sizes[axis] != 0)
-        parts.append(strides[axis] >= least)
-        if axis == 0:
-            # of a tensor N1H1 and the like the order is ambiguous: contiguous is what they are taken for
-            parts.append(choices.sym_not(choices.sym_and(strides[0] == strides[1], least == strides[1])))
-        least = strides[axis] * choices.sym_max(sizes[axis], 1)
-    return layout.simple(choices.sym_and(*[layout.simple(part) for part in parts]))
-
-
-def _rounded(value: Value, digits: int | None = None) -> Value:
-    return builtins.round(value) if digits is None else builtins.round(value, digits)
 
 
 class Node:
@@ -486,7 +399,7 @@ class Node:
     bitwise_or = _operation(operator.or_)
     bitwise_xor = _operation(operator.xor)
     sym_min = _operation(choices.sym_min)
-    sym_max = _operation(_largest)
+    sym_max = _operation(largest)
     neg = _unary(operator.neg)
     pos = _unary(operator.pos)
     abs = _unary(operator.abs)
@@ -499,7 +412,7 @@ class Node:
     is_integer = _unary(lambda value: value.is_integer())
 
     def round(self, digits: int | None = None) -> Node:
-        return self.nodes.node(_rounded(self.value, digits))
+        return self.nodes.node(rounded(self.value, digits))
 
     def sym_sum(self, parts: Sequence[Node]) -> Node:
         return self.nodes.node(choices.sym_sum([part.value for part in parts]))
@@ -524,8 +437,8 @@ class Node:
     is_contiguous = _arrangement(layout.contiguous)
     is_channels_last_contiguous_2d = _arrangement(lambda sizes, strides: layout.channels_last(sizes, strides))
     is_channels_last_contiguous_3d = _arrangement(lambda sizes, strides: layout.channels_last(sizes, strides))
-    is_channels_last_strides_2d = _arrangement(lambda sizes, strides: _channels_last_strides(sizes, strides))
-    is_channels_last_strides_3d = _arrangement(lambda sizes, strides: _channels_last_strides(sizes, strides))
+    is_channels_last_strides_2d = _arrangement(lambda sizes, strides: channels_last_strides(sizes, strides))
+    is_channels_last_strides_3d = _arrangement(lambda sizes, strides: channels_last_strides(sizes, strides))
     is_non_overlapping_and_dense = _arrangement(layout.non_overlapping_and_dense)
 
     def is_non_overlapping_and_dense_indicator(self, sizes: Sequence[Node], strides: Sequence[Node]) -> Node:

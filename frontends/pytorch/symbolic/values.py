@@ -1,0 +1,68 @@
+"""Numbers of ours behind those of torch: what is in them, and what torch's protocol asks that `shapes` has no word for.
+
+    >>> from shapes import ShapeEnv
+    >>> from frontends.pytorch.symbolic.values import largest, symbols_of
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = env.sizes("b s", lo=2)
+    >>> [atom.name for atom in symbols_of(b * 2 + s)], largest(b, 1)
+    (['b', 's'], b)
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from shapes import choices, layout
+from shapes.symbool import SymBool
+from shapes.symfloat import SymFloat
+from shapes.symint import SymInt
+from solver.expr import Atom
+
+Value: TypeAlias = SymInt | SymFloat | SymBool | int | float | bool
+
+
+def symbols_of(value: Value) -> list[Atom]:
+    """The symbols in a number of ours, in the order in which they were declared."""
+    match value:
+        case SymInt(expr=expr):
+            found = expr.symbols
+        case SymBool(prop=prop):
+            found = prop.symbols
+        case SymFloat(value=program):
+            found = frozenset().union(*[argument.symbols for argument in program.arguments])
+        case _:
+            found = frozenset()
+    return sorted(found, key=lambda atom: atom.serial)
+
+
+def largest(one: Value, other: Value) -> Value:
+    """The larger of two numbers; a size is no smaller than 1 where its bounds say so."""
+    for value, limit in ((one, other), (other, one)):
+        if type(limit) is int and type(value) is SymInt:
+            least, _ = value.env.facts.bounds(value.expr)
+            if least is not None and least >= limit:
+                return value
+    return choices.sym_max(one, other)
+
+
+def channels_last_strides(sizes: Sequence[choices.Int], strides: Sequence[choices.Int]) -> choices.Truth:
+    """Whether the strides are ordered as those of a tensor whose channels are innermost."""
+    order = layout.CHANNELS_LAST.get(len(sizes))
+    if order is None:
+        return False
+    parts: list[choices.Truth] = [strides[1] != 0]
+    least: choices.Int = 0
+    for axis in order:
+        parts.append(sizes[axis] != 0)
+        parts.append(strides[axis] >= least)
+        if axis == 0:
+            # of a tensor N1H1 and the like the order is ambiguous: contiguous is what they are taken for
+            parts.append(choices.sym_not(choices.sym_and(strides[0] == strides[1], least == strides[1])))
+        least = strides[axis] * choices.sym_max(sizes[axis], 1)
+    return layout.simple(choices.sym_and(*[layout.simple(part) for part in parts]))
+
+
+def rounded(value: Value, digits: int | None = None) -> Value:
+    return builtins.round(value) if digits is None else builtins.round(value, digits)
