@@ -112,44 +112,51 @@ def _masks(bits: int) -> dict[str, str]:
 
 
 def _reduction(name: str, element: Element, lanes: int, joined: str, comparison: str) -> str:
-    """Halves joined until one small register is left, and its lanes in pairs."""
-    chosen_vector = f"part_mask m = (part_mask)(a {comparison} b)"
-    chosen_scalar = f"a {comparison} b"
-    if element.name in FLOATS:
-        chosen_vector += " | (part_mask)(a != a)"
-        chosen_scalar += " || a != a"
-    signed = f"int{8 * element.size}_t"
-    lines = []
+    """Halves joined until one small register is left, and its lanes in pairs. A comparison of floats chooses within
+    the register: between scalars it would be a jump that nothing foretells."""
+    lines: list[str] = []
     width, whole = lanes * element.size, "x"
     while width > SMALLEST_REGISTER:
         width //= 2
-        result = f"x{width}"
-        lines += [
-            f"typedef {element.scalar} part{width} __attribute__((vector_size({width}), may_alias));",
-            f"part{width} {result};",
-            "{",
-            f"    part{width} a = ((part{width} *)&{whole})[0], b = ((part{width} *)&{whole})[1];",
-        ]
-        if comparison:
-            lines += [
-                f"    typedef {signed} part_mask __attribute__((vector_size({width})));",
-                f"    {chosen_vector};",
-                f"    {result} = (part{width})((m & (part_mask)a) | (~m & (part_mask)b));",
-            ]
-        else:
-            lines.append(f"    {result} = {joined};")
-        lines.append("}")
-        whole = result
+        halves = f"a = ((part{width} *)&{whole})[0], b = ((part{width} *)&{whole})[1]"
+        lines.append(f"typedef {element.scalar} part{width} __attribute__((vector_size({width}), may_alias));")
+        lines += _joined(element, f"part{width}", f"x{width}", halves, joined, comparison)
+        whole = f"x{width}"
     count = width // element.size
+    if comparison and element.name in FLOATS:
+        part = f"part{width}" if whole != "x" else element.vector
+        while count > 1:
+            count //= 2
+            turned = ", ".join(f"{whole}[{(lane + count) % (width // element.size)}]" for lane in range(2 * count))
+            lines += _joined(element, part, f"r{count}", f"a = {whole}, b = {{{turned}}}", joined, comparison)
+            whole = f"r{count}"
+        lines.append(f"return {whole}[0];")
+        return _function(f"{element.scalar} {name}_{element.name}({element.vector} x)", *lines)
+    chosen = f"a {comparison} b ? a : b" if comparison else joined
     lines.append(f"{element.scalar} r[{count}];")
     lines += [f"r[{lane}] = {whole}[{lane}];" for lane in range(count)]
     while count > 1:
         count //= 2
         for lane in range(count):
             lines.append(f"{{ {element.scalar} a = r[{lane}], b = r[{lane + count}];")
-            lines.append(f"  r[{lane}] = {f'{chosen_scalar} ? a : b' if comparison else joined}; }}")
+            lines.append(f"  r[{lane}] = {chosen}; }}")
     lines.append("return r[0];")
     return _function(f"{element.scalar} {name}_{element.name}({element.vector} x)", *lines)
+
+
+def _joined(element: Element, part: str, result: str, operands: str, joined: str, comparison: str) -> list[str]:
+    """Statements that make one vector of two, a and b."""
+    lines = [f"{part} {result};", "{", f"    {part} {operands};"]
+    if comparison:
+        more = " | (part_mask)(a != a)" if element.name in FLOATS else ""
+        lines += [
+            f"    typedef int{8 * element.size}_t part_mask __attribute__((vector_size(sizeof({part}))));",
+            f"    part_mask m = (part_mask)(a {comparison} b){more};",
+            f"    {result} = ({part})((m & (part_mask)a) | (~m & (part_mask)b));",
+        ]
+    else:
+        lines.append(f"    {result} = {joined};")
+    return [*lines, "}"]
 
 
 def _step(source: Element, target: Element, lanes: int, instructions: InstructionSet) -> list[str]:
