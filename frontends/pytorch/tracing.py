@@ -47,7 +47,8 @@ from frontends.pytorch.symbolic.inputs import (
     symbolic_input,
     symbolic_number,
 )
-from frontends.pytorch.symbolic.node import Node, Nodes, value_of
+from frontends.pytorch.symbolic.node import Node, value_of
+from frontends.pytorch.symbolic.nodes import Nodes
 from frontends.pytorch.symbolic.policy import general_path
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk

@@ -24,7 +24,8 @@ from frontends.pytorch.recording.randomness import Draws, drawn
 from frontends.pytorch.recording.randomness import is_random as draws_numbers
 from frontends.pytorch.recording.wrappers import is_foreign
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
-from frontends.pytorch.symbolic.node import Node, Nodes
+from frontends.pytorch.symbolic.node import Node
+from frontends.pytorch.symbolic.nodes import Nodes
 from frontends.pytorch.symbolic.tensor import Traced, become, tensor_of
 from shapes.origin import StackWalk
 

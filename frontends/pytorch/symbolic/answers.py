@@ -1,7 +1,7 @@
 """What torch's own Python asks of the "shape env" that it finds behind a number.
 
     >>> from shapes import ShapeEnv
-    >>> from frontends.pytorch.symbolic.node import Nodes
+    >>> from frontends.pytorch.symbolic.nodes import Nodes
     >>> env = ShapeEnv(origin=lambda: None)
     >>> nodes = Nodes(env)
     >>> n = nodes.node(env.symbol("n", lo=2))
@@ -17,7 +17,8 @@ from frontends.pytorch.symbolic.values import symbols_of
 from solver.verdict import Always, Never
 
 if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.node import Node, Nodes
+    from frontends.pytorch.symbolic.node import Node
+    from frontends.pytorch.symbolic.nodes import Nodes
 
 
 class Answers:
