@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch.fx.experimental import symbolic_shapes as asked_by_torch
 
-from frontends.pytorch.symbolic.node import Node, Nodes, value_of
+from frontends.pytorch.symbolic.node import Node, value_of
+from frontends.pytorch.symbolic.nodes import Nodes
 from frontends.pytorch.symbolic.policy import general_path
 from shapes import ShapeEnv, SymInt
 from shapes.errors import UndecidedGuard
@@ -176,3 +177,21 @@ def test_booleans() -> None:
     assert at_hint(torch.sym_not(both)) is True
     assert at_hint((b > 7) == (s > 7)) is False
     assert at_hint(either + 1) == 2
+
+
+def test_where_the_general_path_is_this_times_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, each of torch's optional questions is decided, although both outcomes give the same answer."""
+    env, (b, s) = symbols()
+    asked: list[object] = []
+    monkeypatch.setattr(env, "decide", lambda prop, *rest: asked.append(prop))
+    assert not asked_by_torch.guard_or_false(b == 1) and asked_by_torch.guard_or_true(s != 1)
+    assert not asked_by_torch.statically_known_true(b * s == 5)
+    assert (asked, env.guards()) == ([], ())
+
+
+def test_the_general_path_in_a_scope_that_this_run_does_not_enter() -> None:
+    """If it fails, a branch of `torch.cond` for sizes of 1 is traced as if they were those at hand."""
+    env, (b, s) = symbols()
+    with env.hypothesis(value_of(b) == 1):
+        assert asked_by_torch.guard_or_false(b == 1) and not asked_by_torch.guard_or_false(s == 1)
+    assert not asked_by_torch.guard_or_false(b == 1)
