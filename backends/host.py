@@ -241,7 +241,7 @@ class Host:
         name = self._names[buffer]
         if is_whole(memory):
             return name
-        laid = _strides(memory)
+        laid = strides_of(memory)
         for size in (*memory.sizes, *laid, memory.offset.constant):
             lines += self._sizes.naming(size)
         start = self._sizes.text(memory.offset.constant, COMPARISON)
@@ -368,10 +368,11 @@ def laid_out(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
 def is_whole(memory: Memory) -> bool:
     """Whether this is all of a buffer, as that is laid out."""
     buffer = memory.buffer
-    return memory.sizes == buffer.sizes and is_zero(memory.offset.constant) and _agree(_strides(memory), buffer)
+    return memory.sizes == buffer.sizes and is_zero(memory.offset.constant) and _agree(strides_of(memory), buffer)
 
 
-def _strides(memory: Memory) -> tuple[Expr, ...]:
+def strides_of(memory: Memory) -> tuple[Expr, ...]:
+    """How far apart its elements are along each axis."""
     zero = memory.offset.constant.interner.zero
     strides = [memory.offset.coefficient(axis) for axis in range(memory.rank)]
     return tuple([zero if stride is None else stride for stride in strides])

@@ -14,6 +14,7 @@ typedef struct {
     PyObject *values; /* by leaf: whether a tensor requires a gradient, the value, the object */
     PyObject *grad_mode, *default_dtype, *around;
     const int32_t *tensors, *integers; /* which leaves it is given */
+    const int32_t *firsts;             /* by leaf: which one is the same tensor, itself if none before it */
 } Variant;
 
 /* Calls whose arguments nest alike. */
@@ -91,16 +92,18 @@ typedef struct {
     PyObject **requires_grad; /* by leaf; True and False live forever */
     Tensor *tensors;          /* by leaf */
     int *packed;
+    int32_t *firsts; /* by leaf: the first one that is the same tensor */
     int64_t *integers;
     int64_t work;
 } Arguments;
 
-static int is_for_form(const Form *form, PyObject *const *leaves) {
-    for (Py_ssize_t place = 0; place < form->leaves; place++) {
-        if (Py_TYPE(leaves[place]) != form->leaf[place].type) return 0;
-        if (form->leaf[place].kind != TENSOR) continue;
-        for (Py_ssize_t before = 0; before < place; before++)
-            if (leaves[before] == leaves[place]) return 0; /* a tensor that is given twice */
+static int is_for_form(const Form *form, const Arguments *given) {
+    for (int32_t place = 0; place < form->leaves; place++) {
+        if (Py_TYPE(given->leaves[place]) != form->leaf[place].type) return 0;
+        int32_t first = place;
+        if (form->leaf[place].kind == TENSOR)
+            for (first = 0; given->leaves[first] != given->leaves[place]; first++);
+        given->firsts[place] = first;
     }
     return 1;
 }
@@ -130,6 +133,7 @@ static int read_arguments(const Form *form, Arguments *found) {
 }
 
 static int is_for_variant(const Form *form, const Variant *variant, const Arguments *given) {
+    if (memcmp(variant->firsts, given->firsts, (size_t)form->leaves * sizeof(int32_t))) return 0;
     for (Py_ssize_t place = 0; place < form->leaves; place++) {
         PyObject *wanted = PyTuple_GET_ITEM(variant->values, place), *leaf = given->leaves[place];
         switch (form->leaf[place].kind) {
@@ -173,8 +177,9 @@ static PyObject *call_bound(const Form *form, PyObject *args, PyObject *named, P
     PyObject *leaves[ON_STACK], *requires_grad[ON_STACK], *found = NULL;
     Tensor tensors[ON_STACK];
     int packed[ON_STACK];
+    int32_t firsts[ON_STACK];
     int64_t integers[ON_STACK];
-    Arguments given = {leaves, requires_grad, tensors, packed, integers, 0};
+    Arguments given = {leaves, requires_grad, tensors, packed, firsts, integers, 0};
     Py_ssize_t count = 0;
     int fits;
     if (form->structure == Py_None) {
@@ -185,7 +190,7 @@ static PyObject *call_bound(const Form *form, PyObject *args, PyObject *named, P
         fits = flatten(args, PyTuple_GET_ITEM(form->structure, 0), leaves, &count) &&
                flatten_named(named, PyTuple_GET_ITEM(form->structure, 1), leaves, &count);
     }
-    if (fits && is_for_form(form, leaves)) {
+    if (fits && is_for_form(form, &given)) {
         /* asked before tensors are read, as it runs Python */
         PyObject *around = form->surroundings == Py_None ? Py_NewRef(Py_None) : PyObject_CallNoArgs(form->surroundings);
         if (around && read_arguments(form, &given)) found = call_variants(form, &given, grad_mode, default_dtype, around);
@@ -278,7 +283,7 @@ static const int32_t *places_of(PyObject *given, Py_ssize_t expected, const Form
 static PyTypeObject *program_type;
 
 /* -1 with an exception. A form is (bind, structure, ((kind, class, rank), ...), surroundings, variants), a variant
-   (program, values, grad_mode, default_dtype, around, tensors, integers). */
+   (program, values, grad_mode, default_dtype, around, tensors, integers, firsts). */
 static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     PyObject *leaves, *variants;
     if (!PyArg_ParseTuple(given, "OOO!OO!", &form->bind, &form->structure, &PyTuple_Type, &leaves, &form->surroundings, &PyTuple_Type,
@@ -312,18 +317,20 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     Variant *variant = take(block, used, (size_t)form->variants * sizeof *variant);
     for (Py_ssize_t number = 0; number < form->variants; number++) {
         Variant made;
-        PyObject *program, *tensors, *integers;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(variants, number), "O!O!OOOOO", program_type, &program, &PyTuple_Type,
-                              &made.values, &made.grad_mode, &made.default_dtype, &made.around, &tensors, &integers))
+        PyObject *program, *tensors, *integers, *firsts;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(variants, number), "O!O!OOOOOO", program_type, &program, &PyTuple_Type,
+                              &made.values, &made.grad_mode, &made.default_dtype, &made.around, &tensors, &integers,
+                              &firsts))
             return -1;
         made.program = (const Program *)program;
-        if (PyTuple_GET_SIZE(made.values) != form->leaves || made.program->tensors > ON_STACK || made.program->integers > ON_STACK) {
+        if (PyTuple_GET_SIZE(made.values) != form->leaves || !PyTuple_CheckExact(firsts) ||
+            PyTuple_GET_SIZE(firsts) != form->leaves || made.program->tensors > ON_STACK || made.program->integers > ON_STACK) {
             PyErr_SetString(PyExc_ValueError, "a variant of another form");
             return -1;
         }
         made.tensors = places_of(tensors, made.program->tensors, form, leaf, TENSOR, block, used);
         made.integers = made.tensors ? places_of(integers, made.program->integers, form, leaf, INTEGER, block, used) : NULL;
-        if (!made.integers) return -1;
+        if (!made.integers || !(made.firsts = small_integers(firsts, form->leaves, block, used))) return -1;
         if (variant) variant[number] = made;
     }
     form->leaf = leaf;

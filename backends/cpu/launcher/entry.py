@@ -17,14 +17,14 @@
     (NotImplemented, NotImplemented)
 
 An entry answers NotImplemented where it does not know a call: the arguments nest in another way, or are of other
-classes; a tensor is given twice; torch is in a mode in which operators mean something else; or no program takes the
+classes; torch is in a mode in which operators mean something else; or no program takes the
 sizes. It tests everything that a program relies on, as nobody does after it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from backends.cpu.launcher import Unavailable, launcher
@@ -56,6 +56,7 @@ class Variant:
         around: what the form's surroundings give.
         tensors: which leaves are the tensors of the program.
         integers: which leaves are its integers.
+        same: by leaf that is the same tensor as one before it, which one that is.
     """
 
     program: Callable[..., object]
@@ -65,6 +66,7 @@ class Variant:
     around: object = None
     tensors: tuple[int, ...] = ()
     integers: tuple[int, ...] = ()
+    same: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ def made_entry(forms: Sequence[Form]) -> Call:
 
 def _described(form: Form) -> tuple[object, ...]:
     leaves = tuple([(KINDS.index(leaf.kind), leaf.type, leaf.rank) for leaf in form.leaves])
-    variants = tuple([
-        (v.program, v.values, v.grad_mode, v.default_dtype, v.around, v.tensors, v.integers) for v in form.variants
-    ])
-    return form.bind, form.structure, leaves, form.surroundings, variants
+    variants = []
+    for v in form.variants:
+        firsts = tuple([v.same.get(place, place) for place in range(len(leaves))])
+        variants.append((v.program, v.values, v.grad_mode, v.default_dtype, v.around, v.tensors, v.integers, firsts))
+    return form.bind, form.structure, leaves, form.surroundings, tuple(variants)

@@ -25,10 +25,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from backends.cpu.launcher.program import Again, Description, Fixed, Given, Launch, Made, Number, Output, TensorArgument
-from backends.host import Host, is_whole, symbol_of
+from backends.host import Host, is_whole, strides_of, symbol_of
+from backends.loops.indices import is_zero
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.program import Check
 from backends.loops.tensors import Memory
+from backends.memory import span
 from shapes.arguments import Path
 from shapes.native_form import NotNative
 from solver.expr import Expr
@@ -82,14 +84,24 @@ def _output(output: object, before: list[Output], made: list[Buffer]) -> Output:
         return Fixed(output)
     buffer = output.buffer
     if not is_whole(output):
-        raise NotNative("a part of a tensor is returned")
+        laid_out = Buffer(buffer.name, buffer.dtype, output.sizes, strides_of(output))
+        one = output.offset.constant.interner.constant(1)
+        if not is_zero(output.offset.constant) or span(laid_out, one) is not span(buffer, one):
+            raise NotNative("a part of a tensor is returned")
+        if buffer.role != "made" or buffer in made:
+            raise NotNative("a view of another tensor is returned")
+        made.append(buffer)
+        return Made(buffer.dtype, laid_out.sizes, laid_out.strides)
     if buffer.role == "input":
         return Given(buffer.place)
     if buffer.role == "constant":
         raise NotNative("a constant is returned")
     if buffer in made:
-        places = [place for place, each in enumerate(before) if isinstance(each, Made)]
-        return Again(places[made.index(buffer)])
+        place = [place for place, each in enumerate(before) if isinstance(each, Made)][made.index(buffer)]
+        first = before[place]
+        if not isinstance(first, Made) or (first.sizes, first.strides) != (buffer.sizes, buffer.strides):
+            raise NotNative("a view of another tensor is returned")
+        return Again(place)
     made.append(buffer)
     return Made(buffer.dtype, buffer.sizes, buffer.strides)
 

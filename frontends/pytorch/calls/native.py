@@ -114,8 +114,8 @@ def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str,
     """
     if variant.joint is not None or any(variant.with_gradient):
         raise NotNative("there is a gradient")
-    if given["repeated"] is not None or given["autocast"] is not None:
-        raise NotNative("a tensor is given twice, or autocast is on")
+    if given["autocast"] is not None:
+        raise NotNative("autocast is on")
     tensors = variant.places[: len(variant.inputs)]
     integers = variant.places[len(variant.inputs) :]
     fixed = [place for place, leaf in enumerate(signature.leaves) if leaf.kind == "integer" and place not in integers]
@@ -131,6 +131,7 @@ def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str,
         None if signature.surroundings is nothing_around else given["surroundings"],
         tensors,
         integers,
+        {signature.tensors[place]: signature.tensors[first] for place, first in enumerate(given["repeated"] or ())},
     )
 
 

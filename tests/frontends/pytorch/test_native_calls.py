@@ -138,7 +138,12 @@ def test_one_tensor_given_twice() -> None:
     f = compiled(program)
     x, z = randn(3, 4), randn(4)
     agrees(f, x, randn(3, 4), z)
-    agrees(f, x, x, z, native=False)
+    agrees(f, x, x, z)
+    agrees(f, x, randn(3, 4), z)
+    agrees(f, z, x, z)
+    agrees(f, z, z, z)
+    agrees(f, x, z, z)
+    assert len(f.variants) == 5
 
 
 def test_integers_and_values() -> None:
@@ -228,6 +233,10 @@ class Pair(NamedTuple):
         pytest.param(lambda x, y: (x + y, x.shape[0], 3), True, id="sizes"),
         pytest.param(lambda x, y: (x, x + y, x), True, id="arguments"),
         pytest.param(lambda x, y: ((x + y,) * 2), True, id="twice"),
+        pytest.param(lambda x, y: (x + y).t(), True, id="transposed"),
+        pytest.param(lambda x, y: (x + y).reshape(-1), True, id="reshaped"),
+        pytest.param(lambda x, y: ((s := x + y), s.t()), False, id="a view of another one"),
+        pytest.param(lambda x, y: (x + y)[1:], False, id="a part"),
         pytest.param(lambda x, y: (x.add_(y), x), False, id="a change in place"),
         pytest.param(lambda x, y: x @ y.t(), False, id="an operator that is called"),
     ],
