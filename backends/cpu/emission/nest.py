@@ -22,7 +22,7 @@ from typing import Final
 
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.reducing import Totals, is_long_sum
-from backends.cpu.emission.spelling import KINDS, MEMORY, Named, across, element_of, joined
+from backends.cpu.emission.spelling import KINDS, MEMORY, Named, element_of, identity
 from backends.cpu.emission.text import Text
 from backends.cpu.emission.values import ONE, TAIL, Copy, Writer, copies
 from backends.loops.kernels import Reduction, Scalar
@@ -184,14 +184,14 @@ class Nest:
     def _accumulate(self, reduction: Reduction, vector: Copy, totals: Totals) -> None:
         value = self.writer.name(reduction.body, vector).vector
         if not self.loops.along_inner:
-            (accumulator,) = totals.accumulators[reduction, vector.number]
-        else:
-            accumulator = totals.accumulators[reduction, 0][vector.number]
-        new = joined(reduction.operation, accumulator, value, reduction.dtype)
-        if self.loops.along_inner and vector.count != "N":
-            element = element_of(reduction.dtype)
-            new = f"select_{element.name}(first_m{8 * element.size}({vector.count}), {new}, {accumulator})"
-        self.text.line(f"{accumulator} = {new};")
+            totals.take((reduction, vector.number), 0, value)
+            return
+        if vector.count != "N":
+            element, name = element_of(reduction.dtype), f"v{next(self.writer.serial)}"
+            mask, start = f"first_m{8 * element.size}({vector.count})", identity(reduction.operation, reduction.dtype)
+            self.text.line(f"const {element.vector} {name} = select_{element.name}({mask}, {value}, {start});")
+            value = name
+        totals.take((reduction, 0), vector.number, value)
 
     def _along_rows(self, number: int, values: Sequence[Scalar]) -> None:
         """Lanes along the last inner axis."""
@@ -221,12 +221,8 @@ class Nest:
                 self._turn(number, values, TAIL, totals)
             if in_parts or wide > 1:
                 totals.end("from", part)
-        totals.flush()
-        for (reduction, _), total in totals.names.items():
-            name = f"r{next(self.writer.serial)}"
-            result = across(reduction.operation, total, reduction.dtype)
-            self.text.line(f"const {element_of(reduction.dtype).vector} {name} = {result};")
-            self.writer.give(reduction, -1, Named(name, reduction.dtype))
+        for (reduction, _), name in totals.results(over_lanes=True):
+            self.writer.give(reduction, -1, name)
 
     def _along_inner_axes(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
         """Lanes along the last outer axis: each has a result of its own."""
@@ -246,9 +242,8 @@ class Nest:
                 self._turn(number, values, vectors, totals)
             if in_parts:
                 totals.end("from", part)
-        totals.flush()
-        for (reduction, place), total in totals.names.items():
-            self.writer.give(reduction, place, Named(total, reduction.dtype))
+        for (reduction, place), name in totals.results(over_lanes=False):
+            self.writer.give(reduction, place, name)
 
     def _innermost(self, axis: int, in_parts: bool) -> AbstractContextManager[None]:
         first, stop = ("from", "to") if in_parts else self._range(axis)
@@ -294,7 +289,7 @@ class Nest:
         block = 1 if self.loops.along_inner else self._side_by_side_blocks()
         count = " * ".join(extents)
         if self.loops.along_inner:
-            line(f"const int64_t kept = {count};")
+            line(f"const int64_t kept = {count} + {self.loops.count};")
         else:
             line(f"const int64_t kept = {count} * {block * self.loops.count};")
         sizes = [element_of(value.dtype).size for value in self.loops.kept]
@@ -329,21 +324,18 @@ class Nest:
                     kind = KINDS[value.dtype]
                     address = self._kept_at(value, vector, len(vectors))
                     vector_type = element_of(value.dtype).vector
-                    self.text.line(f"const {vector_type} {name} = load_{kind}({address}, {self._lanes(vector)});")
+                    self.text.line(f"const {vector_type} {name} = load_{kind}({address}, N);")
                     self.writer.give(value, vector.number, Named(name, value.dtype))
 
     def _keep(self, number: int, vectors: Sequence[Copy]) -> None:
-        """Write what later passes read."""
+        """Write what later passes read: whole vectors, as a masked store makes the next load wait. What is too much
+        is where the next row will be, or behind the last."""
         for value, writer in self.loops.kept.items():
             if writer == number:
                 for vector in vectors:
                     address = self._kept_at(value, vector, len(vectors))
                     text = self.writer.name(value, vector).vector
-                    self.text.line(f"store_{KINDS[value.dtype]}({address}, {text}, {self._lanes(vector)});")
-
-    def _lanes(self, vector: Copy) -> str:
-        """How many lanes of kept memory are this row's; blocks have memory for all lanes."""
-        return vector.count if self.loops.along_inner else "N"
+                    self.text.line(f"store_{KINDS[value.dtype]}({address}, {text}, N);")
 
 
 __all__ = ["Nest"]

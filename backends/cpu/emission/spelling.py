@@ -229,6 +229,8 @@ def _least(dtype: str) -> float:
 JOINED: Final = {"sum": "add", "product": "mul"}
 ACROSS: Final = {"minimum": "min", "maximum": "max"}
 """What the helper is called that reduces over lanes, where it is not called as the reduction."""
+SPREAD: Final = {"sum": "total", "minimum": "least", "maximum": "greatest"}
+"""For floats: what the helper is called that leaves the result in all lanes; the extremes are of what is no NaN."""
 
 
 def joined(operation: str, first: str, second: str, dtype: str) -> str:
@@ -239,9 +241,11 @@ def joined(operation: str, first: str, second: str, dtype: str) -> str:
 
 
 def across(operation: str, text: str, dtype: str) -> str:
-    """The result of a reduction over the lanes, in all lanes."""
+    """The result of a reduction over the lanes, in all lanes; no lane may be NaN where it is the least or greatest."""
     if dtype == "bool":
         name = "any" if operation in ("any", "maximum", "sum") else "all"
         return f"splat_u8({name}_m8({text} != 0))"
     name = element_of(dtype).name
+    if is_float(dtype) and operation in SPREAD:
+        return f"{SPREAD[operation]}_{name}({text})"
     return f"splat_{name}({ACROSS.get(operation, operation)}_{name}({text}))"

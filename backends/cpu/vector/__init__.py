@@ -44,6 +44,7 @@ No alignment is asked for. f16 and bf16 are rounded to nearest even.
 | `int any_mb(Mb mask)`, `int all_mb(Mb mask)` | 0 or 1 |
 | `S sum_e(V x)`, `S product_e(V x)` | over the lanes, in pairs |
 | `S min_e(V x)`, `S max_e(V x)` | over the lanes; a NaN wins, as in torch |
+| `V total_f(V x)`, `V least_f(V x)`, `V greatest_f(V x)` | of f32, f64, in all lanes; `total` alone may see a NaN |
 
 ## Conversions
 | signature | what it does |

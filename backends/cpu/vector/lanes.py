@@ -47,6 +47,8 @@ def lanes_texts(lanes: int, instructions: InstructionSet) -> dict[str, str]:
             f"{name}_{element.name}": _reduction(name, element, lanes, joined, mask_of)
             for name, (joined, mask_of) in REDUCTIONS.items()
         }
+    for name in FLOATS:
+        texts |= _spread(ELEMENTS[name], lanes)
     for source, target in permutations(ELEMENTS.values(), 2):
         steps = _steps(source, target)
         if len(steps) == 1:
@@ -68,6 +70,22 @@ REDUCTIONS: Final = {
     "max": ("a : b", ">"),
 }
 """By what two values are joined; or by which comparison the first is chosen."""
+
+
+def _spread(element: Element, lanes: int) -> dict[str, str]:
+    """Reductions that leave the result in all lanes: each is joined with that half a vector away, and so on."""
+    joined = {"total": "x = x + y", "greatest": "x = greater_{e}(y, x)", "least": "x = lesser_{e}(y, x)"}
+    texts = {}
+    for name, step in joined.items():
+        lines = []
+        distance = lanes
+        while distance > 1:
+            distance //= 2
+            turned = ", ".join(f"x[{lane ^ distance}]" for lane in range(lanes))
+            lines.append(f"{{ {element.vector} y = {{{turned}}}; {step.format(e=element.name)}; }}")
+        signature = f"{element.vector} {name}_{element.name}({element.vector} x)"
+        texts[f"{name}_{element.name}"] = _function(signature, *lines, "return x;")
+    return texts
 
 
 def _function(signature: str, *body: str) -> str:
