@@ -14,11 +14,11 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_map
 
+from frontends.pytorch.symbolic import shallow
+
 if TYPE_CHECKING:
     from frontends.pytorch.breaks.session import Session
 
-_data: Final = torch.Tensor.data
-_without_dispatch: Final = torch._C._DisableTorchDispatch
 _sessions: Final = threading.local()
 
 
@@ -141,21 +141,7 @@ class Leaving(torch.autograd.Function):
 
 def pending_of(value: Value) -> Pending:
     """A tensor that stands for a value."""
-    kind = value.kind
-    exemplar = kind.exemplar
-    if exemplar is None:
-        wrapper = torch.Tensor._make_wrapper_subclass(
-            Pending,
-            kind.sizes,
-            strides=kind.strides,
-            storage_offset=kind.offset,
-            dtype=kind.dtype,
-            device=kind.device,
-        )
-        with _without_dispatch():
-            # without the class, a copy costs no dispatch
-            exemplar = kind.exemplar = _data.__get__(wrapper)
-    made = torch.Tensor._make_subclass(Pending, exemplar)
+    made = shallow.another(Pending, value.kind)
     made.value = value
     value.holders.append(weakref.ref(made))
     return made
@@ -163,9 +149,7 @@ def pending_of(value: Value) -> Pending:
 
 def become(tensor: Pending, value: Value) -> None:
     """Stand for another value, as after an operator that changes sizes in place."""
-    other = pending_of(value)
-    with _without_dispatch():
-        _data.__set__(tensor, other)
+    shallow.become(tensor, pending_of(value))
     tensor.value = value
     value.holders[-1] = weakref.ref(tensor)
 

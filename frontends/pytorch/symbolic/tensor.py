@@ -6,17 +6,18 @@ later, is of no use, and says so.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from frontends.pytorch.errors import EscapedTensor
+from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Metadata
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Result
 
-_without_dispatch: Final = torch._C._DisableTorchDispatch
 _data: Final = torch.Tensor.data
 
 
@@ -70,41 +71,22 @@ class Traced(torch.Tensor):
 
 def tensor_of(metadata: Metadata, result: Result) -> Traced:
     """A tensor of this kind that stands for a value in the graph."""
-    exemplar = metadata.exemplar
-    if exemplar is None:
-        exemplar = metadata.exemplar = exemplar_of(metadata)
-    with _without_dispatch():
-        made = torch.Tensor._make_subclass(Traced, exemplar)
+    made = shallow.another(Traced, metadata) if metadata.exemplar is not None else first_of(metadata)
     made.metadata = metadata
     made.result = result
     return made
 
 
-def exemplar_of(metadata: Metadata) -> torch.Tensor:
+def first_of(metadata: Metadata) -> Traced:
     """The first tensor of a kind. C++ asks how it lies, and whether it has elements: no answer is a guard."""
     numbers = (*metadata.sizes, *metadata.strides, metadata.offset)
     nodes = next((number.node.nodes for number in numbers if type(number) is not int), None)
-    before = nodes is not None and nodes.laying_out
-    if nodes is not None:
-        nodes.laying_out = True
-    try:
-        return torch.Tensor._make_wrapper_subclass(
-            Traced,
-            metadata.sizes,
-            strides=metadata.strides,
-            storage_offset=metadata.offset,
-            dtype=metadata.dtype,
-            device=metadata.device,
-        )
-    finally:
-        if nodes is not None:
-            nodes.laying_out = before
+    with nullcontext() if nodes is None else nodes.lays_out():
+        return shallow.another(Traced, metadata)
 
 
 def become(tensor: Traced, metadata: Metadata, result: Result) -> None:
     """Give a tensor another kind in place, as `t_` and `squeeze_` do."""
-    other = tensor_of(metadata, result)
-    with _without_dispatch():
-        _data.__set__(tensor, other)
+    shallow.become(tensor, tensor_of(metadata, result))
     tensor.metadata = metadata
     tensor.result = result
