@@ -16,9 +16,9 @@
     >>> launch.plan((1_000_003,)).steps[0].grid
     977
 
-A kernel has a few forms (`forms`): what the engine proves of its sizes (`facts`) leaves fewer of them, and what it does
-not is looked at when the kernel is launched, never a guard. `emission` writes the text of a form, `compiling` makes code
-of it for a device that may be elsewhere, `launching` and `calling` run it.
+A kernel has a few forms (`forms`): what the engine proves of its sizes (`facts`) leaves fewer of them, and what it
+does not is looked at when the kernel is launched, never a guard. `emission` writes the text of a form, `compiling`
+makes code of it for a device that may be elsewhere, `launching` and `calling` run it.
 """
 
 from __future__ import annotations

@@ -96,7 +96,8 @@ def sizes_of_steps(kernel: Kernel, shape: Tile) -> Iterable[Expr]:
         yield offset.constant
         for _, coefficient in offset.terms:
             yield coefficient
-    for axis in shape.columns:
+    axes = () if shape.kind == "reduction" and shape.is_along_rows else shape.columns
+    for axis in (*axes, *(shape.rows if shape.is_along_rows else ())):
         yield kernel.extents[axis]
 
 

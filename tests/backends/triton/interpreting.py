@@ -9,33 +9,44 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 os.environ["TRITON_INTERPRET"] = "1"
 
 import torch
 
 from backends.triton import facts, forms, launching
+from benchmarks.kernels.programs import PROGRAMS, Program
 from tests.backends.programs import CASES as COMMON
 from tests.backends.programs import Case
+from tests.backends.triton import whole
 from tests.backends.triton.cases import CASES, EDGES
 from tests.backends.triton.checking import wrong
 from tests.backends.triton.operating import operations, reductions
 
-SIZES = [{"b": 4, "s": edge} for edge in EDGES] + [{"b": 0, "s": 5}, {"b": 1, "s": 16}, {"b": 129, "s": 2}]
+SIZES = [{"b": 4, "s": edge} for edge in EDGES] + [{"b": 0, "s": 5}, {"b": 1, "s": 16}, {"b": 40, "s": 2}]
 
 
-def every() -> Iterator[tuple[str, Case, list[dict[str, int]]]]:
+def found_by(case: Case | Program, sizes: Sequence[dict[str, int]]) -> list[object]:
+    try:
+        return whole.wrong(case, "cpu") if isinstance(case, Program) else list(wrong(case, "cpu", sizes))
+    except Exception as error:
+        return [repr(error)]
+
+
+def every() -> Iterator[tuple[str, Case | Program, list[dict[str, int]]]]:
     """Names, cases and sizes; what they are run with is switched on the way."""
     fused = [*COMMON, *CASES]
     for case in [*fused, *reductions()]:
         yield case.name, case, SIZES
     for case in operations():
         yield case.name, case, [{"b": 1, "s": 400}]
+    for program in PROGRAMS:
+        yield f"{program.name}, compiled", program, []
     launching.LARGEST = 0
     for case in fused:
         yield f"{case.name}, in 64 bits", case, [{"b": 4, "s": 33}]
-    facts.SHORT, forms.LONG_BLOCK, forms.BLOCK, forms.LEAST_BLOCKS = 16, 32, 64, 4
+    forms.FEW, facts.SHORT, forms.LONG_BLOCK, forms.BLOCK, forms.LEAST_BLOCKS = 8, 16, 32, 64, 4
     for case in [*fused, *reductions()]:
         yield f"{case.name}, in blocks", case, [{"b": 2, "s": 0}, {"b": 3, "s": 130}, {"b": 260, "s": 3}]
 
@@ -46,11 +57,7 @@ def main(wanted: list[str]) -> None:
     for name, case, sizes in every():
         if wanted and name not in wanted:
             continue
-        try:
-            found = list(wrong(case, "cpu", sizes))
-        except Exception as error:
-            found = [("", repr(error))]
-        print(json.dumps([name, found]), flush=True)
+        print(json.dumps([name, found_by(case, sizes)]), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from benchmarks.kernels.programs import PROGRAMS, Program
 from tests.backends.programs import CASES as COMMON
 from tests.backends.programs import Case
+from tests.backends.triton import whole
 from tests.backends.triton.cases import CASES, EDGES
 from tests.backends.triton.checking import host_of, wrong
 from tests.backends.triton.operating import operations, reductions
@@ -27,6 +29,12 @@ def test_fused_kernels_are_as_eager(case: Case) -> None:
 def test_operations_are_as_eager(case: Case) -> None:
     """If it fails, an operation means something else on a device than in torch."""
     assert list(wrong(case, "cuda", [{"b": 1, "s": 400}])) == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_functions_are_as_eager(program: Program) -> None:
+    """If it fails, `compile(backend="triton")` gives wrong outputs or gradients on a device, or makes no kernels."""
+    assert whole.wrong(program, "cuda") == []
 
 
 def test_addresses_that_are_not_aligned() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.kernels.programs import PROGRAMS
 from tests.backends.programs import CASES as COMMON
 from tests.backends.triton.cases import CASES
 from tests.backends.triton.operating import operations, reductions
@@ -37,6 +38,12 @@ def test_fused_kernels_are_as_eager(name: str, forms: str, wrong: dict[str, list
 def test_reductions_are_as_eager(name: str, forms: str, wrong: dict[str, list[list[str]]]) -> None:
     """If it fails, a reduction is wrong, or what parts of rows become is put together wrongly."""
     assert wrong[name + forms] == []
+
+
+@pytest.mark.parametrize("name", [program.name for program in PROGRAMS])
+def test_functions_are_as_eager(name: str, wrong: dict[str, list[list[str]]]) -> None:
+    """If it fails, `compile(backend="triton")` gives wrong outputs or gradients, or does not make kernels."""
+    assert wrong[f"{name}, compiled"] == []
 
 
 @pytest.mark.parametrize("name", [case.name for case in operations()])

@@ -1,0 +1,35 @@
+"""`compile(backend="triton")` beside eager, forward and backward: the functions that the benchmark measures."""
+
+from __future__ import annotations
+
+import torch
+
+from benchmarks.kernels.programs import CLASSES, HEADS, IMAGES, PROGRAMS, Program
+from frontends.pytorch import compile
+
+SMALL = {CLASSES: ((5, 33), (129, 2)), HEADS: ((1, 2, 3, 8), (2, 1, 5, 66)), IMAGES: ((2, 8, 3, 5), (1, 8, 5, 1))}
+SMALL_ROWS = ((2, 3, 33), (3, 11, 7))
+NAMES = [program.name for program in PROGRAMS]
+
+
+def wrong(program: Program, device: str) -> list[str]:
+    """What differs from eager: outputs, gradients; and that operators run one by one, or not all sizes as one."""
+    found = []
+    compiled = compile(program.function, backend="triton", dynamic=True)
+    for size in SMALL.get(program.sizes, SMALL_ROWS):
+        given = program.make(*size)
+        results = []
+        for call in (compiled, program.function):
+            torch.manual_seed(0)
+            arguments = [each.to(device, copy=True).requires_grad_(each.is_floating_point()) for each in given]
+            made = call(*arguments)
+            made.backward(torch.ones_like(made) / 3)
+            results.append([made, *[each.grad for each in arguments if each.grad is not None]])
+        try:
+            torch.testing.assert_close(*results, atol=2e-5, rtol=2e-4, equal_nan=True)
+        except AssertionError as error:
+            found.append(f"{size}: {error}")
+    text = compiled.explain(kernels=True)
+    if len(compiled.variants) != 1 or "lanes i" not in text:
+        found.append(text)
+    return found
