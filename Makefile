@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo install test lint format paranoid mutate mutate-rules agreement operators bench bench-install notebooks clean
+.PHONY: demo install test lint format paranoid mutate mutate-rules agreement operators vector-accuracy sanitize bench bench-install notebooks clean
 
 demo: $(VENV)/.core
 	$(BIN)/python -m benchmarks.demo
@@ -44,6 +44,14 @@ mutate-rules: install
 # Torch's operator database traced with symbolic sizes and compared with eager; goes on where it stopped.
 operators: install
 	$(BIN)/python -m benchmarks.operators --write
+
+# The functions of the CPU backend's vector library at every float32, written to docs/reference/vector.md.
+vector-accuracy: install
+	$(BIN)/python -m benchmarks.vector_accuracy --all --write
+
+# The tests of the CPU backend with its kernels built for the address and undefined-behaviour sanitizers.
+sanitize: install
+	$(BIN)/python -m tests.backends.cpu.sanitize
 
 # Every benchmark beside the peers that are installed (`make bench-install`), written to benchmarks/RESULTS.md.
 bench: bench-install

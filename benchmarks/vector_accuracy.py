@@ -15,11 +15,12 @@ import ctypes
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from backends.cpu.compiler import compile_source, load
-from backends.cpu.vector import AVX2, AVX512, PLAIN, InstructionSet, instruction_set, source
+from backends.cpu.vector import AVX2, AVX512, PLAIN, InstructionSet, instruction_set, lanes_for, source
 from shapes.toolchain import Unavailable
 
 FUNCTIONS: Final = {
@@ -46,38 +47,37 @@ KERNEL: Final = """
 /* Of the float32 at first, first + step, ...: the largest error, where it is, and how many special values are wrong. */
 void {name}(void *const *pointers, const int64_t *numbers)
 {{
-    double worst = 0, where = 0, wrong = 0;
+    f64v worst = {{0}};
+    double where[N] = {{0}}, wrong = 0;
     for (int64_t i = numbers[0]; i < numbers[1]; i += numbers[2] * N) {{
-        uint32_t bits[N];
-        float results[N];
-        for (int lane = 0; lane < N; lane++)
-            bits[lane] = i + lane * numbers[2];
-        store_f32(results, {name}_f32(load_f32(bits, N)), N);
+        f32v inputs = (f32v)convert_i64_i32(i + lane_i64() * numbers[2]);
+        f64v result = convert_f32_f64({name}_f32(inputs)), right;
         for (int lane = 0; lane < N; lane++) {{
-            float input, result = results[lane];
-            __builtin_memcpy(&input, bits + lane, 4);
-            double x = input, right = {right}, error;
-            if (right != right || result != result)
-                error = 0, wrong += (right != right) != (result != result);
-            else if (right == 0)
-                error = 0, wrong += result != 0 || !__builtin_signbit(right) != !__builtin_signbit(result);
-            else {{
-                int64_t exponent = 0;
-                double bounded = __builtin_fmin(__builtin_fabs(right), 0x1p128), unit;
-                __builtin_memcpy(&exponent, &bounded, 8);
-                exponent = (exponent >> 52) < 897 ? 897 : (exponent >> 52) > 1150 ? 1150 : exponent >> 52;
-                exponent = (exponent - 23) << 52;
-                __builtin_memcpy(&unit, &exponent, 8);
-                double given = __builtin_fmin(__builtin_fabs((double)result), 0x1p128);
-                wrong += result != 0 && !__builtin_signbit(right) != !__builtin_signbit(result);
-                error = __builtin_fabs(given - bounded) / unit;
+            double x = inputs[lane];
+            right[lane] = {right};
+        }}
+        i64v special = ((right != right) ^ (result != result)) | ((right == 0) & (result != 0));
+        special |= (right == right) & (((i64v)right ^ (i64v)result) < 0) & ((right == 0) | (result != 0));
+        /* the bits of 2**e become those of 2**(23 - e), for e from that of the least to that of the greatest float32 */
+        f64v size = lesser_f64(abs_f64(right), splat_f64(0x1p128));
+        i64v power = (i64v)size & 0x7ff0000000000000;
+        power = minimum_i64(maximum_i64(power, splat_i64(897L << 52)), splat_i64(1150L << 52));
+        f64v error = abs_f64(lesser_f64(abs_f64(result), splat_f64(0x1p128)) - size) * (f64v)((2069L << 52) - power);
+        i64v worse = error > worst;
+        if (any_m64(worse | special)) {{
+            worst = select_f64(worse, error, worst);
+            for (int lane = 0; lane < N; lane++) {{
+                where[lane] = worse[lane] ? inputs[lane] : where[lane];
+                wrong -= special[lane];
             }}
-            if (error > worst)
-                worst = error, where = input;
         }}
     }}
     double *out = pointers[0];
-    out[0] = worst, out[1] = where, out[2] = wrong;
+    out[0] = -1;
+    out[2] = wrong;
+    for (int lane = 0; lane < N; lane++)
+        if (worst[lane] > out[0])
+            out[0] = worst[lane], out[1] = where[lane];
 }}
 """
 
@@ -97,7 +97,7 @@ def measured(
 ) -> list[Accuracy]:
     """The accuracy of these functions at every `step`-th float32."""
     chosen = instructions or instruction_set()
-    lanes = chosen.register // 4
+    lanes = lanes_for(8, chosen)
     text = source([(lanes, KERNEL.format(name=name, right=FUNCTIONS[name])) for name in names], chosen)
     path = compile_source(text, architecture="native" if chosen is not PLAIN else "x86-64")
     if isinstance(path, Unavailable):
@@ -105,20 +105,20 @@ def measured(
     library = load(path)
     parts = [(2**32 * part // 64, 2**32 * (part + 1) // 64) for part in range(64)] if step == 1 else [(0, 2**32)]
 
-    def one(task: tuple[str, tuple[int, int]]) -> Accuracy:
-        name, (first, end) = task
+    def one(name: str, part: tuple[int, int]) -> Accuracy:
         out = (ctypes.c_double * 3)()
         pointers = (ctypes.c_void_p * 1)(ctypes.addressof(out))
-        library[name](pointers, (ctypes.c_int64 * 3)(first, end, step))
+        library[name](pointers, (ctypes.c_int64 * 3)(*part, step))
         return Accuracy(name, out[0], out[1], int(out[2]))
 
-    with ThreadPoolExecutor(workers) as pool:
-        found = list(pool.map(one, [(name, part) for name in names for part in parts]))
     results = []
-    for name in names:
-        own = [accuracy for accuracy in found if accuracy.name == name]
-        worst = max(own, key=lambda accuracy: accuracy.worst)
-        results.append(Accuracy(name, worst.worst, worst.where, sum(accuracy.wrong for accuracy in own)))
+    with ThreadPoolExecutor(workers) as pool:
+        for name in names:
+            found = list(pool.map(partial(one, name), parts))
+            worst = max(found, key=lambda accuracy: accuracy.worst)
+            results.append(Accuracy(name, worst.worst, worst.where, sum(accuracy.wrong for accuracy in found)))
+            if step == 1:
+                print(results[-1], flush=True)
     return results
 
 

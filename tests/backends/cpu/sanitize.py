@@ -1,0 +1,32 @@
+"""The tests of the CPU backend over kernels that stop at the first access or operation that C does not define.
+
+    python -m tests.backends.cpu.sanitize [arguments of pytest]
+
+The address sanitizer has to be in the process from its start, so this starts another one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from backends.cpu.compiler import sanitizer_environment
+from shapes.toolchain import Unavailable
+
+FOLDER = Path(__file__).parent
+WITHOUT = ("test_compiler.py", "test_launcher.py")
+"""What is not about kernels."""
+
+
+def main() -> None:
+    variables = sanitizer_environment()
+    if isinstance(variables, Unavailable):
+        raise SystemExit(variables.reason)
+    ignored = [f"--ignore={FOLDER / name}" for name in WITHOUT]
+    command = [sys.executable, "-m", "pytest", "-q", *ignored, *(sys.argv[1:] or [str(FOLDER)])]
+    os.execve(sys.executable, command, os.environ | variables)
+
+
+if __name__ == "__main__":
+    main()
