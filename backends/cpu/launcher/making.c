@@ -90,7 +90,7 @@ static int fill_program(Program *made, PyObject *args, char *block, size_t *used
     }
     Output *output = take(block, used, (size_t)made->outputs * sizeof *output);
     for (Py_ssize_t place = 0; place < made->outputs; place++) {
-        Output each;
+        Output each = {0};
         int source;
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(outputs, place), "iOin", &source, &each.object, &each.rank, &each.place))
             return -1;
@@ -102,6 +102,7 @@ static int fill_program(Program *made, PyObject *args, char *block, size_t *used
             PyErr_Format(PyExc_ValueError, "output %zd is not in the program", place);
             return -1;
         }
+        each.last = take(block, used, source == MADE ? 2 * (size_t)each.rank * sizeof(int64_t) : 0);
         if (output) output[place] = each;
     }
     made->buffers = made->tensors + made->constants + made->made + made->scratch;
@@ -168,9 +169,16 @@ static PyObject *new_program(PyTypeObject *type, PyObject *args, PyObject *named
     return NULL;
 }
 
+static void free_program(PyObject *self) {
+    Program *program = (Program *)self;
+    for (Py_ssize_t place = 0; program->output && place < program->outputs; place++)
+        Py_XDECREF(program->output[place].args);
+    owner_free(self);
+}
+
 static PyType_Slot program_slots[] = {
     {Py_tp_doc, "Kernels with what is around them: tensors and then integers in, outputs out, or NotImplemented."},
     {Py_tp_new, new_program}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, owner_members},
-    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
+    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, free_program}, {0, NULL}};
 static PyType_Spec program_specification = {"backends.cpu.launcher.Program", sizeof(Program), 0, FLAGS, program_slots};
 

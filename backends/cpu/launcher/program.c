@@ -14,6 +14,8 @@ typedef struct {
     PyObject *object; /* the dtype of what is made, the fixed object */
     int32_t rank;
     Py_ssize_t place; /* the argument or the output, or the first of the numbers: sizes, then strides */
+    int64_t *last;    /* the sizes and strides of the last call, with what torch is given for them: */
+    PyObject *args;
 } Output;
 
 /* A kernel with its buffers and numbers: buffers count arguments, constants, outputs that are made, temporaries. */
@@ -32,7 +34,7 @@ typedef struct {
     int threads;              /* whether torch's number of threads is needed */
     const Expected *expected; /* of the arguments, then of the constants */
     PyObject **constant;
-    const Output *output;
+    Output *output;
     const Launch *launch;
     const Step *step;
     const int64_t *start;  /* the first values are fixed */
@@ -68,13 +70,25 @@ static PyObject *tuple_of(const int64_t *values, Py_ssize_t count) {
     return made;
 }
 
-/* A new tensor, by the one of torch's functions that takes the least time. */
-static PyObject *allocated(const Output *output, const int64_t *numbers) {
-    PyObject *sizes = tuple_of(numbers + output->place, output->rank);
-    PyObject *strides = tuple_of(numbers + output->place + output->rank, output->rank);
+/* Sizes, strides and dtype for torch. Most calls are like the one before, and making these takes as long as a third of
+   the tensor. */
+static PyObject *layout_of(Output *output, const int64_t *numbers) {
+    size_t bytes = 2 * (size_t)output->rank * sizeof(int64_t);
+    if (output->args && !memcmp(output->last, numbers, bytes)) return Py_NewRef(output->args);
+    PyObject *sizes = tuple_of(numbers, output->rank), *strides = tuple_of(numbers + output->rank, output->rank);
     PyObject *args = sizes && strides ? PyTuple_Pack(3, sizes, strides, output->object) : NULL;
     Py_XDECREF(sizes);
     Py_XDECREF(strides);
+    if (!args) return NULL;
+    memcpy(output->last, numbers, bytes);
+    Py_XSETREF(output->args, Py_NewRef(args));
+    return args;
+}
+
+/* A new tensor. Of the functions of torch that make one, this takes the least time: 0.25 us, and 0.1 us more where the
+   layout is not known yet; the allocator of DLPack takes 0.65 us. */
+static PyObject *allocated(Output *output, const int64_t *numbers) {
+    PyObject *args = layout_of(output, numbers + output->place);
     if (!args) return NULL;
     PyObject *made = PyCFunction_GET_FUNCTION(torch.empty_strided)(PyCFunction_GET_SELF(torch.empty_strided), args);
     Py_DECREF(args);
@@ -167,7 +181,7 @@ static PyObject *perform(const Program *program, Call *call, const Tensor *const
     int planned = plan(program, call, tensors, integers);
     if (planned <= 0) return planned < 0 ? NULL : Py_NewRef(Py_NotImplemented);
     for (Py_ssize_t place = 0; place < program->outputs; place++) {
-        const Output *output = &program->output[place];
+        Output *output = &program->output[place];
         PyObject *made;
         switch (output->source) {
             case MADE: made = allocated(output, call->numbers); break;
