@@ -1,11 +1,12 @@
-"""Our Triton kernels beside Inductor's on a GPU: `python -m benchmarks.triton_kernels`.
+"""Our Triton kernels beside Inductor's on a GPU: `python -m benchmarks.triton_kernels [words of names]`.
 
-    >>> from benchmarks.triton_kernels import geometric_mean
-    >>> geometric_mean([0.5, 2.0])
-    1.0
+    >>> from benchmarks.triton_kernels import larger
+    >>> larger((8, 128, 768))
+    (128, 128, 768)
 
-Each kernel at several sizes, compiled once with all sizes open, by us and by `torch.compile(dynamic=True)`. The time of
-the device is the median of many runs with a cold cache; the time of the host is that of calls that do not wait.
+The functions of `benchmarks.kernels`, with sixteen times as many rows, forward and backward. Each is compiled once with
+all sizes open, by us and by `torch.compile(dynamic=True)`; eager runs beside them. The time of the device is the median
+of calls with a cold cache, taken in turn; the time of the host is that of calls at the smallest size that do not wait.
 Without a GPU it says so and ends.
 """
 
@@ -13,92 +14,122 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from statistics import median
+from statistics import fmean, median
 
 import torch
 
-SIZES = [(4096, 1024), (4096, 1001), (100_000, 64), (128, 20_000), (8192, 4096), (63, 127)]
-SHOWN = "case | size | ours us | Inductor dynamic us | eager us | ratio to Inductor | host us: ours, Inductor, eager"
+from benchmarks.kernels.programs import PROGRAMS, Program
+
+ROUNDS = 25
+FLUSHED = 256 * 2**20
+"""Bytes that are written between two calls: more than the caches hold."""
+TOLERANCE = 2e-3
+Call = Callable[[], object]
 
 
-def geometric_mean(ratios: Sequence[float]) -> float:
-    return math.exp(sum([math.log(ratio) for ratio in ratios]) / len(ratios))
+def larger(size: Sequence[int]) -> tuple[int, ...]:
+    """Enough rows to keep a device busy."""
+    return (16 * size[0], *size[1:])
 
 
-def device_time(call: Callable[[], object], flush: torch.Tensor) -> float:
-    """Microseconds on the device, with a cold cache."""
-    call()
+def device_times(calls: Sequence[Call], flushed: torch.Tensor) -> list[float]:
+    """Microseconds of each on the device, in turn, with a cold cache."""
+    events: list[list[tuple[torch.cuda.Event, torch.cuda.Event]]] = [[] for _ in calls]
+    for _ in range(ROUNDS):
+        for call, found in zip(calls, events):
+            flushed.zero_()
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            start.record()
+            call()
+            end.record()
+            found.append((start, end))
     torch.cuda.synchronize()
-    times = []
-    for _ in range(25):
-        flush.zero_()
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        times.append((start, end))
-    torch.cuda.synchronize()
-    return 1000 * median([start.elapsed_time(end) for start, end in times])
+    return [1000 * median([start.elapsed_time(end) for start, end in found]) for found in events]
 
 
-def host_time(call: Callable[[], object]) -> float:
+def host_time(call: Call, count: int = 50) -> float:
     """Microseconds of a call that does not wait for the device."""
     found = []
     for _ in range(5):
         torch.cuda.synchronize()
         start = time.perf_counter()
-        for _ in range(50):
+        for _ in range(count):
             call()
-        found.append((time.perf_counter() - start) / 50 * 1e6)
-        torch.cuda.synchronize()
+        found.append((time.perf_counter() - start) / count * 1e6)
+    torch.cuda.synchronize()
     return median(found)
 
 
-def measure(wanted: Sequence[str], *, inductor: bool) -> None:
-    """Print a row for each case and size, and the geometric means."""
-    from tests.backends.triton.cases import CASES
-    from tests.backends.triton.checking import host_of
+def contestants(program: Program) -> list[Callable[..., torch.Tensor]]:
+    """Ours, Inductor's, and the function itself."""
+    from frontends.pytorch import compile
 
-    flush = torch.empty(256 * 2**20 // 4, device="cuda")
-    print(SHOWN, flush=True)
+    torch._dynamo.reset()
+    ours = compile(program.function, backend="triton", dynamic=True)
+    return [ours, torch.compile(program.function, dynamic=True), program.function]
+
+
+def calls_of(functions: Sequence[Callable[..., torch.Tensor]], inputs: Sequence[torch.Tensor]) -> Iterator[list[Call]]:
+    """Forward and backward of each, after their results have been compared."""
+    yield [partial(function, *inputs) for function in functions]
+    leaves = [x.detach().requires_grad_(x.is_floating_point()) for x in inputs]
+    wanted = [leaf for leaf in leaves if leaf.requires_grad]
+    made = [function(*leaves) for function in functions]
+    gradient = torch.ones_like(made[-1])
+    yield [partial(torch.autograd.grad, each, wanted, gradient, retain_graph=True) for each in made]
+
+
+def compared(program: Program, calls: Sequence[Call]) -> None:
+    """Run each once, and see that all give the same, as far as nothing is random."""
+    found = [call() for call in calls]
+    if "dropout" not in program.name:
+        for each in found[:-1]:
+            torch.testing.assert_close(each, found[-1], rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def measured(wanted: Sequence[str]) -> Iterator[str]:
+    """A line for each function, direction and size, then the geometric means."""
+    flushed = torch.empty(FLUSHED, dtype=torch.int8, device="cuda")
+    yield "function | size | ours us | Inductor dynamic us | eager us | ours / Inductor"
     ratios: dict[str, list[float]] = {}
-    for case in [case for case in CASES if not wanted or any(word in case.name for word in wanted)]:
-        host = host_of(case, "cuda", fill=False)
-        torch._dynamo.reset()
-        peer = torch.compile(case.eager, dynamic=True) if inductor else case.eager
-        for rows, columns in SIZES:
-            scale = 12 if len(case.inputs[0].split()) == 4 else 1
-            sizes = {"b": rows // scale or 1, "s": columns}
-            inputs = [each.cuda() for each in case.tensors(**sizes)]
-            calls = [partial(host.function, inputs), partial(peer, *inputs), partial(case.eager, *inputs)]
-            for one, other in zip(calls[0](), calls[2]()):
-                torch.testing.assert_close(one, other, atol=1e-3, rtol=1e-2)
-            times = [device_time(call, flush) for call in calls]
-            hosts = [host_time(call) for call in calls] if rows == SIZES[-1][0] else []
-            ratios.setdefault(case.name, []).append(times[0] / times[1])
-            cells = [case.name, f"{sizes['b']}x{columns}", *[f"{each:.1f}" for each in times]]
-            cells += [f"{times[0] / times[1]:.2f}", ", ".join([f"{each:.1f}" for each in hosts])]
-            print(" | ".join(cells), flush=True)
+    for program in PROGRAMS:
+        if wanted and not any(word in program.name for word in wanted):
+            continue
+        functions = contestants(program)
+        for size in program.sizes:
+            inputs = [each.cuda() for each in program.make(*larger(size))]
+            for direction, calls in zip(("", ", backward"), calls_of(functions, inputs)):
+                compared(program, calls)
+                times = device_times(calls, flushed)
+                ratios.setdefault(program.name + direction, []).append(times[0] / times[1])
+                cells = [f"{each:.1f}" for each in times]
+                name = program.name + direction
+                yield " | ".join([name, "x".join(map(str, larger(size))), *cells, f"{times[0] / times[1]:.2f}"])
+        small = [each.cuda() for each in program.make(*min(program.sizes, key=math.prod))]
+        hosts = [f"{host_time(partial(function, *small)):.1f}" for function in functions]
+        yield f"{program.name}: host us {', '.join(hosts)}"
     for name, found in ratios.items():
-        print(f"{name}: {geometric_mean(found):.2f}")
-    print(f"all: {geometric_mean([ratio for found in ratios.values() for ratio in found]):.3f}")
+        yield f"{name}: {geometric(found):.2f}, worst {max(found):.2f}"
+    yield f"all: {geometric([ratio for found in ratios.values() for ratio in found]):.3f}"
 
 
-def main() -> int:
+def geometric(ratios: Sequence[float]) -> float:
+    return math.exp(fmean(map(math.log, ratios)))
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", nargs="*", help="words of the names of cases")
-    parser.add_argument("--no-inductor", action="store_true", help="leave Inductor out")
-    arguments = parser.parse_args()
+    parser.add_argument("words", nargs="*", help="only functions whose names contain one of these")
+    wanted = parser.parse_args().words
     if not torch.cuda.is_available():
         print("there is no GPU here: nothing was measured")
-        return 0
-    measure(arguments.cases, inductor=not arguments.no_inductor)
-    return 0
+        return
+    for line in measured(wanted):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
