@@ -61,9 +61,7 @@ def measure(options: argparse.Namespace) -> str:
     for function, calls in forms.values():
         for call in calls:
             function(*call)
-    measured = medians(
-        {name: (lambda each=each: per_call(*each)) for name, each in forms.items()}, options.rounds
-    )
+    measured = medians({name: (lambda each=each: per_call(*each)) for name, each in forms.items()}, options.rounds)
     eager = measured["eager"]
     rows: list[list[report.Cell]] = [[name, each, report.ratio(each, eager)] for name, each in measured.items()]
     return f"{report.table(['form', 'µs a call', 'of eager'], rows)}\n\n{report.versions('torch')}."

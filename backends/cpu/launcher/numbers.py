@@ -121,10 +121,12 @@ class Steps:
 
     def all(self) -> tuple[Step, ...]:
         """The steps in order."""
-        return tuple([
-            (code, *self.places([target]), *(self.places([a, b, c]) if code > THREADS else (a, b, c)), factor)
-            for code, target, a, b, c, factor in self._steps
-        ])
+        return tuple(
+            [
+                (code, *self.places([target]), *(self.places([a, b, c]) if code > THREADS else (a, b, c)), factor)
+                for code, target, a, b, c, factor in self._steps
+            ]
+        )
 
     def places(self, values: Iterable[int]) -> tuple[int, ...]:
         """Where values are among all: the fixed ones come first."""

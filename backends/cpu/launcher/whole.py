@@ -18,6 +18,8 @@
     >>> host = Host(program, steps, kernels(steps, program.decisions), last=torch.get_num_threads)
     >>> make_native(described(host))(torch.ones(2, 3))
     [tensor([3., 3.])]
+
+Buffers that share a place in the plan of the memory share it here as well.
 """
 
 from __future__ import annotations

@@ -158,9 +158,7 @@ def test_dtypes(dtype):
     tensors = [TensorArgument("x", dtype, 1)]
     symbols = {rows: ("x", ".shape", 0)}
     outputs = [Made(dtype, (rows,), (rows.interner.constant(1),))]
-    run = make_native(
-        description(env=env, tensors=tensors, symbols=symbols, outputs=outputs, launches=[], guards=None)
-    )
+    run = make_native(description(env=env, tensors=tensors, symbols=symbols, outputs=outputs, launches=[], guards=None))
     kind = getattr(torch, dtype)
     assert run(torch.ones(3, dtype=kind)).dtype is kind
     for other in (torch.float32, torch.complex64, torch.int32, torch.bool, torch.bfloat16):

@@ -232,7 +232,7 @@ class Pair(NamedTuple):
         pytest.param(lambda x, y: Pair(x + y, "text"), True, id="named tuple"),
         pytest.param(lambda x, y: (x + y, x.shape[0], 3), True, id="sizes"),
         pytest.param(lambda x, y: (x, x + y, x), True, id="arguments"),
-        pytest.param(lambda x, y: ((x + y,) * 2), True, id="twice"),
+        pytest.param(lambda x, y: (x + y,) * 2, True, id="twice"),
         pytest.param(lambda x, y: (x + y).t(), True, id="transposed"),
         pytest.param(lambda x, y: (x + y).reshape(-1), True, id="reshaped"),
         pytest.param(lambda x, y: ((s := x + y), s.t()), False, id="a view of another one"),
