@@ -76,7 +76,9 @@ class Run:
         for expr, value in [*zip(buffer.sizes, tensor.shape), *zip(buffer.strides, tensor.stride())]:
             self.bind(expr, value)
         assert str(tensor.dtype) == f"torch.{buffer.dtype}"
-        assert tuple(tensor.shape) == tuple(map(self.number, buffer.sizes))
+        sizes, strides = [[*map(self.number, each)] for each in (buffer.sizes, buffer.strides)]
+        assert list(tensor.shape) == sizes
+        assert significant(tensor.shape, tensor.stride()) == significant(sizes, strides)
         self.tensors[buffer] = tensor
 
     def bind(self, expr: Expr, value: int) -> None:
@@ -122,7 +124,6 @@ class Run:
         listed = found if step.is_list else [found]
         for made, value in zip(step.results, listed, strict=bool(step.results)):
             if isinstance(made, Buffer):
-                sizes, strides = [[*map(self.plain_number, each)] for each in (made.sizes, made.strides)]
                 for expr, size in zip(made.sizes, value.shape):
                     self.bind(expr, size)
                 sizes, strides = [[*map(self.number, each)] for each in (made.sizes, made.strides)]
@@ -136,9 +137,6 @@ class Run:
                 self.tensors[made] = value
             elif made is not None:
                 self.sizes[made] = value
-
-    def plain_number(self, size: Expr) -> object:
-        return size
 
     def plain(self, value: object) -> object:
         """An argument as torch takes it."""
@@ -197,9 +195,11 @@ class Run:
         dtype = computed_dtype(tensor.dtype)
         match tensor:
             case Memory():
-                flat, place = self.flat(self.tensor(tensor.buffer)), self.place(tensor.offset, sizes)
                 if not math.prod(sizes):
                     return torch.empty(sizes, dtype=dtype)
+                if all(self.number(coefficient) >= 0 for _, coefficient in tensor.offset.terms):
+                    return self.plain(tensor).to(dtype, copy=True)
+                flat, place = self.flat(self.tensor(tensor.buffer)), self.place(tensor.offset, sizes)
                 return flat[place.reshape(-1)].reshape(sizes).to(dtype)
             case Number():
                 value = self.number(tensor.value) if isinstance(tensor.value, Expr) else tensor.value
@@ -214,6 +214,11 @@ class Run:
                     return source.expand(sizes)
                 if not math.prod(sizes):
                     return torch.empty(sizes, dtype=dtype)
+                axes = [place.as_axis for place in tensor.places]
+                if None not in axes and len(set(axes)) == len(axes) and source.shape == tuple(sizes[a] for a in axes):
+                    order = sorted(range(len(axes)), key=lambda place: axes[place])
+                    shape = [sizes[axis] if axis in axes else 1 for axis in range(len(sizes))]
+                    return source.permute(order).reshape(shape).expand(sizes)
                 places = tuple([self.place(place, sizes) for place in tensor.places])
                 return source[places] if places else source.expand(sizes)
             case Merge():

@@ -64,12 +64,11 @@ class Writer:
         for operation in self.form.operations:
             self._look_ahead(operation)
         self._returned = {self._root(output) for output in self.form.outputs if isinstance(output, Result)}
-        changing = False
+        changes = [each for each in self.form.operations if each.target is aten.copy_.default]
         for operation in self.form.operations:
             if operation.target is aten.copy_.default:
-                if not changing:
-                    self._outputs()
-                changing = True
+                if operation is changes[0]:
+                    self._keep(changes)
                 self._change(operation)
             else:
                 self.operation(operation)
@@ -329,6 +328,20 @@ class Writer:
 
     # ------------------------------------------------------------------ what comes out
 
+    def _keep(self, changes: Sequence[Operation]) -> None:
+        """What is read after an argument has changed, and is of before."""
+        self._outputs()
+        changed: set[Result] = set()
+        for operation in changes:
+            first, second = operation.args
+            if not changed.isdisjoint(self._read(self.value(second).tensor)):
+                self._store(second)
+            changed.add(first)
+
+    def _read(self, tensor: Tensor) -> set[Result | None]:
+        """Whose memory an expression reads."""
+        return {self._owners.get(each.buffer) for each in descend([tensor]) if isinstance(each, Memory)}
+
     def _change(self, operation: Operation) -> None:
         """An argument has another value at the end."""
         first, second = operation.args
@@ -341,14 +354,7 @@ class Writer:
 
     def _reads_in_place(self, value: Tensor, memory: Memory) -> bool:
         """Whether each element needs no element of an argument that is changed but the one in its own place."""
-        changed = [self._owners.get(memory.buffer), *self.form.changed]
-
-        def is_apart(tensor: Tensor) -> bool:
-            return not any(
-                isinstance(each, Memory) and self._owners.get(each.buffer) in changed
-                for each in descend([tensor])
-            )
-
+        changed = {self._owners.get(memory.buffer), *self.form.changed}
         stack = [value]
         while stack:
             tensor = stack.pop()
@@ -357,7 +363,7 @@ class Writer:
             elif isinstance(tensor, Memory) and tensor.buffer is memory.buffer:
                 if tensor.offset != memory.offset:
                     return False
-            elif not isinstance(tensor, Number) and not is_apart(tensor):
+            elif not isinstance(tensor, Number) and not changed.isdisjoint(self._read(tensor)):
                 return False
         return True
 
