@@ -131,46 +131,62 @@ def same(one: Sequence[object], other: Sequence[object]) -> bool:
     return len(one) == len(other) and all(a is b or (type(a) is type(b) and a == b) for a, b in zip(one, other))
 
 
+def argument(shape: Shape, values: Sequence[object], number: Callable[[], object]) -> object:
+    """An argument by its shape: one of the values, the next number, a list, or a constant."""
+    match shape[0]:
+        case "tensor":
+            return values[shape[1]]
+        case "hole":
+            return number()
+        case "list":
+            return [argument(item, values, number) for item in shape[1:]]
+    return shape[2]
+
+
+def arguments(
+    edge: Edge, values: Sequence[object], number: Callable[[], object]
+) -> tuple[tuple[object, ...], dict[str, object]]:
+    """The arguments of an operator, positional and named."""
+    _, positional, named, _ = edge
+    args = tuple([argument(shape, values, number) for shape in positional])
+    return args, {name: argument(shape, values, number) for name, shape in named}
+
+
 def graph_of(path: Sequence[Place], outputs: Sequence[int]) -> fx.GraphModule:
     """The operators on the way to a place as a graph."""
     graph = fx.Graph()
-    values: list[fx.Node] = []
-    numbers: dict[tuple[int, int], fx.Node] = {}
+    values: list[fx.Node | None] = []
     for each in path:
         for _ in range(each.inputs):
             values.append(graph.placeholder(f"input_{len(values)}"))
         values += [None] * len(each.outputs)
     inputs = [place for place, value in enumerate(values) if value is not None]
-    for step, each in enumerate(path):
-        for place, hole in enumerate(each.holes):
-            if hole is VARIES:
-                numbers[step, place] = graph.placeholder(f"number_{len(numbers)}")
+    holes = [hole for each in path for hole in each.holes]
+    # all placeholders come before the first operator
+    filled = [graph.placeholder(f"number_{place}") if hole is VARIES else hole for place, hole in enumerate(holes)]
+    numbers = iter(filled)
     count = 0
-    for step, each in enumerate(path):
+    for each in path:
         count += each.inputs
         assert each.edge is not None
-        function, positional, named, _ = each.edge
-        holes = iter(range(len(each.holes)))
-
-        def argument(shape, step=step, each=each, holes=holes):
-            kind = shape[0]
-            if kind == "tensor":
-                return values[shape[1]]
-            if kind == "hole":
-                place = next(holes)
-                held = each.holes[place]
-                return numbers[step, place] if held is VARIES else held
-            if kind == "list":
-                return [argument(item) for item in shape[1:]]
-            return shape[2]
-
-        args = tuple([argument(shape) for shape in positional])
-        node = graph.call_function(function, args, {name: argument(shape) for name, shape in named})
+        node = graph.call_function(each.edge[0], *arguments(each.edge, values, numbers.__next__))
         for place in each.outputs:
-            item = graph.call_function(operator.getitem, (node, place)) if each.listed else node
-            values[count] = item
+            values[count] = graph.call_function(operator.getitem, (node, place)) if each.listed else node
             count += 1
     graph.output([values[place] for place in outputs])
     made = fx.GraphModule(torch.nn.Module(), graph)
     made.meta["inputs"] = inputs
     return made
+
+
+def one_by_one(place: Place, inputs: Sequence[object], numbers: Sequence[object]) -> list[object]:
+    """The values on the way to a place, run without a graph of their own."""
+    left, given = iter(inputs), iter(numbers)
+    values: list[object] = []
+    for each in place.path():
+        values += [next(left) for _ in range(each.inputs)]
+        assert each.edge is not None
+        args, named = arguments(each.edge, values, given.__next__)
+        output = each.edge[0](*args, **named)
+        values += [output[position] if each.listed else output for position in each.outputs]
+    return values

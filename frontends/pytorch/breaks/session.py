@@ -7,7 +7,6 @@ gives is worked out by torch's function on the meta device, once for each combin
 from __future__ import annotations
 
 import dataclasses
-import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
@@ -19,8 +18,9 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from frontends.pytorch.breaks import pending
+from frontends.pytorch.breaks.operators import cause_of, forces, number_arguments
 from frontends.pytorch.breaks.pending import Kind, Leaving, Pending, Value, pending_of
-from frontends.pytorch.breaks.segments import VARIES, Place
+from frontends.pytorch.breaks.segments import VARIES, Place, one_by_one
 from frontends.pytorch.python.forcing import Symbolic, origin, suspended
 
 if TYPE_CHECKING:
@@ -28,12 +28,8 @@ if TYPE_CHECKING:
 
 aten: Final = torch.ops.aten
 BELOW_GRADIENTS: Final = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
-FORCING_TAGS: Final = (torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output, torch.Tag.inplace_view)
-INDEXING: Final = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default)
 NORMALIZING: Final = (aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
 MOST_OUTCOMES: Final = 50_000
-LAZY_BITS: Final = (aten._conj.default, aten._neg_view.default)
-"""What marks a tensor as conjugated or negated without doing it; the mark is the real tensor's."""
 
 
 class Session(TorchDispatchMode):
@@ -228,7 +224,8 @@ class Session(TorchDispatchMode):
             reals = [value.real for value in inputs]
             found = self.program.stretches.segment(place, needed)
             if found is None:
-                step_by_step(place, values, reals, numbers)
+                for value, real in zip(values, one_by_one(place, reals, numbers)):
+                    value.real = real
             else:
                 segment, holes, known = found
                 varying = [number for number, hole in zip(numbers, holes) if hole is VARIES]
@@ -350,33 +347,6 @@ READS: Final = {
 } | {torch.save}
 
 
-def forces(func: torch._ops.OpOverload, args: Sequence[object]) -> bool:
-    """Whether the outcome of an operator depends on elements, or the sizes of its argument change."""
-    if any(tag in func.tags for tag in FORCING_TAGS) or func in LAZY_BITS:
-        return True
-    if func in INDEXING:
-        return any(isinstance(each, torch.Tensor) and each.dtype in (torch.bool, torch.uint8) for each in args[1])
-    return False
-
-
-def cause_of(func: torch._ops.OpOverload) -> str:
-    """An operator as people know it."""
-    return "item()" if func is aten._local_scalar_dense.default else func._schema.name.partition("::")[2]
-
-
-_numbers: dict[object, frozenset[str]] = {}
-
-
-def number_arguments(func: torch._ops.OpOverload) -> frozenset[str]:
-    """The arguments of an operator that are numbers of the call: sizes and factors, not an axis."""
-    found = _numbers.get(func)
-    if found is None:
-        # the text alone tells a size from an axis: both are ints to the schema's types; a number may stand for a tensor
-        names = re.findall(r"(?:SymInt|Scalar|float|Tensor)[\[\]\d?]* (\w+)", str(func._schema))
-        found = _numbers[func] = frozenset(names)
-    return found
-
-
 def described(session: Session, value: object, key: list[object], tensors: list[Value]) -> None:
     """What the outcome of an operator depends on."""
     if isinstance(value, torch.Tensor):
@@ -403,34 +373,3 @@ def device_of(tensors: Sequence[Value]) -> torch.device:
         if value.kind.sizes:
             return value.kind.device
     return tensors[0].kind.device if tensors else torch.get_default_device()
-
-
-def step_by_step(
-    place: Place, values: Sequence[Value], reals: Sequence[torch.Tensor], numbers: Sequence[object]
-) -> None:
-    """Run what waits without a graph of its own, where there are too many."""
-    left = iter(reals)
-    given = iter(numbers)
-    count = 0
-    found: list[object] = []
-    for each in place.path():
-        for _ in range(each.inputs):
-            found.append(next(left))
-            count += 1
-
-        def argument(shape):
-            if shape[0] == "tensor":
-                return found[shape[1]]
-            if shape[0] == "hole":
-                return next(given)
-            return [argument(item) for item in shape[1:]] if shape[0] == "list" else shape[2]
-
-        assert each.edge is not None
-        function, positional, named, _ = each.edge
-        args = [argument(shape) for shape in positional]
-        output = function(*args, **{name: argument(shape) for name, shape in named})
-        for place_in_output in each.outputs:
-            real = output[place_in_output] if each.listed else output
-            values[count].real = real
-            found.append(real)
-            count += 1

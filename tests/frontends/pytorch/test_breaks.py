@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.utils._pytree import tree_leaves
 
+from frontends.pytorch.breaks import segments
 from frontends.pytorch.breaks.breaks import Broken
 from frontends.pytorch.breaks.pending import Pending
 
@@ -290,3 +291,14 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not errors
+
+
+@pytest.mark.parametrize("program", [item, lists, many_outputs, in_place_through_views])
+def test_beyond_the_most_graphs(program, monkeypatch):
+    """If it fails, operators run otherwise where there are too many graphs to make another one."""
+    monkeypatch.setattr(segments, "MOST_SEGMENTS", 0)
+    broken = Broken(program)
+    for rows in (3, 5, 3):
+        x = torch.randn(rows, 4)
+        assert_same(broken(x.clone()), program(x.clone()))
+    assert not broken.graphs and broken.operators and not broken.captured

@@ -25,12 +25,11 @@ def test_a_function_of_one_graph() -> None:
     with f.timed() as first:
         f(randn(256, 64))
     assert (first.calls, first.operators, first.captured) == (1, 40, 40)
-    assert first.share_of_time < 0.5, "the trace takes longer than the graph"
     with f.timed() as times:
         for rows in (256, 512, 256):
             f(randn(rows, 64))
     assert (times.calls, times.operators, times.captured, len(f.variants)) == (3, 120, 120, 1)
-    assert 0.5 < times.share_of_time <= 1
+    assert first.share_of_time < times.share_of_time <= 1, "a trace takes longer than the graph"
     # and no more outside of the block
     f(randn(256, 64))
     assert times.calls == 3
