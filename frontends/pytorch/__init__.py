@@ -7,7 +7,8 @@
     torch.Size([15, 4])
 """
 
-from frontends.pytorch.calls.compiled import Compiled, compile
+from frontends.pytorch.calls.compiled import Compiled
+from frontends.pytorch.calls.compiling import compile
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.calls.marks import mark_dynamic, mark_maybe_dynamic, mark_static, mark_unbacked
 from frontends.pytorch.calls.relations import dims, one_of

@@ -1,21 +1,16 @@
-"""`compile`: a function that is traced when it is called, and called by its graphs from then on.
+"""A function with its variants: what a call does, and what becomes of one that no variant accepts.
 
     >>> import torch
-    >>> from frontends.pytorch import compile
-    >>> @compile
-    ... def f(x, y):
-    ...     return (x + y).relu()
-    >>> for size in (3, 5, 7, 1):
-    ...     _ = f(torch.randn(size, 8), torch.randn(8))
-    >>> for variant in f.variants:
-    ...     print(variant.cause)
-    first call
-    x.size(0) is 5, was 3
+    >>> from frontends.pytorch.calls.compiled import Compiled
+    >>> f = Compiled(lambda x: x * 2 if x.shape[0] > 4 else x, dynamic=True)
+    >>> for size in (3, 5, 7):
+    ...     out = f(torch.randn(size))
+    >>> [str(guard) for variant in f.variants for guard in variant.guards]
+    ['x_size0 <= 4', 'x_size0 >= 5']
 
-A call looks for a variant whose guards hold (`frontends.pytorch.calls.signatures`); where there is none, the function
-is traced for the arguments at hand, with the sizes as symbols that `frontends.pytorch.calls.dynamism` says. Each
-recompilation has a cause, and a question that asked for it; the same question is answered so only a few times
-(`Policy.repeats`), after which calls that no variant accepts run as they are.
+The way of a call: `_lookup` finds a variant; where there is none, `_found` traces the function (`_variant`), unless a
+question was asked too often, after which such calls run as they are (`_fall_back`, `_decided`), or with breaks where
+the function can not be traced.
 """
 
 from __future__ import annotations
@@ -27,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
 from types import MethodType
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Final
 
 import torch
 
@@ -395,43 +390,3 @@ def decisive(leaf: object) -> object:
     if isinstance(leaf, torch.Tensor):
         return leaf.shape, leaf.stride()
     return type(leaf) if kind_of(leaf) == "object" else leaf
-
-
-@overload
-def compile(
-    fn: None = None,
-    /,
-    *,
-    dynamic: Setting = ...,
-    backend: str = ...,
-    fullgraph: bool = ...,
-    policy: Policy | None = ...,
-) -> Callable[[Callable[..., object]], Compiled]: ...
-@overload
-def compile(
-    fn: Callable[..., object],
-    /,
-    *,
-    dynamic: Setting = ...,
-    backend: str = ...,
-    fullgraph: bool = ...,
-    policy: Policy | None = ...,
-) -> Compiled: ...
-def compile(
-    fn: Callable[..., object] | None = None,
-    /,
-    *,
-    dynamic: Setting = None,
-    backend: str = "eager",
-    fullgraph: bool = False,
-    policy: Policy | None = None,
-) -> Compiled | Callable[[Callable[..., object]], Compiled]:
-    """A function or module that is traced when it is called, and called by its graphs from then on.
-
-    `dynamic` is True (every size is a symbol), False (none but what is marked), None (automatic: those that are seen to
-    differ), a function of name, axis and size, or relations by name of the input: `{"x": ("b", "5*b")}`. With
-    `fullgraph`, what cannot be in a graph is an error; otherwise such calls run with breaks.
-    """
-    if fn is None:
-        return functools.partial(Compiled, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
-    return Compiled(fn, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
