@@ -172,7 +172,7 @@ def measure(options: argparse.Namespace) -> str:
     header = ["model", "first call, s", "dynamic's", "ratio", *named, "peak"]
     means = "; ".join([f"/ {peer} {report.text(geometric(each))}" for peer, each in everything.items()])
     versions = report.versions("torch", "transformers")
-    return f"{options.threads} thread(s). All: {means}.\n\n{report.table(header, rows)}\n\n{versions}."
+    return f"All: {means}.\n\n{report.table(header, rows)}\n\n{versions}."
 
 
 def geometric(values: Sequence[float]) -> float:
@@ -245,7 +245,8 @@ def main() -> None:
         engine, name, training = options.cold
         print(json.dumps(first_call(engine, name, training == "1")))
         return
-    report.publish("compiled_models", "Compiled models beside Inductor", measure, parser)
+    title = f"Compiled models beside Inductor, threads: {options.threads}"
+    report.publish("compiled_models", title, measure, parser, f"compiled_models, {options.threads}")
 
 
 if __name__ == "__main__":

@@ -110,12 +110,19 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 
 def publish(
-    module: str, title: str, measure: Callable[[argparse.Namespace], str], parser: argparse.ArgumentParser
+    module: str,
+    title: str,
+    measure: Callable[[argparse.Namespace], str],
+    parser: argparse.ArgumentParser,
+    section: str | None = None,
 ) -> None:
-    """Measure, print and, where asked, write: the `main` of every benchmark."""
+    """Measure, print and, where asked, write: the `main` of every benchmark. It has one section, of its own name, unless
+    `section` says which."""
     options = parser.parse_args()
     body = measure(options)
     print(body)
     if options.write:
         shown = [argument for argument in sys.argv[1:] if argument != "--write"]
-        write_section(module, title, body, command=" ".join(["python", "-m", f"benchmarks.{module}", *shown]))
+        write_section(
+            section or module, title, body, command=" ".join(["python", "-m", f"benchmarks.{module}", *shown])
+        )

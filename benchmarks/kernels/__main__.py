@@ -3,16 +3,19 @@
     python -m benchmarks.kernels [--threads 1] [--rounds 9] [--only softmax] [--write]
 
 Each function runs at six sizes. Ours is compiled once, with all sizes symbolic, Inductor once dynamic and once for each
-size; "ours, constant" is our own with every size a number. All are run in turn on the same arguments, kernels only (see
-`benchmarks.kernels.forms`); a figure is the median of the rounds, each long enough to be measured. Results are compared
-with what torch computes operator by operator before anything is measured.
+size; "ours constant" is our own with every size a number. All are run in turn on the same arguments, kernels only (see
+`benchmarks.kernels.forms`); a figure is the median of the rounds, each long enough to be measured, of processor time
+with one thread and of wall time with more. Results are compared with what torch computes operator by operator before
+anything is measured. First calls compile, with empty caches but for Inductor's precompiled header.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -20,6 +23,7 @@ from benchmarks import report
 from benchmarks.kernels.forms import Calls, Form, inductors, ours, replay
 from benchmarks.kernels.programs import PROGRAMS, Program
 
+Clock = Callable[[], float]
 LEAST = 2e-3
 """Seconds of one measured stretch."""
 
@@ -28,6 +32,9 @@ def measure(options: argparse.Namespace) -> str:
     import torch
 
     torch.set_num_threads(options.threads)
+    torch._inductor.config.force_disable_caches = True
+    torch._inductor.config.compile_threads = 1
+    clock = time.process_time if options.threads == 1 else time.perf_counter
     rows: list[list[report.Cell]] = []
     ratios: dict[str, list[float]] = {"dynamic": [], "static": [], "constant": []}
     compiling: dict[str, list[float]] = {}
@@ -36,7 +43,10 @@ def measure(options: argparse.Namespace) -> str:
             continue
         for backward in (False, True):
             name = f"{program.name}, backward" if backward else program.name
-            found = list(timed(program, backward, options.rounds, compiling))
+            found = list(timed(program, backward, options.rounds, compiling, clock))
+            if options.only:
+                for size, micros in zip(program.sizes, found):
+                    print(size, {name: round(each, 1) for name, each in micros.items()})
             by_peer = {
                 peer: [micros["ours"] / micros[peer] for micros in found] for peer in ("dynamic", "static", "constant")
             }
@@ -48,7 +58,7 @@ def measure(options: argparse.Namespace) -> str:
     table = report.table(header, rows)
     seconds = {name: statistics.median(each) for name, each in compiling.items()}
     cost = report.table(["first call", "CPU seconds, median"], [[name, each] for name, each in seconds.items()])
-    return f"{options.threads} thread(s).\n\n{table}\n\n{cost}\n\n{report.versions('torch')}."
+    return f"{table}\n\n{cost}\n\n{report.versions('torch')}."
 
 
 def geometric(values: Sequence[float]) -> float:
@@ -56,7 +66,7 @@ def geometric(values: Sequence[float]) -> float:
 
 
 def timed(
-    program: Program, backward: bool, rounds: int, compiling: dict[str, list[float]]
+    program: Program, backward: bool, rounds: int, compiling: dict[str, list[float]], clock: Clock
 ) -> Iterator[dict[str, float]]:
     """Microseconds of each form, for each size."""
     dynamic = inductors("dynamic", program.function, dynamic=True)
@@ -66,7 +76,7 @@ def timed(
         constant = ours("constant", program.function, dynamic=False)
         forms = [symbolic, dynamic, static, constant]
         calls = {form.name: prepared(form, program, inputs, backward) for form in forms}
-        yield interleaved(calls, rounds)
+        yield interleaved(calls, rounds, clock)
     for form in (symbolic, dynamic, static):
         compiling.setdefault(f"{form.name}{', backward' if backward else ''}", []).append(form.seconds[0])
 
@@ -75,7 +85,7 @@ def prepared(form: Form, program: Program, inputs: Sequence[object], backward: b
     """The kernels of one call, after their results have been compared with torch's own."""
     import torch
 
-    eager = Form("eager", program.function, form.recording)
+    eager = Form("eager", program.function, program.function, form.recording)
     torch.manual_seed(0)
     found, calls = form.backward(inputs) if backward else form.forward(inputs)
     if not program.name.startswith("dropout"):
@@ -86,30 +96,30 @@ def prepared(form: Form, program: Program, inputs: Sequence[object], backward: b
     return calls
 
 
-def interleaved(calls: dict[str, Calls], rounds: int) -> dict[str, float]:
+def interleaved(calls: dict[str, Calls], rounds: int, clock: Clock) -> dict[str, float]:
     """The median time of each, all run in turn."""
     times: dict[str, list[float]] = {name: [] for name in calls}
-    counts = {name: enough(each) for name, each in calls.items()}
+    counts = {name: enough(each, clock) for name, each in calls.items()}
     for _ in range(rounds):
         for name, each in calls.items():
-            times[name].append(stretch(lambda each=each: replay(each), counts[name]))
+            times[name].append(stretch(lambda each=each: replay(each), counts[name], clock))
     return {name: statistics.median(each) for name, each in times.items()}
 
 
-def enough(calls: Calls) -> int:
+def enough(calls: Calls, clock: Clock) -> int:
     """How often to run so that it takes long enough."""
     count = 1
-    while (spent := stretch(lambda: replay(calls), count) * count / 1e6) < LEAST:
+    while (spent := stretch(lambda: replay(calls), count, clock) * count / 1e6) < LEAST:
         count = max(count * 2, int(count * LEAST / max(spent, 1e-9)))
     return count
 
 
-def stretch(function: Callable[[], None], count: int) -> float:
+def stretch(function: Callable[[], None], count: int, clock: Clock) -> float:
     """Microseconds a call."""
-    began = time.perf_counter()
+    began = clock()
     for _ in range(count):
         function()
-    return (time.perf_counter() - began) / count * 1e6
+    return (clock() - began) / count * 1e6
 
 
 def main() -> None:
@@ -117,7 +127,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="the functions whose name contains this")
-    report.publish("kernels", "Kernels beside Inductor's", measure, parser)
+    threads = parser.parse_known_args()[0].threads
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SYMSHAPE_CACHE"] = folder
+        title = f"Kernels beside Inductor's, threads: {threads}"
+        report.publish("kernels", title, measure, parser, f"kernels, {threads}")
 
 
 if __name__ == "__main__":
