@@ -8,7 +8,9 @@ import threading
 import pytest
 import torch
 
+from backends.cpu import launcher as launching
 from backends.cpu.launcher import Unavailable, launcher
+from shapes.native import build
 
 POINTERS = ctypes.POINTER(ctypes.c_void_p)
 NUMBERS = ctypes.POINTER(ctypes.c_int64)
@@ -128,6 +130,28 @@ def test_what_has_no_memory_of_its_values_is_refused(name):
     with pytest.raises((TypeError, RuntimeError)):
         seen(BASE, REFUSED[name]())
     assert not seen.calls
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_marks_are_seen_where_their_place_is_not_known(monkeypatch):
+    """With another version of torch, a tensor that is marked as negative is read as it is."""
+    known = "IMPLEMENTATION = 176"
+
+    def without_a_place(text):
+        assert known in text
+        return build(text.replace(known, "IMPLEMENTATION = 8"))
+
+    monkeypatch.setattr(launching, "build", without_a_place)
+    found = launcher.__wrapped__()
+    seen = Seen(2, 0)
+    kernel = found.Kernel(ctypes.cast(seen.function, ctypes.c_void_p).value, 2, 0, seen.function)
+    for tensor in READABLE.values():
+        kernel(BASE, tensor)
+    seen.calls.clear()
+    for name, refused in REFUSED.items():
+        with pytest.raises((TypeError, RuntimeError)):
+            kernel(BASE, refused())
+        assert not seen.calls, name
 
 
 @pytest.mark.parametrize("number", [1.0, "1", None, 2**63, -(2**63) - 1, torch.tensor(1)])
