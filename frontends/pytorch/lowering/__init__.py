@@ -25,6 +25,7 @@ from backends.loops.program import Program
 from frontends.pytorch.lowering import (
     activations,
     creation,
+    gathering,
     joining,
     losses,
     normalization,

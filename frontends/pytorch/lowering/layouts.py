@@ -14,10 +14,14 @@ SURE: Final = frozenset(
         aten.mm.default,
         aten.bmm.default,
         aten.addmm.default,
+        aten.baddbmm.default,
+        aten.argmax.default,
+        aten.argmin.default,
+        aten.cumsum.default,
+        aten.index_select.default,
         aten.embedding.default,
         aten.embedding_dense_backward.default,
         aten.nll_loss_forward.default,
-        aten.nll_loss_backward.default,
         aten.gather.default,
     ]
 )

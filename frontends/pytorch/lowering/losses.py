@@ -7,7 +7,7 @@ from typing import Final
 import torch
 
 from frontends.pytorch.lowering.activations import log_sigmoid
-from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
+from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
 
 aten: Final = torch.ops.aten
@@ -110,6 +110,30 @@ def binary_cross_entropy_with_logits(
     return _reduced(loss if weight is None else loss * weight.cast(x.dtype), reduction)
 
 
+@lowering(aten.nll_loss_forward.default, aten.nll_loss2d_forward.default)
+def nll_loss_forward(
+    at: Site, x: Value, target: Value, weight: Value | None, reduction: int, ignored: int
+) -> Lowered:
+    """The element of each target, found while all classes are gone through; none is outside of them."""
+    if x.rank < 2 or weight is not None or type(ignored) is not int or x.dtype not in ("float32", "float64"):
+        raise Declined
+    counts = target.differs(ignored)
+    inside = (target >= 0) & (target < x.sizes[1])
+    at.require(inside | ~counts, IndexError, "a target is out of bounds")
+    chosen = _is_target(at, x, target, ignored).select(-x, 0).sum((1,))
+    axes = range(target.rank)
+    if reduction == 0:
+        return [chosen, at.full(0, sizes=())]
+    count = counts.cast(x.dtype).sum(axes)
+    total = chosen.sum(axes)
+    return [total / count if reduction == MEAN else total, count]
+
+
+def _is_target(at: Site, x: Value, target: Value, ignored: int) -> Value:
+    target = target.unsqueezed([1]).expanded(x.sizes)
+    return at.position(1, x.sizes).equals(target) & target.differs(ignored)
+
+
 @lowering(aten.nll_loss_backward.default, aten.nll_loss2d_backward.default)
 def nll_loss_backward(
     at: Site,
@@ -124,10 +148,8 @@ def nll_loss_backward(
     """Only the element of the target has a gradient. The forward has seen that all targets are inside."""
     if x.rank < 2 or weight is not None or type(ignored) is not int:
         raise Declined
-    target = target.unsqueezed([1]).expanded(x.sizes)
     if reduction == 0:
         share = at.operand(grad.unsqueezed([1]))
     else:
         share = at.operand(grad) / at.operand(total) if reduction == MEAN else at.operand(grad)
-    is_target = at.position(1).equals(target) & target.differs(ignored)
-    return is_target.select(-share, 0)
+    return _is_target(at, x, target, ignored).select(-share, 0)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from backends.loops.program import Program
-from backends.loops.tensors import Expressions, Sizes
+import torch
+
+from backends.loops.program import Call, Program
+from backends.loops.tensors import Expressions, Memory, Sizes
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from solver.expr import Expr
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Operation
+    from frontends.pytorch.recording.recorder import Operation, Result
 
 Number: TypeAlias = int | float | bool | Expr
 Lowered: TypeAlias = Value | list[Value | None]
@@ -41,15 +44,37 @@ def lowering(*operators: object, views: bool = False) -> Callable[[Lowering], Lo
     return register
 
 
+@dataclass(frozen=True, slots=True)
+class Required:
+    """Raises an error where a truth is false; on an accelerator nothing waits for it."""
+
+    error: type[Exception]
+    message: str
+
+    def __call__(self, found: torch.Tensor) -> None:
+        if found.device.type != "cpu":
+            torch._assert_async(found, self.message)
+        elif not found:
+            raise self.error(self.message)
+
+
 class Site:
     """Where an operator stands: what it gives, as foreseen.
 
     Attributes:
         kinds: of each result; None for one that is no tensor.
+        memory: puts an argument in memory.
     """
 
-    def __init__(self, program: Program, operation: Operation, kinds: list[Metadata | None]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        operation: Operation,
+        kinds: list[Metadata | None],
+        memory: Callable[[Result], Memory],
+    ) -> None:
         self.program = program
+        self.memory = memory
         self.build = program.build
         self.operation = operation
         self.kinds = kinds
@@ -81,6 +106,12 @@ class Site:
         """The elements of memory become these."""
         assert target.memory is not None
         self.program.assign(target.memory, value.cast(target.dtype).expanded(target.sizes).tensor)
+
+    def require(self, holds: Value, error: type[Exception], message: str) -> None:
+        """The run stops where an element of this is false."""
+        found = holds.reduce("all", range(holds.rank))
+        stored = self.program.stored(found.tensor, ())
+        self.program.steps.append(Call(Required(error, message), (stored,), {}, ()))
 
     def full(self, value: Number, dtype: str | None = None, sizes: Sizes | None = None) -> Value:
         """One number everywhere."""

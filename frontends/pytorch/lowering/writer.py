@@ -170,7 +170,7 @@ class Writer:
             args, named = in_order(operation)
             args = [self._operand(arg, function) for arg in args]
             named = {name: self._operand(value, function) for name, value in named.items()}
-            made = function(Site(self.program, operation, kinds), *args, **named)
+            made = function(Site(self.program, operation, kinds, self.memory), *args, **named)
         except Declined:
             return None
         return made if isinstance(made, list) else [made]

@@ -1,0 +1,39 @@
+"""Elements at places that are computed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+
+from backends.loops.indices import Affine
+from backends.loops.tensors import Taken, Tensor
+from frontends.pytorch.lowering.registry import Declined, Site, lowering
+from frontends.pytorch.lowering.values import Value
+
+aten: Final = torch.ops.aten
+
+
+@lowering(aten._unsafe_index.Tensor)
+def unsafe_index(at: Site, x: Value, indices: list[Value | None]) -> Value:
+    """The axes with an index become, at their place, the axes of the indices together. All is known to be inside."""
+    given = [axis for axis, index in enumerate(indices) if index is not None]
+    if not given or given != list(range(given[0], given[-1] + 1)):
+        raise Declined
+    if any(index is not None and index.dtype not in ("int64", "int32") for index in indices):
+        raise Declined
+    source = at.memory(at.operation.args[0])
+    first, behind = given[0], given[-1] + 1
+    count = len(at.sizes) - (x.rank - len(given))
+    places: list[Affine | Tensor] = []
+    for axis in range(x.rank):
+        index = indices[axis] if axis < len(indices) else None
+        if index is None:
+            places.append(at.build.axis(axis if axis < first else axis - behind + first + count))
+        else:
+            index = index.cast("int64")
+            index = (index < 0).select(index + x.sizes[axis], index)
+            sizes = at.sizes[first : first + count]
+            spread = index.expanded(sizes).unsqueezed(range(count, count + x.rank - behind))
+            places.append(spread.expanded(at.sizes).tensor)
+    return Value(at.build, Taken(at.sizes, x.dtype, source, tuple(places)), at.sizes)
