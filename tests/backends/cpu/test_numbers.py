@@ -54,7 +54,7 @@ def computing(text: str) -> tuple[object, Expr, list[Expr]]:
     return run, wanted, list(symbols.values())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(propositions(), st.lists(edge_values(), min_size=1, max_size=8))
 def test_guards_are_those_of_the_check(texts: list[str], tuples: list[tuple[int, ...]]) -> None:
     """Fails when a program runs for sizes that its guards exclude."""
