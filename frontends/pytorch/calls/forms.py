@@ -54,8 +54,9 @@ class Form:
         if self.expression is None:
             return lines
         binding = f"_args, _kwargs = {self.expression}"
-        if checked and self.names:
-            return [*lines, "try:", f"    {binding}", "except KeyError:", "    return default"]
+        if checked:
+            # another name, or a default that the function no longer has
+            return [*lines, "try:", f"    {binding}", "except (KeyError, TypeError):", "    return default"]
         return [*lines, binding]
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Bound:
@@ -80,7 +81,7 @@ class Forms:
         if any(one is not other for one, other in zip(defaults, self._defaults)):
             self._known.clear()
             self._defaults = defaults
-        key = (len(args), *sorted(kwargs))
+        key = (len(args), *sorted(kwargs), None, *sorted(getattr(function, "__kwdefaults__", None) or ()))
         found = self._known.get(key)
         if found is None or (found.stale is not None and eval(found.stale, dict(found.scope or {}))):
             names = tuple(sorted(kwargs))

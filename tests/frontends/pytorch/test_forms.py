@@ -108,6 +108,11 @@ def test_defaults_that_change() -> None:
     program.__kwdefaults__["z"] = 8.0
     agrees(f, x)
     agrees(f, x, 5.0, z=8.0)
+    for none in ({}, None):
+        program.__kwdefaults__ = none
+        with pytest.raises(TypeError, match="keyword-only"):
+            f(x)
+    agrees(f, x, z=8.0)
 
 
 def test_methods_and_modules() -> None:
