@@ -27,7 +27,7 @@ from typing import Final
 from backends.decisions import Decisions
 from backends.loops.indices import Affine
 from backends.loops.kernels import Kernel, Load, walk
-from backends.triton.tiles import Tile, indices, tile
+from backends.triton.tiles import Tile, factors, indices, tile
 from solver.expr import Expr
 
 LARGEST: Final = 2**31 - 2**17
@@ -142,7 +142,7 @@ def is_short(columns: Expr, shape: Tile, decisions: Decisions) -> bool | None:
 def is_narrow(kernel: Kernel, decisions: Decisions) -> bool | None:
     """Whether all indices, and all that they are made from, stay below `LARGEST`."""
     interner = decisions.interner
-    bounds = [product(kernel.extents, decisions)]
+    bounds = [product(kernel.extents, decisions), *factors(kernel)]
     for offset in indices(kernel):
         bound = farthest(offset, kernel, decisions)
         if bound is None:
@@ -161,7 +161,7 @@ def is_narrow(kernel: Kernel, decisions: Decisions) -> bool | None:
 
 
 def farthest(offset: Affine, kernel: Kernel, decisions: Decisions) -> Expr | None:
-    """No less than an index and each of its coefficients; None where a stride may be negative."""
+    """No less than an index; None where a stride may be negative."""
     interner = decisions.interner
     total = offset.constant
     for axis, coefficient in offset.terms:
@@ -169,5 +169,5 @@ def farthest(offset: Affine, kernel: Kernel, decisions: Decisions) -> Expr | Non
             coefficient = interner.constant(abs(coefficient.constant))
         elif not decisions.holds("index width", interner.ge(coefficient, 0), "forwards", "at run time", added="branch"):
             return None
-        total = total + coefficient * kernel.extents[axis]
+        total = total + coefficient * (kernel.extents[axis] - interner.one)
     return total

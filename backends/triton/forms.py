@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from backends.triton.facts import Facts
+from backends.triton.facts import LARGEST, Facts
 from solver.expr import Expr
 
 Stage = Literal["whole", "part", "rest"]
@@ -128,6 +128,8 @@ def divided(form: Form, rows: int, columns: int) -> Parts | None:
         return None
     wanted = min(blocks // 2, 2 * FEW // tiles, MOST_PARTS)
     chunk = -(-blocks // wanted) * form.columns
+    if columns + chunk > LARGEST:
+        form = replace(form, bits=64)  # the end of the last part is computed before it is cut off
     count = -(-columns // chunk)
     high, wide = min(power_of_two(rows), 32), power_of_two(count)
     rest = replace(

@@ -37,7 +37,7 @@ from backends.loops.kernels import Kernel
 from backends.triton.emission import Source, source
 from backends.triton.facts import LARGEST, Facts
 from backends.triton.forms import Form, Parts, choose, divided
-from backends.triton.tiles import indices
+from backends.triton.tiles import factors, indices
 from solver.expr import Expr
 
 if TYPE_CHECKING:
@@ -201,11 +201,12 @@ class Launch:
     def _is_narrow(self, numbers: Sequence[int]) -> bool:
         """Whether indices fit 32 bits, and all that they are made from."""
         extents = [self._at(extent, numbers) for extent in self.kernel.extents]
-        farthest = [self._farthest(index, extents, numbers) for index in indices(self.kernel)]
-        return max(prod(extents), *farthest) <= LARGEST
+        largest = [abs(self._at(size, numbers)) for size in factors(self.kernel)]
+        largest += [self._farthest(index, extents, numbers) for index in indices(self.kernel)]
+        return max(prod(extents), *largest) <= LARGEST
 
     def _farthest(self, index: Affine, extents: Sequence[int], numbers: Sequence[int]) -> int:
-        steps = [abs(self._at(coefficient, numbers)) * max(extents[axis], 1) for axis, coefficient in index.terms]
+        steps = [abs(self._at(coefficient, numbers)) * max(extents[axis] - 1, 0) for axis, coefficient in index.terms]
         return abs(self._at(index.constant, numbers)) + sum(steps)
 
     def _source(self, form: Form) -> Source:

@@ -25,6 +25,7 @@ from typing import Literal
 
 from backends.loops.indices import Affine, is_one
 from backends.loops.kernels import Kernel, Load, Place, walk
+from solver.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,18 @@ def tile(kernel: Kernel) -> Tile:
     rows = tuple([axis for axis in outer if axis != kernel.lanes])
     steps = [index.coefficient(rows[-1]) for index in indices(kernel)]
     return Tile("grid", rows, (kernel.lanes,), any(step is not None and is_one(step) for step in steps))
+
+
+def factors(kernel: Kernel) -> Iterator[Expr]:
+    """All sizes that indices are computed with: extents and strides."""
+    yield from kernel.extents
+    for index in indices(kernel):
+        for _, coefficient in index.terms:
+            yield coefficient
+    for value in walk(kernel.roots()):
+        if isinstance(value, Load):
+            for _, stride in value.indirect:
+                yield stride
 
 
 def indices(kernel: Kernel) -> Iterator[Affine]:

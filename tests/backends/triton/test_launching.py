@@ -118,6 +118,13 @@ def test_parts_share_memory_of_their_own(device: Device) -> None:
     assert (first[0], second[0]) == (490, 1)
 
 
+def test_ends_of_parts_do_not_wrap_around() -> None:
+    """If it fails, the last part of a row of nearly 2**31 elements ends before it begins, and is left out."""
+    long, short = [launch_of("sum").plan((1, columns)).steps for columns in (2**31 - 2**20, 2**30)]
+    assert [step.aligned.form.bits for step in long] == [64, 64]
+    assert [step.aligned.form.bits for step in short] == [32, 32]
+
+
 def test_another_device_has_code_of_its_own(device: Device) -> None:
     """If it fails, code that is loaded on one device is called on another."""
     launch = launch_of()
