@@ -43,6 +43,8 @@ QUICK: Final = (
     *("-fno-asynchronous-unwind-tables", "-fcf-protection=none", "-fno-stack-protector"),
 )
 """What a library of plain functions does without: a third of the time of an empty file."""
+INTERLEAVED: Final = ("-fschedule-insns", "-fsched-pressure")
+"""Two vectors that go through the same function take turns, instruction by instruction: a tenth of the time of erf."""
 SANITIZED: Final = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 PATIENCE: Final = 2.0
 """Seconds without a word."""
@@ -67,7 +69,8 @@ def compile_source(
         return Unavailable("the process does not run under the address sanitizer: see sanitizer_environment")
     version = _version(command)
     quick = sys.platform == "linux" and is_gnu() and not sanitize
-    flags = (*STRICT, *(QUICK if quick else ()), *(SANITIZED if sanitize else ()), f"-march={architecture}")
+    flags = (*STRICT, *(INTERLEAVED if is_gnu() else ()), *(QUICK if quick else ()))
+    flags += (*(SANITIZED if sanitize else ()), f"-march={architecture}")
     libraries = ("-l:libm.so.6",) if quick else ("-lm",)
     if openmp:
         pool = openmp_library()

@@ -148,12 +148,10 @@ class Loops:
 
     # ------------------------------------------------------------------ work
 
-    def is_costly(self, values: Collection[Scalar]) -> bool:
-        """Whether something that takes many instructions is done for every vector."""
-        return any(
-            isinstance(value, Apply) and value in self.varying and OPERATIONS[value.operation].is_costly
-            for value in values
-        )
+    def costly(self, values: Collection[Scalar]) -> int:
+        """How many operations that take many instructions are done for every vector."""
+        applied = [value for value in values if isinstance(value, Apply) and value in self.varying]
+        return sum([OPERATIONS[value.operation].is_costly for value in applied])
 
     def work(self) -> int:
         """About how many simple operations one element takes."""

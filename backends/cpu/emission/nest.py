@@ -30,6 +30,9 @@ from backends.loops.kernels import Reduction, Scalar
 SIDE_BY_SIDE: Final = 4
 """Vectors that a reduction that has little to compute handles in one turn: it would wait for its own sums."""
 COSTLY_SIDE_BY_SIDE: Final = 2
+"""Vectors for which something costly is computed: the instructions of two chains fill each other's gaps."""
+FEW: Final = 2
+"""With more costly operations than these, one vector is enough, and the code is long as it is."""
 PART: Final = 64
 """Additions that one accumulator takes before it is added to the total."""
 STACK: Final = 16384
@@ -135,9 +138,10 @@ class Nest:
             self._passes(vectors)
 
     def _side_by_side_blocks(self) -> int:
-        if not self.kernel.reductions:
-            return 1
-        return COSTLY_SIDE_BY_SIDE if self.loops.is_costly(self.loops.values()) else SIDE_BY_SIDE
+        costly = self.loops.costly(self.loops.values())
+        if costly:
+            return COSTLY_SIDE_BY_SIDE if costly <= FEW else 1
+        return SIDE_BY_SIDE if self.kernel.reductions else 1
 
     # ------------------------------------------------------------------ values outside of the passes
 
@@ -201,7 +205,7 @@ class Nest:
         """Lanes along the last inner axis."""
         lanes = self.kernel.lanes
         reductions = self.kernel.passes[number].reductions
-        wide = 1 if not reductions or self.loops.is_costly(values) else SIDE_BY_SIDE
+        wide = 1 if not reductions or self.loops.costly(values) else SIDE_BY_SIDE
         part = wide * PART * self.loops.count
         in_parts = self._is_in_parts(reductions, lanes, part)
         slots = [(reduction, 0) for reduction in reductions]
