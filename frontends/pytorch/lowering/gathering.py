@@ -16,7 +16,10 @@ aten: Final = torch.ops.aten
 
 @lowering(aten._unsafe_index.Tensor)
 def unsafe_index(at: Site, x: Value, indices: list[Value | None]) -> Value:
-    """The axes with an index become, at their place, the axes of the indices together. All is known to be inside."""
+    """The axes with an index become, at their place, the axes of the indices together.
+
+    Who uses the operator knows that all is inside; nothing outside is read in any case.
+    """
     given = [axis for axis, index in enumerate(indices) if index is not None]
     if not given or given != list(range(given[0], given[-1] + 1)):
         raise Declined
@@ -33,6 +36,7 @@ def unsafe_index(at: Site, x: Value, indices: list[Value | None]) -> Value:
         else:
             index = index.cast("int64")
             index = (index < 0).select(index + x.sizes[axis], index)
+            index = index.apply("minimum", x.sizes[axis] - 1).apply("maximum", 0)
             sizes = at.sizes[first : first + count]
             spread = index.expanded(sizes).unsqueezed(range(count, count + x.rank - behind))
             places.append(spread.expanded(at.sizes).tensor)
