@@ -25,12 +25,13 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
+from frontends.pytorch import differentiation
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import Joint, differentiate
 from frontends.pytorch.graphs.running import Running, running
 from frontends.pytorch.python.effects import Effects
 from frontends.pytorch.python.forcing import Symbolic
-from frontends.pytorch.recording import composites, differentiation, pools, references
+from frontends.pytorch.recording import composites, pools, references
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened

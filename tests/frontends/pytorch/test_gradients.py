@@ -150,3 +150,14 @@ def test_complex_factors():
 
     variant = trace(lambda x: torch.autograd.grad(function(x), x), [x])
     torch.testing.assert_close(variant.graph(x)[0], torch.autograd.grad(function(x), x)[0])
+
+
+def test_transforms_of_functions_keep_torch_formulas():
+    """A formula of ours is no part of `torch.func`, which raises where it meets one."""
+
+    def program(x):
+        return torch.func.grad(lambda x: x.var(0).sum() + torch.linalg.lu(x)[2].sum())(x)
+
+    (x,) = drawn([(3, 4)])
+    x = x.detach()
+    torch.testing.assert_close(trace(program, [x]).graph(x)[0], program(x))

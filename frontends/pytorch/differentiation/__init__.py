@@ -1,0 +1,29 @@
+"""Gradients whose formula in C++ wants plain numbers, or another formula for other sizes: by one that is right for all.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def gradient(x):
+    ...     return torch.autograd.grad(x.cumprod(0).sum(), x)
+    >>> variant = trace(gradient, (torch.randn(5, requires_grad=True),))
+    >>> variant.guards
+    ()
+    >>> variant.graph(torch.tensor([2.0, 0.0, 3.0]))[0].tolist()
+    [1.0, 8.0, 0.0]
+
+The operator itself is recorded as it is; `gradient` gives it a formula. Some of C++'s formulas are operators, for which
+`instead` gives another. Both stand in for torch's while a trace runs (`installed`). One family a file.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final
+
+from frontends.pytorch.differentiation.registry import gradient, installed, instead
+
+FAMILIES: Final = ("products", "deviations", "factors", "reflections")
+
+for family in FAMILIES:
+    importlib.import_module(f"frontends.pytorch.differentiation.{family}")
+
+__all__ = ["gradient", "installed", "instead"]

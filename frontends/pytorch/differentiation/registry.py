@@ -1,0 +1,98 @@
+"""How a formula for the gradient of an operator is written down, and how it stands in for torch's.
+
+    >>> import torch
+    >>> from frontends.pytorch.differentiation.registry import GRADIENTS
+    >>> torch.ops.aten.cumprod_backward.default in GRADIENTS
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final, TypeAlias
+
+import torch
+from torch._C import DispatchKey
+
+from frontends.pytorch.recording.composites import standing_in
+from frontends.pytorch.recording.recorder import current_recorder
+
+Tensor = torch.Tensor
+Gradients: TypeAlias = Sequence[Tensor | None]
+Formula: TypeAlias = Callable[..., tuple[Tensor | None, ...]]
+"""From the gradients of the outputs, the arguments, the outputs and the options to the gradients of the arguments."""
+
+GRADIENTS: Final[dict[torch._ops.OpOverload, Callable[..., object]]] = {}
+
+
+def installed() -> AbstractContextManager[None]:
+    """The gradients given here, while this lasts."""
+    return standing_in(GRADIENTS)
+
+
+def instead(operator: torch._ops.OpOverload) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    """Register a function to run in the place of an operator."""
+
+    def register(function: Callable[..., object]) -> Callable[..., object]:
+        GRADIENTS[operator] = function
+        return function
+
+    return register
+
+
+class Applied(torch.autograd.Function):
+    """An operator with a formula of ours behind it."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, operator: torch._ops.OpOverload, formula: Formula, fixed: Sequence[int], options: dict[str, object],
+        *args: object,
+    ) -> object:  # fmt: skip
+        with torch._C._AutoDispatchBelowAutograd():
+            found = operator(*args, **options)
+        outputs = found if isinstance(found, tuple) else (found,)
+        ctx.formula, ctx.options = formula, options
+        ctx.args = [None if isinstance(arg, Tensor) else arg for arg in args]
+        ctx.save_for_backward(*[arg for arg in args if isinstance(arg, Tensor)], *outputs)
+        ctx.tensors = [place for place, arg in enumerate(args) if isinstance(arg, Tensor)]
+        ctx.mark_non_differentiable(*[outputs[place] for place in fixed])
+        ctx.set_materialize_grads(False)
+        return tuple(outputs) if isinstance(found, tuple) else found
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[object, ...]:
+        saved, args = ctx.saved_tensors, list(ctx.args)
+        for place, tensor in zip(ctx.tensors, saved):
+            args[place] = tensor
+        with current_recorder().nodes.lays_out():
+            found = ctx.formula(grads, args, saved[len(ctx.tensors) :], **ctx.options)
+        return (None, None, None, None, *found, *[None] * (len(args) - len(found)))
+
+
+def gradient(
+    operator: torch._ops.OpOverload, *, fixed: Sequence[int] = (), when: Callable[..., bool] | None = None
+) -> Callable[[Formula], Formula]:
+    """Register the formula of an operator; the outputs at the places `fixed` have no gradient.
+
+    Torch's formula stays for arguments of which `when` is false, and within its own transforms of functions.
+    """
+
+    def register(formula: Formula) -> Formula:
+        @instead(operator)
+        def applied(*args: object, **options: object) -> object:
+            if not torch.is_grad_enabled() or not any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
+                with torch._C._AutoDispatchBelowAutograd():
+                    return operator(*args, **options)
+            if torch._C._are_functorch_transforms_active() or when is not None and not when(*args, **options):
+                return operator._op_dk(DispatchKey.Autograd, *args, **options)
+            return Applied.apply(operator, formula, fixed, options, *args)
+
+        return formula
+
+    return register
+
+
+def added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """The sum of two gradients of which each may be missing."""
+    return other if one is None else one if other is None else one + other
