@@ -28,6 +28,7 @@ from importlib.util import find_spec
 from typing import Final
 
 import torch
+from torch._C._dynamo.guards import _empty_strided_cpu, _empty_strided_cuda
 
 from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
@@ -46,13 +47,10 @@ def _is_interpreted() -> bool:
 
 device: Final = "cpu" if _is_interpreted() else "cuda"
 """Where the tensors are that its kernels take."""
+allocate: Final = _empty_strided_cpu if device == "cpu" else _empty_strided_cuda
+"""Sizes, strides and a dtype to a tensor on the current device, in the least time that torch takes for it."""
 last: Final = None
 """Kernels are given nothing behind their numbers."""
-
-
-def allocate(sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
-    """New memory on the current device."""
-    return torch.empty_strided(sizes, strides, dtype=dtype, device=device)
 
 
 def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
