@@ -26,14 +26,16 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import is_
-from types import CellType, FunctionType, ModuleType
+from types import CellType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Final, Literal
 
 import torch
 
-from frontends.pytorch.python.rewriting import all_names, is_users, program_of
+from frontends.pytorch.python.rewriting import all_names, is_users, names_read, program_of
 
 SCALARS: Final = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
+OF_MODULES: Final = frozenset([name for name in vars(torch.nn.Module()) if name.startswith("_")])
+"""What torch keeps in each module."""
 MOST_ITEMS: Final = 256
 """A container with more items than this is known by its identity alone."""
 
@@ -48,12 +50,15 @@ ABSENT: Final = _Absent()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Something that is read: `container[key]`, the contents of a cell, or the number of items in a container."""
+    """Something that is read: `container[key]`, the contents of a cell, the number of items in a container, or the
+    attribute of an object that its class has a slot for.
+    """
 
     text: str
     container: object
     key: object = None
     count: bool = False
+    slot: bool = False
     tensor: Literal["identity", "dtype", "shape"] = "shape"
     """What of a tensor is looked at."""
 
@@ -62,8 +67,11 @@ class Place:
         if self.count:
             return len(container)
         try:
-            found = container.cell_contents if type(container) is CellType else container[self.key]
-        except (KeyError, ValueError, IndexError):
+            if self.slot:
+                found = getattr(container, self.key)
+            else:
+                found = container.cell_contents if type(container) is CellType else container[self.key]
+        except (KeyError, ValueError, IndexError, AttributeError):
             return ABSENT
         if type(found) in (list, dict, set) and len(found) <= MOST_ITEMS:
             return Contents(found)
@@ -75,6 +83,8 @@ class Place:
         """The same in generated code."""
         if self.count:
             return f"len({container})"
+        if self.slot:
+            return f"{container}.{self.key}"
         return f"{container}.cell_contents" if type(self.container) is CellType else f"{container}[{key}]"
 
 
@@ -241,7 +251,7 @@ class Surroundings:
                 tests.append(f"{read} is v{number}")
         parts = [tests[start : start + 64] for start in range(0, len(tests), 64)]
         lines = [f"    if not ({' and '.join(part)}): return False" for part in parts]
-        errors = ["  except (KeyError, IndexError, ValueError):", "    return False"]
+        errors = ["  except (KeyError, IndexError, ValueError, AttributeError):", "    return False"]
         text = "\n".join(["def check():", *(["  try:", *lines, *errors] if lines else []), "  return True"])
         exec(compile(text, "<surroundings>", "exec"), scope)
         return scope["check"]
@@ -325,12 +335,19 @@ class _Explorer:
                     self._seen.add(id(module))
                     self._torch_module(f"{text}.{name}" if name else text, module)
             return
-        try:
-            attributes = vars(value)
-        except TypeError:
+        for kind in type(value).__mro__:
+            for name in sorted(self._names & vars(kind).keys()):
+                if isinstance(vars(kind)[name], MemberDescriptorType):
+                    place = Place(f"{text}.{name}", value, name, slot=True)
+                    self._place(place, place.read())
+        attributes = getattr(value, "__dict__", None)
+        if type(attributes) is not dict:
             return
         for name in sorted(self._names & attributes.keys()):
             self._place(Place(f"{text}.{name}", attributes, name), attributes[name])
+        if is_users(getattr(sys.modules.get(type(value).__module__), "__file__", None) or ""):
+            # another attribute may come before that of the class
+            self.places.append(Place(f"the number of attributes of {text}", attributes, count=True))
 
     def _class(self, kind: type) -> None:
         """What the classes of the program hold besides methods."""
@@ -349,8 +366,9 @@ class _Explorer:
         self._class(type(module))
         names = self._names | names_read(type(module))
         for name in sorted(names & attributes.keys()):
-            if not name.startswith("_"):
+            if name not in OF_MODULES:
                 self._place(Place(f"{text}.{name}", attributes, name), attributes[name])
+        self.places.append(Place(f"the number of attributes of {text}", attributes, count=True))
         if "training" not in names:
             self._place(Place(f"{text}.training", attributes, "training"), module.training)
         # a module is converted as a whole: one of its tensors tells
@@ -366,22 +384,3 @@ class _Explorer:
         for kind in ("_forward_hooks", "_forward_pre_hooks"):
             hooks = kind[1:].replace("_", " ")
             self.places.append(Place(f"the number of {hooks} of {text}", attributes[kind], count=True))
-
-
-_names_read: Final[dict[type, frozenset[str]]] = {}
-"""By class of modules, the names in the code of its methods."""
-
-
-def names_read(kind: type) -> frozenset[str]:
-    """The names that the methods of a class of modules mention."""
-    found = _names_read.get(kind)
-    if found is None:
-        names: set[str] = set()
-        for each in kind.__mro__:
-            if each in (torch.nn.Module, object):
-                continue
-            for name, method in vars(each).items():
-                if isinstance(method, FunctionType) and name not in ("__init__", "extra_repr", "reset_parameters"):
-                    names.update(all_names(method.__code__))
-        found = _names_read[kind] = frozenset(names)
-    return found

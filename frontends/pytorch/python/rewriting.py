@@ -228,6 +228,25 @@ class _Reach:
                         self._methods.setdefault(name, []).append(value)
 
 
+_names_read: Final[dict[type, frozenset[str]]] = {}
+"""By class of modules, the names in the code of its methods."""
+
+
+def names_read(kind: type) -> frozenset[str]:
+    """The names that the methods of a class of modules mention."""
+    found = _names_read.get(kind)
+    if found is None:
+        names: set[str] = set()
+        for each in kind.__mro__:
+            if each in (torch.nn.Module, object):
+                continue
+            for name, method in vars(each).items():
+                if isinstance(method, FunctionType) and name not in ("__init__", "extra_repr", "reset_parameters"):
+                    names.update(all_names(method.__code__))
+        found = _names_read[kind] = frozenset(names)
+    return found
+
+
 _asking: dict[int, tuple[int, list[FunctionType]]] = {}
 
 

@@ -1,0 +1,103 @@
+"""What a program reads without being given it, changed after a trace: a compiled function reads it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from frontends.pytorch import compile
+
+
+class Plain:
+    factor = 2.0
+
+
+class Slotted:
+    __slots__ = ("factor",)
+
+
+class Answering:
+    def __getattr__(self, name: str) -> float:
+        if name != "factor":
+            raise AttributeError(name)
+        return 3.0
+
+
+class Scaling(nn.Module):
+    factor = 2.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._inner = 3.0
+
+    def forward(self, x):
+        return x * self.factor + self._inner
+
+
+class Empty:
+    pass
+
+
+def times(holder: object) -> Callable[[torch.Tensor], torch.Tensor]:
+    def program(x):
+        try:
+            return x * holder.factor
+        except AttributeError:
+            return x
+
+    return program
+
+
+def changes(holder: object) -> list[Callable[[], None]]:
+    return [
+        lambda: setattr(holder, "factor", 5.0),
+        lambda: setattr(holder, "factor", 7.0),
+        lambda: delattr(holder, "factor"),
+    ]
+
+
+@pytest.mark.parametrize("kind", [Plain, Slotted, Answering, Empty])
+def test_attributes_that_come_and_go(kind: type) -> None:
+    """Fails when an attribute is not read again that an object has only now, or has no more."""
+    holder = kind()
+    program = times(holder)
+    f = compile(program, dynamic=True, fullgraph=True)
+    x = torch.ones(3)
+    assert torch.equal(f(x), program(x))
+    for change in changes(holder):
+        change()
+        assert torch.equal(f(x), program(x))
+        assert torch.equal(f(x), program(x))
+
+
+def test_attributes_of_arguments() -> None:
+    """Fails when an object among the arguments gets an attribute that is not noticed."""
+    holder = Empty()
+
+    def program(x, held):
+        return x * held.factor if hasattr(held, "factor") else x
+
+    f = compile(program, dynamic=True, fullgraph=True)
+    x = torch.ones(3)
+    assert torch.equal(f(x, holder), x)
+    holder.factor = 4.0
+    assert torch.equal(f(x, holder), x * 4)
+
+
+def test_attributes_of_modules() -> None:
+    """Fails when what hides an attribute of a module's class, or a private one, is not read again."""
+    module = Scaling()
+    f = compile(module, dynamic=True, fullgraph=True)
+    x = torch.ones(3)
+    for name, value in (("_inner", 3.0), ("_inner", 4.0), ("factor", 5.0), ("factor", 2.0)):
+        setattr(module, name, value)
+        assert torch.equal(f(x), module(x))
+    del module.factor
+    assert torch.equal(f(x), module(x))
+    known = len(f.variants)
+    for _ in range(3):
+        f(x)
+    assert len(f.variants) == known
