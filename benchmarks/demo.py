@@ -153,9 +153,10 @@ def main() -> None:
     for title, facts, question in QUESTIONS:
         show(title, facts, question, console)
     if importlib.util.find_spec("torch"):
-        from benchmarks.demo_transformer import show as show_transformer
+        from benchmarks import demo_kernels, demo_transformer
 
-        show_transformer(console)
+        demo_transformer.show(console)
+        demo_kernels.show(console)
     console.print("Ask your own: [bold].venv/bin/shapes[/], or [bold]from shapes import ShapeEnv[/].")
 
 

@@ -116,7 +116,7 @@ def publish(
     parser: argparse.ArgumentParser,
     section: str | None = None,
 ) -> None:
-    """Measure, print and, where asked, write: the `main` of every benchmark. It has one section, of its own name, unless
+    """Measure, print and, where asked, write: the `main` of every benchmark. Its section has its own name, unless
     `section` says which."""
     options = parser.parse_args()
     body = measure(options)
