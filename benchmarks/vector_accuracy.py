@@ -154,14 +154,15 @@ def main() -> None:
     text = table(columns)
     print(text)
     if options.write:
-        PAGE.write_text(PAGE_TEXT.format(table=text))
+        inputs = "all 2**32" if options.all else f"every {STEP}th of all 2**32"
+        PAGE.write_text(PAGE_TEXT.format(inputs=inputs, table=text))
 
 
 PAGE_TEXT: Final = """# Accuracy of the vector library
 
-The largest error of each function of `backends/cpu/vector` over all 2**32 float32, in units in the last place of the
+The largest error of each function of `backends/cpu/vector` over {inputs} float32, in units in the last place of the
 right value, and an input at which it is. No special value (NaN, infinity, the sign of zero) is wrong, and subnormal
-numbers are not flushed. Written by `python -m benchmarks.vector_accuracy --all --write` (`make vector-accuracy`).
+numbers are not flushed. Written by `make vector-accuracy`.
 
 {table}
 """
