@@ -73,6 +73,7 @@ def launcher() -> Launcher | Unavailable:
         return Launcher(
             *bind(
                 *(torch.Tensor, torch.nn.Parameter, usual, of_inference, marked, _empty_strided_cpu),
+                vars(torch.autograd.forward_ad),
                 *(torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack),
                 *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
                 *(torch._C._is_any_autocast_enabled, torch.get_num_threads),

@@ -220,8 +220,13 @@ static PyObject *call_form(const Form *form, PyObject *args, PyObject *named, Py
     return found;
 }
 
-/* Whether operators mean something else just now; -1 with an exception. */
+/* Whether operators mean something else just now; -1 with an exception. Within a level of forward differentiation a
+   tensor may have a tangent, which nothing else tells. */
 static int is_elsewhere(void) {
+    PyObject *level = PyDict_GetItemWithError(torch.forward_ad, torch.level);
+    if (!level) return PyErr_Occurred() ? -1 : 1;
+    if (PyLong_AsLong(level) >= 0) return 1;
+    if (PyErr_Occurred()) return -1;
     const Asked *asked[] = {&torch.dispatch_modes, &torch.function_modes, &torch.transforms, &torch.autocast};
     for (int place = 0; place < 4; place++) {
         int active = is_true(ask(asked[place]));

@@ -44,7 +44,8 @@ static struct {
     /* Where a tensor's object has its implementation, and that the kinds of the tensor; 0 where that is not known. */
     Py_ssize_t implementation, kinds;
     uint64_t usual, of_inference;
-    PyObject *empty_strided, *data_pointer, *is_cpu, *is_neg, *count;
+    PyObject *empty_strided, *data_pointer, *is_cpu, *is_neg, *count, *level;
+    PyObject *forward_ad; /* the names of torch.autograd.forward_ad */
     Asked dispatch_modes, function_modes, transforms, grad_mode, default_dtype, autocast, threads;
 } torch;
 

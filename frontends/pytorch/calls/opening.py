@@ -28,6 +28,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Final, Literal
 
 import torch
+from torch.autograd import forward_ad
 from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec
 
 from frontends.pytorch.recording.wrappers import Opened, apart
@@ -68,6 +69,7 @@ def elsewhere() -> bool:
         torch._C._len_torch_dispatch_stack()
         or torch._C._len_torch_function_stack()
         or torch._C._functorch.peek_interpreter_stack()
+        or forward_ad._current_level >= 0  # a tensor may have a tangent, which nothing else tells
     )
 
 
@@ -133,9 +135,10 @@ class OpeningPrinter:
         scope["_modes"] = torch._C._len_torch_dispatch_stack
         scope["_function_modes"] = torch._C._len_torch_function_stack
         scope["_transforms"] = torch._C._functorch.peek_interpreter_stack
+        scope["_forward"] = forward_ad
         scope["_surroundings"], scope["_pattern"] = self.surroundings, pattern
         lines = [
-            "if _modes() or _function_modes() or _transforms():",
+            "if _modes() or _function_modes() or _transforms() or _forward._current_level >= 0:",
             "    return default",
             "grad_mode = _grad_mode()",
             "default_dtype = _default_dtype()",

@@ -102,6 +102,7 @@ AROUND = {
     "operators": within(Operators),
     "a device": within(lambda: torch.device("cpu")),
     "transform": in_a_transform,
+    "forward differentiation": within(torch.autograd.forward_ad.dual_level),
 }
 
 

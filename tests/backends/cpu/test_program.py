@@ -87,6 +87,27 @@ def test_guards_are_tested():
     assert run(X[:, :3].contiguous(), Y[:, :3].contiguous(), Z[:3]) is NotImplemented
 
 
+def test_strides_are_those_that_torch_says():
+    """A stride along an axis that has no second element is another than in a guard."""
+    env = environment()
+    symbols = [env.names[name] for name in ("rows", "columns", "down", "right")]
+    paths = [("x", ".shape", 0), ("x", ".shape", 1), ("x", ".stride()", 0), ("x", ".stride()", 1)]
+    run = make_native(
+        description(
+            env=env,
+            tensors=[TensorArgument("x", "float32", 2)],
+            symbols=dict(zip(symbols, paths)),
+            outputs=[Number(symbol) for symbol in symbols],
+            launches=[],
+            guards=None,
+            structure=tuple,
+        )
+    )
+    for sizes, strides in [((1, 4), (100, 2)), ((1, 1), (7, 9)), ((0, 3), (5, 6)), ((3, 1), (1, 50)), ((2, 3), (0, 0))]:
+        view = STORAGE.as_strided(sizes, strides, 3)
+        assert run(view) == (*view.shape, *view.stride())
+
+
 def test_numbers_beyond_64_bits_are_refused():
     """A size wraps around."""
     env = environment()

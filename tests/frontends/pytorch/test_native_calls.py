@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 import torch
 from torch import randn
+from torch.autograd import forward_ad
 
 from frontends.pytorch import compile
 from frontends.pytorch.calls.compiled import Compiled
@@ -304,6 +305,21 @@ def test_other_modes() -> None:
     with Mode():
         f(x, y, z)
     assert torch.ops.aten.relu.default in seen
+
+
+@pytest.mark.parametrize("backend", ["cpu", "eager"])
+def test_forward_differentiation(backend: str) -> None:
+    """Fails when the tangent of an argument is lost."""
+    f = compile(program, backend=backend, dynamic=True)
+    x, y, z, tangent = randn(3, 4), randn(3, 4), randn(4), randn(3, 4)
+    f(x, y, z)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, tangent)
+        for _ in range(2):
+            found = forward_ad.unpack_dual(f(dual, y, z)).tangent
+            torch.testing.assert_close(found, forward_ad.unpack_dual(program(dual, y, z)).tangent)
+    assert_same(f(x, y, z), program(x, y, z))
+    assert len(f.variants) == 1
 
 
 def test_the_default_dtype() -> None:
