@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 
 import pytest
 import torch
 
 from backends.cpu import kernels
+from backends.cpu.compiler import sanitizer_environment
 from backends.decisions import Decisions
 from backends.host import Host
 from backends.loops.kernels import Kernel
@@ -360,3 +364,15 @@ def test_threads_do_not_change_a_result() -> None:
                         assert torch.equal(first, second)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.slow
+def test_nothing_outside_of_tensors_is_touched() -> None:
+    """If this fails, a tail or a kept value is read or written outside of its memory, or arithmetic is undefined."""
+    variables = sanitizer_environment()
+    if isinstance(variables, Unavailable):
+        pytest.skip(variables.reason)
+    chosen = "row_softmax or column_softmax or strides or middle or taken"
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-k", chosen, "-m", "not slow", __file__]
+    ran = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True)
+    assert ran.returncode == 0 and " passed" in ran.stdout, ran.stdout + ran.stderr
