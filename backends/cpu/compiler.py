@@ -42,7 +42,8 @@ QUICK: Final = (
     *("-pipe", "-nostdlib", "-fno-use-linker-plugin"),
     *("-fno-asynchronous-unwind-tables", "-fcf-protection=none", "-fno-stack-protector"),
 )
-"""What a library of plain functions does without: a third of the time of an empty file."""
+"""What a library of plain functions does without: a third of the time of an empty file. (With -O1 a file is compiled in
+four fifths of the time, but kernels have been seen to take 1.2 of theirs.)"""
 INTERLEAVED: Final = ("-fschedule-insns", "-fsched-pressure")
 """Two vectors that go through the same function take turns, instruction by instruction: a tenth of the time of erf."""
 SANITIZED: Final = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
