@@ -54,13 +54,21 @@ last: Final = None
 
 
 def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
-    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.numbers`; text and code of a form are made when
-    it is first needed."""
+    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.numbers`.
+
+    Text and code of a form are made when it is first needed; what the sizes at hand will need is begun at once, several
+    kernels at a time.
+    """
     if find_spec("triton") is None:
         return Unavailable("Triton is not installed (`pip install symshape[triton]`)")
     if device == "cuda" and not torch.cuda.is_available():
         return Unavailable("there is no GPU for Triton's kernels")
-    return [Launch(kernel, decisions).function for kernel in scheduled]
+    launches = [Launch(kernel, decisions) for kernel in scheduled]
+    for launch in launches if device == "cuda" else ():
+        hints = [decisions.env.hint(number) for number in launch.kernel.numbers]
+        if None not in hints:
+            launch.begin(hints, torch.cuda.current_device())
+    return [launch.function for launch in launches]
 
 
 __all__ = ["allocate", "device", "kernels", "last"]

@@ -8,7 +8,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import Final, Protocol
 
 import torch
@@ -19,6 +22,9 @@ from triton.runtime import driver
 from backends.triton.compiling import compiled, function
 from backends.triton.emission import Source
 
+MOST_COMPILERS: Final = 8
+"""Kernels that are compiled at a time."""
+
 
 class Loaded(Protocol):
     """Code that is ready."""
@@ -27,14 +33,24 @@ class Loaded(Protocol):
         """A call with addresses, of so many programs, with these numbers behind the pointers."""
 
 
-def loaded(source: Source, device: int) -> Loaded:
+@cache
+def _compilers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_COMPILERS), thread_name_prefix="triton")
+
+
+def begun(source: Source) -> Future[CompiledKernel]:
+    """Code for the current device, made beside what goes on."""
+    return _compilers().submit(compiled, source, driver.active.get_current_target())
+
+
+def loaded(source: Source, device: int, code: Future[CompiledKernel] | None = None) -> Loaded:
     """The code of a kernel on a device; -1 is the CPU, where only the interpreter runs."""
     if knobs.runtime.interpret:
         return Interpreted(source)
     if device < 0:
         raise ValueError(f"device={device}: Triton's kernels are for tensors on a GPU; TRITON_INTERPRET=1 runs others")
     with torch.cuda.device(device):
-        return OnDevice(compiled(source), device)
+        return OnDevice(compiled(source) if code is None else code.result(), device)
 
 
 class OnDevice:

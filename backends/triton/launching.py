@@ -41,7 +41,10 @@ from backends.triton.tiles import factors, indices
 from solver.expr import Expr
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import torch
+    from triton.compiler import CompiledKernel
 
     from backends.triton.calling import Loaded
 
@@ -95,6 +98,7 @@ class Launch:
         self._places = {size: place for place, size in enumerate(kernel.numbers)}
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._loaded: dict[tuple[Form, int], Loaded] = {}
+        self._begun: dict[tuple[Form, int], Future[CompiledKernel]] = {}
         passes = kernel.passes
         self._is_divisible = len(passes) == 1 and bool(passes[0].reductions) and not passes[0].stores
         self.function: Callable[..., None] = self._generated()
@@ -141,12 +145,19 @@ class Launch:
         calls: list[Call] = [partial(first, False), partial(first, True)]
         return calls
 
+    def begin(self, numbers: Sequence[int], device: int) -> None:
+        """Start to compile for these sizes, as those of the first call will be, on the current device."""
+        from backends.triton.calling import begun
+
+        for step in self.plan(numbers).steps:
+            self._begun[step.aligned.form, device] = begun(step.aligned)
+
     def _load(self, source: Source, device: int) -> Loaded:
         from backends.triton.calling import loaded
 
         key = (source.form, device)
         if key not in self._loaded:
-            self._loaded[key] = loaded(source, device)
+            self._loaded[key] = loaded(source, device, self._begun.pop(key, None))
         return self._loaded[key]
 
     def _in_steps(self, plan: Plan, *tensors: torch.Tensor) -> None:

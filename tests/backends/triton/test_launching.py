@@ -29,7 +29,7 @@ class Device:
     runs: list[tuple[object, ...]] = field(default_factory=list)
     current: int = 0
 
-    def compile(self, source: Source) -> SimpleNamespace:
+    def compile(self, source: Source, target: object = None) -> SimpleNamespace:
         self.compiled.append(source)
         number = len(self.compiled)
         return SimpleNamespace(run=self.run, function=f"code {number}", packed_metadata="packed")
@@ -58,7 +58,11 @@ class Address:
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> Device:
     noting = Device()
-    active = SimpleNamespace(get_current_stream=lambda device: STREAM, get_current_device=lambda: noting.current)
+    active = SimpleNamespace(
+        get_current_stream=lambda device: STREAM,
+        get_current_device=lambda: noting.current,
+        get_current_target=lambda: "target",
+    )
     monkeypatch.setattr(calling, "compiled", noting.compile)
     monkeypatch.setattr(calling, "driver", SimpleNamespace(active=active))
     monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
@@ -93,6 +97,16 @@ def test_forms_are_compiled_once(device: Device) -> None:
         launch(Address(0x1000), Address(0x2000), count)
     assert len(device.runs) == 7
     assert [source.form.is_aligned for source in device.compiled] == [False, True]
+
+
+def test_what_is_begun_is_not_compiled_again(device: Device) -> None:
+    """If it fails, the first call waits for kernels one by one, or all are compiled twice."""
+    launch = launch_of()
+    launch.begin((3008,), 0)
+    launch(Address(0x1000), Address(0x2000), 3008)
+    assert [source.form.is_aligned for source in device.compiled] == [True]
+    launch(Address(0x1000, 1), Address(0x2000, 1), 3008)
+    assert [run[4] for run in device.runs] == ["code 1", "code 2"]
 
 
 def test_addresses_are_looked_at_in_every_call(device: Device) -> None:
