@@ -19,6 +19,10 @@ from solver.errors import ShapeError
 BACKENDS: Final = ("eager", "cpu", "triton")
 
 
+class Unreadable(TypeError):
+    """A tensor whose memory kernels cannot read: it has none, or does not hold the values as they are."""
+
+
 def named(name: str) -> ModuleType:
     """A backend by its name: a module with a `runner` from a graph to a call.
 

@@ -16,7 +16,7 @@
     tensor([2., 2., 1.])
 
 `Kernel(address, tensors, numbers, library=None)` calls `void k(void *const *pointers, const int64_t *numbers)`. It
-takes exactly that many tensors and then numbers, by position. It raises TypeError for tensors whose memory is not on
+takes exactly that many tensors and then numbers, by position. It raises `Unreadable` for tensors whose memory is not on
 the CPU, or does not hold their values as they are (sparse, quantized, marked as negative); it does not look at what
 the sizes and the dtype are. `library` is kept alive.
 
@@ -35,6 +35,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from backends import Unreadable
 from shapes.native import build
 from shapes.toolchain import Unavailable
 
@@ -73,7 +74,7 @@ def launcher() -> Launcher | Unavailable:
         return Launcher(
             *bind(
                 *(torch.Tensor, torch.nn.Parameter, usual, of_inference, marked, _empty_strided_cpu),
-                vars(torch.autograd.forward_ad),
+                *(vars(torch.autograd.forward_ad), Unreadable),
                 *(torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack),
                 *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
                 *(torch._C._is_any_autocast_enabled, torch.get_num_threads),

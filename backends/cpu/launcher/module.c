@@ -99,10 +99,11 @@ static Asked asked_of(PyObject *function) {
 
 /* Learn torch's part, once. */
 static PyObject *bind(PyObject *module, PyObject *args) {
-    PyObject *tensor, *parameter, *usual, *of_inference, *marked, *empty_strided, *forward_ad, *asked[7];
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!OOOOOOO", &PyType_Type, &tensor, &PyType_Type, &parameter, &PyTuple_Type,
+    PyObject *tensor, *parameter, *usual, *of_inference, *marked, *empty_strided, *forward_ad, *unreadable, *asked[7];
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!OOOOOOOO", &PyType_Type, &tensor, &PyType_Type, &parameter, &PyTuple_Type,
                           &usual, &PyTuple_Type, &of_inference, &PyTuple_Type, &marked, &PyCFunction_Type,
-                          &empty_strided, &PyDict_Type, &forward_ad, &asked[0], &asked[1], &asked[2], &asked[3], &asked[4], &asked[5], &asked[6]))
+                          &empty_strided, &PyDict_Type, &forward_ad, &unreadable,
+                          &asked[0], &asked[1], &asked[2], &asked[3], &asked[4], &asked[5], &asked[6]))
         return NULL;
     if (!torch.tensor) {
         if (PyCFunction_GET_FLAGS(empty_strided) != METH_VARARGS)
@@ -117,6 +118,7 @@ static PyObject *bind(PyObject *module, PyObject *args) {
         torch.level = PyUnicode_InternFromString("_current_level");
         if (!torch.data_pointer || !torch.is_cpu || !torch.is_neg || !torch.count || !torch.level) return NULL;
         torch.forward_ad = Py_NewRef(forward_ad);
+        torch.unreadable = Py_NewRef(unreadable);
         torch.empty_strided = Py_NewRef(empty_strided);
         Asked *places[] = {&torch.dispatch_modes, &torch.function_modes, &torch.transforms,
                            &torch.grad_mode, &torch.default_dtype, &torch.autocast, &torch.threads};

@@ -45,6 +45,7 @@ static struct {
     Py_ssize_t implementation, kinds;
     uint64_t usual, of_inference;
     PyObject *empty_strided, *data_pointer, *is_cpu, *is_neg, *count, *level;
+    PyObject *unreadable; /* the class of the error */
     PyObject *forward_ad; /* the names of torch.autograd.forward_ad */
     Asked dispatch_modes, function_modes, transforms, grad_mode, default_dtype, autocast, threads;
 } torch;
@@ -142,7 +143,7 @@ static int read_tensor(PyObject *object, void **pointer, int64_t *elements) {
         return -1;
     }
     if (readable == 0)
-        PyErr_Format(PyExc_TypeError, "a kernel of the CPU cannot read this %s: it needs dense memory on the CPU that "
+        PyErr_Format(torch.unreadable, "a kernel of the CPU cannot read this %s: it needs dense memory on the CPU that "
                      "holds the values as they are", Py_TYPE(object)->tp_name);
     return readable > 0 ? 0 : -1;
 }

@@ -1,7 +1,7 @@
 """How a variant runs: its graphs operator by operator, or as a program of fused kernels.
 
     >>> import torch
-    >>> from backends import eager
+    >>> from backends import Unreadable, eager
     >>> from frontends.pytorch.graphs.running import running
     >>> from frontends.pytorch.tracing import trace
     >>> variant = trace(lambda x, y: (x + y).relu(), (torch.randn(3), torch.randn(3)))
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from backends import eager
+from backends import Unreadable, eager
 from backends.host import Host, Unavailable, hosted
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
@@ -89,7 +89,10 @@ def _by_kernels(variant: Variant, backend: ModuleType) -> Running:
         form = joint.forward
         hosts = _host(variant, form, backend), _host(variant, joint.backward, backend)
         run = variant.joint.runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
-    return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)) if form.changed else run, hosts)
+    if form.changed:
+        return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
+    random = any(torch.Tag.nondeterministic_seeded in operation.target.tags for operation in form.operations)
+    return Running(run if random else _unless_unreadable(run, lambda: _eagerly(variant)), hosts)
 
 
 def _unless_overlapping(form: Functional, program: Run, otherwise: Callable[[], Run]) -> Run:
@@ -102,6 +105,22 @@ def _unless_overlapping(form: Functional, program: Run, otherwise: Callable[[], 
                 made.append(otherwise())
             return made[0](tensors)
         return program(tensors)
+
+    return run
+
+
+def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:
+    """The program, but the graph as it is for tensors whose memory does not hold their values: `x.conj().imag`. Nothing
+    that it may have done before is seen by anyone."""
+    made: list[Run] = []
+
+    def run(tensors: Sequence[object]) -> Sequence[object]:
+        try:
+            return program(tensors)
+        except Unreadable:
+            if not made:
+                made.append(otherwise())
+        return made[0](tensors)
 
     return run
 

@@ -104,6 +104,11 @@ def test_tensors_that_only_look_alike(x: torch.Tensor) -> None:
         entry = f.native.entry
         found = entry((tensor, y, z), {})
         assert found is NotImplemented or torch.allclose(found, program(tensor, y, z))
+        torch.testing.assert_close(f(tensor, y, z), program(tensor, y, z))
+        expected, found = y.clone().requires_grad_(), y.clone().requires_grad_()
+        program(tensor, expected, z).sum().backward()
+        f(tensor, found, z).sum().backward()
+        torch.testing.assert_close(found.grad, expected.grad)
 
 
 def test_gradients_are_followed() -> None:
