@@ -89,6 +89,8 @@ class Host:
         self.memory = plan(program, steps)
         self._names: dict[Buffer, str] = {buffer: f"x{place}" for place, buffer in enumerate(program.inputs)}
         self._allocated: set[Buffer] = set()
+        self._bound: set[Atom] = set()
+        """The symbols that have a value by now."""
         for place, (buffer, tensor) in enumerate(program.constants):
             self._names[buffer] = f"c{place}"
             self._scope[f"c{place}"] = tensor
@@ -124,14 +126,18 @@ class Host:
 
     def _read_sizes(self) -> Iterator[str]:
         """Symbols that are sizes or strides of inputs."""
-        known = set(self.program.numbers)
+        self._bound.update(self.program.numbers)
         for buffer in self.program.inputs:
-            for method, values in (("size", buffer.sizes), ("stride", buffer.strides)):
-                for axis, value in enumerate(values):
-                    atom = symbol_of(value)
-                    if atom is not None and atom not in known and atom in self._sizes:
-                        known.add(atom)
-                        yield f"{self._sizes.name(atom)} = {self._names[buffer]}.{method}({axis})"
+            yield from self._bound_by(buffer)
+
+    def _bound_by(self, buffer: Buffer) -> Iterator[str]:
+        """Symbols that are sizes or strides of a tensor, if they are not known yet."""
+        for method, values in (("size", buffer.sizes), ("stride", buffer.strides)):
+            for axis, value in enumerate(values):
+                atom = symbol_of(value)
+                if atom is not None and atom not in self._bound and atom in self._sizes:
+                    self._bound.add(atom)
+                    yield f"{self._sizes.name(atom)} = {self._names[buffer]}.{method}({axis})"
 
     def _step(self, step: Scheduled) -> Iterator[str]:
         match step:
@@ -144,7 +150,8 @@ class Host:
                 yield f"if not ({self._sizes.text(condition, COMPARISON)}):"
                 yield f"    raise RuntimeError({message!r})"
             case Bind(symbol=symbol, buffer=buffer, axis=axis):
-                if symbol in self._sizes:
+                if symbol in self._sizes and symbol not in self._bound:
+                    self._bound.add(symbol)
                     yield f"{self._sizes.name(symbol)} = {self._names[buffer]}.size({axis})"
 
     def _launch(self, kernel: Kernel) -> Iterator[str]:
@@ -191,6 +198,10 @@ class Host:
         else:
             yield f"{made[0]} = {text}" if made and call.results[0] is not None else text
         for result, name in zip(call.results, made):
+            if isinstance(result, Buffer):
+                yield from self._bound_by(result)
+            elif isinstance(result, Atom):
+                self._bound.add(result)
             if isinstance(result, Buffer) and not call.is_laid_out and call.aliases is None:
                 yield from self._laid_out(result, name)
 

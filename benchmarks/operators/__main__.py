@@ -1,10 +1,11 @@
 """Torch's operator database, traced with symbolic sizes and compared with eager.
 
-    python -m benchmarks.operators [--only abs,cat] [--samples 10] [--forward | --backward] [--fresh] [--write]
+    python -m benchmarks.operators [--only abs,cat] [--samples 10] [--forward | --backward] [--fresh]
+        [--backend cpu] [--write]
 
 A run goes on where the last one stopped: an operator with a line in `.operators/` is done, unless it is named by
 `--only` or all are to be done again (`--fresh`). `--write` puts what there is into RESULTS.md and seen.jsonl, which
-the suite compares with.
+the suite compares with. With another backend than the eager one, the summary goes into the results of all benchmarks.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ from benchmarks.operators.page import PAGE, page, summary
 from benchmarks.operators.programs import database
 from benchmarks.operators.record import WORK, Outcome, read, write_seen
 from benchmarks.operators.worker import Worker
+from benchmarks.report import write_section
 
 DIRECTIONS = ("forward", "backward")
+COMMAND = "python -m benchmarks.operators --write --backend "
 
 
 def run(options: argparse.Namespace, direction: str) -> list[Outcome]:
     """The outcomes of all operators, those that are missing judged now."""
     WORK.mkdir(exist_ok=True)
-    path = WORK / f"{direction}.jsonl"
+    eager = options.backend == "eager"
+    path = WORK / (f"{direction}.jsonl" if eager else f"{options.backend}-{direction}.jsonl")
     if options.fresh and not options.only:
         path.unlink(missing_ok=True)
     done = read(path)
     wanted = options.only.split(",") if options.only else [name for name in sorted(database()) if name not in done]
-    worker = Worker()
+    worker = Worker(options.backend)
     console = Console(stderr=True)
     columns = (TextColumn("{task.description:40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     shown = Progress(*columns, console=console) if console.is_terminal else nullcontext()
@@ -68,6 +72,7 @@ def main() -> None:
     parser.add_argument("--backward", action="store_true", help="with gradients alone")
     parser.add_argument("--fresh", action="store_true", help="all again")
     parser.add_argument("--write", action="store_true", help="put what there is into RESULTS.md and seen.jsonl")
+    parser.add_argument("--backend", default="eager", help="what runs the graphs")
     options = parser.parse_args()
     chosen = [name for name in DIRECTIONS if getattr(options, name)] or list(DIRECTIONS)
     found = {name: run(options, name) for name in chosen}
@@ -76,6 +81,10 @@ def main() -> None:
     if options.write:
         if len(found) != len(DIRECTIONS) or options.only:
             sys.exit("--write: only with all operators, forward and backward")
+        if options.backend != "eager":
+            title = f"Operators through the {options.backend} backend"
+            write_section(f"operators, {options.backend}", title, summary(found), command=COMMAND + options.backend)
+            return
         write_seen(found)
         PAGE.write_text(page(found, "python -m benchmarks.operators --write"))
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Final
 
 import torch
 from torch.utils._pytree import tree_flatten
 
+from backends import named
 from benchmarks.operators.programs import SEED, NotDifferentiable, Program, copied, nudged, programs, resampled
 from benchmarks.operators.record import Outcome, first_line
 from benchmarks.operators.resizing import Sizes, axes_of, proposed, scaled
@@ -52,17 +54,17 @@ class Run:
     error: Exception | None = None
 
 
-def judge(name: str, count: int, *, backward: bool = False) -> Outcome:
+def judge(name: str, count: int, *, backward: bool = False, backend: str = "eager") -> Outcome:
     """An operator on its first samples."""
     begin = time.process_time()
     outcome = Outcome(name)
     for number, program in enumerate(programs(name, count, backward=backward)):
-        Judged(outcome, number, program, values=name not in UNINITIALIZED).examine()
+        Judged(outcome, number, program, values=name not in UNINITIALIZED, backend=named(backend)).examine()
     outcome.seconds = round(time.process_time() - begin, 2)
     return outcome
 
 
-def eager(program: Program, tensors: Sequence[torch.Tensor]) -> Run:
+def by_operators(program: Program, tensors: Sequence[torch.Tensor]) -> Run:
     given = copied(tensors)
     torch.default_generator.manual_seed(SEED)
     try:
@@ -77,7 +79,8 @@ def eager(program: Program, tensors: Sequence[torch.Tensor]) -> Run:
 class Judged:
     """One sample."""
 
-    def __init__(self, outcome: Outcome, number: int, program: Program, *, values: bool) -> None:
+    def __init__(self, outcome: Outcome, number: int, program: Program, *, values: bool, backend: ModuleType) -> None:
+        self.backend = backend
         self.outcome = outcome
         self.number = number
         self.program = program
@@ -90,7 +93,7 @@ class Judged:
 
     def examine(self) -> None:
         try:
-            wanted = eager(self.program, self.tensors)
+            wanted = by_operators(self.program, self.tensors)
         except NotDifferentiable:
             return
         if wanted.error is not None:
@@ -98,7 +101,7 @@ class Judged:
         self.outcome.samples += 1
         try:
             self.variant = trace(self.program, copied(self.tensors))
-            _ = self.variant.graph
+            self.run = self.variant.run_by(self.backend)
         except Exception as error:
             self.outcome.failed.append(f"{self.number}: {first_line(error)}")
             return
@@ -130,7 +133,7 @@ class Judged:
         torch.default_generator.manual_seed(SEED)
         try:
             with torch.no_grad():
-                values = self.variant.graph(*given)
+                values = self.run(given)
         except Exception as error:
             return Run([], None, given, error)
         return Run(list(values), self.variant.structure, given)
@@ -165,7 +168,7 @@ class Judged:
             generator = torch.Generator().manual_seed(SEED)
             tensors = [resampled(tensor, each, most, generator) for tensor, each in zip(self.tensors, sizes)]
             try:
-                wanted = eager(self.program, tensors)
+                wanted = by_operators(self.program, tensors)
             except NotDifferentiable:
                 return
             if wanted.error is None:
@@ -194,14 +197,14 @@ class Judged:
         """Whether eager gives the same again, and did not read memory that it should not have."""
         for filling in (1e30, -7.0):
             _ = [torch.full((size,), filling) for size in (1, 4, 16, 64, 256, 1024)]
-            again = eager(self.program, tensors)
+            again = by_operators(self.program, tensors)
             if any(compared(one, other) for one, other in zip(wanted.values, again.values)):
                 return False
         return True
 
     def rounded(self, wanted: Run, got: Run, tensors: Sequence[torch.Tensor]) -> bool:
         """Whether eager differs as much from itself where its arguments are rounded otherwise."""
-        others = [eager(self.program, nudged(tensors, seed)) for seed in range(NUDGES)]
+        others = [by_operators(self.program, nudged(tensors, seed)) for seed in range(NUDGES)]
         if any(other.structure != wanted.structure for other in (*others, got)):
             return False
         for place, (right, ours) in enumerate(zip(wanted.values, got.values)):

@@ -19,7 +19,8 @@ SECONDS: Final = 240
 class Worker:
     """A process that judges, started anew after one that an operator did not leave alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, backend: str = "eager") -> None:
+        self.backend = backend
         self.process: subprocess.Popen[str] | None = None
 
     def judge(self, operator: str, samples: int, *, backward: bool) -> Outcome:
@@ -27,7 +28,7 @@ class Worker:
             command = [sys.executable, "-m", "benchmarks.operators.worker"]
             self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(json.dumps([operator, samples, backward]) + "\n")
+        self.process.stdin.write(json.dumps([operator, samples, backward, self.backend]) + "\n")
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
         line = self.process.stdout.readline() if ready else ""
@@ -59,9 +60,9 @@ def main() -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     for line in sys.stdin:
-        operator, samples, backward = json.loads(line)
+        operator, samples, backward, backend = json.loads(line)
         try:
-            outcome = judge(operator, samples, backward=backward)
+            outcome = judge(operator, samples, backward=backward, backend=backend)
         except Exception as error:
             outcome = Outcome(operator, samples=1, failed=[f"the judge: {first_line(error)}"])
         print(outcome.line(), file=answers)
