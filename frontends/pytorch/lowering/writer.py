@@ -1,8 +1,7 @@
 """Writing a program for backends: operators become expressions, or calls that take what is in memory.
 
-The value of each result is an expression until something needs it in memory: a call, an output, a change of an
-argument. Then it is stored with the strides that eager gives it. A view of what is in memory is memory; what is needed
-of a view of an expression is the expression in memory.
+The value of each result (`results.py`) is an expression until something needs it in memory: a call, an output, a change
+of an argument.
 """
 
 from __future__ import annotations
@@ -12,18 +11,18 @@ from typing import Final
 
 import torch
 
-from backends.loops.indices import Affine, summed
 from backends.loops.kernels import Buffer
 from backends.loops.operations import DTYPES
 from backends.loops.program import Bind, Call, Check, Program
-from backends.loops.tensors import Memory, Number, Pointwise, Tensor, descend
+from backends.loops.tensors import Memory, Number, Pointwise, Tensor
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
 from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol
 from frontends.pytorch.graphs.unchanging import is_view, listed
-from frontends.pytorch.lowering.layouts import SURE, laid_out
+from frontends.pytorch.lowering.layouts import SURE
 from frontends.pytorch.lowering.numbers import Numbers
-from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, sizes_of
+from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site
+from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.recording.recorder import Branch, Operation, Result
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
@@ -31,6 +30,18 @@ from frontends.pytorch.symbolic.node import Node
 from solver.expr import Atom, Expr
 
 aten: Final = torch.ops.aten
+
+UNSET: Final = frozenset(
+    [
+        aten.empty.memory_format,
+        aten.empty_like.default,
+        aten.empty_strided.default,
+        aten.empty_permuted.default,
+        aten.new_empty.default,
+        aten.new_empty_strided.default,
+    ]
+)
+"""Operators that give memory without saying what is in it."""
 
 
 class Writer:
@@ -43,10 +54,7 @@ class Writer:
         self.numbers = Numbers(program)
         self.calls: list[Operation] = []
         """The operators that became calls."""
-        self._values: dict[Result, Value] = {}
-        self._views: dict[Result, Result] = {}
-        """What a result is a view of."""
-        self._owners: dict[Buffer, Result] = {}
+        self.results = Results(program)
         self._returned: set[Result] = set()
         """What is returned, or what that is a view of."""
         self._bound: set[Atom] = set()
@@ -63,7 +71,7 @@ class Writer:
         self._checks()
         for operation in self.form.operations:
             self._look_ahead(operation)
-        self._returned = {self._root(output) for output in self.form.outputs if isinstance(output, Result)}
+        self._returned = {self.results.root(output) for output in self.form.outputs if isinstance(output, Result)}
         changes = [each for each in self.form.operations if each.target is aten.copy_.default]
         for operation in self.form.operations:
             if operation.target is aten.copy_.default:
@@ -78,25 +86,13 @@ class Writer:
     # ------------------------------------------------------------------ what is given
 
     def _input(self, name: str, result: Result) -> None:
-        kind = self._kind(result)
-        memory = self.program.input(name, name_of(kind.dtype), self._sizes(kind), self._strides(kind))
-        self._owned(result, memory)
+        kind = self.results.kind(result)
+        memory = self.program.input(name, name_of(kind.dtype), self.results.sizes(kind), self.results.strides(kind))
+        self.results.own(result, memory)
         for size in (*memory.sizes, *memory.buffer.strides):
             self._known(size)
         if not isinstance(kind.offset, int):
             self._known(kind.offset.node.value.expr)
-
-    def _constant(self, result: Result) -> Value:
-        kind = self._kind(result)
-        memory = self.program.constant(
-            result.constant, name_of(kind.dtype), self._sizes(kind), self._strides(kind)
-        )
-        return self._owned(result, memory)
-
-    def _owned(self, result: Result, memory: Memory) -> Value:
-        self._owners[memory.buffer] = result
-        made = self._values[result] = Value(self.build, memory, memory.sizes)
-        return made
 
     def _known(self, size: Expr) -> None:
         if is_symbol(size):
@@ -106,40 +102,29 @@ class Writer:
         """Note what is a view of what, and that all is on one device."""
         for each in listed(operation.output):
             if isinstance(each, Result):
-                device = self._kind(each).device
+                device = self.results.kind(each).device
                 if self._device not in (None, device):
                     raise Unsupported(f"a program on both {self._device} and {device} is no program of loops")
                 self._device = device
                 if is_viewing(operation):
-                    self._views[each] = operation.args[0]
-
-    def _root(self, result: Result) -> Result:
-        while result in self._views:
-            result = self._views[result]
-        return result
+                    self.results.views[each] = operation.args[0]
 
     # ------------------------------------------------------------------ values
 
-    def value(self, result: Result) -> Value:
-        found = self._values.get(result)
-        if found is None:
-            assert result.constant is not None, result
-            found = self._constant(result)
-        return found
-
     def operation(self, operation: Operation) -> None:
         """One operator: an expression for each result, or a call."""
+        if operation.target in UNSET:
+            self.results.leave_unset(operation.output, lambda: self._call(operation))
+            return
         values = self._lowered(operation)
         if values is None:
             self._call(operation)
             return
         for result, value in zip(listed(operation.output), values):
             if isinstance(result, Result) and value is not None:
-                kind = self._kind(result)
+                kind = self.results.kind(result)
                 converted = value.cast(name_of(kind.dtype))
-                made = self._values[result] = converted.of(converted.tensor, self._sizes(kind))
-                if made.memory is not None:
-                    self._owners.setdefault(made.memory.buffer, result)
+                self.results.set(result, converted.of(converted.tensor, self.results.sizes(kind)))
                 if result in self._returned:
                     # at once, so that what it is made from need not be there for longer
                     self._hold(result)
@@ -149,14 +134,13 @@ class Writer:
         if not is_viewing(operation) or not self._same_dtype(operation):
             return self._expressions(operation)
         source = operation.args[0]
-        if not self._is_laid(self.value(source), self._kind(source)):
+        if not self.results.is_laid(self.results.value(source), self.results.kind(source)):
             made = self._expressions(operation)
             if made is not None:
                 return made
-            self.memory(source)
+            self.results.memory(source)
         return [
-            self._viewed(source, each) if isinstance(each, Result) else None
-            for each in listed(operation.output)
+            self.results.viewed(source, each) if isinstance(each, Result) else None for each in listed(operation.output)
         ]
 
     def _expressions(self, operation: Operation) -> Sequence[Value | None] | None:
@@ -170,7 +154,7 @@ class Writer:
             args, named = in_order(operation)
             args = [self._operand(arg, function) for arg in args]
             named = {name: self._operand(value, function) for name, value in named.items()}
-            made = function(Site(self.program, operation, kinds, self.memory), *args, **named)
+            made = function(Site(self.program, operation, kinds, self.results.memory), *args, **named)
         except Declined:
             return None
         return made if isinstance(made, list) else [made]
@@ -179,7 +163,7 @@ class Writer:
         """Whether loops hold such elements, and its sizes are known."""
         if name_of(kind.dtype) not in DTYPES and function not in VIEWS:
             return False
-        symbols = frozenset().union(*[size.symbols for size in self._sizes(kind)])
+        symbols = frozenset().union(*[size.symbols for size in self.results.sizes(kind)])
         return all(self._is_bound(atom) for atom in symbols)
 
     def _is_bound(self, atom: Atom) -> bool:
@@ -191,7 +175,7 @@ class Writer:
         """An argument of a lowering."""
         match value:
             case Result():
-                found = self.value(value)
+                found = self.results.value(value)
                 if found.dtype not in DTYPES and function not in VIEWS:
                     raise Declined
                 return found
@@ -210,59 +194,6 @@ class Writer:
         self.program.steps.append(Call(_double, (number,), {}, (buffer,), is_laid_out=True))
         return Value(self.build, self.build.memory(buffer), ())
 
-    # ------------------------------------------------------------------ memory
-
-    def memory(self, result: Result) -> Memory:
-        """A result in memory, with the strides that eager gives it."""
-        value = self.value(result)
-        if self._is_laid(value, self._kind(result)):
-            assert value.memory is not None
-            return value.memory
-        source = self._views.get(result)
-        if source is not None and self._kind(source).dtype is self._kind(result).dtype:
-            self.memory(source)
-            self._values[result] = made = self._viewed(source, result)
-            assert made.memory is not None
-            return made.memory
-        return self._store(result)
-
-    def _store(self, result: Result) -> Memory:
-        """A result in memory of its own."""
-        value, kind = self.value(result), self._kind(result)
-        buffer = self.program.buffer(name_of(kind.dtype), self._sizes(kind), self._strides(kind))
-        memory = self.build.memory(buffer)
-        if value.dtype in DTYPES:
-            self.program.assign(memory, value.tensor)
-        else:
-            assert value.memory is not None
-            copy = laid_out(len(memory.sizes))
-            arguments = (value.memory, *memory.sizes, *buffer.strides)
-            self.program.steps.append(Call(copy, arguments, {}, (buffer,), is_laid_out=True))
-        self._owned(result, memory)
-        return memory
-
-    def _viewed(self, source: Result, result: Result) -> Value:
-        """A view of what lies in memory as eager has it: its metadata say where."""
-        base, kind, under = self.value(source).memory, self._kind(result), self._kind(source)
-        assert base is not None
-        start = base.offset.constant + self._offset(kind) - self._offset(under)
-        sizes = self._sizes(kind)
-        steps = [axis * stride for axis, stride in zip(self.build.axes(len(sizes)), self._strides(kind))]
-        memory = Memory(sizes, base.dtype, base.buffer, summed([Affine.of(start), *steps]))
-        return Value(self.build, memory, sizes)
-
-    def _is_laid(self, value: Value, kind: Metadata) -> bool:
-        """Whether a value is in memory, with the strides of its kind."""
-        memory = value.memory
-        if memory is None:
-            return False
-        for axis, (size, stride) in enumerate(zip(memory.sizes, self._strides(kind))):
-            if size.is_constant and size.constant in (0, 1):
-                continue
-            if not self.build.decisions.equal(memory.offset.coefficient(axis) or self.build.zero, stride):
-                return False
-        return True
-
     # ------------------------------------------------------------------ calls
 
     def _call(self, operation: Operation) -> None:
@@ -274,13 +205,13 @@ class Writer:
         target: Callable[..., object] = operation.target
         aliases = None
         for each in outputs:
-            if isinstance(each, Result) and each not in self._values:
-                kind = self._kind(each)
-                buffer = self.program.buffer(name_of(kind.dtype), self._sizes(kind), self._strides(kind))
-                self._owned(each, self.build.memory(buffer))
-                if each in self._views:
-                    source = self.memory(self._views[each]).buffer
-                    aliases, self._owners[buffer] = source, self._owners[source]
+            if isinstance(each, Result) and not self.results.is_there(each):
+                kind = self.results.kind(each)
+                buffer = self.results.buffer(kind)
+                self.results.own(each, self.build.memory(buffer))
+                if each in self.results.views:
+                    source = self.results.memory(self.results.views[each]).buffer
+                    aliases, self.results.owners[buffer] = source, self.results.owners[source]
                 made.append(buffer)
             elif isinstance(each, Node):
                 atom, convert = self.numbers.bind(each)
@@ -307,7 +238,7 @@ class Writer:
     def _argument(self, value: object) -> object:
         match value:
             case Result():
-                return self.memory(value)
+                return self.results.memory(value)
             case Node():
                 return self.numbers.of(value)
             case list():
@@ -334,27 +265,24 @@ class Writer:
         changed: set[Result] = set()
         for operation in changes:
             first, second = operation.args
-            if not changed.isdisjoint(self._read(self.value(second).tensor)):
-                self._store(second)
+            if not changed.isdisjoint(self.results.read_by(self.results.value(second).tensor)):
+                self.results.store(second)
             changed.add(first)
-
-    def _read(self, tensor: Tensor) -> set[Result | None]:
-        """Whose memory an expression reads."""
-        return {self._owners.get(each.buffer) for each in descend([tensor]) if isinstance(each, Memory)}
 
     def _change(self, operation: Operation) -> None:
         """An argument has another value at the end."""
         first, second = operation.args
-        memory, value = self.memory(first), self.value(second).cast(name_of(self._kind(first).dtype))
+        memory = self.results.memory(first)
+        value = self.results.value(second).cast(memory.dtype)
         if memory.dtype not in DTYPES:
             raise Unsupported(f"an argument of dtype {memory.dtype} is changed")
         if not self._reads_in_place(value.tensor, memory):
-            value = Value(self.build, self._store(second), value.sizes).cast(memory.dtype)
+            value = Value(self.build, self.results.store(second), value.sizes).cast(memory.dtype)
         self.program.assign(memory, value.tensor)
 
     def _reads_in_place(self, value: Tensor, memory: Memory) -> bool:
         """Whether each element needs no element of an argument that is changed but the one in its own place."""
-        changed = {self._owners.get(memory.buffer), *self.form.changed}
+        changed = {self.results.owners.get(memory.buffer), *self.form.changed}
         stack = [value]
         while stack:
             tensor = stack.pop()
@@ -363,7 +291,7 @@ class Writer:
             elif isinstance(tensor, Memory) and tensor.buffer is memory.buffer:
                 if tensor.offset != memory.offset:
                     return False
-            elif not isinstance(tensor, Number) and not changed.isdisjoint(self._read(tensor)):
+            elif not isinstance(tensor, Number) and not changed.isdisjoint(self.results.read_by(tensor)):
                 return False
         return True
 
@@ -372,7 +300,7 @@ class Writer:
         found: list[object] = []
         for output in self.form.outputs:
             if isinstance(output, Result):
-                if output in self._values or output.constant is not None:
+                if self.results.is_there(output):
                     found.append(self._output(output))
             elif isinstance(output, Node):
                 found.append(self.numbers.of(output))
@@ -384,41 +312,25 @@ class Writer:
 
     def _hold(self, result: Result) -> None:
         """Give a result memory that it shares with none that eager does not share it with."""
-        if self._owners[self.memory(result).buffer] is not result:
-            self._store(result)
+        if self.results.owners[self.results.memory(result).buffer] is not result:
+            self.results.store(result)
 
     def _output(self, result: Result) -> Memory:
-        root = self._root(result)
+        root = self.results.root(result)
         self._hold(root)
         chain = [result]
-        while chain[-1] in self._views:
-            chain.append(self._views[chain[-1]])
+        while chain[-1] in self.results.views:
+            chain.append(self.results.views[chain[-1]])
         for source, view in zip(chain[::-1], chain[-2::-1]):
-            memory = self.value(view).memory
-            if memory is None or self._owners[memory.buffer] is not root:
-                self._values[view] = self._viewed(source, view)
-        return self.memory(result)
-
-    # ------------------------------------------------------------------ metadata
-
-    def _kind(self, result: Result) -> Metadata:
-        if result.metadata is None:
-            raise Unsupported("a result of another dtype is given for a result: its own is not known")
-        return result.metadata
-
-    def _sizes(self, kind: Metadata) -> tuple[Expr, ...]:
-        return sizes_of(kind.sizes, self.build)
-
-    def _strides(self, kind: Metadata) -> tuple[Expr, ...]:
-        return sizes_of(kind.strides, self.build)
-
-    def _offset(self, kind: Metadata) -> Expr:
-        return sizes_of((kind.offset,), self.build)[0]
+            memory = self.results.value(view).memory
+            if memory is None or self.results.owners[memory.buffer] is not root:
+                self.results.set(view, self.results.viewed(source, view))
+        return self.results.memory(result)
 
     def _same_dtype(self, operation: Operation) -> bool:
-        source = self._kind(operation.args[0])
+        source = self.results.kind(operation.args[0])
         return all(
-            self._kind(each).dtype is source.dtype
+            self.results.kind(each).dtype is source.dtype
             for each in listed(operation.output)
             if isinstance(each, Result)
         )

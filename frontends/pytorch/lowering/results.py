@@ -1,0 +1,161 @@
+"""What each result of a recording is while a program is written: an expression, or memory.
+
+What is needed in memory is stored with the strides that eager gives it. A view of what is in memory is memory; what is
+needed of a view of an expression is the expression in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from backends.loops.indices import Affine, summed
+from backends.loops.kernels import Buffer
+from backends.loops.operations import DTYPES
+from backends.loops.program import Call, Program
+from backends.loops.tensors import Memory, Tensor, descend
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.lowering.layouts import laid_out
+from frontends.pytorch.lowering.registry import sizes_of
+from frontends.pytorch.lowering.values import Value
+from frontends.pytorch.recording.recorder import Result
+from frontends.pytorch.symbolic.metadata import Metadata, name_of
+from solver.expr import Expr
+
+
+class Results:
+    """The values of a program's results.
+
+    Attributes:
+        views: what a result is a view of.
+        owners: whose memory a buffer is.
+        unset: makes the memory of a result whose elements are not set.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.build = program.build
+        self.views: dict[Result, Result] = {}
+        self.owners: dict[Buffer, Result] = {}
+        self.unset: dict[Result, Callable[[], None]] = {}
+        self._values: dict[Result, Value] = {}
+
+    def leave_unset(self, result: Result, made: Callable[[], None]) -> None:
+        """A result whose elements are any; `made` writes the call that gives it, should its memory be needed."""
+        kind = self.kind(result)
+        self.unset[result] = made
+        self._values[result] = Value(self.build, self.build.number(0, name_of(kind.dtype)), self.sizes(kind))
+
+    def is_there(self, result: Result) -> bool:
+        """Whether it has a value by now."""
+        return result in self._values or result.constant is not None
+
+    def set(self, result: Result, value: Value) -> None:
+        """From here on a result is this."""
+        self._values[result] = value
+        if value.memory is not None:
+            self.owners.setdefault(value.memory.buffer, result)
+
+    # ------------------------------------------------------------------ values
+
+    def value(self, result: Result) -> Value:
+        found = self._values.get(result)
+        if found is None:
+            assert result.constant is not None, result
+            found = self.constant(result)
+        return found
+
+    def constant(self, result: Result) -> Value:
+        kind = self.kind(result)
+        memory = self.program.constant(result.constant, name_of(kind.dtype), self.sizes(kind), self.strides(kind))
+        return self.own(result, memory)
+
+    def own(self, result: Result, memory: Memory) -> Value:
+        self.owners[memory.buffer] = result
+        made = self._values[result] = Value(self.build, memory, memory.sizes)
+        return made
+
+    def root(self, result: Result) -> Result:
+        while result in self.views:
+            result = self.views[result]
+        return result
+
+    # ------------------------------------------------------------------ memory
+
+    def memory(self, result: Result) -> Memory:
+        """A result in memory, with the strides that eager gives it."""
+        made = self.unset.pop(result, None)
+        if made is not None:
+            del self._values[result]
+            made()
+        value = self.value(result)
+        if self.is_laid(value, self.kind(result)):
+            assert value.memory is not None
+            return value.memory
+        source = self.views.get(result)
+        if source is not None and self.kind(source).dtype is self.kind(result).dtype:
+            self.memory(source)
+            viewed = self._values[result] = self.viewed(source, result)
+            assert viewed.memory is not None
+            return viewed.memory
+        return self.store(result)
+
+    def store(self, result: Result) -> Memory:
+        """A result in memory of its own."""
+        value, kind = self.value(result), self.kind(result)
+        buffer = self.buffer(kind)
+        memory = self.build.memory(buffer)
+        if value.dtype in DTYPES:
+            self.program.assign(memory, value.tensor)
+        else:
+            assert value.memory is not None
+            copy = laid_out(len(memory.sizes))
+            arguments = (value.memory, *memory.sizes, *buffer.strides)
+            self.program.steps.append(Call(copy, arguments, {}, (buffer,), is_laid_out=True))
+        self.own(result, memory)
+        return memory
+
+    def buffer(self, kind: Metadata) -> Buffer:
+        """New memory, as eager lays it out."""
+        return self.program.buffer(name_of(kind.dtype), self.sizes(kind), self.strides(kind))
+
+    def viewed(self, source: Result, result: Result) -> Value:
+        """A view of what lies in memory as eager has it: its metadata say where."""
+        base, kind, under = self.value(source).memory, self.kind(result), self.kind(source)
+        assert base is not None
+        start = base.offset.constant + self.offset(kind) - self.offset(under)
+        sizes = self.sizes(kind)
+        steps = [axis * stride for axis, stride in zip(self.build.axes(len(sizes)), self.strides(kind))]
+        memory = Memory(sizes, base.dtype, base.buffer, summed([Affine.of(start), *steps]))
+        return Value(self.build, memory, sizes)
+
+    def is_laid(self, value: Value, kind: Metadata) -> bool:
+        """Whether a value is in memory, with the strides of its kind."""
+        memory = value.memory
+        if memory is None:
+            return False
+        for axis, (size, stride) in enumerate(zip(memory.sizes, self.strides(kind))):
+            if size.is_constant and size.constant in (0, 1):
+                continue
+            if not self.build.decisions.equal(memory.offset.coefficient(axis) or self.build.zero, stride):
+                return False
+        return True
+
+    def read_by(self, tensor: Tensor) -> set[Result | None]:
+        """Whose memory an expression reads."""
+        return {self.owners.get(each.buffer) for each in descend([tensor]) if isinstance(each, Memory)}
+
+    # ------------------------------------------------------------------ metadata
+
+    def kind(self, result: Result) -> Metadata:
+        if result.metadata is None:
+            raise Unsupported("a result of another dtype is given for a result: its own is not known")
+        return result.metadata
+
+    def sizes(self, kind: Metadata) -> tuple[Expr, ...]:
+        return sizes_of(kind.sizes, self.build)
+
+    def strides(self, kind: Metadata) -> tuple[Expr, ...]:
+        return sizes_of(kind.strides, self.build)
+
+    def offset(self, kind: Metadata) -> Expr:
+        return sizes_of((kind.offset,), self.build)[0]
