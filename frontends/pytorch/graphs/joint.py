@@ -216,10 +216,11 @@ def _laid_out(
     dtype: torch.dtype,
     device: torch.device,
 ) -> torch.Tensor:
-    """A gradient with the strides of its output, with which the backward was traced; zeros where nobody gave one."""
+    """A gradient with the strides of its output, with which the backward was traced, and with values that are in memory
+    as they are; zeros where nobody gave one."""
     if tangent is None:
         return torch.empty_strided(shape, stride, dtype=dtype, device=device).zero_()
-    if tangent.stride() == stride:
+    if tangent.stride() == stride and not tangent.is_neg():
         return tangent
     return torch.empty_strided(shape, stride, dtype=dtype, device=device).copy_(tangent)
 

@@ -111,6 +111,16 @@ def test_tensors_that_only_look_alike(x: torch.Tensor) -> None:
         torch.testing.assert_close(found.grad, expected.grad)
 
 
+def test_gradients_that_only_look_alike() -> None:
+    """Fails when the gradient of an output is read from memory that does not hold it."""
+    f = compiled(lambda x: torch.tanh(x).sum())
+    given = torch.randn((), dtype=torch.complex64).conj().imag
+    x, y = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    f(x).backward(given)
+    f.fn(y).backward(given)
+    torch.testing.assert_close(x.grad, y.grad)
+
+
 def test_gradients_are_followed() -> None:
     """Fails when a call in which autograd takes part is run without it."""
     f = compiled(program)
