@@ -30,7 +30,7 @@ from typing import Final
 import torch
 from torch._C._dynamo.guards import _empty_strided_cpu
 
-from backends.cpu.compiler import compile_source, load
+from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
 from backends.cpu.launcher import launcher as launching
 from backends.decisions import Decisions
@@ -43,24 +43,25 @@ allocate: Final = _empty_strided_cpu
 """Sizes, strides and a dtype to a tensor, in the least time that torch takes for it."""
 last: Final = torch.get_num_threads
 """What each kernel is given behind its numbers."""
+IN_ONE_FILE: Final = 12
+"""Kernels that are compiled together; more are several files, compiled at the same time."""
 
 
 def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
-    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.numbers` and the number of threads; all of
-    them come from one compilation."""
-    if not scheduled:
-        return []
+    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.numbers` and the number of threads."""
     native = launching()
     if isinstance(native, Unavailable):
         return native
-    path = compile_source(file_source(scheduled, decisions), openmp=True)
-    if isinstance(path, Unavailable):
-        return path
-    library = load(path)
-    return [
-        native.Kernel(_address(library, f"k{place}"), len(kernel.buffers), len(kernel.numbers) + 1, library)
-        for place, kernel in enumerate(scheduled)
-    ]
+    files = [scheduled[start : start + IN_ONE_FILE] for start in range(0, len(scheduled), IN_ONE_FILE)]
+    calls: list[Callable[..., None]] = []
+    for inside, path in zip(files, compile_all([file_source(each, decisions) for each in files], openmp=True)):
+        if isinstance(path, Unavailable):
+            return path
+        library = load(path)
+        for place, kernel in enumerate(inside):
+            address = _address(library, f"k{place}")
+            calls.append(native.Kernel(address, len(kernel.buffers), len(kernel.numbers) + 1, library))
+    return calls
 
 
 def _address(library: ctypes.CDLL, name: str) -> int:
