@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from solver.errors import Undefined
 from solver.verdict import Always, Depends, Never, Verdict
@@ -48,6 +48,7 @@ Kind = Literal[
     "reuse",
     "pad",
 ]
+KINDS: Final = frozenset(get_args(Kind))
 Added = Literal["nothing", "guard", "branch"]
 WORDS: Final = {Always: "always", Never: "never", Depends: "depends"}
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -149,9 +149,12 @@ class Variant:
         names = self.env.names
         return tuple([atom for each in self.numbers for atom in names[each.symbol].symbols])
 
-    def run_by(self, backend: ModuleType) -> Callable[[Sequence[object]], Sequence[object]]:
-        """The variant by a backend, as a call: the tensors and then the numbers in, the flat outputs out."""
-        self.running = running(self, backend)
+    def run_by(
+        self, backend: ModuleType, withheld: Collection[str] = ()
+    ) -> Callable[[Sequence[object]], Sequence[object]]:
+        """The variant by a backend, as a call: the tensors and then the numbers in, the flat outputs out. Kernels are
+        made without asking `withheld` kinds of questions."""
+        self.running = running(self, backend, withheld)
         return self.running.call
 
     def assembled(self, values: Sequence[object]) -> object:

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from backends.decisions import KINDS
 from frontends.pytorch.errors import WrongStatement
 from frontends.pytorch.python.forcing import refusal
 from frontends.pytorch.symbolic.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
@@ -46,17 +47,23 @@ class Policy:
             as they are.
         variants: so many variants a function has at most.
         of_module: so many variants the functions of one module have together.
+        withheld: kinds of decisions (`backends.decisions`) whose questions kernels are made without asking, to see what
+            the answers are worth.
     """
 
     repeats: int = 2
     variants: int = 64
     of_module: int = 256
+    withheld: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for name in ("repeats", "variants", "of_module"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise WrongStatement(f"{name}={value!r}: expected a number of at least 1")
+        unknown = sorted(set(self.withheld) - KINDS)
+        if unknown:
+            raise WrongStatement(f"withheld={unknown}: the kinds of decisions are {', '.join(sorted(KINDS))}")
 
 
 class History:

@@ -15,7 +15,7 @@ where an argument that is changed lies in the memory of another one, runs operat
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from backends import Unreadable, eager
+from backends.decisions import Decisions
 from backends.host import Host, Unavailable, hosted
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
@@ -50,12 +51,12 @@ class Running:
     note: str = ""
 
 
-def running(variant: Variant, backend: ModuleType) -> Running:
-    """A variant by a backend."""
+def running(variant: Variant, backend: ModuleType, withheld: Collection[str] = ()) -> Running:
+    """A variant by a backend, whose kernels are made without asking `withheld` kinds of questions."""
     if backend is eager:
         return Running(_eagerly(variant))
     try:
-        return _by_kernels(variant, backend)
+        return _by_kernels(variant, backend, withheld)
     except Unsupported as error:
         note = str(error).splitlines()[0]
     log.warning("runs operator by operator: %s", note)
@@ -75,19 +76,19 @@ def _followed(variant: Variant, run: Run) -> Run:
     return torch.no_grad()(run) if any(learned) and not any(variant.with_gradient) else run
 
 
-def _by_kernels(variant: Variant, backend: ModuleType) -> Running:
+def _by_kernels(variant: Variant, backend: ModuleType, withheld: Collection[str]) -> Running:
     tensors = [*variant.inputs, *[each.constant for each in variant.recording.constants]]
     elsewhere = {each.device.type for each in tensors} - {backend.device}
     if elsewhere:
         raise Unsupported(f"tensors on {', '.join(sorted(elsewhere))}: {backend.__name__} is for {backend.device}")
     if variant.joint is None:
         form = functional(variant)
-        hosts: tuple[Host, ...] = (_host(variant, form, backend),)
+        hosts: tuple[Host, ...] = (_host(variant, form, backend, withheld),)
         run = _followed(variant, hosts[0].function)
     else:
         joint = functional_joint(variant)
         form = joint.forward
-        hosts = _host(variant, form, backend), _host(variant, joint.backward, backend)
+        hosts = _host(variant, form, backend, withheld), _host(variant, joint.backward, backend, withheld)
         run = variant.joint.runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
     if form.changed:
         return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
@@ -125,10 +126,10 @@ def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:
     return run
 
 
-def _host(variant: Variant, form: Functional, backend: ModuleType) -> Host:
+def _host(variant: Variant, form: Functional, backend: ModuleType, withheld: Collection[str]) -> Host:
     from frontends.pytorch.lowering import lower
 
-    host = hosted(lower(form, variant.env), backend)
+    host = hosted(lower(form, variant.env, Decisions(variant.env, withheld=withheld)), backend)
     if isinstance(host, Unavailable):
         raise Unsupported(host.reason)
     return host
