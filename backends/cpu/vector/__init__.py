@@ -67,9 +67,9 @@ for divisors that are known not to be 0. The least integer by -1 wraps. Shifts b
 0, and for `shift_right` the sign, as in torch. `pow` wraps; a negative exponent gives 0, but 1 and -1 for those bases.
 
 ## Accuracy
-The functions of f32 that are not computed lane by lane by the mathematical library (as are tan, asin, acos, atan, sinh, cosh,
-asinh, acosh, atanh, erfc, lgamma, pow, atan2, hypot, fmod, nextafter) are within 1.5 units in the last place
-(docs/reference/vector.md), those of f64 where it was tried; bit for bit the same on every set of instructions.
+The functions of f32 are within 1.5 units in the last place (docs/reference/vector.md), those of f64 where it was tried;
+bit for bit the same on every set of instructions. Left aside what the mathematical library computes lane by lane: tan,
+asin, acos, atan, sinh, cosh, asinh, acosh, atanh, erfc, lgamma, pow, atan2, hypot, fmod, nextafter.
 """
 
 from backends.cpu.vector.catalogue import source
