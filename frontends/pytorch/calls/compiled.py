@@ -252,7 +252,7 @@ class Compiled:
             return self._untraced(signature, values, error)
         reasons = [] if question is None or (notes and question.is_size) else [question.text]
         cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
-        check = signature.add(variant, values, variant.run_by(self.backend, self.policy.withheld))
+        check = signature.add(variant, values, variant.run_by(self.backend, self.limits.policy.withheld))
         if self.native is not None:
             self.native.add(signature, variant, values, check)
         self.variants.append(variant)
