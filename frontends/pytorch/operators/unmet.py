@@ -323,6 +323,15 @@ def gated_backward(recorder: Recorder, grad_output: torch.Tensor, self: torch.Te
     return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
 
 
+@kind_rule(aten.flip.default)
+def flipped(recorder: Recorder, self: torch.Tensor, dims: Sequence[int]) -> object:
+    """The same sizes; of a packed tensor it is packed, whatever they are."""
+    if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
+        return NotImplemented
+    ruled(recorder, aten.flip.default, self, dims)
+    return self.metadata
+
+
 @kind_rule(aten.hash_tensor.default)
 def hashed(
     recorder: Recorder, self: torch.Tensor, dim: Sequence[int] = (), *, keepdim: bool = False, mode: int = 0

@@ -37,6 +37,8 @@ Sizes = Sequence[Size]
 BROADCAST: Final = torch._refs._broadcast_shapes
 EXPAND: Final = torch._refs._maybe_broadcast
 SCALE: Final = torch._decomp.decompositions._compute_scale
+NEAREST: Final = torch._decomp.decompositions._compute_upsample_nearest_indices
+CHANNELS: Final = torch._decomp.decompositions._broadcast_batch_norm_backward
 DENSE: Final = torch._prims_common._is_non_overlapping_and_dense_or_false
 
 
@@ -94,6 +96,18 @@ def scale(in_size: Size, out_size: Size, align_corners: bool, scale: float | Non
     return SCALE(in_size, out_size, align_corners, scale)
 
 
+def nearest(input: torch.Tensor, output_size: Sizes, scales: object, exact: bool = False) -> object:
+    """Which elements of the input are nearest; where there are none, the kernel refuses."""
+    for size in output_size:
+        torch._check(size > 0, lambda: "Input and output sizes should be greater than 0")
+    return NEAREST(input, output_size, scales, exact)
+
+
+def for_each_channel(x: torch.Tensor, mask: Sizes) -> torch.Tensor:
+    """A number for each channel, with as many axes as the input: channels are axis 1, and there may be one."""
+    return x.reshape([1, x.shape[0], *[1] * (len(mask) - 2)]) if x.dim() == 1 else CHANNELS(x, mask)
+
+
 def same(one: Size, other: Size) -> bool:
     """Whether two sizes are the same expression."""
     if ours(one) and ours(other):
@@ -109,7 +123,9 @@ INSTEAD: Final = {
     "_broadcast_shapes": (BROADCAST, broadcast_shapes),
     "_maybe_broadcast": (EXPAND, expanded),
     "_is_non_overlapping_and_dense_or_false": (DENSE, dense),
+    "_broadcast_batch_norm_backward": (CHANNELS, for_each_channel),
     "_compute_scale": (SCALE, scale),
+    "_compute_upsample_nearest_indices": (NEAREST, nearest),
 }
 PLACES: Final = [
     (module, name, theirs, new)
