@@ -15,13 +15,22 @@ from types import SimpleNamespace
 import numpy
 import torch
 import triton.language as tl
-from triton.runtime.interpreter import TensorHandle
+from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
 
 def wrapped(data: numpy.ndarray, scalar: tl.dtype, shape: tuple[int, ...]) -> tl.tensor:
     """An array as a tensor of the interpreter; no shape is a number."""
     kind = tl.block_type(scalar, list(shape)) if shape else scalar
     return tl.tensor(TensorHandle(data, scalar), kind)
+
+
+def splat(builder: InterpreterBuilder, kind: tl.block_type, number: TensorHandle) -> TensorHandle:
+    """A number for a whole block. The interpreter's own makes what a comparison gave a float again."""
+    data = numpy.full(kind.shape, numpy.ravel(number.data)[0], dtype=number.data.dtype)
+    return TensorHandle(data, number.dtype.scalar)
+
+
+InterpreterBuilder.create_splat = splat
 
 
 def elementwise(name: str, function: Callable[..., torch.Tensor]) -> Callable[..., tl.tensor]:

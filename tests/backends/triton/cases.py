@@ -108,6 +108,10 @@ def group_norm(b, x, weight):
     return [b.apply("mul", whole, b.expand(b.unsqueeze(weight, 2), x.sizes))]
 
 
+def fmax_and_comparison(b, x, y):
+    return [b.apply("fmax", x, b.expand(y, x.sizes)), b.apply("gt", x, b.expand(b.apply("abs", y), x.sizes))]
+
+
 def group_norm_eager(x, weight):
     flat = torch.nn.functional.group_norm(x.flatten(1, 2), 4, weight.flatten())
     return [flat.view_as(x)]
@@ -176,6 +180,19 @@ CASES = [
         layer_norm_backward,
         layer_norm_backward_eager,
         kernels=2,
+    ),
+    Case(
+        "a number in memory",
+        ("s", ""),
+        fmax_and_comparison,
+        lambda x, y: [torch.fmax(x, y), x > y.abs()],
+        kernels=2,
+    ),
+    Case(
+        "numbers in memory",
+        ("", ""),
+        lambda b, x, y: [b.apply("select", b.apply("gt", x, y), b.apply("neg", x), y)],
+        lambda x, y: [torch.where(x > y, -x, y)],
     ),
     Case(
         "bfloat16 softmax",
