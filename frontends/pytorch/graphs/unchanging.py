@@ -101,7 +101,7 @@ class Values:
         target = operation.target
         if not isinstance(target, torch._ops.OpOverload):
             self._plain(operation)
-        elif target in STATISTICS and operation.args[STATISTICS[target]]:
+        elif target in STATISTICS:
             self._statistics(operation)
         elif torch.Tag.inplace_view in target.tags:
             self._turned(operation)
@@ -174,9 +174,9 @@ class Values:
         self._tensors[result] = Shared(Base(converted), converted, None, None, 0)
 
     def _statistics(self, operation: Operation) -> None:
-        """Batch normalization in training, which updates its running statistics."""
+        """Batch normalization, which in training updates its running statistics."""
         mean, variance = operation.args[3], operation.args[4]
-        if mean is None or variance is None:
+        if not operation.args[STATISTICS[operation.target]] or mean is None or variance is None:
             self._plain(operation)
             return
         tensors = [self.tensor(mean), self.tensor(variance)]

@@ -14,7 +14,7 @@ aten: Final = torch.ops.aten
 Argument = Value | Number
 
 
-@lowering(aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default)
+@lowering(aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default, aten.zero.default)
 def zeros(at: Site, *given: object, **options: object) -> Value:
     return at.full(0)
 

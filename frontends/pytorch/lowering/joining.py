@@ -26,8 +26,6 @@ def cat(at: Site, tensors: list[Value], axis: int = 0) -> Value:
     whole = at.new()
     start = at.build.zero
     for piece in pieces:
-        if rank > 1 and piece.rank == 1:
-            continue
         target = sliced(at, whole, axis, start, 1, _with(at.sizes, axis, piece.sizes[axis]))
         at.assign(target, piece)
         start = start + piece.sizes[axis]

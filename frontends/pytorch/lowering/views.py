@@ -8,6 +8,7 @@ from typing import Final
 import torch
 
 from backends.loops.indices import Affine
+from backends.loops.operations import DTYPES
 from backends.loops.tensors import Memory, Number, Sizes
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.registry import Number as Scalar
@@ -83,16 +84,9 @@ def view(at: Site, x: Value, *sizes: object) -> Value:
 def reshaped(x: Value, sizes: Sizes) -> Value:
     """The same elements in order with other sizes."""
     made = x.build.reshape(x.tensor, sizes)
-    if made is None or (x.memory is not None and not _is_loopable(x, made)):
+    if made is None or not (isinstance(made, Memory | Number) or x.dtype in DTYPES):
         raise Declined
     return Value(x.build, made, sizes)
-
-
-def _is_loopable(x: Value, made: object) -> bool:
-    """Elements that loops do not hold are looked at in memory only."""
-    from backends.loops.operations import DTYPES
-
-    return isinstance(made, Memory) or x.dtype in DTYPES
 
 
 @lowering(aten.slice.Tensor, aten.slice_copy.Tensor, views=True)

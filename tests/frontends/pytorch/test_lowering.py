@@ -375,6 +375,17 @@ def test_running_statistics() -> None:
     torch.testing.assert_close(dict(norm.state_dict()), dict(other.state_dict()))
 
 
+def test_statistics_in_use() -> None:
+    """Fails when batch normalization that updates nothing is taken for a change of its statistics."""
+    mean, variance = torch.zeros(3), torch.ones(3)
+
+    def program(x):
+        legit = torch.ops.aten._native_batch_norm_legit.default
+        return legit(x, None, None, mean, variance, False, 0.1, 1e-5)[0]
+
+    agrees(program, (randn(4, 3),), (randn(6, 3),))
+
+
 def test_sizes_of_the_run() -> None:
     """Fails when a size that only the run tells is not there when it is needed, or not checked."""
 
