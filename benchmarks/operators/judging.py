@@ -133,10 +133,10 @@ class Judged:
         torch.default_generator.manual_seed(SEED)
         try:
             with torch.no_grad():
-                values = self.run(given)
+                values, structure = tree_flatten(self.variant.assembled(self.run(given)))
         except Exception as error:
             return Run([], None, given, error)
-        return Run(list(values), self.variant.structure, given)
+        return Run(values, structure, given)
 
     def values(self, tensors: Sequence[torch.Tensor]) -> dict[Atom, int]:
         """The symbols of the inputs for these tensors."""
