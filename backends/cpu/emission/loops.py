@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from backends.cpu.emission.places import ByLane, by_lane
 from backends.cpu.emission.spelling import width
 from backends.cpu.vector import lanes_for
 from backends.decisions import Decisions
@@ -49,7 +50,9 @@ class Loops:
         varying: the values that differ between lanes.
         late: the values that need a reduction.
         kept: of the kernel's, those that are kept in memory, and the pass that writes them.
+        by_lane: comparisons that are made with numbers of lanes.
         count: how many lanes.
+        bits: how wide the elements of full vectors are.
         open: coefficients of the lanes' axis that may be 1 or not.
     """
 
@@ -60,10 +63,14 @@ class Loops:
         self.depth: dict[Scalar, int] = {}
         self.varying: set[Scalar] = set()
         self.late: set[Scalar] = set()
+        self.by_lane: dict[Scalar, ByLane] = {}
         for value in self.values():
             self._analyse(value)
+        found = {value: by_lane(value, self.lanes, self.varying) for value in self.values()}
+        self.by_lane = {value: each for value, each in found.items() if each is not None}
         self.kept = self._kept()
-        self.count = lanes_for(self._widest())
+        self.bits = 8 * self._widest()
+        self.count = lanes_for(self.bits // 8)
         self._contiguous: dict[Expr, bool | None] = {}
         for offset in self._accesses():
             coefficient = offset.coefficient(kernel.lanes)
@@ -79,7 +86,7 @@ class Loops:
     def values(self) -> list[Scalar]:
         """All values, operands first, bodies of reductions before their results."""
         kernel = self.kernel
-        return reachable([*[reduction.body for reduction in kernel.reductions], *kernel.roots()])
+        return self._reachable([*[reduction.body for reduction in kernel.reductions], *kernel.roots()])
 
     def roots(self, each: Pass) -> list[Scalar]:
         """What a pass must compute."""
@@ -88,11 +95,27 @@ class Loops:
     def needed(self, number: int) -> list[Scalar]:
         """The values of a pass, operands first; nothing below those that an earlier pass has kept."""
         earlier = [value for value, writer in self.kept.items() if writer < number]
-        return reachable(self.roots(self.kernel.passes[number]), earlier)
+        return self._reachable(self.roots(self.kernel.passes[number]), earlier)
 
     def after_passes(self) -> list[Scalar]:
         """The values that are stored once."""
-        return reachable([store.value for store in self.kernel.once])
+        return self._reachable([store.value for store in self.kernel.once])
+
+    def _reachable(self, roots: Sequence[Scalar], known: Collection[Scalar] = ()) -> list[Scalar]:
+        """All values below these, operands first, results of reductions as they are; nothing below what is known."""
+        found: dict[Scalar, None] = {}
+        stop = set(known)
+        stack: list[tuple[Scalar, bool]] = [(root, False) for root in reversed(roots)]
+        while stack:
+            value, ready = stack.pop()
+            if ready:
+                found[value] = None
+            elif value not in found:
+                stack.append((value, True))
+                if value not in stop:
+                    operands = self.by_lane[value].operands if value in self.by_lane else value.operands
+                    stack.extend([(operand, False) for operand in reversed(operands)])
+        return list(found)
 
     def _analyse(self, value: Scalar) -> None:
         depth, varying = -1, False
@@ -116,7 +139,7 @@ class Loops:
         wanted = [value for value in self.kernel.kept if value in self.varying and self.depth[value] == last]
         found: dict[Scalar, int] = {}
         for number, each in enumerate(self.kernel.passes):
-            inside = set(reachable(self.roots(each), list(found)))
+            inside = set(self._reachable(self.roots(each), list(found)))
             for value in wanted:
                 if value in inside:
                     found.setdefault(value, number)
@@ -141,8 +164,9 @@ class Loops:
 
     def _widest(self) -> int:
         """Bytes of the widest element of vectors."""
-        sizes = [width(value.dtype) for value in self.varying]
-        sizes += [8 for value in self.varying if isinstance(value, Load) and value.indirect]
+        varying = [value for value in self.values() if value in self.varying]
+        sizes = [width(value.dtype) for value in varying]
+        sizes += [8 for value in varying if isinstance(value, Load) and value.indirect]
         sizes += [ITEMSIZE[store.buffer.dtype] for store in self.kernel.stores if self.is_stored_along(store.offset)]
         return max(sizes, default=4)
 
@@ -164,20 +188,4 @@ class Loops:
         return total
 
 
-def reachable(roots: Sequence[Scalar], known: Collection[Scalar] = ()) -> list[Scalar]:
-    """All values below these, operands first, results of reductions as they are; nothing below what is known."""
-    found: dict[Scalar, None] = {}
-    stop = set(known)
-    stack: list[tuple[Scalar, bool]] = [(root, False) for root in reversed(roots)]
-    while stack:
-        value, ready = stack.pop()
-        if ready:
-            found[value] = None
-        elif value not in found:
-            stack.append((value, True))
-            if value not in stop:
-                stack.extend([(operand, False) for operand in reversed(value.operands)])
-    return list(found)
-
-
-__all__ = ["Loops", "reachable"]
+__all__ = ["Loops"]

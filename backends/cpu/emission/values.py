@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from itertools import count as serials
 
 from backends.cpu.emission.loops import Loops
+from backends.cpu.emission.places import ByLane
 from backends.cpu.emission.spelling import (
     KINDS,
     MEMORY,
+    SYMBOLS,
     Named,
     applied,
     constant,
@@ -161,6 +163,8 @@ class Writer:
                 return Named(f"splat_{element.name}(({element.scalar}){self.size(size)})", dtype)
             case Place(index=index, dtype=dtype):
                 return converted(Named(self._place(index, copy), "int64"), dtype)
+            case Apply() if value in self.loops.by_lane:
+                return self._compared(self.loops.by_lane[value], copy)
             case Apply(operation=operation, operands=operands, dtype=dtype):
                 return applied(operation, [self.name(operand, copy) for operand in operands], dtype)
             case Reduced(reduction=reduction):
@@ -173,6 +177,20 @@ class Writer:
         if step is None:
             return start
         return f"({start} + lane_i64())" if is_one(step) else f"({start} + lane_i64() * {self.size(step)})"
+
+    def _compared(self, compared: ByLane, copy: Copy) -> Named:
+        """A place of each lane compared with a bound: as lanes, with how far ahead the bound is. Beyond the lanes it
+        does not matter how far, and a difference that would not fit is not taken."""
+        bits = self.loops.bits
+        start = self.index(compared.place.index, copy)
+        for sign, value in compared.addends:
+            start += f" {sign} {self.name(value, copy).text}[0]"
+        place, ahead = f"w{next(self.serial)}", f"w{next(self.serial)}"
+        bound = f"{self.name(compared.bound, copy).text}[0]"
+        self.text.line(f"const int64_t {place} = {start};")
+        far = f"{bound} >= {place} + N ? N : {bound} - {place}"
+        self.text.line(f"const int{bits}_t {ahead} = {bound} < {place} ? -1 : {far};")
+        return Named(f"(lane_i{bits}() {SYMBOLS[compared.operation]} splat_i{bits}({ahead}))", "bool", bits)
 
     def _load(self, load: Load, copy: Copy) -> str:
         kind = KINDS[load.buffer.dtype]

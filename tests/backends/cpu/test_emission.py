@@ -12,6 +12,7 @@ import torch
 
 from backends.cpu import kernels
 from backends.cpu.compiler import sanitizer_environment
+from backends.cpu.emission import file_source
 from backends.decisions import Decisions
 from backends.host import Host
 from backends.loops.kernels import Kernel
@@ -290,6 +291,30 @@ def test_places_are_numbers() -> None:
         hidden = torch.ones(sizes, dtype=torch.bool).triu(1)
         expected = x.masked_fill(hidden, float("-inf")).softmax(1)
         torch.testing.assert_close(compiled(x)[0], expected)
+
+
+def test_places_are_compared_as_lanes() -> None:
+    """If this fails, a mask is wrong where the bound is among the lanes, before or behind them."""
+    names = ("lt", "le", "gt", "ge", "eq", "ne")
+
+    def build(build: Expressions, x: Tensor, bound: Tensor) -> list[Tensor]:
+        place = build.apply("sub", build.position(x.sizes, 1), build.number(3, "int64"))
+        limit = build.expand(bound, x.sizes)
+        masks = [build.apply(name, place, limit) for name in names]
+        masks += [build.apply(name, limit, place) for name in names]
+        return [build.apply("select", mask, x, build.number(0.0, "float32")) for mask in masks]
+
+    def reference(x: torch.Tensor, bound: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        place = torch.arange(x.shape[1])[None] - 3
+        masks = [getattr(torch, name)(place, bound) for name in names]
+        masks += [getattr(torch, name)(bound, place.expand(x.shape)) for name in names]
+        return tuple([torch.where(mask, x, 0.0) for mask in masks])
+
+    compiled = Compiled(build, ("a b", "float32"), ("a 1", "int64"))
+    assert "i64v lane_i64" not in file_source(compiled.kernels, compiled.decisions)
+    bounds = torch.tensor([-(1 << 63), -4, -3, -2, 0, 12, 13, 14, 28, 29, 30, 60, 61, 62, 70, (1 << 63) - 1])
+    check(compiled, reference, torch.randn(len(bounds), 64), bounds[:, None])
+    check(compiled, reference, torch.randn(len(bounds), 37), bounds[:, None])
 
 
 def test_elements_are_taken_from_computed_places() -> None:
