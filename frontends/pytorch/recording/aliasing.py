@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 aten: Final = torch.ops.aten
 
 
+OF_SLICES: Final = "torch::autograd::CopySlices"
+"""What gives the gradient of a change to a view; it copies, whatever the sizes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A copy that is a view where one of these sizes is 1."""
@@ -53,6 +57,9 @@ def clone(recorder: Recorder, func, args, kwargs):
     """A packed copy, as `reshape` and `contiguous` make it."""
     (source,) = args
     if kwargs.get("memory_format") is not torch.contiguous_format or not isinstance(source, Traced):
+        return NotImplemented
+    formula = torch._C._current_autograd_node()
+    if formula is not None and formula.name() == OF_SLICES:
         return NotImplemented
     env = recorder.env
     sizes = [size.node.value for size in source.metadata.sizes if isinstance(size, torch.SymInt)]

@@ -165,3 +165,14 @@ def test_transforms_of_functions_keep_torch_formulas():
     (x,) = drawn([(3, 4)])
     x = x.detach()
     torch.testing.assert_close(trace(program, [x]).graph(x)[0], program(x))
+
+
+def test_a_change_to_a_view_of_one_element():
+    """The gradient of a change to a view copies; taken for a copy that may be a view, it is refused at size 1."""
+
+    def program(x):
+        return torch.nn.functional.pad(x, (1, 1), mode="circular")
+
+    variant = trace(lambda x: gradients(program, x), drawn([(1, 2, 5)]))
+    for sizes in ((1, 2, 5), (3, 1, 4)):
+        compare(variant, program, drawn([sizes]))
