@@ -53,13 +53,15 @@ def write_whole(loops: Loops, text: Text, run: str, *, elements: str, threads: s
     line(f"const int64_t step = ({extent} / chunks + {step}) / {step} * {step};")
     line(f"chunks = {extent} / step + ({extent} % step != 0);")
     line(f"char partials[{MOST * SLOT * len(kernel.reductions)}];")
+    call = f"{run}(pointers, numbers, first, first + step < {extent} ? first + step : {extent}, partials + "
+    call += f"first / step * {SLOT * len(kernel.reductions)});"
     line("#ifdef _OPENMP")
-    line(f"#pragma omp parallel for num_threads({threads}) if ({threads} > 1 && chunks > 1) schedule(dynamic, 1)")
+    with text.block(f"if ({threads} > 1 && chunks > 1)"):
+        line(f"#pragma omp parallel for num_threads({threads}) schedule(dynamic, 1)")
+        line(f"for (int64_t first = 0; first < {extent}; first += step) {call}")
+    line("else")
     line("#endif")
-    with text.block("for (int64_t chunk = 0; chunk < chunks; chunk++)"):
-        line("const int64_t first = chunk * step;")
-        line(f"const int64_t last = {extent} - first < step ? {extent} : first + step;")
-        line(f"{run}(pointers, numbers, first, last, partials + chunk * {SLOT * len(kernel.reductions)});")
+    line(f"for (int64_t first = 0; first < {extent}; first += step) {call}")
     for place, reduction in enumerate(kernel.reductions):
         element, name = element_of(reduction.dtype), f"r{next(nest.writer.serial)}"
         line(f"{element.vector} {name} = {identity(reduction.operation, reduction.dtype)};")
