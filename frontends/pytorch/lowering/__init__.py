@@ -30,6 +30,7 @@ from frontends.pytorch.lowering import (
     losses,
     normalization,
     pointwise,
+    randomness,
     reductions,
     views,
 )

@@ -107,6 +107,13 @@ class Site:
         assert target.memory is not None
         self.program.assign(target.memory, value.cast(target.dtype).expanded(target.sizes).tensor)
 
+    def called(self, target: Callable[..., object], kind: Metadata) -> Value:
+        """A tensor that is made by a call, given its sizes and strides."""
+        sizes, strides = self.sizes_of(kind), sizes_of(kind.strides, self.build)
+        buffer = self.program.buffer(name_of(kind.dtype), sizes, strides)
+        self.program.steps.append(Call(target, (*sizes, *strides), {}, (buffer,), is_laid_out=True))
+        return Value(self.build, self.build.memory(buffer), sizes)
+
     def require(self, holds: Value, error: type[Exception], message: str) -> None:
         """The run stops where an element of this is false."""
         found = holds.reduce("all", range(holds.rank))

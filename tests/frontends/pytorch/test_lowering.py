@@ -409,8 +409,11 @@ def test_floats_of_sizes() -> None:
 
 def test_random_numbers() -> None:
     """Fails when numbers are drawn in another order or way."""
-    agrees(lambda x: F.dropout(x, 0.5) + torch.randn_like(x), (randn(4, 3),), (randn(5, 2),),
-           calls=("native_dropout.default", "randn_like.default"))  # fmt: skip
+    agrees(lambda x: F.dropout(x * 2, 0.3) + torch.randn_like(x) + F.dropout(x, 0.5), (randn(4, 3),), (randn(5, 2),),
+           calls=("randn_like.default",))  # fmt: skip
+    agrees(lambda x: F.dropout(x.t() * 2, 0.3), (randn(4, 3),), (randn(5, 2),))
+    agrees(lambda x: F.dropout1d(x, 0.5), (randn(4, 3, 2),), (randn(5, 2, 7),),
+           calls=("bernoulli.p", "new_empty.default"))  # fmt: skip
 
 
 def test_fallbacks() -> None:
