@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
@@ -88,6 +90,23 @@ def test_arguments_arrive_in_order(device: Device) -> None:
     launch_of()(Address(0x1000), Address(0x2000), 3000)
     assert device.runs == [(24, 1, 1, STREAM, "code 1", "packed", None, None, None, 0x1000, 0x2000, 3000)]
     assert list(device.compiled[0].signature.items()) == [("p0", "*fp32"), ("p1", "*fp32"), ("n0", "i32")]
+
+
+@pytest.mark.parametrize("name", ["nvidia.driver.CudaLauncher", "amd.driver.HIPLauncher"])
+def test_launchers_take_what_they_are_given(name: str) -> None:
+    """If it fails, this version of Triton wants the arguments of a launch in another order."""
+    module, _, launcher = name.rpartition(".")
+    call = getattr(import_module(f"triton.backends.{module}"), launcher).__call__
+    names = list(inspect.signature(call).parameters)[1:]
+    assert names[:4] == ["gridX", "gridY", "gridZ", "stream"]
+    assert names[4:] == [
+        "function",
+        "kernel_metadata",
+        "launch_metadata",
+        "launch_enter_hook",
+        "launch_exit_hook",
+        "args",
+    ]
 
 
 def test_forms_are_compiled_once(device: Device) -> None:
