@@ -235,6 +235,7 @@ class Values:
 NAMED_OTHERWISE: Final[dict[object, object]] = {
     aten.normal_.default: aten.normal_functional.default,
     aten.bernoulli_.float: aten.bernoulli.p,
+    aten.transpose_.default: aten.transpose.int,
 }
 
 

@@ -199,8 +199,9 @@ class Writer:
     def _call(self, operation: Operation) -> None:
         self.calls.append(operation)
         outputs = listed(operation.output)
-        args = tuple([self._argument(arg) for arg in operation.args])
-        named = {name: self._argument(value) for name, value in operation.kwargs.items()}
+        by_place, by_name = in_order(operation)
+        args = tuple([self._argument(arg) for arg in by_place])
+        named = {name: self._argument(value) for name, value in by_name.items()}
         made: list[Buffer | Atom | None] = []
         target: Callable[..., object] = operation.target
         aliases = None
@@ -344,6 +345,8 @@ def is_viewing(operation: Operation) -> bool:
 def in_order(operation: Operation) -> tuple[list[object], dict[str, object]]:
     """The arguments of an operator by place, where they have one."""
     args, named = list(operation.args), dict(operation.kwargs)
+    if not isinstance(operation.target, torch._ops.OpOverload):
+        return args, named
     for place, argument in enumerate(operation.target._schema.arguments):
         if argument.kwarg_only or not named:
             break
