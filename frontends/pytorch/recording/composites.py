@@ -15,6 +15,7 @@ program or by another composite.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
@@ -156,6 +157,21 @@ def matrix_power(self: Tensor, n: int) -> Tensor:
             square = torch.matmul(square, square)
     assert product is not None
     return product
+
+
+@composite(aten.linalg_matrix_norm.default)
+def matrix_norm(
+    self: Tensor, ord: float, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> object:
+    """The largest or smallest sum of a column or a row; torch's is the rest."""
+    axes = [axis % self.dim() for axis in dim] if self.dim() else []
+    if abs(ord) not in (1, math.inf) or len(set(axes)) != 2:
+        normal = aten.linalg_matrix_norm.default
+        return normal._op_dk(DispatchKey.CompositeImplicitAutograd, self, ord, dim, keepdim, dtype=dtype)
+    along, across = axes if abs(ord) == 1 else reversed(axes)
+    sums = torch.linalg.vector_norm(self, 1.0, [along], keepdim=True, dtype=dtype)
+    found = sums.amax([across], keepdim=True) if ord > 0 else sums.amin([across], keepdim=True)
+    return found if keepdim else found.squeeze(axes)
 
 
 # ---------------------------------------------------------------------- choosing elements

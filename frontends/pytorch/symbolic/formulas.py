@@ -44,7 +44,6 @@ GENERAL: Final = {
     ("RepeatBackward0", "ne"): True,
     # whether a product is cheaper from the left or from the right
     ("LinalgPinvBackward0", "ge"): True,
-    ("LinalgLstsqBackward0", "ge"): True,
     # whether channels lie outside: strides of a packed tensor are larger than 1
     ("MaxUnpool2DBackward0", "ge"): True,
     ("MaxUnpool3DBackward0", "ge"): True,

@@ -44,6 +44,7 @@ CALLS = {
     "trace": (torch.trace, (5, 3)),
     "sgn": (torch.sgn, (5, 3)),
     "flip": (lambda x: x.flip(0).diff(dim=0), (5, 3)),
+    "sums of rows": (lambda x: torch.linalg.matrix_norm(x, ord=float("inf"), dim=(-1, 0)), (5, 2, 3)),
     "lstsq": (lambda a, b: torch.linalg.lstsq(a, b).solution, (5, 3), (5, 2)),
     "batch_norm": (lambda x: torch.nn.functional.batch_norm(x, None, None, training=True), (4, 2, 3)),
     "var": (torch.var, (5, 3)),
@@ -154,6 +155,18 @@ def test_complex_factors():
 
     variant = trace(lambda x: torch.autograd.grad(function(x), x), [x])
     torch.testing.assert_close(variant.graph(x)[0], torch.autograd.grad(function(x), x)[0])
+
+
+def test_residuals():
+    """The gradient of what is left of equations, which there is only with more of them than unknowns."""
+
+    def function(a, b):
+        found = torch.linalg.lstsq(a, b, driver="gelsd")
+        return torch.cat([found.solution, found.residuals.unsqueeze(0)])
+
+    variant = trace(lambda a, b: gradients(function, a, b), drawn([(5, 3), (5, 2)]))
+    for sizes in ([(5, 3), (5, 2)], [(7, 2), (7, 4)]):
+        compare(variant, function, drawn(sizes, seed=1))
 
 
 def test_transforms_of_functions_keep_torch_formulas():
