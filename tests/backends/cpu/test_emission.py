@@ -13,6 +13,7 @@ import torch
 from backends.cpu import kernels
 from backends.cpu.compiler import sanitizer_environment
 from backends.cpu.emission import file_source
+from backends.cpu.vector import AVX2, PLAIN, InstructionSet, catalogue, instruction_set, machine
 from backends.decisions import Decisions
 from backends.host import Host
 from backends.loops.kernels import Kernel
@@ -389,6 +390,43 @@ def test_threads_do_not_change_a_result() -> None:
                         assert torch.equal(first, second)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", [torch.int16, torch.int8, torch.uint8])
+def test_short_integers(dtype: torch.dtype) -> None:
+    """If this fails, vectors of many short elements are compared, converted or chosen wrongly."""
+    name = str(dtype).removeprefix("torch.")
+    operations = ("add", "mul", "minimum", "lt", "ge", "bitand", "floordiv", "remainder")
+
+    def build(build: Expressions, x: Tensor, y: Tensor, z: Tensor) -> list[Tensor]:
+        wide = build.cast(x, "float32")
+        chosen = build.apply("select", build.apply("lt", x, y), z, wide)
+        found = [build.apply(operation, x, y) for operation in operations]
+        return [*found, chosen, build.cast(z, name), build.cast(x, "int64"), build.reduce("maximum", x, (1,))]
+
+    def reference(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = x + y, x * y, torch.minimum(x, y), x < y, x >= y, x & y, x // y, x % y
+        return *found, torch.where(x < y, z, x.float()), z.to(dtype), x.long(), x.amax(1)
+
+    compiled = Compiled(build, ("a b", name), ("a b", name), ("a b", "float32"))
+    for sizes in [(3, 5), (2, 64), (7, 130)]:
+        x = torch.randint(0 if dtype == torch.uint8 else -100, 100, sizes).to(dtype)
+        check(compiled, reference, x, torch.randint(1, 50, sizes).to(dtype), torch.rand(sizes) * 90)
+
+
+@pytest.mark.parametrize("instructions", [AVX2, PLAIN], ids=lambda instructions: instructions.name)
+def test_shorter_vectors(instructions: InstructionSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, kernels are wrong on processors with shorter vectors."""
+    if not instructions.flags <= instruction_set().flags:
+        pytest.skip("the processor has no such instructions")
+    for module in (machine, catalogue):
+        monkeypatch.setattr(module, "instruction_set", lambda: instructions)
+    rows = Compiled(lambda build, x: softmax(build, x, 1), ("r c", "float32"))
+    columns = Compiled(lambda build, x: softmax(build, x, 0), ("r c", "float32"))
+    for sizes in SIZES:
+        x = torch.randn(sizes)
+        check(rows, lambda x: x.softmax(1), x)
+        check(columns, lambda x: x.softmax(0), x)
 
 
 @pytest.mark.slow
