@@ -7,6 +7,8 @@
     if (n > 0) {
         return;
     }
+
+What the lines say is left to others.
 """
 
 from __future__ import annotations
