@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -25,13 +25,13 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-from frontends.pytorch import differentiation
+from frontends.pytorch import composites, differentiation
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import Joint, differentiate
 from frontends.pytorch.graphs.running import Running, running
 from frontends.pytorch.python.effects import Effects
 from frontends.pytorch.python.forcing import Symbolic
-from frontends.pytorch.recording import composites, pools, references
+from frontends.pytorch.recording import pools, references, resampling
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
@@ -166,7 +166,9 @@ class Variant:
 @contextmanager
 def instead_of_torch() -> Iterator[None]:
     """What stands in for torch's own Python and C++ while a trace runs."""
-    with composites.installed(), differentiation.installed(), references.installed(), pools.installed():
+    with ExitStack() as stack:
+        for each in (composites, differentiation, references, pools, resampling):
+            stack.enter_context(each.installed())
         yield
 
 

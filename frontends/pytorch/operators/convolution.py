@@ -129,6 +129,8 @@ def resampled_backward(
 ) -> object:
     """A gradient of the size before."""
     grad = metadata_of(recorder, grad_output)
-    if not on_cpu_and_packed(grad) and not is_repeated(grad):
-        return NotImplemented
-    return packed(recorder, sizes_of(input_size), grad.dtype, grad.device)
+    sizes = sizes_of(input_size)
+    if on_cpu_and_packed(grad) or is_repeated(grad):
+        return packed(recorder, sizes, grad.dtype, grad.device)
+    strides = suggested_strides(recorder.env, grad, sizes) if grad.device.type == "cpu" else None
+    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, grad.dtype, grad.device)

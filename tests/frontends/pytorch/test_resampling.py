@@ -1,0 +1,50 @@
+"""Images in another size: one operator, and one for the gradient, at every size."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional
+
+from backends import eager
+from frontends.pytorch import trace
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("by", ["size", "scale"])
+def test_one_operator_and_its_gradient(mode, aligned, by):
+    """Resampling is taken apart into gathers, pins a size, or differs from eager."""
+    options = {"mode": mode} if mode == "nearest" else {"mode": mode, "align_corners": aligned}
+
+    def program(x):
+        if by == "scale":
+            return functional.interpolate(x, scale_factor=1.7, **options)
+        return functional.interpolate(x, size=[2 * size + 1 for size in x.shape[2:]], **options)
+
+    variant = trace(program, (torch.randn(2, 3, 4, 5, requires_grad=True),), gradients=True)
+    assert not variant.guards
+    assert f"aten.upsample_{mode}2d.default" in [str(each.target) for each in variant.recording.operations]
+    run = variant.run_by(eager)
+    for sizes in ((4, 5), (1, 1), (7, 3)):
+        x = torch.randn(3, 2, *sizes, requires_grad=True)
+        (found,), expected = run([x]), program(x)
+        torch.testing.assert_close(found, expected)
+        gradient = torch.randn_like(expected)
+        torch.testing.assert_close(torch.autograd.grad(found, x, gradient), torch.autograd.grad(expected, x, gradient))
+
+
+def test_gradient_that_is_part_of_another():
+    """The gradient of a resampled image that was put beside another can not be foreseen."""
+
+    def program(x, y):
+        return torch.cat([functional.interpolate(x, size=y.shape[2:], mode="bilinear"), y], 1)
+
+    x, y = torch.randn(2, 3, 4, 5, requires_grad=True), torch.randn(2, 1, 7, 9, requires_grad=True)
+    run = trace(program, (x, y), gradients=True).run_by(eager)
+    expected = program(x, y)
+    gradient = torch.randn_like(expected)
+    (found,) = run([x, y])
+    torch.testing.assert_close(
+        torch.autograd.grad(found, (x, y), gradient), torch.autograd.grad(expected, (x, y), gradient)
+    )
