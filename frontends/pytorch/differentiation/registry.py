@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import torch
 from torch._C import DispatchKey
 
-from frontends.pytorch.recording.composites import standing_in
+from frontends.pytorch.composites.registry import standing_in
 from frontends.pytorch.recording.recorder import current_recorder
 
 Tensor = torch.Tensor

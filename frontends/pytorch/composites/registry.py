@@ -1,0 +1,57 @@
+"""How functions stand in for torch's operators while a trace runs.
+
+    >>> import torch
+    >>> from frontends.pytorch.composites.registry import COMPOSITES, installed
+    >>> with installed():
+    ...     all(operator.py_kernels for operator in COMPOSITES)
+    True
+
+The Python dispatcher asks an operator's `py_kernels` first, so they are found wherever the operator is called, by the
+program or by another operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final
+
+import torch
+from torch._C import DispatchKey
+
+COMPOSITES: Final[dict[torch._ops.OpOverload, Callable[..., object]]] = {}
+KEYS: Final = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
+
+
+def installed() -> AbstractContextManager[None]:
+    """The operators taken apart here, while this lasts."""
+    return standing_in(COMPOSITES)
+
+
+@contextmanager
+def standing_in(functions: Mapping[torch._ops.OpOverload, Callable[..., object]]) -> Iterator[None]:
+    """Functions in the place of operators, while this lasts."""
+    before: list[tuple[torch._ops.OpOverload, DispatchKey]] = []
+    for operator, function in functions.items():
+        for key in KEYS:
+            if key not in operator.py_kernels:
+                operator.py_kernels[key] = function
+                before.append((operator, key))
+        operator._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        for operator, key in before:
+            del operator.py_kernels[key]
+            operator._dispatch_cache.clear()
+
+
+def composite(*operators: torch._ops.OpOverload) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    """Register a function as what these operators are made of."""
+
+    def register(function: Callable[..., object]) -> Callable[..., object]:
+        for operator in operators:
+            COMPOSITES[operator] = function
+        return function
+
+    return register
