@@ -1,6 +1,6 @@
 """Kernels of ten small functions and their backwards beside Inductor's, dynamic and static.
 
-    python -m benchmarks.kernels [--threads 1] [--rounds 9] [--only softmax] [--write]
+    python -m benchmarks.kernels [--threads 1] [--rounds 9] [--only softmax] [--chains 50] [--write]
 
 Each function runs at six sizes. Ours is compiled once, with all sizes symbolic, Inductor once dynamic and once for each
 size; "ours constant" is our own with every size a number. All are run in turn on the same arguments, kernels only (see
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from benchmarks import report
 from benchmarks.kernels.forms import Calls, Form, inductors, ours, replay
-from benchmarks.kernels.programs import PROGRAMS, Program
+from benchmarks.kernels.programs import PROGRAMS, Program, chains
 
 Clock = Callable[[], float]
 LEAST = 2e-3
@@ -34,14 +34,14 @@ def measure(options: argparse.Namespace) -> str:
     torch.set_num_threads(options.threads)
     torch._inductor.config.force_disable_caches = True
     torch._inductor.config.compile_threads = 1
-    clock = time.process_time if options.threads == 1 else time.perf_counter
+    clock = clock_for(options)
     rows: list[list[report.Cell]] = []
     ratios: dict[str, list[float]] = {"dynamic": [], "static": [], "constant": []}
     compiling: dict[str, list[float]] = {}
-    for program in PROGRAMS:
+    for program in chains(options.chains) if options.chains else PROGRAMS:
         if options.only and options.only not in program.name:
             continue
-        for backward in (False, True):
+        for backward in (False,) if options.chains else (False, True):
             name = f"{program.name}, backward" if backward else program.name
             found = list(timed(program, backward, options.rounds, compiling, clock))
             if options.only:
@@ -59,6 +59,11 @@ def measure(options: argparse.Namespace) -> str:
     seconds = {name: statistics.median(each) for name, each in compiling.items()}
     cost = report.table(["first call", "CPU seconds, median"], [[name, each] for name, each in seconds.items()])
     return f"{table}\n\n{cost}\n\n{report.versions('torch')}."
+
+
+def clock_for(options: argparse.Namespace) -> Clock:
+    """Processor time where one thread works, else wall time."""
+    return time.process_time if options.threads == 1 else time.perf_counter
 
 
 def geometric(values: Sequence[float]) -> float:
@@ -126,12 +131,14 @@ def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--chains", type=int, default=0, help="so many random chains instead of the ten functions")
     parser.add_argument("--only", default="", help="the functions whose name contains this")
     threads = parser.parse_known_args()[0].threads
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SYMSHAPE_CACHE"] = folder
-        title = f"Kernels beside Inductor's, threads: {threads}"
-        report.publish("kernels", title, measure, parser, f"kernels, {threads}")
+        chained = parser.parse_known_args()[0].chains > 0
+        title = f"{'Random chains' if chained else 'Kernels'} beside Inductor's, threads: {threads}"
+        report.publish("kernels", title, measure, parser, f"{'chains' if chained else 'kernels'}, {threads}")
 
 
 if __name__ == "__main__":

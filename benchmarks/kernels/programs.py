@@ -14,6 +14,8 @@ from typing import Final
 import torch
 from torch.nn import functional
 
+from benchmarks.kernels.chains import random_chain
+
 Make = Callable[..., tuple[torch.Tensor, ...]]
 
 ROWS: Final = ((8, 128, 768), (1, 1, 4096), (1, 32, 1000), (4, 1536, 128), (64, 168, 56), (7, 127, 769))
@@ -124,3 +126,12 @@ PROGRAMS: Final = (
     Program("dropout with residual", dropout_with_residual, rows("same"), ROWS),
     Program("group norm", group_norm, image, IMAGES),
 )
+
+CUBES: Final = ((8, 128, 768), (7, 127, 33), (1, 64, 1000), (64, 56, 56))
+
+
+def chains(count: int) -> Iterator[Program]:
+    """So many random chains, each at four sizes."""
+    for seed in range(count):
+        chain = random_chain(seed)
+        yield Program(f"chain {seed}", chain.function, chain.inputs, CUBES)
