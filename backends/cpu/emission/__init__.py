@@ -14,9 +14,9 @@
     >>> "abs_f32(v1)" in text, "exp_f32" in text
     (True, False)
 
-`spelling` names types and operations, `loops` and `places` analyse a kernel, `values` writes what one turn computes,
-`reducing` its reductions, `nest` the loops around it, `whole` those of kernels that reduce everything, `functions` the
-function that is called.
+`spelling` names types and operations, `loops`, `turning` and `places` look at a kernel, `values` writes what one turn
+computes, `reducing` its reductions, `nest` the loops around it, `whole` those of kernels that reduce everything,
+`functions` the function that is called.
 """
 
 from backends.cpu.emission.functions import file_source, kernel_source

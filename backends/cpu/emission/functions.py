@@ -71,7 +71,7 @@ def _written(loops: Loops, name: str) -> str:
 
 def _entry(loops: Loops, text: Text, name: str) -> None:
     kernel = loops.kernel
-    numbers = {size: f"numbers[{place}]" for place, size in enumerate(kernel.numbers)}
+    numbers = {size: f"numbers[{place}]" for place, size in enumerate(loops.numbers)}
 
     def product(sizes: Sequence[Expr]) -> str:
         return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"

@@ -29,6 +29,7 @@ from typing import Final
 
 from backends.cpu.emission.places import ByLane, by_lane
 from backends.cpu.emission.spelling import width
+from backends.cpu.emission.turning import turned
 from backends.cpu.vector import lanes_for
 from backends.decisions import Decisions
 from backends.loops.indices import Affine, is_one
@@ -44,6 +45,7 @@ class Loops:
     """The loops of a kernel.
 
     Attributes:
+        numbers, buffers: what the kernel is given, in this order.
         lanes: the axis that lanes run along, None where there are no axes.
         along_inner: whether that is an inner axis, so that reductions go over the lanes as well.
         depth: the last axis that a value depends on.
@@ -56,8 +58,10 @@ class Loops:
         open: coefficients of the lanes' axis that may be 1 or not.
     """
 
-    def __init__(self, kernel: Kernel, decisions: Decisions) -> None:
-        self.kernel = kernel
+    def __init__(self, given: Kernel, decisions: Decisions) -> None:
+        self.numbers = given.numbers
+        self.buffers = given.buffers
+        self.kernel = kernel = turned(given)
         self.lanes = kernel.lanes if kernel.extents else None
         self.along_inner = kernel.inner > 0 and kernel.lanes >= kernel.outer
         self.depth: dict[Scalar, int] = {}

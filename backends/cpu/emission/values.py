@@ -74,9 +74,8 @@ class Writer:
         self.loops = loops
         self.text = text
         self.is_narrow = is_narrow
-        kernel = loops.kernel
-        self._sizes = {size: f"n{place}" for place, size in enumerate(kernel.numbers)}
-        self._buffers = {buffer: f"p{place}" for place, buffer in enumerate(kernel.buffers)}
+        self._sizes = {size: f"n{place}" for place, size in enumerate(loops.numbers)}
+        self._buffers = {buffer: f"p{place}" for place, buffer in enumerate(loops.buffers)}
         self._names: ChainMap[tuple[Scalar | Reduction, int], Named] = ChainMap()
         self.serial = serials(1)
 

@@ -392,6 +392,19 @@ def test_threads_do_not_change_a_result() -> None:
         torch.set_num_threads(before)
 
 
+def test_transposed_tensors() -> None:
+    """If this fails, kernels whose loops are exchanged store elements elsewhere, or take sizes for others."""
+
+    def build(build: Expressions, x: Tensor, y: Tensor) -> list[Tensor]:
+        moved = build.permute(x, (0, 2, 1))
+        return [build.apply("neg", moved), build.apply("add", y, moved)]
+
+    compiled = Compiled(build, ("a b c", "float32"), ("a c b", "float32"))
+    for a, b, c in [(1, 1, 1), (2, 5, 16), (3, 16, 7), (2, 40, 33), (1, 0, 4), (2, 200, 130)]:
+        x, y = torch.randn(a, b, c), torch.randn(a, c, b)
+        check(compiled, lambda x, y: (-x.transpose(1, 2).contiguous(), y + x.transpose(1, 2)), x, y)
+
+
 @pytest.mark.parametrize("dtype", [torch.int16, torch.int8, torch.uint8])
 def test_short_integers(dtype: torch.dtype) -> None:
     """If this fails, vectors of many short elements are compared, converted or chosen wrongly."""
