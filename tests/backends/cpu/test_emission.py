@@ -448,7 +448,7 @@ def test_nothing_outside_of_tensors_is_touched() -> None:
     variables = sanitizer_environment()
     if isinstance(variables, Unavailable):
         pytest.skip(variables.reason)
-    chosen = "row_softmax or column_softmax or strides or middle or taken"
+    chosen = "row_softmax or column_softmax or strides or middle or taken or transposed or compared"
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-k", chosen, "-m", "not slow", __file__]
     ran = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True)
     assert ran.returncode == 0 and " passed" in ran.stdout, ran.stdout + ran.stderr
