@@ -2,8 +2,8 @@
 
     python -m benchmarks.kernels.hints [--rounds 9] [--write]
 
-The same function is compiled twice, traced at each of the two sizes, and both kernels run at both. A ratio is that of the
-kernel traced elsewhere to the one traced there; where kernels choose by the sizes of the run, it is 1.
+The same function is compiled twice, traced at each of the two sizes, and both kernels run at both. A ratio is the time
+of the kernel traced elsewhere by that of the one traced there; where kernels choose by the sizes of the run, it is 1.
 """
 
 from __future__ import annotations
