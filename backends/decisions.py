@@ -46,7 +46,6 @@ Kind = Literal[
     "short",
     "large",
     "reuse",
-    "pad",
 ]
 KINDS: Final = frozenset(get_args(Kind))
 Added = Literal["nothing", "guard", "branch"]

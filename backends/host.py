@@ -33,6 +33,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
+from keyword import iskeyword
 from types import ModuleType
 from typing import Final
 
@@ -189,7 +190,9 @@ class Host:
     def _call(self, call: Call) -> Iterator[str]:
         lines: list[str] = []
         arguments = [self._argument(value, lines) for value in call.arguments]
-        arguments += [f"{name}={self._argument(value, lines)}" for name, value in call.named.items()]
+        named = {name: self._argument(value, lines) for name, value in call.named.items()}
+        arguments += [f"{name}={text}" for name, text in named.items() if not iskeyword(name)]
+        arguments += [f"**{{{name!r}: {text}}}" for name, text in named.items() if iskeyword(name)]
         yield from lines
         made = [self._result(result) for result in call.results]
         text = f"{self._operator(call.target)}({', '.join(arguments)})"

@@ -12,12 +12,12 @@
     made0 = aten.mm.default(float32[x_size0, x_size1], float32[weight_size0, weight_size1])
     made1[i0] = float32[x_size0]
 
-Each operator has a function that says what it computes, in a table by operator (`registry.py`). One without a function,
-or whose function declines, is called as it is: what loops do not improve, elements that they do not hold, and what is an
-error for some elements (an integer divided by zero).
+Each operator has a function that says what it computes, in a table by operator (`registry.py`). One without a
+function, or whose function declines, is called as it is: what loops do not improve, elements that they do not hold, and
+what is an error for some elements (an integer divided by zero).
 
-Values of float16 and bfloat16 are float32 within a kernel: what eager rounds in between, a cast to half and back as well,
-is rounded where it is stored.
+Values of float16 and bfloat16 are float32 within a kernel: what eager rounds in between, a cast to half and back as
+well, is rounded where it is stored.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import torch
 
 from backends.loops.kernels import Buffer
 from backends.loops.operations import DTYPES
-from backends.loops.program import Bind, Call, Check, Program
+from backends.loops.program import Assign, Bind, Call, Check, Program
 from backends.loops.tensors import Memory, Number, Pointwise, Tensor
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
@@ -74,6 +74,7 @@ class Writer:
         self._returned = {self.results.root(output) for output in self.form.outputs if isinstance(output, Result)}
         changes = [each for each in self.form.operations if each.target is aten.copy_.default]
         for operation in self.form.operations:
+            written = len(self.program.steps)
             if operation.target is aten.copy_.default:
                 if operation is changes[0]:
                     self._keep(changes)
@@ -81,6 +82,9 @@ class Writer:
             else:
                 self.operation(operation)
             self._checks()
+            for step in self.program.steps[written:]:
+                if isinstance(step, Assign | Call) and operation.origin is not None:
+                    step.origin = str(operation.origin)
         self.program.outputs.extend(self._outputs())
 
     # ------------------------------------------------------------------ what is given
