@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import is_
 from types import CellType, FunctionType, MemberDescriptorType, ModuleType
-from typing import Final, Literal
+from typing import Final
 
 import torch
 
@@ -59,8 +59,6 @@ class Place:
     key: object = None
     count: bool = False
     slot: bool = False
-    tensor: Literal["identity", "dtype", "shape"] = "shape"
-    """What of a tensor is looked at."""
 
     def read(self) -> object:
         container = self.container
@@ -75,9 +73,7 @@ class Place:
             return ABSENT
         if type(found) in (list, dict, set) and len(found) <= MOST_ITEMS:
             return Contents(found)
-        if isinstance(found, torch.Tensor) and self.tensor != "identity":
-            return Kept(found, found.dtype, found.shape if self.tensor == "shape" else None)
-        return found
+        return Kept(found, layout(found)) if isinstance(found, torch.Tensor) else found
 
     def printed(self, container: str, key: str) -> str:
         """The same in generated code."""
@@ -90,11 +86,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A tensor as it was: `.data` can give it another dtype and shape."""
+    """A tensor as it was: `.data` can give it another dtype, other sizes and other strides."""
 
     tensor: torch.Tensor
-    dtype: torch.dtype
-    shape: torch.Size | None
+    layout: object
+
+
+def layout(tensor: torch.Tensor) -> object:
+    """What a graph relies on of a tensor that it was not given."""
+    strides = tensor.stride() if tensor.layout is torch.strided else tensor.layout
+    return tensor.dtype, tensor.shape, strides
 
 
 class Contents:
@@ -142,7 +143,7 @@ def same(a: object, b: object) -> bool:
     if type(a) in SCALARS:
         return a == b and repr(a) == repr(b)
     if type(a) is Kept:
-        return a.tensor is b.tensor and a.dtype is b.dtype and a.shape == b.shape
+        return a.tensor is b.tensor and a.layout == b.layout
     return isinstance(a, Contents) and a.container is b.container and all(map(same, a.items, b.items))
 
 
@@ -216,6 +217,7 @@ class Surroundings:
         scope: dict[str, object] = {"same": same, "is_": is_}
         containers: dict[int, str] = {}
         looked: set[int] = set()
+        tensors: dict[int, Kept] = {}
         tests = []
         for number, (place, value) in enumerate(zip(self.places, state)):
             name = containers.setdefault(id(place.container), f"c{number}")
@@ -234,10 +236,9 @@ class Surroundings:
             if place.count:
                 tests.append(f"{read} == {value}" if value else f"not {name}")
             elif isinstance(value, Kept):
-                scope[f"t{number}"], scope[f"d{number}"], scope[f"s{number}"] = value.tensor, value.dtype, value.shape
-                tests.append(f"{read} is t{number} and t{number}.dtype is d{number}")
-                if value.shape is not None:
-                    tests.append(f"t{number}.shape == s{number}")
+                scope[f"v{number}"] = value.tensor
+                tests.append(f"{read} is v{number}")
+                tensors[id(value.tensor)] = value
             elif isinstance(value, Contents):
                 found = scope[f"v{number}"] = value.container
                 tests.append(f"{read} is v{number}")
@@ -249,6 +250,11 @@ class Surroundings:
                 tests.append(f"({read} is v{number} or same({read}, v{number}))")
             else:
                 tests.append(f"{read} is v{number}")
+        if tensors:
+            scope["layout"] = layout
+            scope["tensors"] = [each.tensor for each in tensors.values()]
+            scope["layouts"] = [each.layout for each in tensors.values()]
+            tests.append("list(map(layout, tensors)) == layouts")
         parts = [tests[start : start + 64] for start in range(0, len(tests), 64)]
         lines = [f"    if not ({' and '.join(part)}): return False" for part in parts]
         errors = ["  except (KeyError, IndexError, ValueError, AttributeError):", "    return False"]
@@ -371,14 +377,10 @@ class _Explorer:
         self.places.append(Place(f"the number of attributes of {text}", attributes, count=True))
         if "training" not in names:
             self._place(Place(f"{text}.training", attributes, "training"), module.training)
-        # a module is converted as a whole: one of its tensors tells
-        measured = False
         for kind in ("_parameters", "_buffers", "_modules"):
             found = attributes[kind]
             for name in found:
-                of_tensor: Literal["identity", "dtype"] = "identity" if measured else "dtype"
-                measured = measured or found[name] is not None
-                self.places.append(Place(f"{text}.{name}", found, name, tensor=of_tensor))
+                self.places.append(Place(f"{text}.{name}", found, name))
             if kind == "_modules" and found:
                 self.places.append(Place(f"the number of modules in {text}", found, count=True))
         for kind in ("_forward_hooks", "_forward_pre_hooks"):

@@ -1,0 +1,101 @@
+"""What users do around compiled functions that kernels must not be wrong about."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from frontends.pytorch import compile
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(6, 5))
+
+    def forward(self, x):
+        return (x * self.weight).softmax(-1)
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize(
+    "data",
+    [torch.randn(5, 6).t(), torch.randn(6, 10)[:, ::2], torch.randn(1), torch.randn(6, 5).double()],
+    ids=["turned", "every second", "another shape", "another dtype"],
+)
+def test_data_of_a_parameter_is_replaced(backend, data):
+    """A kernel reads a parameter where it no longer lies, beyond its end even."""
+    module = Scaled()
+    compiled = compile(module, backend=backend, dynamic=True)
+    x = torch.randn(6, 5)
+    torch.testing.assert_close(compiled(x), module(x))
+    module.weight.data = data
+    torch.testing.assert_close(compiled(x), module(x))
+
+
+@pytest.mark.parametrize("second", [slice(5, 10), slice(2, 7), slice(0, 5)], ids=["apart", "overlapping", "the same"])
+def test_arguments_that_overlap(second):
+    """An argument is changed, and the other one lies in the same memory."""
+
+    def program(x, y):
+        x.add_(1)
+        return x * y
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    compiled(torch.randn(5), torch.randn(5))
+    ours, theirs = (torch.arange(10.0) for _ in range(2))
+    torch.testing.assert_close(compiled(ours[:5], ours[second]), program(theirs[:5], theirs[second]))
+    torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.randn(4, 1).expand(4, 7),
+        torch.randn(3, 0),
+        torch.randn(0, 3),
+        torch.randn(20)[3:15].view(3, 4),
+        torch.randn(4, 5).t(),
+        torch.randn(1, 1),
+        torch.randn(2, 6)[:, ::2],
+    ],
+    ids=["expanded", "no columns", "no rows", "offset", "turned", "one", "every second"],
+)
+def test_how_an_argument_lies(x):
+    """A kernel takes strides or an offset for something else, or does not bear an empty tensor."""
+
+    def program(x):
+        return x.exp() + x.sum(-1, keepdim=True)
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    compiled(torch.randn(3, 4))
+    torch.testing.assert_close(compiled(x), program(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.uint8])
+def test_dtypes(dtype):
+    """A dtype is computed with as another one."""
+
+    def program(x, y):
+        return torch.where(x > y, x * 2, y - 1).sum(0)
+
+    x, y = ((torch.rand(5, 9) * 200).to(dtype) for _ in range(2))
+    torch.testing.assert_close(compile(program, backend="cpu", dynamic=True)(x, y), program(x, y))
+
+
+def test_more_elements_than_a_32_bit_number_counts():
+    """An index overflows."""
+    x = torch.zeros(2**31 + 5, dtype=torch.uint8)
+    assert bool((compile(lambda x: x + 1, backend="cpu", dynamic=True)(x) == 1).all())
+
+
+def test_row_that_is_masked_whole():
+    """A row of softmax without anything to look at is not nan, or others are."""
+
+    def program(x, mask):
+        return x.masked_fill(mask, float("-inf")).softmax(-1)
+
+    mask = torch.zeros(3, 5, dtype=torch.bool)
+    mask[1] = True
+    x = torch.randn(3, 5)
+    torch.testing.assert_close(compile(program, backend="cpu", dynamic=True)(x, mask), program(x, mask), equal_nan=True)
