@@ -114,8 +114,9 @@ def check(program: Program, function: object, sizes: Mapping[str, int], others: 
         try:
             expected = function(*theirs)
         except REFUSALS as refusal:
-            # a reshape that copies in the graph may be a view in eager, of which `view` refuses a view
-            if "view size is not compatible" not in str(refusal):
+            # a reshape that copies in the graph may be a view in eager, of which `view` refuses a view; and a write
+            # through a mask that is a choice does not mind a value that lies in what is written
+            if not any(words in str(refusal) for words in ("view size is not compatible", "a single memory location")):
                 with pytest.raises(REFUSALS):
                     run(variant, ours)
             continue
