@@ -44,7 +44,6 @@ Kind = Literal[
     "divisible",
     "index width",
     "short",
-    "large",
     "reuse",
 ]
 KINDS: Final = frozenset(get_args(Kind))

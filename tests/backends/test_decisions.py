@@ -1,0 +1,147 @@
+"""Each kind of question about kernels, answered both ways: other code, the facts in the log, and never a guard."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from backends import cpu
+from backends.cpu.emission import file_source
+from backends.decisions import KINDS, Decisions
+from backends.loops.kernels import Kernel
+from backends.loops.program import Call, Program
+from backends.loops.schedule import schedule
+from backends.memory import plan
+from frontends.pytorch import Policy, compile, trace
+from frontends.pytorch.errors import WrongStatement
+from shapes import ShapeEnv
+
+
+def program(names, *facts, withheld=()):
+    """An empty program, its sizes by name, with what is known of them."""
+    env = ShapeEnv(origin=lambda: None)
+    sizes = [size.expr for size in env.sizes(names)]
+    for fact in facts:
+        env.assume(fact)
+    return Program(Decisions(env, withheld=withheld)), *sizes
+
+
+def decided(program, kind):
+    """The answers to questions of this kind, with the facts behind them."""
+    return {
+        (each.answer, tuple([fact.text for fact in each.core])) for each in program.decisions.log if each.kind == kind
+    }
+
+
+@pytest.mark.parametrize(("facts", "axes", "answer"), [((), 2, "depends"), (("t == s",), 1, "always")])
+def test_axes_are_one_loop_where_strides_say_so(facts, axes, answer):
+    """Rows that may lie apart are gone through as one, or rows that do not are gone through one by one."""
+    made, b, s, t = program("b s t", *facts)
+    x = made.input("x", "float32", (b, s), (t, made.build.one))
+    made.outputs.append(made.stored(made.build.apply("exp", x), (s, made.build.one)))
+    (kernel,) = schedule(made)
+    assert len(kernel.extents) == axes
+    assert answer in [found for found, _ in decided(made, "collapse")]
+
+
+@pytest.mark.parametrize(("facts", "fits", "core"), [((), False, ()), (("c == b*s",), True, ("c == b*s",))])
+def test_sizes_that_are_equal(facts, fits, core):
+    """A view is taken for another one, or one that costs nothing is a copy."""
+    made, b, s, c = program("b s c", *facts)
+    x = made.input("x", "float32", (b, s), (s, made.build.one))
+    assert (made.build.reshape(x, (c,)) is not None) == fits
+    assert ("always" if fits else "depends", core) in decided(made, "equal")
+
+
+@pytest.mark.parametrize(("facts", "axes"), [((), 2), (("b == 1",), 1), (("b >= 2",), 2)])
+def test_axes_of_size_one(facts, axes):
+    """An axis of one element is a loop, or one of more is none."""
+    made, b, s, t = program("b s t", *facts)
+    x = made.input("x", "float32", (b, s), (t, made.build.one))
+    made.outputs.append(made.stored(made.build.apply("exp", x), (s, made.build.one)))
+    (kernel,) = schedule(made)
+    assert len(kernel.extents) == axes
+
+
+@pytest.mark.parametrize(
+    ("facts", "added", "vector", "strided"),
+    [(("t == 1",), "nothing", True, False), ((), "branch", True, True), (("t >= 2",), "nothing", False, True)],
+    ids=["one", "open", "not one"],
+)
+def test_strides(facts, added, vector, strided):
+    """A stride that is not known is taken for 1, or one that is known is looked at when the kernel runs."""
+    made, s, t = program("s t", *facts)
+    x = made.input("x", "float32", (s,), (t,))
+    made.outputs.append(made.stored(made.build.apply("exp", x), (made.build.one,)))
+    kernels = schedule(made)
+    text = file_source(kernels, made.decisions)
+    questions = [each for each in made.decisions.log if each.kind == "stride one"]
+    assert {each.added for each in questions} <= {added}
+    assert ("load_f32(p1" in text, "load_strided_f32(p1" in text) == (vector, strided)
+    assert ("k0_unit" in text) == (added == "branch")
+    launch, given = cpu.kernels(kernels, made.decisions)[0], torch.randn(24)
+    step = 3 if strided else 1
+    out = torch.empty(8)
+    launch(out, given, *[{s: 8, t: step}[number] for number in kernels[0].numbers], 1)
+    torch.testing.assert_close(out, given[: 8 * step : step].exp())
+
+
+@pytest.mark.parametrize(("facts", "shared"), [((), False), (("c <= s",), True)])
+def test_memory_that_is_used_again(facts, shared):
+    """A buffer takes a place that is too small, or memory that fits is not used again."""
+    made, b, s, c = program("b s c", "b >= 1", "s >= 1", "c >= 1", *facts)
+    build = made.build
+    x = made.input("x", "float32", (b, s), (s, build.one))
+    first = made.stored(build.apply("exp", x), (s, build.one))
+    short = made.buffer("float32", (b, c), (c, build.one))
+    made.steps.append(Call(torch.relu, (first,), {}, (short,), is_laid_out=True))
+    second = made.stored(build.apply("neg", build.memory(short)), (c, build.one))
+    last = made.buffer("float32", (b, c), (c, build.one))
+    made.steps.append(Call(torch.relu, (second,), {}, (last,), is_laid_out=True))
+    made.outputs.append(build.memory(last))
+    found = plan(made, schedule(made))
+    assert (second.buffer in found.places) == shared
+    assert ("always" if shared else "depends") in [answer for answer, _ in decided(made, "reuse")]
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_kind_that_is_withheld_is_not_asked(kind):
+    """What a decision is worth can not be measured."""
+    made, b, _ = program("b s", withheld={kind})
+    assert made.decisions.holds(kind, made.decisions.interner.ge(b, 0), "yes", "no") is None
+    (decision,) = made.decisions.log
+    assert decision.answer == "withheld" and decision.chosen == "no"
+
+
+def test_unknown_kinds_are_refused():
+    """A kind is misspelt, and everything seems to be worth nothing."""
+    with pytest.raises(WrongStatement, match="the kinds of decisions are"):
+        Policy(withheld=frozenset(["colapse"]))
+
+
+def test_no_decision_adds_a_guard():
+    """A kernel makes a function recompile."""
+
+    def block(x, y, weight):
+        return torch.nn.functional.layer_norm((x + y) @ weight, (weight.shape[1],)).softmax(-1).sum(0)
+
+    inputs = torch.randn(4, 6), torch.randn(6), torch.randn(6, 5)
+    plain = trace(block, inputs)
+    through = trace(block, inputs)
+    through.run_by(cpu)
+    assert [str(guard) for guard in through.guards] == [str(guard) for guard in plain.guards]
+    (host,) = through.running.hosts
+    assert any(isinstance(step, Kernel) for step in host.steps)
+    for decision in host.program.decisions.log:
+        assert decision.verdict is not None
+        assert decision.added in ("nothing", "branch")
+
+
+def test_explanation_shows_kernels_lines_and_decisions():
+    """A person can not see why a kernel is as it is."""
+    compiled = compile(lambda x, y: (x * y).softmax(-1), backend="cpu", dynamic=True)
+    compiled(torch.randn(3, 4), torch.randn(4))
+    text = compiled.explain(kernels=True)
+    for words in ("lanes i1", "from ", "test_decisions.py", "peak: ", "equal: ", "always, because", "nothing added"):
+        assert words in text
+    assert "kernels:" not in compiled.explain()
