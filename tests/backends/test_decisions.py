@@ -78,7 +78,7 @@ def test_strides(facts, added, vector, strided):
     questions = [each for each in made.decisions.log if each.kind == "stride one"]
     assert {each.added for each in questions} <= {added}
     assert ("load_f32(p1" in text, "load_strided_f32(p1" in text) == (vector, strided)
-    assert ("k0_unit" in text) == (added == "branch")
+    assert ("k0_strided" in text) == (added == "branch")
     launch, given = cpu.kernels(kernels, made.decisions)[0], torch.randn(24)
     step = 3 if strided else 1
     out = torch.empty(8)
