@@ -18,7 +18,7 @@
 
 Memory that the program makes is needed from the first step that touches it to the last; what is returned, and what
 shares memory with something that is, to the end. A buffer may take the place of one that is not needed any more where
-the engine knows that it fits.
+the engine knows that it fits, or that is overwritten element by element as it is read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from backends.loops.kernels import Buffer, Kernel
+from backends.loops.kernels import Buffer, Kernel, Load, walk
 from backends.loops.operations import ITEMSIZE
 from backends.loops.program import Bind, Call, Program
 from backends.loops.schedule import Scheduled, memories
@@ -99,10 +99,7 @@ def plan(program: Program, steps: Sequence[Scheduled]) -> Plan:
     """The memory that the steps of a program need."""
     lives = list(_lives(program, steps))
     size = {life.buffer: span(life.buffer, program.build.one) for life in lives}
-    free_to_move = {store.buffer for step in steps if isinstance(step, Kernel) for store in step.stores}
-    ending = len(steps)
-    movable = [life for life in lives if life.buffer in free_to_move and life.last < ending]
-    return Plan(tuple(lives), _places(program.decisions, movable, size), size)
+    return Plan(tuple(lives), _places(program.decisions, steps, lives, size), size)
 
 
 def span(buffer: Buffer, one: Expr) -> Expr:
@@ -157,13 +154,30 @@ def origin_of(step: Scheduled) -> str:
             return ""
 
 
-def _places(decisions: Decisions, lives: Sequence[Life], size: Mapping[Buffer, Expr]) -> dict[Buffer, Buffer]:
-    """Which buffers take the place of another one that is not needed any more, and is as large for certain."""
+def _places(
+    decisions: Decisions, steps: Sequence[Scheduled], lives: Sequence[Life], size: Mapping[Buffer, Expr]
+) -> dict[Buffer, Buffer]:
+    """Which buffers take the place of another one that is not needed any more, and is as large for certain.
+
+    Only what kernels write is placed, unless it is returned. It may take the place of what its own kernel reads for the
+    last time, if that is overwritten turn by turn.
+    """
+    by_kernels = {store.buffer for step in steps if isinstance(step, Kernel) for store in step.stores}
+    fresh = {each for step in steps if isinstance(step, Call) and step.is_laid_out for each in step.results}
     places: dict[Buffer, Buffer] = {}
-    taken_until = {}
+    taken_until: dict[Buffer, int] = {}
     for life in lives:
         buffer = life.buffer
-        free = [owner for owner, end in taken_until.items() if end < life.first and owner.dtype == buffer.dtype]
+        if life.last == len(steps) or buffer not in by_kernels:
+            if buffer in fresh and life.last < len(steps):
+                taken_until[buffer] = life.last
+            continue
+        free = [
+            owner
+            for owner, end in taken_until.items()
+            if owner.dtype == buffer.dtype
+            and (end < life.first or end == life.first and _is_overwritten(steps[end], owner, buffer, places))
+        ]
         free.sort(key=lambda owner: -taken_until[owner])
         for owner in free[:TRIED]:
             if size[owner] is size[buffer] or _fits(decisions, size[buffer], size[owner]):
@@ -173,6 +187,27 @@ def _places(decisions: Decisions, lives: Sequence[Life], size: Mapping[Buffer, E
         else:
             taken_until[buffer] = life.last
     return places
+
+
+def _is_overwritten(step: Scheduled, owner: Buffer, buffer: Buffer, places: Mapping[Buffer, Buffer]) -> bool:
+    """Whether a kernel reads what is in a place element by element as it writes a buffer, never after that."""
+    if not isinstance(step, Kernel):
+        return False
+    there = [each for each in step.buffers if each is owner or places.get(each) is owner]
+    stores = [store for store in step.stores if store.buffer is buffer]
+    if len(there) != 1 or len(stores) != 1 or any(store.buffer is there[0] for store in step.stores):
+        return False
+    (store,) = stores
+    if step.is_once(store):
+        return False
+    loads = [each for each in walk(step.roots()) if isinstance(each, Load) and each.buffer is there[0]]
+    if any(load.indirect or load.offset != store.offset for load in loads):
+        return False
+    written = next(number for number, each in enumerate(step.passes) if store in each.stores)
+    later = [reduction.body for each in step.passes[written + 1 :] for reduction in each.reductions]
+    later += [other.value for each in step.passes[written + 1 :] for other in each.stores]
+    later += [other.value for other in step.once]
+    return not any(isinstance(each, Load) and each.buffer is there[0] for each in walk(later))
 
 
 def _fits(decisions: Decisions, small: Expr, large: Expr) -> bool:

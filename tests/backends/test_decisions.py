@@ -8,6 +8,7 @@ import torch
 from backends import cpu
 from backends.cpu.emission import file_source
 from backends.decisions import KINDS, Decisions
+from backends.host import Host
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
@@ -94,7 +95,7 @@ def test_memory_that_is_used_again(facts, shared):
     x = made.input("x", "float32", (b, s), (s, build.one))
     first = made.stored(build.apply("exp", x), (s, build.one))
     short = made.buffer("float32", (b, c), (c, build.one))
-    made.steps.append(Call(torch.relu, (first,), {}, (short,), is_laid_out=True))
+    made.steps.append(Call(torch.relu, (first,), {}, (short,)))
     second = made.stored(build.apply("neg", build.memory(short)), (c, build.one))
     last = made.buffer("float32", (b, c), (c, build.one))
     made.steps.append(Call(torch.relu, (second,), {}, (last,), is_laid_out=True))
@@ -102,6 +103,31 @@ def test_memory_that_is_used_again(facts, shared):
     found = plan(made, schedule(made))
     assert (second.buffer in found.places) == shared
     assert ("always" if shared else "depends") in [answer for answer, _ in decided(made, "reuse")]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_memory_that_is_overwritten_as_it_is_read(turned):
+    """A kernel overwrites what another of its turns has yet to read, or takes memory where it need not."""
+    made, b, s = program("b s")
+    build = made.build
+    x = made.input("x", "float32", (b, s), (s, build.one))
+    product = made.buffer("float32", (b, s), (s, build.one))
+    made.steps.append(Call(torch.neg, (x,), {}, (product,), is_laid_out=True))
+    value = build.memory(product)
+    largest = build.expand(build.reduce("maximum", value, (1,), keepdim=True), (b, s))
+    value = build.apply("exp", build.apply("sub", value, largest))
+    value = build.permute(value, (1, 0)) if turned else value
+    kernel = made.stored(value, (value.sizes[1], build.one))
+    last = made.buffer("float32", value.sizes, (value.sizes[1], build.one))
+    made.steps.append(Call(torch.relu, (kernel,), {}, (last,), is_laid_out=True))
+    made.outputs.append(build.memory(last))
+    steps = schedule(made)
+    kernels = [step for step in steps if isinstance(step, Kernel)]
+    host = Host(made, steps, cpu.kernels(kernels, made.decisions), last=torch.get_num_threads)
+    assert (host.memory.places.get(kernel.buffer) is product) == (not turned)
+    given = torch.randn(37, 70)
+    expected = (-given - (-given).amax(1, keepdim=True)).exp().relu()
+    torch.testing.assert_close(host.function((given,))[0], expected.t() if turned else expected)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
