@@ -140,9 +140,9 @@ def test_a_kind_that_is_withheld_is_not_asked(kind):
 
 
 def test_unknown_kinds_are_refused():
-    """A kind is misspelt, and everything seems to be worth nothing."""
+    """A kind that does not exist is withheld, and seems to be worth nothing."""
     with pytest.raises(WrongStatement, match="the kinds of decisions are"):
-        Policy(withheld=frozenset(["colapse"]))
+        Policy(withheld=frozenset(["speed"]))
 
 
 def test_no_decision_adds_a_guard():
