@@ -36,6 +36,7 @@ from backends.loops.kernels import (
     Store,
 )
 from backends.loops.operations import computed_as
+from backends.loops.order import parts_first
 from backends.loops.program import Assign
 from backends.loops.tensors import (
     Expressions,
@@ -216,17 +217,9 @@ def _origins(origin: str) -> tuple[str, ...]:
 
 def below(roots: Sequence[Scalar]) -> list[Scalar]:
     """All values below these, bodies of reductions included, each once, operands first."""
-    found: dict[Scalar, None] = {}
-    stack: list[tuple[Scalar, bool]] = [(root, False) for root in reversed(roots)]
-    while stack:
-        value, ready = stack.pop()
-        if ready:
-            found[value] = None
-        elif value not in found:
-            stack.append((value, True))
-            parts = (value.reduction.body,) if isinstance(value, Reduced) else value.operands
-            stack.extend([(part, False) for part in reversed(parts)])
-    return list(found)
+    return list(
+        parts_first(roots, lambda value: (value.reduction.body,) if isinstance(value, Reduced) else value.operands)
+    )
 
 
 def rewritten(

@@ -35,6 +35,7 @@ from typing import Final, Literal, TypeAlias
 
 from backends.loops.indices import Affine, is_zero
 from backends.loops.operations import computed_as
+from backends.loops.order import parts_first
 from solver.expr import Expr
 
 Role = Literal["input", "constant", "made"]
@@ -290,17 +291,7 @@ def sizes_in(index: Affine) -> Iterator[Expr]:
 
 def walk(roots: Iterable[Scalar]) -> Iterator[Scalar]:
     """All values below these, each once, operands first. Bodies of reductions are not below their results."""
-    seen: set[Scalar] = set()
-    for root in roots:
-        stack: list[tuple[Scalar, bool]] = [(root, False)]
-        while stack:
-            value, ready = stack.pop()
-            if ready:
-                yield value
-            elif value not in seen:
-                seen.add(value)
-                stack.append((value, True))
-                stack.extend([(operand, False) for operand in reversed(value.operands) if operand not in seen])
+    return parts_first(roots, lambda value: value.operands)
 
 
 INFIX: Final = {

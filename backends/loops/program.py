@@ -134,21 +134,21 @@ class Program:
         self._made += 1
         return Buffer(f"made{self._made - 1}", dtype, sizes, strides)
 
-    def stored(self, value: Tensor, strides: Sequence[Expr], origin: str = "") -> Memory:
+    def stored(self, value: Tensor, strides: Sequence[Expr]) -> Memory:
         """A tensor as memory with these strides: it is assigned to a buffer of its own."""
         buffer = self.buffer(value.dtype, value.sizes, tuple(strides))
         memory = self.build.memory(buffer)
-        self.assign(memory, value, origin)
+        self.assign(memory, value)
         return memory
 
-    def assign(self, memory: Memory, value: Tensor, origin: str = "") -> None:
+    def assign(self, memory: Memory, value: Tensor) -> None:
         """The elements of `memory` become those of a tensor of its sizes, now."""
         value = self.build.expand(value, memory.sizes)
         if isinstance(value, Merge):
             inside = self.build.split(memory, value.runs, value.source.sizes)
             assert isinstance(inside, Memory)
             memory, value = inside, value.source
-        self.steps.append(Assign(memory.buffer, memory.sizes, memory.offset, value, origin))
+        self.steps.append(Assign(memory.buffer, memory.sizes, memory.offset, value))
 
 
 __all__ = ["Argument", "Assign", "Bind", "Call", "Check", "Program", "Step"]

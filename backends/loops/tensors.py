@@ -27,6 +27,7 @@ from backends.decisions import Decisions
 from backends.loops.indices import Affine, is_one, summed
 from backends.loops.kernels import Buffer
 from backends.loops.operations import result_dtype
+from backends.loops.order import parts_first
 from solver.expr import Expr
 
 Sizes = tuple[Expr, ...]
@@ -401,17 +402,7 @@ def _converted(value: int | float | bool, dtype: str) -> int | float | bool:
 
 def descend(roots: Sequence[Tensor], into: Callable[[Tensor], bool] = lambda tensor: True) -> Iterator[Tensor]:
     """All tensors that these are made from, themselves included, each once, sources first."""
-    seen: set[Tensor] = set()
-    stack = [(root, False) for root in reversed(roots)]
-    while stack:
-        tensor, ready = stack.pop()
-        if ready:
-            yield tensor
-        elif tensor not in seen:
-            seen.add(tensor)
-            stack.append((tensor, True))
-            if into(tensor):
-                stack.extend([(source, False) for source in reversed(tensor.sources)])
+    return parts_first(roots, lambda tensor: tensor.sources if into(tensor) else ())
 
 
 __all__ = [

@@ -35,6 +35,7 @@ from backends.decisions import Decisions
 from backends.loops.indices import Affine, is_one
 from backends.loops.kernels import Apply, Kernel, Load, Pass, Place, Reduced, Scalar
 from backends.loops.operations import ITEMSIZE, OPERATIONS
+from backends.loops.order import parts_first
 from solver.expr import Expr
 
 WEIGHT: Final = 8
@@ -107,19 +108,12 @@ class Loops:
 
     def _reachable(self, roots: Sequence[Scalar], known: Collection[Scalar] = ()) -> list[Scalar]:
         """All values below these, operands first, results of reductions as they are; nothing below what is known."""
-        found: dict[Scalar, None] = {}
         stop = set(known)
-        stack: list[tuple[Scalar, bool]] = [(root, False) for root in reversed(roots)]
-        while stack:
-            value, ready = stack.pop()
-            if ready:
-                found[value] = None
-            elif value not in found:
-                stack.append((value, True))
-                if value not in stop:
-                    operands = self.by_lane[value].operands if value in self.by_lane else value.operands
-                    stack.extend([(operand, False) for operand in reversed(operands)])
-        return list(found)
+
+        def operands(value: Scalar) -> Sequence[Scalar]:
+            return () if value in stop else self.by_lane.get(value, value).operands
+
+        return list(parts_first(roots, operands))
 
     def _analyse(self, value: Scalar) -> None:
         depth, varying = -1, False

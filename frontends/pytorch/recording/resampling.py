@@ -9,7 +9,7 @@
     ['aten.upsample_bilinear2d.default']
 
 Torch has these operators taken apart before autograd, in Python, as gathers; their gradients then add pixel by pixel,
-some ten times slower than the operators that eager runs. For the time of a trace the operators are whole again.
+slower than the operators that eager runs. For the time of a trace the operators are whole again.
 """
 
 from __future__ import annotations
