@@ -1,4 +1,4 @@
-"""Kernels of ten small functions and their backwards beside Inductor's, dynamic and static.
+"""Kernels of ten small functions, alone and with their backwards, beside Inductor's, dynamic and static.
 
     python -m benchmarks.kernels [--threads 1] [--rounds 9] [--only softmax] [--chains 50] [--write]
 
@@ -42,7 +42,7 @@ def measure(options: argparse.Namespace) -> str:
         if options.only and options.only not in program.name:
             continue
         for backward in (False,) if options.chains else (False, True):
-            name = f"{program.name}, backward" if backward else program.name
+            name = f"{program.name}, with backward" if backward else program.name
             found = list(timed(program, backward, options.rounds, compiling, clock))
             if not found:
                 # a view: there is nothing to run
@@ -87,7 +87,7 @@ def timed(
         if all(calls.values()):
             yield interleaved(calls, rounds, clock)
     for form in (symbolic, dynamic, static):
-        compiling.setdefault(f"{form.name}{', backward' if backward else ''}", []).append(form.seconds[0])
+        compiling.setdefault(f"{form.name}{', with backward' if backward else ''}", []).append(form.seconds[0])
 
 
 def prepared(form: Form, program: Program, inputs: Sequence[object], backward: bool) -> Calls:

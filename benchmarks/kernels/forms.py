@@ -52,18 +52,19 @@ class Form:
         return result, calls
 
     def backward(self, inputs: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], Calls]:
-        """The gradients of the inputs, and the kernels of the backward."""
+        """The gradients of the inputs, and the kernels of forward and backward: what is computed in which of the two
+        is up to who compiles them, so only both together can be compared."""
         leaves = [x.detach().requires_grad_(x.is_floating_point()) for x in inputs]
+        wanted = [leaf for leaf in leaves if leaf.requires_grad]
         torch.manual_seed(0)
+        began = spent()
         result = self.function(*leaves)
         gradient = torch.ones_like(result)
-        wanted = [leaf for leaf in leaves if leaf.requires_grad]
-        began = spent()
         torch.autograd.grad(result, wanted, gradient)
         self.seconds.append(spent() - began)
         torch.manual_seed(0)
-        result = self.by_kernels(*leaves)
         with self.recording() as calls:
+            result = self.by_kernels(*leaves)
             gradients = torch.autograd.grad(result, wanted, gradient)
         return list(gradients), calls
 

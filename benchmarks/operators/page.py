@@ -37,6 +37,7 @@ def summary(directions: Mapping[str, Sequence[Outcome]]) -> str:
         ("operators", len),
         ("samples", lambda each: sum([one.samples for one in each])),
         ("full", lambda each: number(each, "full")),
+        ("with kernels, in a part at least", lambda each: sum([bool(one.fused) for one in each])),
         ("partly", lambda each: number(each, "partly")),
         ("not", lambda each: number(each, "not")),
         ("wrong", lambda each: number(each, "wrong")),

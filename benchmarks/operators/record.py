@@ -26,6 +26,8 @@ class Outcome:
     """Samples that eager runs."""
     right: int = 0
     """Samples traced, and right on the sample itself."""
+    fused: int = 0
+    """Samples of which at least a part runs in kernels."""
     failed: list[str] = field(default_factory=list)
     """Why a sample could not be traced or its graph not run: the sample's number and the error."""
     wrong: list[str] = field(default_factory=list)

@@ -25,8 +25,15 @@ class Worker:
 
     def judge(self, operator: str, samples: int, *, backward: bool) -> Outcome:
         if self.process is None:
-            command = [sys.executable, "-m", "benchmarks.operators.worker"]
-            self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.operators.worker"],
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                # samples are on the CPU, where Triton's kernels run in its interpreter
+                env={**os.environ, "TRITON_INTERPRET": "1"},
+            )
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(json.dumps([operator, samples, backward, self.backend]) + "\n")
         self.process.stdin.flush()
