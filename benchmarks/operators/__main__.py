@@ -1,7 +1,7 @@
 """Torch's operator database, traced with symbolic sizes and compared with eager.
 
     python -m benchmarks.operators [--only abs,cat] [--samples 10] [--forward | --backward] [--fresh]
-        [--backend cpu|triton] [--shard 0/2] [--write]
+        [--backend cpu|triton] [--write]
 
 A run goes on where the last one stopped: an operator with a line in `.operators/` is done, unless it is named by
 `--only` or all are to be done again (`--fresh`). `--write` puts what there is into RESULTS.md and seen.jsonl, which
