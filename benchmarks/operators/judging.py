@@ -105,7 +105,7 @@ class Judged:
         except Exception as error:
             self.outcome.failed.append(f"{self.number}: {first_line(error)}")
             return
-        self.outcome.fused += any([host.launches for host in self.variant.running.hosts])
+        self.outcome.fused += any(host.launches for host in self.variant.running.hosts)
         got = self.traced(self.tensors)
         if got.error is not None:
             self.outcome.failed.append(f"{self.number}: graph: {first_line(got.error)}")
