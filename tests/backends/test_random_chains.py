@@ -9,9 +9,9 @@ import torch
 from torch._C._dynamo.guards import _empty_strided_cpu
 
 from backends import cpu
+from backends.interpreter import interpreted
 from benchmarks.kernels.chains import random_chain
 from frontends.pytorch import trace
-from tests.backends.interpreter import interpreted
 
 SIZES = ((4, 3, 5), (2, 7, 1), (1, 1, 1), (3, 17, 33))
 BY_TORCH = SimpleNamespace(

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from backends.host import Host
+from backends.interpreter import interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
-from tests.backends.interpreter import interpreted
 from tests.backends.programs import CASES
 
 

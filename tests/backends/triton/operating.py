@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
+from backends.interpreter import REDUCE, operator
 from backends.loops.operations import DTYPES, OPERATIONS, REDUCTIONS
-from tests.backends.interpreter import REDUCE, operator
 from tests.backends.programs import Case, random
 
 COUNT = 150

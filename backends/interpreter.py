@@ -1,24 +1,45 @@
-"""Kernels run by torch's own operators on the whole grid of their axes: what generated code is compared with."""
+"""Kernels run by torch's own operators on the whole grid of their axes.
+
+    >>> import torch
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.program import Program
+    >>> from backends.loops.schedule import schedule
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s", lo=2)]
+    >>> program = Program(Decisions(env))
+    >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
+    >>> total = program.build.reduce("sum", x, (1,))
+    >>> program.outputs.append(program.stored(total, (program.build.one,)))
+    >>> (launch,) = interpreted(schedule(program))
+    >>> made = torch.empty(2)
+    >>> launch(made, torch.ones(2, 3), 2, 3)
+    >>> made
+    tensor([3., 3.])
+
+It is what generated code is compared with, and what runs in place of a kernel that a compiler does not take.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import Final
 
 import torch
 
 from backends.loops.indices import Affine
-from backends.loops.kernels import Apply, Constant, Kernel, Load, Place, Reduced, Scalar, SizeValue, walk
+from backends.loops.kernels import Apply, Buffer, Constant, Kernel, Load, Place, Reduced, Scalar, SizeValue, walk
 from solver.expr import Expr
 
-UNARY = {
+UNARY: Final = {
     "neg": torch.neg,
     "abs": torch.abs,
     "sign": torch.sgn,
     "rsqrt": torch.rsqrt,
     "bitnot": torch.bitwise_not,
 }
-BINARY = {
+BINARY: Final = {
     "div": torch.true_divide,
     "floordiv": lambda a, b: torch.div(a, b, rounding_mode="floor"),
     "truncdiv": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
@@ -29,7 +50,7 @@ BINARY = {
     "shr": torch.bitwise_right_shift,
     "select": torch.where,
 }
-REDUCE = {
+REDUCE: Final = {
     "sum": lambda x: x.sum(-1, dtype=x.dtype),
     "product": lambda x: x.prod(-1, dtype=x.dtype),
     "minimum": lambda x: x.amin(-1),
@@ -59,8 +80,9 @@ def launch(kernel: Kernel) -> Callable[..., None]:
 class Grid:
     """One run: every value is a tensor over all turns, inner axes last."""
 
-    def __init__(self, kernel: Kernel, tensors, sizes) -> None:
+    def __init__(self, kernel: Kernel, tensors: Mapping[Buffer, torch.Tensor], sizes: Mapping[Expr, int]) -> None:
         self.kernel = kernel
+        self.device = next(iter(tensors.values())).device
         self.storage = {buffer: flat(tensor) for buffer, tensor in tensors.items()}
         self.sizes = sizes
         self.extents = [self.size(extent) for extent in kernel.extents]
@@ -69,39 +91,31 @@ class Grid:
         for axis, extent in enumerate(self.extents):
             shape = [1] * rank
             shape[axis] = extent
-            self.axes.append(torch.arange(extent).view(shape))
+            self.axes.append(torch.arange(extent, device=self.device).view(shape))
         self.values: dict[Scalar, torch.Tensor] = {}
 
     def size(self, size: Expr) -> int:
         return size.constant if size.is_constant else self.sizes[size]
 
     def offset(self, index: Affine) -> torch.Tensor:
-        whole = torch.full(self.extents, self.size(index.constant))
+        """An index, along the axes that it has."""
+        whole = torch.tensor(self.size(index.constant), device=self.device)
         for axis, coefficient in index.terms:
             whole = whole + self.axes[axis] * self.size(coefficient)
         return whole
 
     def run(self) -> None:
-        if 0 in self.extents[: self.kernel.outer] or (0 in self.extents and not self.kernel.once):
+        outer = self.extents[: self.kernel.outer]
+        if 0 in outer:
             return
-        stores = [(store, self.value(store.value)) for store in self.kernel.stores]
-        for store, value in stores:
-            where = self.offset(store.offset)
+        once = [*outer, *[1] * self.kernel.inner]
+        is_empty = 0 in self.extents
+        stores = [store for store in self.kernel.stores if not is_empty or self.kernel.is_once(store)]
+        for store, value in [(store, self.value(store.value)) for store in stores]:
+            shape = once if self.kernel.is_once(store) else self.extents
+            where = self.offset(store.offset).expand(shape)
             memory = self.storage[store.buffer]
-            if self.kernel.is_once(store):
-                first = (slice(None),) * self.kernel.outer + (0,) * self.kernel.inner
-                if where.numel() == 0:
-                    where = torch.full([*self.extents[: self.kernel.outer]], self.size(store.offset.constant))
-                    for axis, coefficient in store.offset.terms:
-                        places = self.axes[axis].view(self.axes[axis].shape[: self.kernel.outer])
-                        where = where + places * self.size(coefficient)
-                    value = value.reshape(where.shape) if value.numel() == where.numel() else value
-                else:
-                    where = where[first]
-                    value = value.expand(self.extents)[first]
-            elif where.numel() == 0:
-                continue
-            memory[where.reshape(-1)] = value.expand(where.shape).reshape(-1).to(memory.dtype)
+            memory[where.reshape(-1)] = value.expand(shape).reshape(-1).to(memory.dtype)
 
     def value(self, root: Scalar) -> torch.Tensor:
         for value in walk([root]):
@@ -117,9 +131,9 @@ class Grid:
                     where = where + self.values[part] * self.size(stride)
                 return self.storage[buffer][where.reshape(-1)].view(where.shape).to(getattr(torch, dtype))
             case Constant(value=number, dtype=dtype):
-                return torch.tensor(number, dtype=getattr(torch, dtype))
+                return torch.tensor(number, dtype=getattr(torch, dtype), device=self.device)
             case SizeValue(size=size, dtype=dtype):
-                return torch.tensor(self.size(size), dtype=getattr(torch, dtype))
+                return torch.tensor(self.size(size), dtype=getattr(torch, dtype), device=self.device)
             case Place(index=index):
                 return self.offset(index)
             case Reduced(reduction=reduction):
@@ -134,7 +148,7 @@ class Grid:
         whole = body.expand(self.extents)
         kept = self.extents[:outer]
         if 0 in self.extents[outer:] and operation in ("minimum", "maximum"):
-            return torch.full([*kept, *[1] * self.kernel.inner], float("nan"))
+            return torch.full([*kept, *[1] * self.kernel.inner], float("nan"), device=self.device)
         single = REDUCE[operation](whole.reshape([*kept, -1]) if whole.numel() else whole.reshape([*kept, 0]))
         return single.view([*kept, *[1] * self.kernel.inner])
 
