@@ -38,6 +38,8 @@ UNARY: Final = {
     "sign": torch.sgn,
     "rsqrt": torch.rsqrt,
     "bitnot": torch.bitwise_not,
+    "round_float16": lambda x: x.half().float(),
+    "round_bfloat16": lambda x: x.bfloat16().float(),
 }
 BINARY: Final = {
     "div": torch.true_divide,

@@ -11,7 +11,8 @@
 The operands of an operation have one dtype (`select` has a condition before them); changes of dtype are `cast`s of
 their own. Integers wrap around as two's complement. `minimum` and `maximum` give nan where either operand is nan,
 `floordiv` and `remainder` round as Python does, `truncdiv` and `fmod` as C does, `round` takes the even neighbour.
-Values of float16 and bfloat16 are computed with as float32 and rounded when they are stored.
+Values of float16 and bfloat16 are computed with as float32 and rounded when they are stored, and by `round_float16` and
+`round_bfloat16`, which leave what such a number can hold.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from typing import Final, Literal
 
 ResultKind = Literal["same", "bool", "cast"]
 
-FLOATS: Final = ("float64", "float32", "float16", "bfloat16")
+HALVES: Final = ("float16", "bfloat16")
+FLOATS: Final = ("float64", "float32", *HALVES)
 INTEGERS: Final = ("int64", "int32", "int16", "int8", "uint8")
 DTYPES: Final = (*FLOATS, *INTEGERS, "bool")
 ITEMSIZE: Final = {
@@ -75,6 +77,7 @@ def _table() -> dict[str, Elementwise]:
     table["bitnot"] = Elementwise(1, kinds=whole)
     table["select"] = Elementwise(3, kinds=every)
     table["cast"] = Elementwise(1, "cast", kinds=every)
+    table |= {f"round_{half}": Elementwise(1, kinds=floats) for half in HALVES}
     return table
 
 
@@ -94,4 +97,4 @@ def is_float(dtype: str) -> bool:
 
 def computed_as(dtype: str) -> str:
     """The dtype in which elements of this one are computed with."""
-    return "float32" if dtype in ("float16", "bfloat16") else dtype
+    return "float32" if dtype in HALVES else dtype

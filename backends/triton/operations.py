@@ -122,6 +122,8 @@ def applied(operation: str, dtype: str, operands: Sequence[str], source: str | N
             return f"quotient({constant(1, source)}, {operands[0]})"
         case "neg":
             return f"-{operands[0]}"
+        case "round_float16" | "round_bfloat16":
+            return f"{cast(operands[0], source, operation.removeprefix('round_'))}.to(tl.float32)"
         case "bitnot":
             return f"{operands[0]} ^ {constant(255 if source == 'uint8' else -1, source)}"
         case "isnan":

@@ -10,12 +10,11 @@ import torch
 
 from backends.loops.indices import Affine
 from backends.loops.kernels import Buffer
+from backends.loops.operations import computed_as
 from backends.loops.program import Assign, Bind, Call, Check, Program
-from backends.loops.tensors import Memory, Merge, Number, Pointwise, Position, Reduce, Taken, Tensor, View
+from backends.loops.tensors import Joined, Memory, Merge, Number, Pointwise, Position, Reduce, Taken, Tensor, View
 from solver.expr import Atom, Expr
 from solver.prop import Prop
-
-HALVES: Final = ("float16", "bfloat16")
 
 FUNCTIONS: Final[Mapping[str, Callable[..., torch.Tensor]]] = {
     "add": torch.add,
@@ -28,6 +27,8 @@ FUNCTIONS: Final[Mapping[str, Callable[..., torch.Tensor]]] = {
     "bitor": torch.bitwise_or,
     "bitxor": torch.bitwise_xor,
     "bitnot": torch.bitwise_not,
+    "round_float16": lambda x: x.half().float(),
+    "round_bfloat16": lambda x: x.bfloat16().float(),
     "shl": torch.bitwise_left_shift,
     "shr": torch.bitwise_right_shift,
     "floordiv": torch.floor_divide,
@@ -44,9 +45,7 @@ REDUCTIONS: Final[Mapping[str, tuple[Callable[..., torch.Tensor], float]]] = {
 }
 
 
-def evaluate(
-    program: Program, inputs: Sequence[torch.Tensor], numbers: Sequence[object] = ()
-) -> list[object]:
+def evaluate(program: Program, inputs: Sequence[torch.Tensor], numbers: Sequence[object] = ()) -> list[object]:
     """What a program returns for these tensors and numbers."""
     return Run(program).run(inputs, numbers)
 
@@ -129,9 +128,7 @@ class Run:
                 sizes, strides = [[*map(self.number, each)] for each in (made.sizes, made.strides)]
                 assert list(value.shape) == sizes, (step, value.shape, sizes)
                 assert str(value.dtype) == f"torch.{made.dtype}", step
-                if step.aliases is None and significant(value.shape, value.stride()) != significant(
-                    sizes, strides
-                ):
+                if step.aliases is None and significant(value.shape, value.stride()) != significant(sizes, strides):
                     assert not step.is_laid_out, (step, value.stride(), strides)
                     value = torch.empty_strided(sizes, strides, dtype=value.dtype).copy_(value)
                 self.tensors[made] = value
@@ -147,9 +144,7 @@ class Run:
                 steps = [value.offset.coefficient(axis) for axis in range(value.rank)]
                 strides = [0 if step is None else self.number(step) for step in steps]
                 start = target.storage_offset() + self.number(value.offset.constant)
-                return target.as_strided(
-                    sizes, strides, start if math.prod(sizes) else target.storage_offset()
-                )
+                return target.as_strided(sizes, strides, start if math.prod(sizes) else target.storage_offset())
             case Expr():
                 return self.number(value)
             case list() | tuple():
@@ -160,9 +155,7 @@ class Run:
         found = self.tensors.get(buffer)
         if found is None:
             sizes, strides = [[*map(self.number, each)] for each in (buffer.sizes, buffer.strides)]
-            found = self.tensors[buffer] = torch.empty_strided(
-                sizes, strides, dtype=getattr(torch, buffer.dtype)
-            )
+            found = self.tensors[buffer] = torch.empty_strided(sizes, strides, dtype=getattr(torch, buffer.dtype))
         return found
 
     def flat(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -228,10 +221,21 @@ class Run:
                 return self.reduced(tensor, sizes, dtype)
             case Taken():
                 source = self.value(tensor.source)
-                places = [
-                    self.place(p, sizes) if isinstance(p, Affine) else self.value(p) for p in tensor.places
-                ]
-                return source[tuple(places)]
+                places = [self.place(p, sizes) if isinstance(p, Affine) else self.value(p) for p in tensor.places]
+                if tensor.inside is None:
+                    return source[tuple(places)]
+                if not source.numel():
+                    return torch.zeros(sizes, dtype=dtype)
+                inside = self.value(tensor.inside)
+                safe = [torch.where(inside, each.expand(sizes), 0) for each in places]
+                return torch.where(inside, source[tuple(safe)], torch.zeros((), dtype=dtype))
+            case Joined():
+                pieces = []
+                bounds = [0, *map(self.number, tensor.bounds), sizes[tensor.axis]]
+                for piece, first, last in zip(tensor.pieces, bounds, bounds[1:]):
+                    shape = [*sizes[: tensor.axis], last - first, *sizes[tensor.axis + 1 :]]
+                    pieces.append(self.value(piece).expand(shape))
+                return torch.cat(pieces, tensor.axis)
         raise TypeError(tensor)
 
     def pointwise(self, tensor: Pointwise, sizes: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
@@ -260,7 +264,7 @@ class Run:
 
 
 def computed_dtype(dtype: str) -> torch.dtype:
-    return torch.float32 if dtype in HALVES else getattr(torch, dtype)
+    return getattr(torch, computed_as(dtype))
 
 
 def significant(sizes: Sequence[int], strides: Sequence[int]) -> list[int]:

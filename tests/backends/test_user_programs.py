@@ -99,3 +99,17 @@ def test_row_that_is_masked_whole():
     mask[1] = True
     x = torch.randn(3, 5)
     torch.testing.assert_close(compile(program, backend="cpu", dynamic=True)(x, mask), program(x, mask), equal_nan=True)
+
+
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
+def test_casts_to_halves_are_rounded(half):
+    """What a program casts to a half and back, to see what rounding does, keeps all its digits."""
+
+    def program(x, y):
+        copied = torch.empty_like(x, dtype=half).copy_(y)
+        return x.to(half).float() + y, (x * 1e4).long().to(half).long(), copied.double(), x.to(half).sum(-1).float()
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    x, y = torch.randn(5, 37), torch.randn(5, 37)
+    for found, expected in zip(compiled(x, y)[:3], program(x, y)[:3]):
+        assert torch.equal(found, expected)

@@ -47,6 +47,7 @@ CALLS: Final = {
     "integer": {"floordiv": "floor_divide", "truncdiv": "divide", "shl": "shift_left", "shr": "shift_right"},
 }
 """Helpers that are not called as the operation is; by kind of dtype."""
+ROUNDED: Final = {"round_float16": "round_f16", "round_bfloat16": "round_bf16"}
 SYMBOLS: Final = INFIX | {"ne": "!=", "bitand": "&", "bitor": "|", "bitxor": "^"}
 ON_BOOLS: Final = {
     "bitand": "({0} & {1})",
@@ -162,6 +163,8 @@ def applied(operation: str, operands: Sequence[Named], dtype: str) -> Named:
         return Named(f"({texts[0]} {SYMBOLS[operation]} {texts[1]})", dtype, bits)
     if operation == "neg":
         return Named(f"(-{texts[0]})", dtype)
+    if operation in ROUNDED:
+        return Named(f"{ROUNDED[operation]}({texts[0]})", dtype)
     if operation == "bitnot":
         return Named(f"(~{texts[0]})", dtype)
     if operation == "truncdiv" and is_float(of):

@@ -16,8 +16,8 @@ Each operator has a function that says what it computes, in a table by operator 
 function, or whose function declines, is called as it is: what loops do not improve, elements that they do not hold, and
 what is an error for some elements (an integer divided by zero).
 
-Values of float16 and bfloat16 are float32 within a kernel: what eager rounds in between, a cast to half and back as
-well, is rounded where it is stored.
+Values of float16 and bfloat16 are float32 within a kernel: what eager rounds after each operator is rounded where it is
+stored. What a program casts to a half is rounded.
 """
 
 from __future__ import annotations

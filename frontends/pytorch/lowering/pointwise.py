@@ -385,12 +385,12 @@ def copy_of(at: Site, x: Value, *, memory_format: object = None) -> Value:
 
 @lowering(aten._to_copy.default)
 def to_copy(at: Site, x: Value, **options: object) -> Value:
-    return x.cast(at.dtype)
+    return x.rounded(at.dtype)
 
 
 @lowering(aten.copy.default)
 def copied_into(at: Site, x: Value, source: Value, non_blocking: bool = False) -> Value:
-    return at.operand(source)
+    return at.operand(source.rounded(at.dtype))
 
 
 @lowering(aten.fill.Scalar, aten.fill.Tensor)

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from backends.loops.operations import computed_as, is_float
+from backends.loops.operations import HALVES, computed_as, is_float
 from backends.loops.tensors import Expressions, Memory, Number, Sizes, Tensor, View
 from solver.expr import Expr
 
@@ -78,6 +78,12 @@ class Value:
         if dtype == "bool" and not _is_literal(self.tensor):
             return self.apply("ne", 0)
         return self.of(self.build.cast(self.tensor, dtype))
+
+    def rounded(self, dtype: str) -> Value:
+        """The numbers that another dtype holds, halves too, which are computed with as float32."""
+        made = self.cast(dtype)
+        is_exact = dtype not in HALVES or self.dtype in (dtype, "bool", "uint8", "int8")
+        return made if is_exact else made.apply(f"round_{dtype}")
 
     def computed(self) -> Value:
         """In the dtype in which it is computed with."""
