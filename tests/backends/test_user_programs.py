@@ -107,9 +107,9 @@ def test_casts_to_halves_are_rounded(half):
 
     def program(x, y):
         copied = torch.empty_like(x, dtype=half).copy_(y)
-        return x.to(half).float() + y, (x * 1e4).long().to(half).long(), copied.double(), x.to(half).sum(-1).float()
+        return x.to(half).float() + y, (x * 1e4).long().to(half).long(), copied.double()
 
     compiled = compile(program, backend="cpu", dynamic=True)
     x, y = torch.randn(5, 37), torch.randn(5, 37)
-    for found, expected in zip(compiled(x, y)[:3], program(x, y)[:3]):
+    for found, expected in zip(compiled(x, y), program(x, y)):
         assert torch.equal(found, expected)
