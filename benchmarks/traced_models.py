@@ -1,6 +1,6 @@
 """Models traced once, forward and backward, and run at ten sizes: what their guards refuse, and which line asks for it.
 
-    python -m benchmarks.traced_models [--write] [NAME ...]
+    python -m benchmarks.traced_models [--write] [--backend cpu|triton] [NAME ...]
 
 | column | what it says |
 |---|---|
@@ -19,8 +19,8 @@ import logging
 from benchmarks import report
 
 
-def row(name: str) -> list[report.Cell]:
-    """Trace one model and run it at its sizes."""
+def row(name: str, backend: str) -> list[report.Cell]:
+    """Trace one model and run it at its sizes by a backend."""
     import torch
 
     from benchmarks.models import MODELS, step
@@ -31,7 +31,7 @@ def row(name: str) -> list[report.Cell]:
     module = model.build()
     program = step(module)
     state = {key: value.clone() for key, value in module.state_dict().items()}
-    variant = traced(module, model)
+    variant = traced(module, model, backend)
     right, wrong, refused, lines = 0, 0, 0, set[str]()
     for batch, length in model.sizes:
         torch.manual_seed(100 * batch + length)
@@ -57,13 +57,14 @@ def measure(options: argparse.Namespace) -> str:
     from benchmarks.models import MODELS
 
     logging.disable(logging.WARNING)
-    rows = [row(name) for name in options.models or MODELS]
+    rows = [row(name, options.backend) for name in options.models or MODELS]
     table = report.table(["model", "operators", "guards", "right", "refused", "branches on a size"], rows)
     return f"{table}\n\n{report.versions('torch', 'transformers')}."
 
 
 def main() -> None:
     parser = report.arguments(__doc__)
+    parser.add_argument("--backend", default="eager", help="what runs the graphs; triton: with TRITON_INTERPRET=1")
     parser.add_argument("models", nargs="*", help="all, unless some are named")
     report.publish("traced_models", "Models traced once, run at ten sizes", measure, parser)
 

@@ -18,15 +18,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
+from backends import named
 from benchmarks.models.model import Model, step
 from frontends.pytorch import Variant, trace
 
 Program = Callable[..., Sequence[torch.Tensor | None]]
 
 
-def traced(module: torch.nn.Module, model: Model) -> Variant:
-    """The training step of a module as one graph, traced at the first of its sizes."""
-    return trace(step(module), (), model.inputs(*model.sizes[0]))
+def traced(module: torch.nn.Module, model: Model, backend: str = "eager") -> Variant:
+    """The training step of a module as one graph, traced at the first of its sizes, and run by a backend."""
+    variant = trace(step(module), (), model.inputs(*model.sizes[0]))
+    variant.run_by(named(backend))
+    return variant
 
 
 def values(variant: Variant, inputs: Mapping[str, object]) -> dict[str, int]:
@@ -60,7 +63,7 @@ def agree(module: torch.nn.Module, program: Program, variant: Variant, inputs: M
     after = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     module.load_state_dict(state)
     torch.manual_seed(1)
-    found = variant.graph(*[value for value in inputs.values() if isinstance(value, torch.Tensor)])
+    found = variant.running.call([value for value in inputs.values() if isinstance(value, torch.Tensor)])
     alike = all(close(one, other) for one, other in zip(expected, found, strict=True))
     alike = alike and all(close(after[name], tensor) for name, tensor in module.state_dict().items())
     module.load_state_dict(state)
