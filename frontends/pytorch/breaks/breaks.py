@@ -22,11 +22,14 @@ is right because it is run: what Python does, it does on every call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from frontends.pytorch.breaks.segments import Compile, Stretches
+from backends import eager
+from frontends.pytorch.breaks.kernels import Kernels
+from frontends.pytorch.breaks.segments import Stretches, one_after_the_other
 from frontends.pytorch.breaks.session import Session
 
 if TYPE_CHECKING:
@@ -62,9 +65,12 @@ class Broken:
         in_graphs: the seconds that graphs took.
     """
 
-    def __init__(self, fn: Callable[..., object], compile: Compile | None = None) -> None:
+    def __init__(self, fn: Callable[..., object], backend: ModuleType = eager, withheld: Collection[str] = ()) -> None:
+        """Captured graphs run by a backend, whose kernels are made without asking `withheld` kinds of questions."""
         self.fn = fn
-        self.stretches: Final = Stretches(compile)
+        self.stretches: Final = Stretches(
+            one_after_the_other if backend is eager else lambda graph: Kernels(graph, backend, withheld)
+        )
         self.operators = 0
         self.captured = 0
         self.in_graphs = 0.0
@@ -85,6 +91,11 @@ class Broken:
         """The captured graphs."""
         return [segment.graph for segment in self.stretches.segments]
 
+    @property
+    def kernels(self) -> list[Kernels]:
+        """What the captured graphs run as, where a backend makes kernels."""
+        return [segment.run for segment in self.stretches.segments if isinstance(segment.run, Kernels)]
+
     def __call__(self, *args: object, **kwargs: object) -> object:
         return self.run(args, kwargs)
 
@@ -103,8 +114,10 @@ class Broken:
         times = sum(each.times for each in self._breaks.values())
         count = len(self._breaks)
         share = 100 * self.captured // max(self.operators, 1)
+        made = sum(bool(each.variants) for each in self.kernels)
+        graphs = f"{len(self.graphs)} graphs" + (f", {made} of them kernels" if made else "")
         head = (
-            f"{count} place{'s' * (count != 1)} where the graph breaks, {times} times; {len(self.graphs)} graphs;"
+            f"{count} place{'s' * (count != 1)} where the graph breaks, {times} times; {graphs};"
             f" {share} % of {self.operators} operators in captured graphs"
         )
         return "\n".join([head, *[f"  {each}" for each in self.breaks]])

@@ -1,8 +1,8 @@
 """Stretches of operators between two places where a program leaves the graph, found again on later calls.
 
     >>> import torch
-    >>> from frontends.pytorch.breaks.segments import Stretches
-    >>> stretches = Stretches()
+    >>> from frontends.pytorch.breaks.segments import Stretches, one_after_the_other
+    >>> stretches = Stretches(one_after_the_other)
     >>> here = stretches.root
     >>> here = here.after((torch.ops.aten.relu.default, (("tensor", 0),), (), (False, True)), [])
     >>> here.after((torch.ops.aten.sin.default, (("tensor", 1),), (), (False, True)), []).depth
@@ -24,11 +24,15 @@ from typing import Final, TypeAlias
 import torch
 from torch import fx
 
+from backends import eager
+from frontends.pytorch.breaks.pending import Kind
+
 Shape: TypeAlias = tuple[object, ...]
 """An argument: ("tensor", number of the value), ("hole",), ("list", ...), or ("constant", type, value)."""
 Edge: TypeAlias = tuple[object, Shape, Shape, Shape]
 """An operator, its positional arguments, its named ones as (name, argument), and which of what it gives is new."""
-Run: TypeAlias = Callable[..., Sequence[torch.Tensor]]
+Run: TypeAlias = Callable[[Sequence[Kind], Sequence[object]], Sequence[torch.Tensor]]
+"""From what its tensors are, and the tensors with the numbers that vary behind them, to the values that are needed."""
 Compile: TypeAlias = Callable[[fx.GraphModule], Run]
 
 MOST_SEGMENTS: Final = 256
@@ -99,10 +103,10 @@ class Segment:
 class Stretches:
     """The tree of a program, and how many graphs there are."""
 
-    def __init__(self, compile: Compile | None = None) -> None:
+    def __init__(self, compile: Compile) -> None:
         self.root: Final = Place()
         self.segments: list[Segment] = []
-        self._compile: Compile = compile or (lambda graph: graph.forward)
+        self._compile = compile
 
     def segment(self, place: Place, needed: Sequence[int]) -> tuple[Segment, list[object], bool] | None:
         """The graph of the operators up to here, the states of its holes, and whether it was there before.
@@ -124,6 +128,12 @@ class Stretches:
         self.segments.append(made)
         place.segment = made
         return made, list(holes), False
+
+
+def one_after_the_other(graph: fx.GraphModule) -> Run:
+    """A graph as it is."""
+    run = eager.runner(graph)
+    return lambda kinds, values: run(values)
 
 
 def same(one: Sequence[object], other: Sequence[object]) -> bool:

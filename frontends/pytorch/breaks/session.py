@@ -230,7 +230,7 @@ class Session(TorchDispatchMode):
                 segment, holes, known = found
                 varying = [number for number, hole in zip(numbers, holes) if hole is VARIES]
                 started = time.perf_counter()
-                outputs = segment.run(*reals, *varying)
+                outputs = segment.run([value.kind for value in inputs], [*reals, *varying])
                 self.program.in_graphs += time.perf_counter() - started
                 for number, real in zip(segment.outputs, outputs):
                     values[number].real = real

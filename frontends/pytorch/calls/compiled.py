@@ -276,7 +276,7 @@ class Compiled:
     def _break(self, signature: Signature, values: Sequence[object], reason: str) -> Call:
         """From now on calls like this one run with breaks."""
         if self.broken is None:
-            self.broken = Broken(self.fn)
+            self.broken = Broken(self.fn, self.backend, self.limits.policy.withheld)
         return self._fall_back(signature, values, reason, None, self.broken.run)
 
     def _signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:

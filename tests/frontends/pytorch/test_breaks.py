@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch.utils._pytree import tree_leaves
 
+from backends import cpu, eager
+from frontends.pytorch import compile
 from frontends.pytorch.breaks import segments
 from frontends.pytorch.breaks.breaks import Broken
 from frontends.pytorch.breaks.pending import Pending
@@ -104,10 +106,20 @@ def assert_same(found, wanted):
             assert one == other
 
 
+BACKENDS = pytest.mark.parametrize("backend", [eager, cpu], ids=["eager", "cpu"])
+
+
+def notes(broken):
+    """Why stretches that came up again do not run as kernels."""
+    return [each.note for each in broken.kernels if each.note]
+
+
+@BACKENDS
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_equals_eager(program):
-    """If it fails, a program with a break gives something else than eager torch, or changes its arguments otherwise."""
-    broken = Broken(program)
+def test_equals_eager(program, backend):
+    """If it fails, a program with a break gives something else than eager torch, or changes its arguments otherwise;
+    or its captured graphs do not become kernels."""
+    broken = Broken(program, backend)
     for rows in (3, 4, 3, 7, 2):
         x = torch.randn(rows, 4)
         mine = x.clone()
@@ -116,6 +128,8 @@ def test_equals_eager(program):
         torch.manual_seed(7)
         assert_same(broken(mine), wanted)
         assert_same(mine, x)
+    assert not notes(broken)
+    assert any(each.variants for each in broken.kernels) is (backend is cpu)
 
 
 def saved_outputs(x):
@@ -135,10 +149,11 @@ def detached(x):
     return torch.where(z > 0, z, x * z).sum() + z.view(-1)[0]
 
 
+@BACKENDS
 @pytest.mark.parametrize("program", [item, saved_outputs, double, detached], ids=lambda program: program.__name__)
-def test_gradients_equal_eager(program):
+def test_gradients_equal_eager(program, backend):
     """If it fails, a gradient through a break is wrong or lost."""
-    broken = Broken(program)
+    broken = Broken(program, backend)
     for rows in (3, 4, 3):
         x = torch.randn(rows, 4, requires_grad=True)
         mine = x.detach().clone().requires_grad_()
@@ -146,6 +161,7 @@ def test_gradients_equal_eager(program):
         broken(mine).sum().backward()
         torch.testing.assert_close(mine.grad, x.grad)
         assert type(mine.grad) is torch.Tensor
+    assert not notes(broken)
 
 
 def test_backward_inside_the_program():
@@ -163,7 +179,8 @@ def test_backward_inside_the_program():
         assert_same(mine.grad, w.grad)
 
 
-def test_buffers_of_a_module():
+@BACKENDS
+def test_buffers_of_a_module(backend):
     """If it fails, a module that keeps statistics forgets them, or counts a call twice."""
     norm = torch.nn.BatchNorm1d(4)
     other = copy.deepcopy(norm)
@@ -174,7 +191,7 @@ def test_buffers_of_a_module():
             y = -y
         return module(y) * module.running_mean
 
-    broken = Broken(program)
+    broken = Broken(program, backend)
     for rows in (3, 5, 3):
         x = torch.randn(rows, 4)
         wanted, found = program(norm, x), broken(other, x)
@@ -224,17 +241,18 @@ class Block(torch.nn.Module):
         return self.norm(x + self.inner(x))
 
 
-def test_share_on_both_sides():
+@BACKENDS
+def test_share_on_both_sides(backend):
     """If it fails, the operators around a break run one by one (less than 90 % of them captured from the second call
     on), or sizes that are new cost new graphs."""
     before, after = Block(), Block()
 
     def program(x):
         y = before(x)
-        scale = 1.0 if y.mean().item() > 0 else 0.5
+        scale = 1.0 if y.mean().item() > 1 else 0.5
         return after(y.view(x.shape[0] * x.shape[1], -1)).view(x.shape) * scale
 
-    broken = Broken(program)
+    broken = Broken(program, backend)
     broken(torch.randn(2, 3, 8))
     broken(torch.randn(3, 5, 8))
     graphs = len(broken.graphs)
@@ -248,8 +266,9 @@ def test_share_on_both_sides():
     assert found.cause == "item()"
     assert found.times == 8
     assert found.origin.file == __file__
-    assert "scale = 1.0 if y.mean().item() > 0" in found.origin.source_line
+    assert "scale = 1.0 if y.mean().item() > 1" in found.origin.source_line
     assert found.operators_captured >= 0.7 * found.operators_before
+    assert all(len(each.variants) == 1 for each in broken.kernels)
 
 
 def test_sizes_known_only_in_the_run_stay_open():
@@ -272,9 +291,62 @@ def test_sizes_known_only_in_the_run_stay_open():
     assert "index" in broken.table()
 
 
+def test_arguments_that_share_memory():
+    """If it fails, a stretch that changes an argument in the memory of another one changes a copy."""
+
+    def program(x, y):
+        x.mul_(2)
+        z = y + 1
+        return z * z.max().item(), y.sum()
+
+    broken = Broken(program, cpu)
+    for rows in (3, 4, 5):
+        for start in (0, 2, rows):
+            x = torch.randn(2 * rows)
+            mine = x.clone()
+            assert_same(broken(mine[:rows], mine[start : start + rows]), program(x[:rows], x[start : start + rows]))
+            assert_same(mine, x)
+
+
+def test_kinds_of_a_stretch():
+    """If it fails, kernels that were made for one dtype, rank or order of axes run for another."""
+    broken = Broken(item, cpu)
+    for dtype in (torch.float32, torch.int64):
+        for rows in (3, 5, 1):
+            for x in (torch.arange(rows * 4).reshape(rows, 4), torch.arange(rows * 4).reshape(4, rows).t()):
+                assert_same(broken(x.to(dtype)), item(x.to(dtype)))
+    assert not notes(broken)
+
+
+def test_numbers_of_a_stretch():
+    """If it fails, a number that data decides is a constant of the kernels, or makes new ones on each call."""
+
+    def program(x):
+        factor = x.mean().item()
+        whole = int(x.abs().sum().item())
+        return x * factor + whole, x.new_full((whole % 5 + 1,), factor), torch.arange(whole % 7), x[whole % 3 :] ** 2
+
+    broken = Broken(program, cpu)
+    for rows in (4, 5, 6, 7, 8, 9):
+        x = torch.randn(rows, 3) * 10
+        assert_same(broken(x), program(x))
+    assert not notes(broken)
+    assert sum(len(each.variants) for each in broken.kernels) <= 4
+
+
+def test_compiled_for_kernels():
+    """If it fails, a compiled function that breaks leaves its backend."""
+    compiled = compile(item, backend="cpu", dynamic=True)
+    for rows in (3, 4, 5):
+        x = torch.rand(rows, 4) + 1
+        assert_same(compiled(x), item(x))
+    assert [len(each.variants) for each in compiled.broken.kernels] == [1, 1]
+    assert "2 of them kernels" in compiled.explain()
+
+
 def test_threads():
     """If it fails, calls of one program in several threads mix up their operators."""
-    broken, errors = Broken(item), []
+    broken, errors = Broken(item, cpu), []
 
     def calls(seed):
         generator = torch.Generator().manual_seed(seed)

@@ -1,0 +1,167 @@
+"""A captured stretch by a backend that makes kernels: traced when it comes up again, its sizes and numbers open.
+
+    >>> import torch
+    >>> from backends import cpu
+    >>> from frontends.pytorch.breaks.kernels import Kernels
+    >>> from frontends.pytorch.breaks.pending import Kind
+    >>> graph = torch.fx.symbolic_trace(lambda x, factor: [torch.ops.aten.relu.default(x), x * factor])
+    >>> stretch = Kernels(graph, cpu)
+    >>> for rows in (2, 3, 5):
+    ...     x = torch.randn(rows, 4)
+    ...     kind = Kind((tuple(x.shape), x.stride(), 0, x.dtype, x.device))
+    ...     first, second = stretch([kind], [x, rows * 0.5])
+    ...     assert torch.equal(first, x.relu()) and torch.equal(second, x * (rows * 0.5))
+    >>> len(stretch.variants)
+    1
+
+A stretch that runs once is not worth kernels, so the first time it runs operator by operator. What its variants rely on
+are the kinds of its tensors and their own guards; what can not be traced runs operator by operator as before.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from threading import RLock, Thread
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import torch
+
+from backends import eager
+from frontends.pytorch.symbolic.inputs import LARGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from frontends.pytorch.breaks.pending import Kind
+    from frontends.pytorch.tracing import Variant
+    from shapes.arguments import Source
+
+Run = Callable[[Sequence[object]], Sequence[torch.Tensor]]
+Made = TypeVar("Made")
+MOST_VARIANTS: Final = 8
+"""So many variants a stretch has at most; calls that none of them accepts run operator by operator."""
+MOST_KNOWN: Final = 4096
+log: Final = logging.getLogger("symshape")
+
+
+class Kernels:
+    """One stretch.
+
+    Attributes:
+        variants: in the order in which they were traced.
+        note: why calls run operator by operator, if some do.
+    """
+
+    def __init__(self, graph: torch.fx.GraphModule, backend: ModuleType, withheld: Collection[str] = ()) -> None:
+        self.variants: list[Variant] = []
+        self.note = ""
+        self._graph = graph
+        self._backend = backend
+        self._withheld = withheld
+        self._one_by_one = eager.runner(graph)
+        self._is_new = True
+        self._known: dict[tuple[object, ...], Run] = {}
+        """What runs tensors of these kinds and these integers."""
+        self._accepting: dict[tuple[object, ...], list[tuple[Callable[..., bool], Run]]] = {}
+        """The variants for tensors of these dtypes and ranks, each with its check."""
+        self._lock = RLock()
+
+    def __call__(self, kinds: Sequence[Kind], values: Sequence[object]) -> Sequence[torch.Tensor]:
+        """The values of the stretch for tensors of these kinds, and the numbers behind them."""
+        if self._is_new:
+            self._is_new = False
+            return self._one_by_one(values)
+        numbers = values[len(kinds) :]
+        key = (*kinds, *[float if type(number) is float else number for number in numbers])
+        run = self._known.get(key)
+        if run is None:
+            with self._lock:
+                run = self._found(kinds, values)
+                if len(self._known) >= MOST_KNOWN:
+                    self._known.clear()
+                self._known[key] = run
+        return run(values)
+
+    def _found(self, kinds: Sequence[Kind], values: Sequence[object]) -> Run:
+        """A variant that accepts these, traced if there is none."""
+        given = [*[(kind.dtype, kind.device, len(kind.sizes)) for kind in kinds], *map(type, values[len(kinds) :])]
+        given += [value.is_contiguous() for value in values if isinstance(value, torch.Tensor)]
+        accepting = self._accepting.setdefault(tuple(given), [])
+        for accepts, run in accepting:
+            if accepts(*values):
+                return run
+        if len(self.variants) >= MOST_VARIANTS:
+            self.note = f"it has {MOST_VARIANTS} variants already"
+            return self._one_by_one
+        try:
+            accepts, run = in_own_thread(lambda: self._traced(values))
+        except Exception as error:
+            self.note = str(error).partition("\n")[0] or type(error).__name__
+            log.warning("a stretch between breaks runs operator by operator: %s", self.note)
+            return self._one_by_one
+        accepting.append((accepts, run))
+        return run
+
+    def _traced(self, values: Sequence[object]) -> tuple[Callable[..., bool], Run]:
+        """One more variant: its check, and what runs it."""
+        from frontends.pytorch.tracing import trace
+
+        floats = [place for place, value in enumerate(values) if type(value) is float]
+
+        def program(*given: object) -> object:
+            opened = list(given)
+            for place in floats:
+                opened[place] = given[place].item()
+            return self._graph.forward(*opened)
+
+        held = [value.detach() if isinstance(value, torch.Tensor) else value for value in with_tensors(values, floats)]
+        variant = trace(program, held, dynamic=lambda name, axis, size: True)
+        names = [f"value_{place}" for place in range(len(values))]
+        sources: dict[str, Source] = {}
+        sizes: set[str] = set()
+        places = iter(variant.places)
+        for described, place in zip(variant.inputs, places):
+            sizes.update([symbol for symbol, _ in described.symbols])
+            sources.update([(symbol, (names[place], *path)) for symbol, path in described.symbols])
+        sources.update([(number.symbol, (names[place],)) for number, place in zip(variant.integers, places)])
+        check = variant.env.compile_guards(sources, arguments=names, known=dict.fromkeys(sizes, (0, LARGEST)))
+        run, order = variant.run_by(self._backend, self._withheld), variant.places
+        self.variants.append(variant)
+        if not floats and order == tuple(range(len(values))):
+            return check, run
+
+        def reordered(values: Sequence[object]) -> Sequence[torch.Tensor]:
+            given = with_tensors(values, floats)
+            return run([given[place] for place in order])
+
+        return check, reordered
+
+
+def with_tensors(values: Sequence[object], floats: Sequence[int]) -> list[object]:
+    """Values with the floats among them as tensors, which a variant can take whatever they are."""
+    given = list(values)
+    for place in floats:
+        given[place] = torch.scalar_tensor(given[place], dtype=torch.float64)
+    return given
+
+
+def in_own_thread(function: Callable[[], Made]) -> Made:
+    """What a function gives in a thread of its own, with no mode on and no key of torch's dispatcher left out."""
+    made: list[Made] = []
+    failed: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            with torch.no_grad():
+                made.append(function())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = Thread(target=target, name="tracing")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return made[0]
