@@ -26,11 +26,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from backends.progress import awaited
 from shapes.toolchain import SECONDS, Unavailable, compiler, library
 
 STRICT: Final = (
@@ -47,8 +48,6 @@ four fifths of the time, but kernels have been seen to take 1.2 of theirs.)"""
 INTERLEAVED: Final = ("-fschedule-insns", "-fsched-pressure")
 """Two vectors that go through the same function take turns, instruction by instruction: a tenth of the time of erf."""
 SANITIZED: Final = ("-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
-PATIENCE: Final = 2.0
-"""Seconds without a word."""
 
 
 def compile_source(
@@ -88,8 +87,7 @@ def compile_all(texts: Sequence[str], *, openmp: bool = False) -> list[Path | Un
     with ThreadPoolExecutor(min(len(texts), _cores())) as pool:
         futures = [pool.submit(compile_source, text, openmp=openmp) for text in texts]
         try:
-            wait(futures, timeout=PATIENCE)
-            _show(futures)
+            awaited(futures)
             return [future.result() for future in futures]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -138,23 +136,6 @@ def _checked(path: Path) -> Path | Unavailable:
     except OSError as error:
         return Unavailable(f"{path} cannot be loaded: {error}")
     return path
-
-
-def _show(futures: Sequence[Future[Path | Unavailable]]) -> None:
-    """Wait for all of them with a progress bar, on a terminal where rich is installed."""
-    pending = {future for future in futures if not future.done()}
-    if not pending or not sys.stderr.isatty():
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:
-        return
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("compiling kernels", total=len(futures))
-        while pending:
-            progress.update(task, completed=len(futures) - len(pending))
-            _, pending = wait(pending, return_when=FIRST_COMPLETED)
 
 
 def _cores() -> int:

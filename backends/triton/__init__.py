@@ -51,6 +51,19 @@ allocate: Final = _empty_strided_cpu if device == "cpu" else _empty_strided_cuda
 """Sizes, strides and a dtype to a tensor on the current device, in the least time that torch takes for it."""
 last: Final = None
 """Kernels are given nothing behind their numbers."""
+crosses: Final = False
+"""Blocks of rows run on their own and have nowhere to add up what they have in common."""
+
+
+def driver_missing() -> str:
+    """Why Triton cannot launch anything here, if so: it builds a part of its driver with a C compiler."""
+    from triton.runtime import driver
+
+    try:
+        driver.active.get_current_target()
+    except Exception as error:
+        return f"Triton's driver cannot be loaded: {str(error).strip().partition(chr(10))[0]}"
+    return ""
 
 
 def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
@@ -63,6 +76,8 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
         return Unavailable("Triton is not installed (`pip install symshape[triton]`)")
     if device == "cuda" and not torch.cuda.is_available():
         return Unavailable("there is no GPU for Triton's kernels")
+    if device == "cuda" and (reason := driver_missing()):
+        return Unavailable(reason)
     launches = [Launch(kernel, decisions) for kernel in scheduled]
     for launch in launches if device == "cuda" else ():
         hints = [decisions.env.hint(number) for number in launch.kernel.numbers]
@@ -71,4 +86,4 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
     return [launch.function for launch in launches]
 
 
-__all__ = ["allocate", "device", "kernels", "last"]
+__all__ = ["allocate", "crosses", "device", "kernels", "last"]

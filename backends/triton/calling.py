@@ -19,11 +19,14 @@ from triton import knobs
 from triton.compiler import CompiledKernel
 from triton.runtime import driver
 
+from backends.progress import awaited
 from backends.triton.compiling import compiled, function
 from backends.triton.emission import Source
 
 MOST_COMPILERS: Final = 8
 """Kernels that are compiled at a time."""
+_compiling: set[Future[CompiledKernel]] = set()
+"""Code that nobody has waited for yet."""
 
 
 class Loaded(Protocol):
@@ -40,7 +43,9 @@ def _compilers() -> ThreadPoolExecutor:
 
 def begun(source: Source) -> Future[CompiledKernel]:
     """Code for the current device, made beside what goes on."""
-    return _compilers().submit(compiled, source, driver.active.get_current_target())
+    code = _compilers().submit(compiled, source, driver.active.get_current_target())
+    _compiling.add(code)
+    return code
 
 
 def loaded(source: Source, device: int, code: Future[CompiledKernel] | None = None) -> Loaded:
@@ -49,6 +54,9 @@ def loaded(source: Source, device: int, code: Future[CompiledKernel] | None = No
         return Interpreted(source)
     if device < 0:
         raise ValueError(f"device={device}: Triton's kernels are for tensors on a GPU; TRITON_INTERPRET=1 runs others")
+    if code is not None:
+        awaited(tuple(_compiling))
+        _compiling.clear()
     with torch.cuda.device(device):
         return OnDevice(compiled(source) if code is None else code.result(), device)
 

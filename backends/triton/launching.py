@@ -20,17 +20,20 @@
     [490, 1]
 
 What the sizes decide is worked out once for each combination of them; whether addresses are multiples of 16 is looked
-at in every call.
+at in every call. A form that Triton does not compile, or that does not fit the device, is no failure of the call: the
+kernel is run by torch's operators then, and the log says why.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
+from backends import interpreter
 from backends.decisions import Decisions
 from backends.loops.indices import Affine
 from backends.loops.kernels import Kernel
@@ -51,6 +54,11 @@ if TYPE_CHECKING:
 MOST_PLANS: Final = 4096
 """Combinations of sizes that are remembered."""
 Call = Callable[..., object]
+log: Final = logging.getLogger("symshape.triton")
+
+
+class NotCompiled(Exception):
+    """There is no code for a kernel at these sizes, which has been logged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +105,11 @@ class Launch:
         self.sources: dict[Form, Source] = {}
         self._places = {size: place for place, size in enumerate(kernel.numbers)}
         self._plans: dict[tuple[int, ...], Plan] = {}
-        self._loaded: dict[tuple[Form, int], Loaded] = {}
+        self._loaded: dict[tuple[Form, int], Loaded | None] = {}
         self._begun: dict[tuple[Form, int], Future[CompiledKernel]] = {}
         passes = kernel.passes
         self._is_divisible = len(passes) == 1 and bool(passes[0].reductions) and not passes[0].stores
+        self._instead = interpreter.launch(kernel)
         self.function: Callable[..., None] = self._generated()
 
     def __call__(self, *arguments: object) -> None:
@@ -114,20 +123,29 @@ class Launch:
         key = ", ".join(["a0.get_device()", *numbers])
         lines = [
             f"def launch({', '.join([*tensors, *numbers])}):",
-            f"    plan = plans.get(({key},)) or planned({key})",
-            "    if len(plan.calls) != 1:",
-            f"        return in_steps(plan, {', '.join(tensors)})",
-            *[f"    {pointer} = {tensor}.data_ptr()" for pointer, tensor in zip(pointers, tensors)],
-            f"    plan.calls[0][not ({' | '.join(pointers)}) & 15]({', '.join(pointers)})",
+            "    try:",
+            f"        plan = plans.get(({key},)) or planned({key})",
+            "        if len(plan.calls) != 1:",
+            f"            return in_steps(plan, {', '.join(tensors)})",
+            *[f"        {pointer} = {tensor}.data_ptr()" for pointer, tensor in zip(pointers, tensors)],
+            f"        plan.calls[0][not ({' | '.join(pointers)}) & 15]({', '.join(pointers)})",
+            "    except NotCompiled:",
+            f"        instead({', '.join([*tensors, *numbers])})",
         ]
         scope: dict[str, object] = {"plans": self._plans, "planned": self._planned, "in_steps": self._in_steps}
+        scope |= {"NotCompiled": NotCompiled, "instead": self._instead}
         exec(compile("\n".join(lines), f"<launch of {self.kernel.name}>", "exec"), scope)
         return scope["launch"]
 
     def _planned(self, device: int, *numbers: int) -> Plan:
         """The plan for sizes that are met for the first time."""
-        plan = self.plan(numbers)
-        calls = [self._calls(step, device) for step in plan.steps]
+        try:
+            plan = self.plan(numbers)
+        except Exception as error:
+            self._refused(error)
+            plan, calls = Plan(()), [[not_compiled, not_compiled]]
+        else:
+            calls = [self._calls(step, device) for step in plan.steps]
         if len(self._plans) >= MOST_PLANS:
             self._plans.clear()
         plan = self._plans[(device, *numbers)] = replace(plan, calls=tuple(calls))
@@ -137,9 +155,8 @@ class Launch:
         """The calls of a step, each of which is loaded when it is first needed."""
 
         def first(is_aligned: bool, *pointers: int) -> None:
-            calls[is_aligned] = self._load(step.aligned if is_aligned else step.general, device).call(
-                step.grid, step.numbers
-            )
+            code = self._load(step.aligned if is_aligned else step.general, device)
+            calls[is_aligned] = not_compiled if code is None else code.call(step.grid, step.numbers)
             calls[is_aligned](*pointers)
 
         calls: list[Call] = [partial(first, False), partial(first, True)]
@@ -149,16 +166,29 @@ class Launch:
         """Start to compile for these sizes, as those of the first call will be, on the current device."""
         from backends.triton.calling import begun
 
-        for step in self.plan(numbers).steps:
+        try:
+            steps = self.plan(numbers).steps
+        except Exception:  # which the first call tells
+            return
+        for step in steps:
             self._begun[step.aligned.form, device] = begun(step.aligned)
 
-    def _load(self, source: Source, device: int) -> Loaded:
+    def _load(self, source: Source, device: int) -> Loaded | None:
+        """The code of a form; none where there is none to be had."""
         from backends.triton.calling import loaded
 
         key = (source.form, device)
         if key not in self._loaded:
-            self._loaded[key] = loaded(source, device, self._begun.pop(key, None))
+            try:
+                self._loaded[key] = loaded(source, device, self._begun.pop(key, None))
+            except Exception as error:  # of Triton, of the compilers behind it, or of the device's driver
+                self._loaded[key] = None
+                self._refused(error)
         return self._loaded[key]
+
+    def _refused(self, error: Exception) -> None:
+        what = str(error).strip().partition("\n")[0]
+        log.warning("%s runs operator by operator: %s: %s", self.kernel.name, type(error).__name__, what)
 
     def _in_steps(self, plan: Plan, *tensors: torch.Tensor) -> None:
         """Several launches with memory between them, or none."""
@@ -225,3 +255,8 @@ class Launch:
         if found is None:
             found = self.sources[form] = source(self.kernel, self.facts, form)
         return found
+
+
+def not_compiled(*pointers: int) -> NoReturn:
+    """In place of a call of code that is not there."""
+    raise NotCompiled

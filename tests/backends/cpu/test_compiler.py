@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from backends import progress
 from backends.cpu import compiler
 from backends.cpu.compiler import compile_all, compile_source, load, openmp_library, sanitizer_environment
 from shapes import toolchain
@@ -142,7 +143,7 @@ def test_progress_on_a_terminal(cache: Path, monkeypatch: pytest.MonkeyPatch, te
     """A failure: a long compilation says nothing to a person, or writes into a file of messages."""
     shown = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr(compiler, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     compile_all([answer(7), answer(8)])
     assert ("compiling kernels" in shown.getvalue()) is terminal

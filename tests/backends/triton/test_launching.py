@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
+from io import StringIO
+from time import sleep
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+from backends import progress, triton
 from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
-from backends.triton import calling
+from backends.triton import calling, launching
 from backends.triton.emission import Source
 from backends.triton.launching import Launch
 from shapes import ShapeEnv
+from shapes.toolchain import Unavailable
 
 STREAM = 7
 
@@ -166,7 +171,70 @@ def test_another_device_has_code_of_its_own(device: Device) -> None:
     assert [run[4] for run in device.runs] == ["code 1", "code 2", "code 2"]
 
 
-def test_tensors_of_the_cpu_are_refused() -> None:
+@pytest.mark.parametrize("function", ["loaded", "compiled", "source"])
+def test_what_does_not_compile_runs_by_operators(
+    function: str, device: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """If it fails, an error of a compiler or of a driver is one of the call, or nobody is told, or told in every call."""
+
+    def fails(*arguments: object) -> None:
+        raise RuntimeError("`ptxas` failed with error code 255\nand so on")
+
+    if function == "compiled":
+        monkeypatch.setattr(torch.Tensor, "get_device", lambda tensor: 0)
+    monkeypatch.setattr(launching if function == "source" else calling, function, fails)
+    launch = launch_of("sum")
+    launch.begin((4, 4), 0)
+    for rows in (4, 4, 2):
+        made = torch.empty(rows)
+        launch(made, torch.ones(rows, 4), rows, 4)
+        assert made.tolist() == [4.0] * rows
+    assert not device.runs
+    assert set(caplog.messages) == {"k0 runs operator by operator: RuntimeError: `ptxas` failed with error code 255"}
+    assert len(caplog.messages) <= 2
+
+
+def test_tensors_of_the_cpu_are_left_to_operators(caplog: pytest.LogCaptureFixture) -> None:
     """If it fails, a device reads an address of the host."""
-    with pytest.raises(ValueError, match="tensors on a GPU"):
-        launch_of()(torch.empty(4, 4), torch.ones(4, 4), 16)
+    made = torch.empty(4)
+    launch_of("sum")(made, torch.ones(4, 3), 4, 3)
+    assert made.tolist() == [3.0] * 4
+    assert "tensors on a GPU" in caplog.text
+
+
+def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, a machine without a C compiler, which Triton builds its driver with, has an error in place of eager."""
+
+    def fails() -> None:
+        raise RuntimeError("Failed to find C compiler.\nPlease specify")
+
+    monkeypatch.setattr(triton, "device", "cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    active = SimpleNamespace(get_current_target=fails)
+    monkeypatch.setattr("triton.runtime.driver._active", active, raising=False)
+    assert triton.kernels([], Decisions(ShapeEnv())) == Unavailable(
+        "Triton's driver cannot be loaded: Failed to find C compiler."
+    )
+
+
+class Terminal(StringIO):
+    """Where a progress bar would be shown."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_while_kernels_are_compiled(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, many kernels that are compiled for the first call say nothing to a person."""
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    quick = calling.compiled
+    monkeypatch.setattr(calling, "compiled", lambda *arguments: sleep(0.2) or quick(*arguments))
+    launches = [launch_of(), launch_of("sum")]
+    for launch in launches:
+        launch.begin((4, 4) if len(launch.kernel.numbers) == 2 else (16,), 0)
+    launches[1](Address(0x1000), Address(0x2000), 4, 4)
+    assert "compiling kernels" in shown.getvalue()
+    assert len(device.compiled) == 2
