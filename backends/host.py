@@ -357,7 +357,7 @@ def _sizes_among(values: Iterable[object]) -> Iterator[Expr | Prop]:
 
 def hosted(program: Program, backend: ModuleType) -> Host | Unavailable:
     """A program by a backend that makes kernels."""
-    steps = schedule(program)
+    steps = schedule(program, crosses=backend.crosses)
     kernels = [step for step in steps if isinstance(step, Kernel)]
     launches = backend.kernels(kernels, program.decisions)
     if isinstance(launches, Unavailable):

@@ -107,17 +107,26 @@ class Grid:
         return whole
 
     def run(self) -> None:
-        outer = self.extents[: self.kernel.outer]
-        if 0 in outer:
-            return
-        once = [*outer, *[1] * self.kernel.inner]
-        is_empty = 0 in self.extents
-        stores = [store for store in self.kernel.stores if not is_empty or self.kernel.is_once(store)]
-        for store, value in [(store, self.value(store.value)) for store in stores]:
-            shape = once if self.kernel.is_once(store) else self.extents
+        kernel = self.kernel
+        once = [*self.extents[: kernel.outer], *[1] * kernel.inner]
+        summed = [*[1] * kernel.outer, *self.extents[kernel.outer :]]
+        stores = []
+        for store in kernel.stores:
+            shape = summed if store.summed else once if kernel.is_once(store) else self.extents
+            if 0 not in shape:
+                stores.append((store, shape, self.summed(store.value) if store.summed else self.value(store.value)))
+        for store, shape, value in stores:
             where = self.offset(store.offset).expand(shape)
             memory = self.storage[store.buffer]
             memory[where.reshape(-1)] = value.expand(shape).reshape(-1).to(memory.dtype)
+
+    def summed(self, value: Scalar) -> torch.Tensor:
+        """The sum over the outer axes."""
+        outer = range(self.kernel.outer)
+        if 0 in self.extents:
+            return torch.zeros([1] * len(self.extents), dtype=getattr(torch, value.dtype), device=self.device)
+        whole = self.value(value).expand(self.extents)
+        return whole.sum([*outer], keepdim=True, dtype=whole.dtype)
 
     def value(self, root: Scalar) -> torch.Tensor:
         for value in walk([root]):
@@ -127,10 +136,15 @@ class Grid:
 
     def computed(self, value: Scalar) -> torch.Tensor:
         match value:
-            case Load(buffer=buffer, offset=index, indirect=indirect, dtype=dtype):
+            case Load(buffer=buffer, offset=index, indirect=indirect, condition=condition, dtype=dtype):
                 where = self.offset(index)
                 for part, stride in indirect:
                     where = where + self.values[part] * self.size(stride)
+                if condition is not None:
+                    where, inside = torch.broadcast_tensors(where, self.values[condition])
+                    found = torch.zeros(where.shape, dtype=getattr(torch, dtype), device=self.device)
+                    found[inside] = self.storage[buffer][where[inside]].to(found.dtype)
+                    return found
                 return self.storage[buffer][where.reshape(-1)].view(where.shape).to(getattr(torch, dtype))
             case Constant(value=number, dtype=dtype):
                 return torch.tensor(number, dtype=getattr(torch, dtype), device=self.device)

@@ -198,7 +198,7 @@ def _is_overwritten(step: Scheduled, owner: Buffer, buffer: Buffer, places: Mapp
     if len(there) != 1 or len(stores) != 1 or any(store.buffer is there[0] for store in step.stores):
         return False
     (store,) = stores
-    if step.is_once(store):
+    if step.is_once(store) or store.summed:
         return False
     loads = [each for each in walk(step.roots()) if isinstance(each, Load) and each.buffer is there[0]]
     if any(load.indirect or load.offset != store.offset for load in loads):

@@ -43,6 +43,8 @@ allocate: Final = _empty_strided_cpu
 """Sizes, strides and a dtype to a tensor, in the least time that torch takes for it."""
 last: Final = torch.get_num_threads
 """What each kernel is given behind its numbers."""
+crosses: Final = True
+"""Whether a kernel that goes by rows may sum over rows as well."""
 IN_ONE_FILE: Final = 12
 """Kernels that are compiled together; more are several files, compiled at the same time."""
 
@@ -70,4 +72,4 @@ def _address(library: ctypes.CDLL, name: str) -> int:
     return address
 
 
-__all__ = ["allocate", "device", "kernels", "last"]
+__all__ = ["allocate", "crosses", "device", "kernels", "last"]

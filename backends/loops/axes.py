@@ -32,7 +32,7 @@ from backends.loops.tensors import Expressions
 def arranged(bodies: Bodies, build: Expressions, draft: Draft, name: str) -> Kernel:
     """The kernel with its loops in the order in which memory is best gone through."""
     draft = _ordered(bodies, build, draft)
-    along_outer = _is_along_outer(draft)
+    along_outer = _is_along_outer(draft) and not any(store.summed for store in draft.stores)
     draft = _collapsed(bodies, build, draft)
     kernel = draft.kernel(name)
     kernel.lanes = max(len(draft.outer if along_outer else draft.extents) - 1, 0)
@@ -53,6 +53,12 @@ def _contiguous(offsets: Sequence[Affine], axis: int) -> int:
     """How many accesses go one element on along an axis."""
     found = [offset.coefficient(axis) for offset in offsets]
     return sum([coefficient is not None and is_one(coefficient) for coefficient in found])
+
+
+def _strided(offsets: Sequence[Affine], axis: int) -> int:
+    """How many accesses go on along an axis by more than one element."""
+    found = [offset.coefficient(axis) for offset in offsets]
+    return sum([coefficient is not None and not is_one(coefficient) for coefficient in found])
 
 
 def _ordered(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
@@ -80,6 +86,11 @@ def _moved(bodies: Bodies, build: Expressions, draft: Draft, order: Sequence[int
     )
 
 
+def is_along_inner(bodies: Bodies, build: Expressions, draft: Draft) -> bool:
+    """Whether memory is gone through along the inner axes."""
+    return not _is_along_outer(_ordered(bodies, build, draft))
+
+
 def _is_along_outer(draft: Draft) -> bool:
     """Whether lanes run along the last outer axis, each with its own reduction."""
     if not draft.inner:
@@ -87,9 +98,7 @@ def _is_along_outer(draft: Draft) -> bool:
     if not draft.outer:
         return False
     offsets = accesses(draft)
-    outer = _contiguous(offsets, len(draft.outer) - 1)
-    varying = [value for value in below(draft.roots) if isinstance(value, Load)]
-    return outer > 0 and outer > 2 * _contiguous([load.offset for load in varying], len(draft.extents) - 1)
+    return _strided(offsets, len(draft.extents) - 1) > 2 * _strided(offsets, len(draft.outer) - 1)
 
 
 # ---------------------------------------------------------------------- axes that are one

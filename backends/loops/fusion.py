@@ -3,7 +3,8 @@
     for outer axes O | inner axes I                     a reduction: O kept, I reduced
 
 Two drafts can be one kernel if their loops are the same: both O | I; or one is O | I and the other, without inner axes,
-goes over all of them (in the order of the tensor that is reduced) or over O only. What the first stores and the second
+goes over all of them (in the order of the tensor that is reduced) or over O only. Sums I | O join as sums over turns,
+where a backend can (`backends.loops.crossing`). What the first stores and the second
 loads must be the same element in the same turn, seen from equal offsets. A load of what was stored before becomes the
 value itself, so a chain of tensors becomes one expression.
 
@@ -19,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from backends.loops.binding import Draft, below, renumbered, rewritten
+from backends.loops.crossing import crossed, is_crossable, pays, with_copies
 from backends.loops.indices import Affine
 from backends.loops.kernels import Bodies, Buffer, Load, Scalar, Store
 from backends.loops.tensors import Expressions, Places
@@ -49,11 +51,16 @@ class Item:
 
 
 class Fusion:
-    """The items of a program, fused as they are added."""
+    """The items of a program, fused as they are added.
 
-    def __init__(self, build: Expressions, bodies: Bodies) -> None:
+    Attributes:
+        crosses: whether sums over rows may become part of kernels that go by rows.
+    """
+
+    def __init__(self, build: Expressions, bodies: Bodies, *, crosses: bool) -> None:
         self.build = build
         self.bodies = bodies
+        self.crosses = crosses
         self.items: list[Item] = []
         self._writers: dict[Buffer, list[Item]] = {}
         self._readers: dict[Buffer, list[Item]] = {}
@@ -149,6 +156,8 @@ class Fusion:
             if first.draft is None or not self._is_worth(first, second) or self._is_between(first, second):
                 continue
             fused = fused_drafts(self.build, self.bodies, first.draft, second.draft)
+            if fused is None and self.crosses:
+                fused = _fused_crosswise(self.build, self.bodies, first.draft, second.draft)
             if fused is None:
                 continue
             first.draft = fused
@@ -178,13 +187,33 @@ def fused_drafts(build: Expressions, bodies: Bodies, first: Draft, second: Draft
     shape, of_first, of_second = loops
     stores = first.stores if of_first is None else renumbered(bodies, first, of_first)
     places = _places(build, second) if of_second is None else of_second
-    values = {(store.buffer, store.offset): store.value for store in stores}
+    values = {(store.buffer, store.offset): store.value for store in stores if not store.summed}
     if not _is_same_turn(stores, second, places, values, bool(shape.inner)):
         return None
     new = rewritten(bodies, second.roots, places, values)
     added = [replace(store, offset=store.offset.at(places), value=value) for store, value in zip(second.stores, new)]
     origins = tuple(dict.fromkeys([*first.origins, *second.origins]))
     return replace(shape, stores=(*stores, *added), origins=origins)
+
+
+def _fused_crosswise(build: Expressions, bodies: Bodies, first: Draft, second: Draft) -> Draft | None:
+    """Both as one kernel, one of them with outer and inner axes exchanged."""
+    if not second.inner:
+        return with_copies(build, first, second)
+    may_cross = [is_crossable(draft) for draft in (first, second)]
+    if not any(may_cross) or not first.inner:
+        return None
+    if not _equal(build, first.outer, second.inner) or not _equal(build, first.inner, second.outer):
+        return None
+    if may_cross[0]:
+        sums = crossed(build, bodies, first)
+        if pays(build, bodies, sums, second):
+            return fused_drafts(build, bodies, sums, second)
+    if may_cross[1]:
+        sums = crossed(build, bodies, second)
+        if pays(build, bodies, sums, first):
+            return fused_drafts(build, bodies, first, sums)
+    return None
 
 
 def _common(build: Expressions, first: Draft, second: Draft) -> tuple[Draft, Places | None, Places | None] | None:

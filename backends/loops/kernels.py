@@ -4,6 +4,7 @@
         for inner axes: pass 0                        reductions that need no other, stores that need no reduction
         for inner axes: pass 1                        what needs the results of pass 0, and so on
         stores that are once per turn of the outer axes
+    stores of what was added up over all turns of the outer axes
 
 A softmax over rows has one outer axis, one inner, and three passes: the maximum, the sum, the stores. A kernel without
 inner axes is pointwise. `lanes` is the axis that vector lanes run along: the last inner one, or the last outer one
@@ -68,11 +69,13 @@ class Load:
     Attributes:
         offset: elements from the start of the buffer.
         indirect: more of the offset, each part a number that is itself loaded or computed, times a size.
+        condition: where this is false there may be no such element, and the value is 0.
     """
 
     buffer: Buffer
     offset: Affine
     indirect: tuple[tuple[Scalar, Expr], ...] = ()
+    condition: Scalar | None = None
 
     @property
     def dtype(self) -> str:
@@ -80,7 +83,8 @@ class Load:
 
     @property
     def operands(self) -> tuple[Scalar, ...]:
-        return tuple([value for value, _ in self.indirect])
+        places = [value for value, _ in self.indirect]
+        return tuple(places if self.condition is None else [*places, self.condition])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -160,11 +164,17 @@ computed as one."""
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Store:
-    """An element of a buffer becomes a value, rounded to the dtype of the buffer."""
+    """An element of a buffer becomes a value, rounded to the dtype of the buffer.
+
+    Attributes:
+        summed: it becomes the sum of the values of all turns of the outer axes instead; the offset is the same in all
+            of them, and another for each turn of the inner axes.
+    """
 
     buffer: Buffer
     offset: Affine
     value: Scalar
+    summed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +250,11 @@ class Kernel:
     def is_once(self, store: Store) -> bool:
         """Whether a store is outside of the inner axes."""
         return self.inner > 0 and store.value not in self.varying and not self.is_inner(store.offset)
+
+    @cached_property
+    def summed(self) -> tuple[Store, ...]:
+        """The stores of what is added up over the outer axes."""
+        return tuple([store for store in self.stores if store.summed])
 
     @property
     def once(self) -> tuple[Store, ...]:
@@ -319,7 +334,8 @@ def _lines(kernel: Kernel) -> Iterator[str]:
         for reduction in each.reductions:
             yield f"    {names[reduction]} += {text(reduction.body, names)}"
         for store in each.stores:
-            yield f"    {store.buffer.name}[{store.offset}] = {text(store.value, names)}"
+            becomes = "+=" if store.summed else "="
+            yield f"    {store.buffer.name}[{store.offset}] {becomes} {text(store.value, names)}"
     if kernel.once:
         yield "  once:"
     for store in kernel.once:
@@ -329,9 +345,10 @@ def _lines(kernel: Kernel) -> Iterator[str]:
 def text(value: Scalar, names: dict[Reduction, str]) -> str:
     """A value as a person reads it."""
     match value:
-        case Load(buffer=buffer, offset=offset, indirect=indirect):
+        case Load(buffer=buffer, offset=offset, indirect=indirect, condition=condition):
             more = "".join([f" + {stride}*{text(part, names)}" for part, stride in indirect])
-            return f"{buffer.name}[{offset}{more}]"
+            where = "" if condition is None else f" if {text(condition, names)}"
+            return f"{buffer.name}[{offset}{more}{where}]"
         case Constant(value=number):
             return repr(number)
         case SizeValue(size=size):
@@ -355,8 +372,15 @@ class Bodies:
     def __init__(self) -> None:
         self._made: dict[tuple[object, ...], Scalar] = {}
 
-    def load(self, buffer: Buffer, offset: Affine, indirect: Sequence[tuple[Scalar, Expr]] = ()) -> Scalar:
-        return self._once(("load", buffer, offset, *indirect), Load(buffer, offset, tuple(indirect)))
+    def load(
+        self,
+        buffer: Buffer,
+        offset: Affine,
+        indirect: Sequence[tuple[Scalar, Expr]] = (),
+        condition: Scalar | None = None,
+    ) -> Scalar:
+        key = ("load", buffer, offset, condition, *indirect)
+        return self._once(key, Load(buffer, offset, tuple(indirect), condition))
 
     def constant(self, value: int | float | bool, dtype: str) -> Scalar:
         return self._once(("constant", repr(value), dtype), Constant(value, dtype))

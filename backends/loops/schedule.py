@@ -45,13 +45,14 @@ from backends.loops.tensors import Expressions, Memory, Sizes, Tensor, descend
 Scheduled: TypeAlias = Kernel | Call | Check | Bind
 
 
-def schedule(program: Program, *, prefix: str = "k") -> list[Scheduled]:
-    """The steps of a program, expressions fused to kernels that are named `prefix` and a number."""
+def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> list[Scheduled]:
+    """The steps of a program, expressions fused to kernels that are named `prefix` and a number; `crosses` if kernels
+    that go by rows may sum over rows as well."""
     values = [step.value for step in program.steps if isinstance(step, Assign)]
     needed = materialized(values)
     memory: dict[Tensor, Memory] = {}
     binding = Binding(program.build, memory)
-    fusion = Fusion(program.build, binding.bodies)
+    fusion = Fusion(program.build, binding.bodies, crosses=crosses)
     homes = _homes(program)
     for step in program.steps:
         if isinstance(step, Assign):

@@ -21,6 +21,7 @@ class Case:
     Attributes:
         inputs: for each input, its dimensions by name, or numbers; a dtype and a colon may come before them.
         kernels: how many kernels it becomes.
+        crossed: how many where kernels that go by rows may sum over rows; as many, if not given.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Case:
     build: Callable[..., Sequence[Tensor]]
     eager: Callable[..., Sequence[torch.Tensor]]
     kernels: int = 1
+    crossed: int | None = None
 
     def program(self) -> Program:
         env = ShapeEnv(origin=lambda: None)
@@ -94,6 +96,28 @@ def group_norm(b, x, weight):
     return [b.apply("mul", back, b.expand(b.unsqueeze(weight, 1), x.sizes))]
 
 
+def rows_times(b, x, weight):
+    return b.apply("mul", x, b.expand(weight, x.sizes))
+
+
+def norm_gradients(b, gradient, x, weight, mean, factor):
+    centred = b.apply("sub", x, b.expand(mean, x.sizes))
+    normal = b.apply("mul", centred, b.expand(factor, x.sizes))
+    scaled = rows_times(b, gradient, weight)
+    both = [scaled, b.apply("mul", scaled, normal)]
+    sums = [b.expand(b.reduce("sum", each, (1,), keepdim=True), x.sizes) for each in both]
+    inside = b.apply("sub", b.apply("sub", scaled, sums[0]), b.apply("mul", normal, sums[1]))
+    of_weight = b.reduce("sum", b.apply("mul", gradient, normal), (0,))
+    return b.apply("mul", inside, b.expand(factor, x.sizes)), of_weight, b.reduce("sum", gradient, (0,))
+
+
+def eager_norm_gradients(gradient, x, weight, mean, factor):
+    normal = (x - mean) * factor
+    scaled = gradient * weight
+    inside = scaled - scaled.sum(1, True) - normal * (scaled * normal).sum(1, True)
+    return inside * factor, (gradient * normal).sum(0), gradient.sum(0)
+
+
 CASES = [
     Case(
         "pointwise",
@@ -132,6 +156,45 @@ CASES = [
         lambda b, x: [b.reduce("sum", x, (0,)), b.reduce("sum", x, (1,))],
         lambda x: [x.sum(0), x.sum(1)],
         kernels=2,
+        crossed=1,
+    ),
+    Case(
+        "columns first, of several axes",
+        ("b 3 s", "s"),
+        lambda b, x, w: [b.reduce("sum", rows_times(b, x, w), (0, 1)), b.reduce("sum", rows_times(b, x, w), (2,))],
+        lambda x, w: [(x * w).sum((0, 1)), (x * w).sum(2)],
+        kernels=2,
+        crossed=1,
+    ),
+    Case(
+        "gradients of a norm",
+        ("b s", "b s", "s", "b 1", "b 1"),
+        norm_gradients,
+        eager_norm_gradients,
+        kernels=2,
+        crossed=1,
+    ),
+    Case(
+        "rows that need the sum over rows",
+        ("b s",),
+        lambda b, x: [b.reduce("sum", b.apply("mul", x, b.expand(b.reduce("sum", x, (0,)), x.sizes)), (1,))],
+        lambda x: [(x * x.sum(0)).sum(1)],
+        kernels=2,
+    ),
+    Case(
+        "a mean over rows beside one along them",
+        ("b s",),
+        lambda b, x: [mean(b, x, 0, False), mean(b, x, 1, False)],
+        lambda x: [x.mean(0), x.mean(1)],
+        kernels=2,
+    ),
+    Case(
+        "rows and columns, along the columns",
+        ("b s",),
+        lambda b, x: [b.reduce("sum", b.permute(x, (1, 0)), (0,)), b.reduce("sum", x, (0,))],
+        lambda x: [x.sum(1), x.sum(0)],
+        kernels=2,
+        crossed=1,
     ),
     Case(
         "group norm, centred",

@@ -12,13 +12,15 @@ from backends.loops.schedule import schedule
 from tests.backends.programs import CASES
 
 
+@pytest.mark.parametrize("crosses", [False, True], ids=["", "crosswise"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_kernels_compute_what_torch_does(case):
+def test_kernels_compute_what_torch_does(case, crosses):
     """A fused kernel is wrong: a pass, a forwarded value or an offset."""
     program = case.program()
-    steps = schedule(program)
+    steps = schedule(program, crosses=crosses)
     kernels = [step for step in steps if isinstance(step, Kernel)]
-    assert len(kernels) == case.kernels, "\n".join(map(str, steps))
+    wanted = case.crossed if crosses and case.crossed is not None else case.kernels
+    assert len(kernels) == wanted, "\n".join(map(str, steps))
     host = Host(program, steps, interpreted(kernels))
     for sizes in ({"b": 4, "s": 7}, {"b": 1, "s": 5}, {"b": 6, "s": 1}):
         inputs = case.tensors(n=sizes["b"], h=sizes["s"], **sizes)

@@ -28,7 +28,9 @@ from typing import Final
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.spelling import integer
+from backends.cpu.emission.summing import Sums, write_summing
 from backends.cpu.emission.text import Text
+from backends.cpu.emission.values import Writer
 from backends.cpu.emission.whole import is_whole, write_chunk, write_whole
 from backends.cpu.vector import source
 from backends.decisions import Decisions
@@ -52,9 +54,9 @@ def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
     texts: list[tuple[int, str]] = []
     keeps = False
     for place, kernel in enumerate(kernels):
-        with decisions.at(kernel.name):
+        with decisions.at(kernel.name, next(iter(kernel.origins), "")):
             loops = Loops(kernel, decisions)
-        keeps = keeps or bool(loops.kept)
+        keeps = keeps or bool(loops.kept or kernel.summed)
         texts.append((loops.count, _written(loops, f"k{place}")))
     return (MALLOC if keeps else "") + source(texts)
 
@@ -65,6 +67,8 @@ def _written(loops: Loops, name: str) -> str:
     if loops.open:
         write(Nest(loops, text, is_narrow=False), f"{name}_strided")
     write(Nest(loops, text, is_narrow=True), f"{name}_unit")
+    if loops.kernel.summed:
+        Sums(loops, Writer(loops, text, is_narrow=False), text).write_totals(f"{name}_sums")
     _entry(loops, text, name)
     return str(text)
 
@@ -87,7 +91,11 @@ def _entry(loops: Loops, text: Text, name: str) -> None:
         if is_whole(loops):
             write_whole(loops, text, run, elements=product(kernel.extents), threads=threads, grain=grain)
             return
-        text.line(f"const int64_t turns = {product(kernel.extents[: kernel.outer])};")
+        turns = product(kernel.extents[: kernel.outer])
+        if kernel.summed:
+            write_summing(loops, text, f"{name}_sums", run, turns=turns, threads=threads, grain=grain)
+            return
+        text.line(f"const int64_t turns = {turns};")
         text.line("if (turns <= 0) return;")
         if kernel.outer:
             _parallel(loops, text, run, product(kernel.extents[kernel.outer :]), threads, grain)

@@ -23,8 +23,9 @@ from typing import Final
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.reducing import Totals, is_long_sum
 from backends.cpu.emission.spelling import KINDS, MEMORY, Named, element_of, identity
+from backends.cpu.emission.summing import Sums
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.values import ONE, TAIL, Copy, Writer, copies
+from backends.cpu.emission.values import ONE, Copy, Writer, vector_loops
 from backends.loops.kernels import Reduction, Scalar
 
 SIDE_BY_SIDE: Final = 4
@@ -47,6 +48,7 @@ class Nest:
         self.kernel = loops.kernel
         self.text = text
         self.writer = Writer(loops, text, is_narrow=is_narrow)
+        self.sums = Sums(loops, self.writer, text)
         self._scratch: dict[Scalar, str] = {}
         self._bounds: dict[int, tuple[str, str]] = {}
 
@@ -54,9 +56,13 @@ class Nest:
         """The whole function."""
         line = self.text.line
         parameters = "void *const *pointers, const int64_t *numbers, int64_t begin, int64_t left"
+        if self.sums.stores:
+            parameters += ", char *sums"
         with self.text.block(f"static void {name}({parameters})"):
             self.writer.prologue()
             self._allocate()
+            if self.sums.stores:
+                self.sums.begin()
             values = self._all_values()
             self._define_at(-1, values, ONE)
             with ExitStack() as nest:
@@ -117,20 +123,9 @@ class Nest:
         lanes, line = self.loops.lanes, self.text.line
         line(f"const int64_t stop = left < {self._extent(lanes)} - i{lanes} ? i{lanes} + left : {self._extent(lanes)};")
         line(f"left -= stop - i{lanes};")
-        for vectors in self._vector_loops(f"i{lanes}", "stop", self._side_by_side_blocks()):
+        for vectors in vector_loops(self.text, f"i{lanes}", "stop", self._side_by_side_blocks()):
             self._block(values, vectors)
         line(f"i{lanes} = 0;")
-
-    def _vector_loops(self, place: str, stop: str, wide: int) -> Iterator[Sequence[Copy]]:
-        """Loops along the lanes; each is given with the vectors that one turn of it handles. (One loop for whole
-        vectors and the tail would be shorter, but masks cost a tenth of the time even of erf.)"""
-        for count in (wide, 1) if wide > 1 else (1,):
-            step = f"{count} * N" if count > 1 else "N"
-            with self.text.block(f"for (; {place} + {step} <= {stop}; {place} += {step})"):
-                yield copies(count)
-        with self.text.block(f"if ({place} < {stop})"):
-            self.text.line(f"const int64_t n = {stop} - {place};")
-            yield TAIL
 
     def _block(self, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
         with self.writer.scope():
@@ -187,7 +182,10 @@ class Nest:
                 for vector in vectors:
                     self._accumulate(reduction, vector, totals)
             for store in each.stores:
-                self.writer.store(store, vectors)
+                if store.summed:
+                    self.sums.add(store, vectors)
+                else:
+                    self.writer.store(store, vectors)
 
     def _accumulate(self, reduction: Reduction, vector: Copy, totals: Totals) -> None:
         value = self.writer.name(reduction.body, vector).vector
@@ -220,7 +218,7 @@ class Nest:
             if in_parts or wide > 1:
                 totals.begin(dict.fromkeys(slots, wide))
             self.text.line(f"int64_t i{lanes} = {first};")
-            for vectors in self._vector_loops(f"i{lanes}", stop, wide):
+            for vectors in vector_loops(self.text, f"i{lanes}", stop, wide):
                 self._turn(number, values, vectors, totals)
             if in_parts or wide > 1:
                 totals.end("from", part)

@@ -31,7 +31,7 @@ from backends.cpu.emission.spelling import (
 from backends.cpu.emission.text import Text
 from backends.loops.indices import Affine, is_one, is_zero
 from backends.loops.kernels import Apply, Buffer, Constant, Load, Place, Reduced, Reduction, Scalar, SizeValue, Store
-from backends.loops.operations import computed_as
+from backends.loops.operations import ITEMSIZE, computed_as
 from solver.expr import Expr
 
 
@@ -60,6 +60,18 @@ def copies(count: int) -> tuple[Copy, ...]:
 ONE = copies(1)
 TAIL = (Copy(0, 0, "n"),)
 """The last vector, of n elements."""
+
+
+def vector_loops(text: Text, place: str, stop: str, wide: int) -> Iterator[Sequence[Copy]]:
+    """Loops along the lanes; each is given with the vectors that one turn of it handles. (One loop for whole vectors
+    and the tail would be shorter, but masks cost a tenth of the time even of erf.)"""
+    for count in (wide, 1) if wide > 1 else (1,):
+        step = f"{count} * N" if count > 1 else "N"
+        with text.block(f"for (; {place} + {step} <= {stop}; {place} += {step})"):
+            yield copies(count)
+    with text.block(f"if ({place} < {stop})"):
+        text.line(f"const int64_t n = {stop} - {place};")
+        yield TAIL
 
 
 class Writer:
@@ -194,8 +206,30 @@ class Writer:
     def _load(self, load: Load, copy: Copy) -> str:
         kind = KINDS[load.buffer.dtype]
         step = None if self.loops.lanes is None else load.offset.coefficient(self.loops.lanes)
+        element = element_of(load.dtype)
+        where = None if load.condition is None else self.name(load.condition, copy)
+        if where is not None and load.condition not in self.loops.varying:
+            condition, zero = f"({where.mask(8)})[0]", f"splat_{element.name}(0)"
+            return f"{condition} ? {self._loaded(load, kind, step, copy)} : {zero}"
+        if where is not None:
+            return self._load_where(load, kind, step, copy, where)
+        return self._loaded(load, kind, step, copy)
+
+    def _load_where(self, load: Load, kind: str, step: Expr | None, copy: Copy, where: Named) -> str:
+        """Lanes under a mask: where it is false, nothing is read."""
+        mask = where.mask(8 * ITEMSIZE[load.buffer.dtype])
         if any(part in self.loops.varying for part, _ in load.indirect):
-            return self._gather(load, kind, step, copy)
+            return f"gather_where_{kind}({self._gathered(load, step, copy)}, {mask}, {copy.count})"
+        address = self._address(load.buffer, load.offset, copy, load.indirect)
+        known = step is not None and self.loops.is_contiguous(step)
+        if known or (known is None and self.is_narrow):
+            return f"load_where_{kind}({address}, {mask}, {copy.count})"
+        stride = "0" if step is None else self.size(step)
+        return f"load_strided_where_{kind}({address}, {stride}, {mask}, {copy.count})"
+
+    def _loaded(self, load: Load, kind: str, step: Expr | None, copy: Copy) -> str:
+        if any(part in self.loops.varying for part, _ in load.indirect):
+            return f"gather_{kind}({self._gathered(load, step, copy)}, {copy.count})"
         address = self._address(load.buffer, load.offset, copy, load.indirect)
         if step is None:
             return f"broadcast_{kind}({address})"
@@ -209,33 +243,39 @@ class Writer:
         size = self.size(step)
         return f"{size} == 1 ? {contiguous} : {size} == 0 ? broadcast_{kind}({address}) : {strided}"
 
-    def _gather(self, load: Load, kind: str, step: Expr | None, copy: Copy) -> str:
+    def _gathered(self, load: Load, step: Expr | None, copy: Copy) -> str:
+        """Where elements lie that are at places of their own."""
         parts = [] if step is None else [f"lane_i64() * {self.size(step)}"]
         for value, stride in load.indirect:
             place = self._as_index(value, copy)
             parts.append(place if is_one(stride) else f"{place} * {self.size(stride)}")
-        return f"gather_{kind}({self._address(load.buffer, load.offset, copy)}, {' + '.join(parts)}, {copy.count})"
+        return f"{self._address(load.buffer, load.offset, copy)}, {' + '.join(parts)}"
 
     # ------------------------------------------------------------------ stores
 
     def store(self, store: Store, copies: Sequence[Copy]) -> None:
-        kind = KINDS[store.buffer.dtype]
         if not self.loops.is_stored_along(store.offset):
+            kind = KINDS[store.buffer.dtype]
             value = converted(self.name(store.value, copies[0]), computed_as(store.buffer.dtype)).vector
             address = self._address(store.buffer, store.offset, copies[0])
             self.text.line(f"write_{kind}({address}, ({value})[0]);")
             return
+        for copy in copies:
+            self.put(store, self.name(store.value, copy), copy)
+
+    def put(self, store: Store, named: Named, copy: Copy) -> None:
+        """A vector goes where a store says, its lanes to different places."""
         assert self.loops.lanes is not None
         step = store.offset.coefficient(self.loops.lanes)
         assert step is not None
+        kind = KINDS[store.buffer.dtype]
+        value = converted(named, computed_as(store.buffer.dtype)).vector
+        address = self._address(store.buffer, store.offset, copy)
         known = self.loops.is_contiguous(step)
-        for copy in copies:
-            value = converted(self.name(store.value, copy), computed_as(store.buffer.dtype)).vector
-            address = self._address(store.buffer, store.offset, copy)
-            if known or (known is None and self.is_narrow):
-                self.text.line(f"store_{kind}({address}, {value}, {copy.count});")
-            else:
-                self.text.line(f"store_strided_{kind}({address}, {value}, {self.size(step)}, {copy.count});")
+        if known or (known is None and self.is_narrow):
+            self.text.line(f"store_{kind}({address}, {value}, {copy.count});")
+        else:
+            self.text.line(f"store_strided_{kind}({address}, {value}, {self.size(step)}, {copy.count});")
 
 
-__all__ = ["ONE", "TAIL", "Copy", "Writer", "copies"]
+__all__ = ["ONE", "TAIL", "Copy", "Writer", "copies", "vector_loops"]
