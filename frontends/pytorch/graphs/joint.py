@@ -32,7 +32,10 @@ from torch.autograd.function import FunctionCtx
 
 from backends import eager
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
+from frontends.pytorch.operators.layouts import order_of
+from frontends.pytorch.operators.registry import packed
 from frontends.pytorch.recording.recorder import Operation, Recorder, Recording, Result
+from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 from frontends.pytorch.symbolic.values import symbols_of
@@ -100,7 +103,8 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
         assert constant.constant is not None
         if constant.constant.requires_grad:
             leaves.append((constant, constant.constant))
-    tangents = [tensor_of(each.metadata, recording.result(each.metadata)) for each in outputs.values()]
+    kinds = [_kind_of_tangent(recorder, each.metadata) for each in outputs.values()]
+    tangents = [tensor_of(kind, recording.result(kind)) for kind in kinds]
     recorder.backward = True
     try:
         gradients = torch.autograd.grad(
@@ -114,6 +118,14 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
         tuple([result for result, _ in leaves]),
         tuple([None if gradient is None else recorder.result_of(gradient) for gradient in gradients]),
     )
+
+
+def _kind_of_tangent(recorder: Recorder, output: Metadata) -> Metadata:
+    """A gradient lies as its output does; where elements of that may share memory or leave gaps, it is packed."""
+    order = order_of(recorder.env, output)
+    if order is not None and order.dense:
+        return recorder.kinds.like(output)
+    return packed(recorder, output.shape, output.dtype, output.device)
 
 
 class JointRunner:
@@ -137,7 +149,11 @@ class JointRunner:
         self.given = [inputs.get(each) for each in results]
         """The outputs that are inputs, given back as they are."""
         self.differentiable = [isinstance(each, Result) and each in joint.differentiable for each in results]
-        self.tangents = [results[each] for each in joint.differentiable]
+        self.tangents = [
+            (results[output], tangent.metadata.strides is output.metadata.strides)
+            for output, tangent in zip(joint.differentiable, joint.tangents)
+        ]
+        """Which of the outputs have a gradient, and whether it lies as they do."""
         self.parameters = [leaf.constant for leaf in joint.leaves if leaf.constant is not None]
         places = [inputs[leaf] for leaf in joint.leaves if leaf.constant is None]
         given = len(variant.inputs) + len(variant.numbers)
@@ -178,7 +194,10 @@ class _JointFunction(torch.autograd.Function):
         ctx.save_for_backward(*values[count : count + saved])
         ctx.runner = runner
         ctx.sizes = values[count + saved :]
-        ctx.kinds = [(y.shape, y.stride(), y.dtype, y.device) for y in [outputs[place] for place in runner.tangents]]
+        ctx.kinds = [
+            (y.shape, y.stride() if is_alike else None, y.dtype, y.device)
+            for y, is_alike in [(outputs[place], is_alike) for place, is_alike in runner.tangents]
+        ]
         for place, given in enumerate(runner.given):
             if given is not None:
                 outputs[place] = None
@@ -195,7 +214,7 @@ class _JointFunction(torch.autograd.Function):
     def backward(ctx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
         runner: JointRunner = ctx.runner
         with torch.no_grad():
-            given = [_laid_out(tangents[place], *kind) for place, kind in zip(runner.tangents, ctx.kinds)]
+            given = [_laid_out(tangents[place], *kind) for (place, _), kind in zip(runner.tangents, ctx.kinds)]
             gradients = runner.run_backward(ctx.saved_tensors, ctx.sizes, given)
         return None, *(_once(gradients) if torch.is_grad_enabled() else gradients)
 
@@ -212,12 +231,15 @@ def _once(gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]
 def _laid_out(
     tangent: torch.Tensor | None,
     shape: torch.Size,
-    stride: tuple[int, ...],
+    stride: tuple[int, ...] | None,
     dtype: torch.dtype,
     device: torch.device,
 ) -> torch.Tensor:
-    """A gradient with the strides of its output, with which the backward was traced, and with values that are in memory
-    as they are; zeros where nobody gave one."""
+    """A gradient with the strides with which the backward was traced, packed if there are none, and with values that
+    are in memory as they are; zeros where nobody gave one."""
+    if stride is None:
+        zeros = tangent is None
+        return torch.zeros(shape, dtype=dtype, device=device) if zeros else tangent.resolve_neg().contiguous()
     if tangent is None:
         return torch.empty_strided(shape, stride, dtype=dtype, device=device).zero_()
     if tangent.stride() == stride and not tangent.is_neg():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
-from frontends.pytorch import trace
+from frontends.pytorch import compile, trace
 
 Program = Callable[..., object]
 
@@ -113,6 +113,31 @@ def test_a_gradient_of_other_strides() -> None:
     (y,) = variant.joint.runner(variant)([x])
     y.backward(torch.ones(()).expand(12))
     torch.testing.assert_close(x.grad, 2 * x.detach())
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: (x * 2).unsqueeze(0).expand(3, -1, -1),
+        lambda x: (x * 2)[:, ::2],
+        lambda x: (x * 2).unfold(1, 3, 1),
+        lambda x: (x * 2)[:, 1:].t(),
+    ],
+    ids=["expanded", "every second", "overlapping windows", "a part"],
+)
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_outputs_that_are_views_with_gaps_or_repeated(backend: str, program: Callable[..., torch.Tensor]) -> None:
+    """If it fails, the gradient of an output is laid out where elements share memory, or read where there is none."""
+    compiled = compile(program, backend=backend, dynamic=True)
+    for sizes in ((4, 5), (2, 7), (1, 3)):
+        x = leaf(*sizes)
+        found, expected = compiled(x), program(x)
+        torch.testing.assert_close(found, expected)
+        turned = torch.randn(expected.shape[::-1]).permute(*reversed(range(expected.dim())))
+        for tangent in (torch.randn(expected.shape), turned):
+            (one,) = torch.autograd.grad(found, x, tangent, retain_graph=True)
+            (other,) = torch.autograd.grad(expected, x, tangent, retain_graph=True)
+            torch.testing.assert_close(one, other)
 
 
 def test_gradients_of_gradients_are_an_error() -> None:
