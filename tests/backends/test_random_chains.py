@@ -19,6 +19,7 @@ BY_TORCH = SimpleNamespace(
     allocate=_empty_strided_cpu,
     last=None,
     device="cpu",
+    crosses=True,
 )
 
 

@@ -31,7 +31,7 @@ def hosted(case: Case, threads: int) -> Host:
 
 @pytest.mark.parametrize("case", CROSSED, ids=lambda case: case.name)
 def test_sums_over_rows(case: Case) -> None:
-    """If this fails, a row or a column is left out or added twice where blocks or vectors are full, empty or cut off."""
+    """If this fails, a row or a column is left out or added twice where blocks or vectors are cut off."""
     torch.manual_seed(0)
     host = hosted(case, 1)
     for rows, columns in SIZES:
