@@ -61,6 +61,12 @@ def _strided(offsets: Sequence[Affine], axis: int) -> int:
     return sum([coefficient is not None and not is_one(coefficient) for coefficient in found])
 
 
+def _ranked(offsets: Sequence[Affine]) -> list[list[Affine]]:
+    """Those that change along the most axes first: what changes along fewer is loaded anew by few turns."""
+    ranks = sorted({len(offset.terms) for offset in offsets}, reverse=True)
+    return [[offset for offset in offsets if len(offset.terms) == rank] for rank in ranks]
+
+
 def _ordered(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
     """The axis that most accesses are contiguous along comes last, among the outer and among the inner ones."""
     offsets = accesses(draft)
@@ -69,7 +75,7 @@ def _ordered(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
     order = []
     for axes in (outer, inner):
         if axes:
-            best = max(axes, key=lambda axis: (_contiguous(offsets, axis), axis))
+            best = max(axes, key=lambda axis: ([_contiguous(each, axis) for each in _ranked(offsets)], axis))
             order += [*[axis for axis in axes if axis != best], best]
     if order == [*outer, *inner]:
         return draft

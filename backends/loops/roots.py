@@ -18,7 +18,7 @@ that nobody else reads is not written after all. So being in the set costs nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from backends.loops.indices import is_one
 from backends.loops.operations import OPERATIONS
@@ -51,11 +51,14 @@ def materialized(values: Sequence[Tensor]) -> set[Tensor]:
 
 
 def _work(order: Iterable[Tensor]) -> dict[Tensor, tuple[bool, int]]:
-    """For each tensor, whether something costly is done for an element, and how many are loaded."""
+    """For each tensor, whether something costly is done for an element, and how many are loaded for it alone: what is
+    shown to a whole axis is loaded once for all of it."""
     found: dict[Tensor, tuple[bool, int]] = {}
     for tensor in order:
         match tensor:
-            case Memory() | Reduce() | Merge():
+            case Memory(offset=offset):
+                found[tensor] = (False, int(not _misses(tensor, offset.axes)))
+            case Reduce() | Merge():
                 found[tensor] = (False, 1)
             case Pointwise(operation=operation):
                 below = [found[source] for source in tensor.sources]
@@ -63,7 +66,8 @@ def _work(order: Iterable[Tensor]) -> dict[Tensor, tuple[bool, int]]:
                 found[tensor] = (costs, sum([loads for _, loads in below]))
             case View() | Taken():
                 below = [found[source] for source in tensor.sources]
-                found[tensor] = (any(costs for costs, _ in below), sum([loads for _, loads in below]))
+                loads = 0 if _repeats(tensor) else sum([loads for _, loads in below])
+                found[tensor] = (any(costs for costs, _ in below), loads)
             case _:
                 found[tensor] = (False, 0)
     return found
@@ -73,5 +77,9 @@ def _repeats(tensor: Tensor) -> bool:
     """Whether a view shows elements more than once."""
     if not isinstance(tensor, View) or isinstance(tensor.source, Number):
         return False
-    looked_along = {axis for place in tensor.places for axis in place.axes}
-    return any(axis not in looked_along for axis, size in enumerate(tensor.sizes) if not is_one(size))
+    return _misses(tensor, {axis for place in tensor.places for axis in place.axes})
+
+
+def _misses(tensor: Tensor, axes: Collection[int]) -> bool:
+    """Whether a tensor has an axis beside these, which it is the same along."""
+    return any(axis not in axes for axis, size in enumerate(tensor.sizes) if not is_one(size))

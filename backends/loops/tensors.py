@@ -221,6 +221,9 @@ class Expressions:
         if len(sizes) == x.rank and all(place.as_axis == axis for axis, place in enumerate(places)):
             if all(a is b for a, b in zip(sizes, x.sizes)):
                 return x
+            if isinstance(x, Merge) and all(map(self.decisions.equal, sizes, x.sizes)):
+                # other names of the same sizes: still what elementwise operators are pulled through
+                return Merge(sizes, x.dtype, x.source, x.runs)
         if isinstance(x, Memory):
             return Memory(sizes, x.dtype, x.buffer, x.offset.at(places))
         if isinstance(x, View):
@@ -283,7 +286,7 @@ class Expressions:
             return None
         if all(len(run) <= 1 for run, _ in matched):
             return self.view(x, sizes, [self._of_run(matched, axis, sizes) for axis in range(x.rank)])
-        middle = tuple([self._product([x.sizes[axis] for axis in run]) for run, _ in matched])
+        middle = tuple([self._product([sizes[axis] for axis in run]) for _, run in matched])
         merged = self._merged(x, tuple([run for run, _ in matched]), middle)
         return self.view(merged, sizes, [self._flat(run, sizes) for _, run in matched])
 

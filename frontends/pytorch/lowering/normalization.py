@@ -171,13 +171,20 @@ def native_group_norm_backward(
     inside = range(2, parts.rank)
     mean, deviation = [each.cast(parts.dtype).unsqueezed(inside) for each in (mean, deviation)]
     normalized = (parts - mean) * deviation
-    inner = _gradient(_scaled(grads, _by_group(weight, parts), None), normalized, deviation, tuple(inside))
-    rest = (0, *range(3, parts.rank))
+    # sums of each channel first: all that is wanted is made of them, so what is large is read for one sum alone
+    space_axes = tuple(range(3, parts.rank))
+    total = grads.sum(space_axes, keepdim=True)
+    along = (grads * normalized).sum(space_axes, keepdim=True)
+    by_group = _by_group(weight, parts)
+    count = parts.count(tuple(inside))
+    average, slope = [_scaled(each, by_group, None).sum((2,), keepdim=True) / count for each in (total, along)]
+    inner = (_scaled(grads, by_group, None) - average - normalized * slope) * deviation
+    rest = (0, *space_axes)
     vector = (x.sizes[1],)
     return [
         _ungrouped(inner, x.sizes) if wanted[0] else None,
-        _ungrouped((grads * normalized).sum(rest), vector) if wanted[1] else None,
-        _ungrouped(grads.sum(rest), vector) if wanted[2] else None,
+        _ungrouped(along.sum(rest), vector) if wanted[1] else None,
+        _ungrouped(total.sum(rest), vector) if wanted[2] else None,
     ]
 
 
