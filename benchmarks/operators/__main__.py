@@ -1,7 +1,7 @@
 """Torch's operator database, traced with symbolic sizes and compared with eager.
 
     python -m benchmarks.operators [--only abs,cat] [--samples 10] [--forward | --backward] [--fresh]
-        [--backend cpu|triton] [--write]
+        [--backend cpu|triton] [--dtype bfloat16] [--write]
 
 A run goes on where the last one stopped: an operator with a line in `.operators/` is done, unless it is named by
 `--only` or all are to be done again (`--fresh`). `--write` puts what there is into RESULTS.md and seen.jsonl, which
@@ -31,12 +31,14 @@ def run(options: argparse.Namespace, direction: str) -> list[Outcome]:
     """The outcomes of all operators, those that are missing judged now."""
     WORK.mkdir(exist_ok=True)
     eager = options.backend == "eager"
-    path = WORK / (f"{direction}.jsonl" if eager else f"{options.backend}-{direction}.jsonl")
+    words = [*([] if eager else [options.backend]), *([] if options.dtype == "float32" else [options.dtype]), direction]
+    path = WORK / f"{'-'.join(words)}.jsonl"
     if options.fresh and not options.only:
         path.unlink(missing_ok=True)
     done = read(path)
-    wanted = options.only.split(",") if options.only else [name for name in sorted(database()) if name not in done]
-    worker = Worker(options.backend)
+    names = sorted(database(options.dtype))
+    wanted = options.only.split(",") if options.only else [name for name in names if name not in done]
+    worker = Worker(options.backend, options.dtype)
     console = Console(stderr=True)
     columns = (TextColumn("{task.description:40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     shown = Progress(*columns, console=console) if console.is_terminal else nullcontext()
@@ -73,14 +75,15 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="all again")
     parser.add_argument("--write", action="store_true", help="put what there is into RESULTS.md and seen.jsonl")
     parser.add_argument("--backend", default="eager", help="what runs the graphs")
+    parser.add_argument("--dtype", default="float32", help="of the samples")
     options = parser.parse_args()
     chosen = [name for name in DIRECTIONS if getattr(options, name)] or list(DIRECTIONS)
     found = {name: run(options, name) for name in chosen}
     if not options.only:
         print(summary(found))
     if options.write:
-        if len(found) != len(DIRECTIONS) or options.only:
-            sys.exit("--write: only with all operators, forward and backward")
+        if len(found) != len(DIRECTIONS) or options.only or options.dtype != "float32":
+            sys.exit("--write: only with all operators in float32, forward and backward")
         if options.backend != "eager":
             title = f"Operators through the {options.backend} backend"
             write_section(f"operators, {options.backend}", title, summary(found), command=COMMAND + options.backend)

@@ -20,8 +20,9 @@ from frontends.pytorch.recording.recorder import Result
 from shapes.symint import SymInt
 from solver.expr import Atom
 
-RELATIVE: Final = 1e-4
-ABSOLUTE: Final = 1e-5
+RELATIVE: Final = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
+"""Tolerance of values, 1e-4 of other dtypes: eager rounds after each operator, a kernel once."""
+ABSOLUTE: Final = {torch.float16: 2e-3, torch.bfloat16: 2e-2}
 AT_EDGES: Final = 3
 """As many samples are tried at the edges of their guards."""
 NUDGES: Final = 3
@@ -54,11 +55,13 @@ class Run:
     error: Exception | None = None
 
 
-def judge(name: str, count: int, *, backward: bool = False, backend: str = "eager") -> Outcome:
+def judge(
+    name: str, count: int, *, backward: bool = False, backend: str = "eager", dtype: str = "float32"
+) -> Outcome:
     """An operator on its first samples."""
     begin = time.process_time()
     outcome = Outcome(name)
-    for number, program in enumerate(programs(name, count, backward=backward)):
+    for number, program in enumerate(programs(name, count, backward=backward, dtype=dtype)):
         Judged(outcome, number, program, values=name not in UNINITIALIZED, backend=named(backend)).examine()
     outcome.seconds = round(time.process_time() - begin, 2)
     return outcome
@@ -296,9 +299,10 @@ def compared(right: object, ours: object, *, values: bool = True, as_a_whole: bo
     if right.dtype is torch.bool or not (right.is_floating_point() or right.is_complex()):
         return "" if torch.equal(right, ours) else "other values"
     right, ours = right.detach(), ours.detach()
-    if torch.allclose(right, ours, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True):
+    rtol, atol = RELATIVE.get(right.dtype, 1e-4), ABSOLUTE.get(right.dtype, 1e-5)
+    if torch.allclose(right, ours, rtol=rtol, atol=atol, equal_nan=True):
         return ""
-    if as_a_whole and bool((right - ours).norm() <= RELATIVE * right.norm()):
+    if as_a_whole and bool((right - ours).norm() <= rtol * right.norm()):
         return ""
     return f"other values, by {float((right - ours).abs().max()):.2g}"
 

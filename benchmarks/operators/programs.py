@@ -16,12 +16,12 @@ PLAIN: Final = (torch.float16, torch.bfloat16, torch.float32, torch.float64, tor
 
 
 @cache
-def database() -> dict[str, Any]:
-    """The operators with CPU samples in float32, by name and variant."""
+def database(dtype: str = "float32") -> dict[str, Any]:
+    """The operators with CPU samples of this dtype, by name and variant."""
     from torch.testing._internal.common_methods_invocations import op_db
 
     named = {f"{op.name}{'.' if op.variant_test_name else ''}{op.variant_test_name}": op for op in op_db}
-    return {name: op for name, op in named.items() if torch.float32 in op.supported_dtypes("cpu")}
+    return {name: op for name, op in named.items() if getattr(torch, dtype) in op.supported_dtypes("cpu")}
 
 
 class Program:
@@ -59,13 +59,13 @@ class NotDifferentiable(Exception):
     """No output of a program has a gradient."""
 
 
-def programs(name: str, count: int, *, backward: bool = False) -> list[Program]:
+def programs(name: str, count: int, *, backward: bool = False, dtype: str = "float32") -> list[Program]:
     """The first samples of an operator."""
-    operator = database()[name]
+    operator = database(dtype)[name]
     if backward and not operator.supports_autograd:
         return []
     torch.manual_seed(SEED)
-    samples = islice(operator.sample_inputs("cpu", torch.float32, requires_grad=backward), count)
+    samples = islice(operator.sample_inputs("cpu", getattr(torch, dtype), requires_grad=backward), count)
     return [Program(operator, sample, backward=backward) for sample in samples]
 
 

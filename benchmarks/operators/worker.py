@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import select
 import subprocess
@@ -16,11 +17,19 @@ SECONDS: Final = 240
 """What an operator may take."""
 
 
+class Strict(logging.Handler):
+    """Makes a note that something does not run as kernels after all an error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise AssertionError(record.getMessage())
+
+
 class Worker:
     """A process that judges, started anew after one that an operator did not leave alive."""
 
-    def __init__(self, backend: str = "eager") -> None:
+    def __init__(self, backend: str = "eager", dtype: str = "float32") -> None:
         self.backend = backend
+        self.dtype = dtype
         self.process: subprocess.Popen[str] | None = None
 
     def judge(self, operator: str, samples: int, *, backward: bool) -> Outcome:
@@ -35,7 +44,7 @@ class Worker:
                 env={**os.environ, "TRITON_INTERPRET": "1"},
             )
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(json.dumps([operator, samples, backward, self.backend]) + "\n")
+        self.process.stdin.write(json.dumps([operator, samples, backward, self.backend, self.dtype]) + "\n")
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
         line = self.process.stdout.readline() if ready else ""
@@ -66,10 +75,11 @@ def main() -> None:
 
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
+    logging.getLogger("symshape.triton").addHandler(Strict())
     for line in sys.stdin:
-        operator, samples, backward, backend = json.loads(line)
+        operator, samples, backward, backend, dtype = json.loads(line)
         try:
-            outcome = judge(operator, samples, backward=backward, backend=backend)
+            outcome = judge(operator, samples, backward=backward, backend=backend, dtype=dtype)
         except Exception as error:
             outcome = Outcome(operator, samples=1, failed=[f"the judge: {first_line(error)}"])
         print(outcome.line(), file=answers)
