@@ -55,9 +55,7 @@ class Run:
     error: Exception | None = None
 
 
-def judge(
-    name: str, count: int, *, backward: bool = False, backend: str = "eager", dtype: str = "float32"
-) -> Outcome:
+def judge(name: str, count: int, *, backward: bool = False, backend: str = "eager", dtype: str = "float32") -> Outcome:
     """An operator on its first samples."""
     begin = time.process_time()
     outcome = Outcome(name)
