@@ -15,13 +15,15 @@
     divisible: b*s % 16 == 0? always, because s % 16 == 0: no tail; nothing added
     divisible: b % 16 == 0? depends: a tail; nothing added
 
-An answer that is not known takes the general path: a question of a backend never adds a guard by itself. A kind of
-question can be switched off, or its facts withheld, to see what it is worth.
+An answer that is not known takes the general path: a question of a backend never adds a guard by itself. Where a
+policy asks for it, what a guard would save is weighed against what it costs (`backends.costs`); kernels are then made
+once more with the guards that pay as facts, and the decisions that rest on them say so. A kind of question can be
+switched off, or its facts withheld, to see what it is worth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -30,6 +32,7 @@ from solver.errors import Undefined
 from solver.verdict import Always, Depends, Never, Verdict
 
 if TYPE_CHECKING:
+    from backends.costs import Weighed
     from shapes.env import ShapeEnv
     from solver.expr import Atom, Expr
     from solver.fact import Fact
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "equal",
+    "constant",
     "size one",
     "stride one",
     "collapse",
@@ -52,12 +56,30 @@ WORDS: Final = {Always: "always", Never: "never", Depends: "depends"}
 
 
 @dataclass(frozen=True, slots=True)
+class Open:
+    """A question that was not answered, and what the answer is for.
+
+    Attributes:
+        turns: how often a loop is gone through; None where it is once a call.
+        length: how long that loop is.
+        origin: the line of the program.
+    """
+
+    kind: Kind
+    question: Prop
+    turns: Expr | None
+    length: Expr | None
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """One question, its verdict, and the code that was chosen.
 
     Attributes:
         where: the kernel, or the step of the program.
         added: a guard, a branch at run time between two versions, or nothing.
+        bought: what the guard saves and costs, where one was added for this answer.
     """
 
     kind: Kind
@@ -66,6 +88,7 @@ class Decision:
     chosen: str
     added: Added
     where: str
+    bought: Weighed | None = None
 
     @property
     def answer(self) -> str:
@@ -81,7 +104,8 @@ class Decision:
         facts = ", ".join([fact.text for fact in self.core])
         because = f", because {facts}" if facts else ""
         place = f"{self.where}: " if self.where else ""
-        return f"{place}{self.kind}: {self.question}? {self.answer}{because}: {self.chosen}; {self.added} added"
+        price = "" if self.bought is None else f": {self.bought.price}"
+        return f"{place}{self.kind}: {self.question}? {self.answer}{because}: {self.chosen}; {self.added} added{price}"
 
 
 class Decisions:
@@ -89,14 +113,31 @@ class Decisions:
 
     Attributes:
         withheld: kinds of questions that are answered as if nothing were known.
+        bought: guards that were added for the sake of kernels, by what they say.
+        known: the sizes of inputs that can only be one number.
         log: every decision, in order, each once.
+        unanswered: the questions that a fact would have answered, each once for what it is about.
     """
 
-    def __init__(self, env: ShapeEnv, *, withheld: Collection[str] = ()) -> None:
+    def __init__(
+        self, env: ShapeEnv, *, withheld: Collection[str] = (), bought: Mapping[Prop, Weighed] | None = None
+    ) -> None:
         self.env = env
         self.withheld = frozenset(withheld)
+        self.bought = bought or {}
+        self.known = dict(self._known())
         self.where = ""
+        self.origin = ""
         self._log: dict[tuple[str, Prop, str, str], Decision] = {}
+        self._open: dict[tuple[str, Prop, Expr | None, Expr | None, str], Open] = {}
+
+    def _known(self) -> Iterator[tuple[Atom, Expr]]:
+        facts = self.env.facts
+        for atom, declared in self.env.symbols.items():
+            if declared.kind == "backed":
+                lo, hi = facts.bounds(atom.expr)
+                if lo is not None and lo == hi:
+                    yield atom, self.env.interner.constant(lo)
 
     @property
     def interner(self) -> Interner:
@@ -107,19 +148,24 @@ class Decisions:
         return tuple(self._log.values())
 
     @property
+    def unanswered(self) -> tuple[Open, ...]:
+        return tuple(self._open.values())
+
+    @property
     def hints(self) -> dict[Atom, int]:
         """The sizes where the program was traced, 1 for those that only a run tells."""
         known = self.env.symbols
         return {atom: 1 if declared.hint is None else declared.hint for atom, declared in known.items()}
 
     @contextmanager
-    def at(self, where: str) -> Iterator[None]:
-        """Decisions from here on are about this."""
-        before, self.where = self.where, where
+    def at(self, where: str, origin: str = "") -> Iterator[None]:
+        """Decisions from here on are about this, which comes from that line of the program."""
+        before = self.where, self.origin
+        self.where, self.origin = where, origin
         try:
             yield
         finally:
-            self.where = before
+            self.where, self.origin = before
 
     def holds(
         self,
@@ -130,21 +176,27 @@ class Decisions:
         *,
         added: Added = "nothing",
         never: str | None = None,
+        turns: Expr | None = None,
+        length: Expr | None = None,
     ) -> bool | None:
         """Whether it always or never holds, or None; with what is chosen if it does, and if that is not known.
 
         `added` is what an open question adds; `never` is chosen where it can not hold (the same as otherwise, if not
-        given).
+        given). The answer saves something in each of so many `turns` of a loop of this `length`.
         """
         verdict = None if kind in self.withheld else self._asked(question)
         if isinstance(verdict, Always):
-            self._note(Decision(kind, question, verdict, yes, "nothing", self.where))
+            bought = self._bought_for(verdict)
+            what: Added = "nothing" if bought is None else "guard"
+            self._note(Decision(kind, question, verdict, yes, what, self.where, bought))
             return True
         if isinstance(verdict, Never):
             chosen = otherwise if never is None else never
             self._note(Decision(kind, question, verdict, chosen, "nothing", self.where))
             return False
         self._note(Decision(kind, question, verdict, otherwise, added, self.where))
+        key = (kind, question, turns, length, self.where)
+        self._open.setdefault(key, Open(kind, question, turns, length, self.origin))
         return None
 
     def equal(self, a: Expr, b: Expr) -> bool:
@@ -161,11 +213,25 @@ class Decisions:
             return size.constant == 1
         return self.holds("size one", self.interner.eq(size, 1), "no loop", "a loop")
 
+    def number(self, size: Expr) -> Expr:
+        """A size with numbers in place of what is known to be one."""
+        if self.known.keys().isdisjoint(size.symbols):
+            return size
+        for atom in size.symbols & self.known.keys():
+            self.holds("constant", self.interner.eq(atom.expr, self.known[atom]), "a number", "a size of the run")
+        return self.interner.substitute(size, self.known)
+
     def _asked(self, question: Prop) -> Verdict | None:
         try:
             return self.env.ask(question, effort="fast", purpose="optional")
         except Undefined:
             return None
+
+    def _bought_for(self, verdict: Always) -> Weighed | None:
+        """The guard behind an answer that was added for the sake of kernels."""
+        if not self.bought:
+            return None
+        return next((found for fact in verdict.core if (found := self.bought.get(fact.prop)) is not None), None)
 
     def _note(self, decision: Decision) -> None:
         self._log.setdefault((decision.kind, decision.question, decision.where, decision.chosen), decision)

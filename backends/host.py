@@ -39,7 +39,8 @@ from typing import Final
 
 import torch
 
-from backends.loops.indices import is_zero
+from backends.decisions import Decisions
+from backends.loops.indices import is_one, is_zero
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
@@ -128,12 +129,14 @@ class Host:
     def _read_sizes(self) -> Iterator[str]:
         """Symbols that are sizes or strides of inputs."""
         self._bound.update(self.program.numbers)
-        for buffer in self.program.inputs:
-            yield from self._bound_by(buffer)
+        yield from self._bound_by(self.program.inputs)
 
-    def _bound_by(self, buffer: Buffer) -> Iterator[str]:
-        """Symbols that are sizes or strides of a tensor, if they are not known yet."""
-        for method, values in (("size", buffer.sizes), ("stride", buffer.strides)):
+    def _bound_by(self, buffers: Sequence[Buffer]) -> Iterator[str]:
+        """Symbols that are sizes or strides of tensors, if they are not known yet: sizes first, as a stride along an
+        axis of size 1 is any number."""
+        found = [(buffer, "size", buffer.sizes) for buffer in buffers]
+        found += [(buffer, "stride", buffer.strides) for buffer in buffers]
+        for buffer, method, values in found:
             for axis, value in enumerate(values):
                 atom = symbol_of(value)
                 if atom is not None and atom not in self._bound and atom in self._sizes:
@@ -202,7 +205,7 @@ class Host:
             yield f"{made[0]} = {text}" if made and call.results[0] is not None else text
         for result, name in zip(call.results, made):
             if isinstance(result, Buffer):
-                yield from self._bound_by(result)
+                yield from self._bound_by([result])
             elif isinstance(result, Atom):
                 self._bound.add(result)
             if isinstance(result, Buffer) and not call.is_laid_out and call.aliases is None:
@@ -253,7 +256,7 @@ class Host:
     def _memory(self, memory: Memory, lines: list[str]) -> str:
         buffer = memory.buffer
         name = self._names[buffer]
-        if is_whole(memory):
+        if is_whole(memory, self.program.decisions):
             return name
         laid = strides_of(memory)
         for size in (*memory.sizes, *laid, memory.offset.constant):
@@ -379,10 +382,15 @@ def laid_out(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
-def is_whole(memory: Memory) -> bool:
-    """Whether this is all of a buffer, as that is laid out."""
+def is_whole(memory: Memory, decisions: Decisions) -> bool:
+    """Whether this is all of a buffer, as that is laid out; along an axis of size 1 any stride is."""
     buffer = memory.buffer
-    return memory.sizes == buffer.sizes and is_zero(memory.offset.constant) and _agree(strides_of(memory), buffer)
+    if len(memory.sizes) != len(buffer.sizes) or not is_zero(memory.offset.constant):
+        return False
+    if not all(map(decisions.equal, memory.sizes, buffer.sizes)):
+        return False
+    strides = zip(strides_of(memory), buffer.strides, buffer.sizes)
+    return all(is_one(size) or decisions.equal(a, b) for a, b, size in strides)
 
 
 def strides_of(memory: Memory) -> tuple[Expr, ...]:
@@ -390,13 +398,6 @@ def strides_of(memory: Memory) -> tuple[Expr, ...]:
     zero = memory.offset.constant.interner.zero
     strides = [memory.offset.coefficient(axis) for axis in range(memory.rank)]
     return tuple([zero if stride is None else stride for stride in strides])
-
-
-def _agree(strides: Sequence[Expr], buffer: Buffer) -> bool:
-    """Whether these are the strides of a buffer; along an axis of size 1 any stride is."""
-    return all(
-        a is b or (size.is_constant and size.constant == 1) for a, b, size in zip(strides, buffer.strides, buffer.sizes)
-    )
 
 
 __all__ = ["Host", "Unavailable", "hosted", "laid_out", "schedule"]

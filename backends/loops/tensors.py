@@ -151,7 +151,7 @@ class Expressions:
         self.one: Final = self.interner.constant(1)
 
     def lift(self, size: Expr | int) -> Expr:
-        return self.interner.constant(size) if isinstance(size, int) else size
+        return self.interner.constant(size) if isinstance(size, int) else self.decisions.number(size)
 
     def axis(self, number: int) -> Affine:
         return Affine.axis(number, self.interner)
@@ -162,9 +162,9 @@ class Expressions:
     # ------------------------------------------------------------------ leaves
 
     def memory(self, buffer: Buffer) -> Memory:
-        strides = zip(self.axes(len(buffer.sizes)), buffer.strides)
+        strides = zip(self.axes(len(buffer.sizes)), map(self.lift, buffer.strides))
         offset = summed([Affine.of(self.zero), *[axis * stride for axis, stride in strides]])
-        return Memory(buffer.sizes, buffer.dtype, buffer, offset)
+        return Memory(tuple(map(self.lift, buffer.sizes)), buffer.dtype, buffer, offset)
 
     def number(self, value: int | float | bool | Expr, dtype: str) -> Number:
         return Number((), dtype, value.constant if isinstance(value, Expr) and value.is_constant else value)

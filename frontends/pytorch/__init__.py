@@ -7,6 +7,7 @@
     torch.Size([15, 4])
 """
 
+from backends.costs import Expected
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.compiling import compile
 from frontends.pytorch.calls.dynamism import Policy
@@ -19,6 +20,7 @@ from frontends.pytorch.tracing import Variant, trace
 
 __all__ = [
     "Compiled",
+    "Expected",
     "Policy",
     "Variant",
     "compile",

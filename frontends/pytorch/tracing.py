@@ -57,6 +57,7 @@ from shapes.origin import StackWalk
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from backends.costs import Expected
     from shapes.guards import Guard, RuntimeAssert
     from solver.expr import Atom
 
@@ -150,11 +151,15 @@ class Variant:
         return tuple([atom for each in self.numbers for atom in names[each.symbol].symbols])
 
     def run_by(
-        self, backend: ModuleType, withheld: Collection[str] = ()
+        self,
+        backend: ModuleType,
+        withheld: Collection[str] = (),
+        guards: Expected | None = None,
+        varying: Collection[str] = (),
     ) -> Callable[[Sequence[object]], Sequence[object]]:
         """The variant by a backend, as a call: the tensors and then the numbers in, the flat outputs out. Kernels are
-        made without asking `withheld` kinds of questions."""
-        self.running = running(self, backend, withheld)
+        made without asking `withheld` kinds of questions; with `guards`, those that pay are added (`running`)."""
+        self.running = running(self, backend, withheld, guards, varying)
         return self.running.call
 
     def assembled(self, values: Sequence[object]) -> object:

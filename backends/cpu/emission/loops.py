@@ -25,6 +25,7 @@ computed once, outside of that loop.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import reduce
 from typing import Final
 
 from backends.cpu.emission.places import ByLane, by_lane
@@ -85,6 +86,20 @@ class Loops:
                     "stride one", one, "vector loads", "two versions", added="branch", never="one element at a time"
                 )
         self.open = tuple([each for each, known in self._contiguous.items() if known is None])
+        if self.along_inner and kernel.reductions:
+            self._ask_lengths(decisions)
+
+    def _ask_lengths(self, decisions: Decisions) -> None:
+        """How long rows are, if they are reduced: a number would leave the C compiler less to do when it runs."""
+        kernel = self.kernel
+        interner = decisions.interner
+        rows = kernel.extents[kernel.outer :]
+        atoms = sorted({atom for extent in rows for atom in extent.symbols}, key=lambda atom: atom.serial)
+        hints = decisions.env.hints
+        if atoms and all(atom in hints for atom in atoms):
+            question = interner.conjunction([interner.eq(atom.expr, hints[atom]) for atom in atoms])
+            turns = reduce(Expr.__mul__, kernel.extents[:-1], interner.constant(len(kernel.passes)))
+            decisions.holds("constant", question, "numbers", "lengths of the run", turns=turns, length=rows[-1])
 
     # ------------------------------------------------------------------ values
 

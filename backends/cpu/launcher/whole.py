@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from backends.cpu.launcher.program import Again, Description, Fixed, Given, Launch, Made, Number, Output, TensorArgument
+from backends.decisions import Decisions
 from backends.host import Host, is_whole, strides_of, symbol_of
 from backends.loops.indices import is_zero
 from backends.loops.kernels import Buffer, Kernel
@@ -48,7 +49,7 @@ def described(host: Host) -> Description:
     outputs: list[Output] = []
     made: list[Buffer] = []
     for output in program.outputs:
-        outputs.append(_output(output, outputs, made))
+        outputs.append(_output(output, outputs, made, program.decisions))
     kernels = [step for step in host.steps if isinstance(step, Kernel)]
     checks = [step.condition for step in host.steps if isinstance(step, Check)]
     if len(kernels) + len(checks) < len(host.steps):
@@ -78,14 +79,14 @@ def described(host: Host) -> Description:
     )
 
 
-def _output(output: object, before: list[Output], made: list[Buffer]) -> Output:
+def _output(output: object, before: list[Output], made: list[Buffer], decisions: Decisions) -> Output:
     """An output of a program; what is new memory is put behind `made`."""
     if isinstance(output, Expr):
         return Number(output)
     if not isinstance(output, Memory):
         return Fixed(output)
     buffer = output.buffer
-    if not is_whole(output):
+    if not is_whole(output, decisions):
         laid_out = Buffer(buffer.name, buffer.dtype, output.sizes, strides_of(output))
         one = output.offset.constant.interner.constant(1)
         if not is_zero(output.offset.constant) or span(laid_out, one) is not span(buffer, one):
@@ -109,14 +110,16 @@ def _output(output: object, before: list[Output], made: list[Buffer]) -> Output:
 
 
 def _symbols(host: Host) -> Iterator[tuple[Expr, Path]]:
-    """Where the symbols are in the arguments."""
-    for place, atom in enumerate(host.program.numbers):
-        yield atom.expr, (f"n{place}",)
-    for place, buffer in enumerate(host.program.inputs):
-        for what, values in ((".shape", buffer.sizes), (".stride()", buffer.strides)):
+    """Where the symbols are in the arguments, the last of them counts: a size rather than a stride, which is any number
+    along an axis of size 1."""
+    inputs = host.program.inputs
+    for what, found in ((".stride()", [each.strides for each in inputs]), (".shape", [each.sizes for each in inputs])):
+        for place, values in enumerate(found):
             for axis, value in enumerate(values):
                 if symbol_of(value) is not None:
                     yield value, (f"x{place}", what, axis)
+    for place, atom in enumerate(host.program.numbers):
+        yield atom.expr, (f"n{place}",)
 
 
 __all__ = ["described"]

@@ -19,7 +19,7 @@ import functools
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from types import MethodType
 from typing import TYPE_CHECKING, Final
@@ -111,6 +111,8 @@ class Compiled:
         self.signatures: dict[tuple[object, ...], Signature] = {}
         self.times: Times | None = None
         self._forms = Forms(fn)
+        self._varying: set[str] = set()
+        """Sizes that a guard was about which was added for kernels and then did not hold: none is again."""
         self._decisions: dict[tuple[object, ...], Call] = {}
         """What was decided for calls whose question was asked too often, by their sizes and values."""
         self._lock = RLock()
@@ -219,6 +221,8 @@ class Compiled:
                 return found
         values = signature.values(leaves)
         question = self._question(signature, values)
+        if question is not None and self._is_bought(question):
+            self._varying.update([atom.name for atom in question.guard.symbols])
         reason = self.limits.over(question, len(self.variants))
         if reason is not None:
             return self._fall_back(signature, values, reason, question)
@@ -252,7 +256,9 @@ class Compiled:
             return self._untraced(signature, values, error)
         reasons = [] if question is None or (notes and question.is_size) else [question.text]
         cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
-        check = signature.add(variant, values, variant.run_by(self.backend, self.limits.policy.withheld))
+        policy = self.limits.policy
+        run = variant.run_by(self.backend, policy.withheld, policy.guards, self._varying)
+        check = signature.add(variant, values, run)
         if self.native is not None:
             self.native.add(signature, variant, values, check)
         self.variants.append(variant)
@@ -328,7 +334,14 @@ class Compiled:
         found = question_of(signature, values, self._surroundings)
         if found is None and self.variants:
             return Question("form", "arguments of another form", False)
+        if found is not None and self._is_bought(found):
+            # the general variant, made once, answers it for good
+            return replace(found, counted=False)
         return found
+
+    def _is_bought(self, question: Question) -> bool:
+        """Whether it is about a guard that was added for kernels only."""
+        return any(question.guard in variant.running.bought for variant in self.variants if variant.running is not None)
 
     def _fall_back(
         self,

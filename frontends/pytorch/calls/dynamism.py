@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from backends.costs import Expected
 from backends.decisions import KINDS
 from frontends.pytorch.errors import WrongStatement
 from frontends.pytorch.python.forcing import refusal
@@ -49,12 +50,15 @@ class Policy:
         of_module: so many variants the functions of one module have together.
         withheld: kinds of decisions (`backends.decisions`) whose questions kernels are made without asking, to see what
             the answers are worth.
+        guards: how a variant is expected to be used, where guards may be added that make its kernels faster and pay;
+            None adds none (see `backends.costs`).
     """
 
     repeats: int = 2
     variants: int = 64
     of_module: int = 256
     withheld: frozenset[str] = frozenset()
+    guards: Expected | None = None
 
     def __post_init__(self) -> None:
         for name in ("repeats", "variants", "of_module"):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.calls.surroundings import Surroundings
     from shapes.arguments import Path
     from shapes.dispatch import Entry
+    from solver.prop import Prop
 
 FINITE: Final = frozenset((*AMBIENT, *READ, ".__class__", "repeated"))
 """Inputs with few values, by the last step of their path: they are asked about as often as they like."""
@@ -41,6 +42,7 @@ class Question:
         counted: whether it may be asked only so often.
         test: what is not a size in it, by its path.
         is_size: whether it is a size that is a number because of no guard.
+        guard: what does not hold, where it is a condition on sizes.
     """
 
     key: str
@@ -48,6 +50,7 @@ class Question:
     counted: bool
     test: Path | None = None
     is_size: bool = False
+    guard: Prop | None = None
 
 
 def question_of(
@@ -75,7 +78,7 @@ def size_question(entry: Entry[object], values: Mapping[str, object]) -> Questio
     # a size that is a number because of no guard becomes a symbol when it is seen to differ
     paths = [path for name in outcome.values for path in plan.arguments.sources_of(name)]
     is_size = requirement.kind == "range" and all(len(path) == 1 or path[1] == ".shape" for path in paths)
-    return Question(key, outcome.message, not is_size, is_size=is_size)
+    return Question(key, outcome.message, not is_size, is_size=is_size, guard=requirement.prop)
 
 
 def value_question(

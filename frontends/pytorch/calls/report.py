@@ -45,6 +45,7 @@ from frontends.pytorch.calls.times import operators_of
 if TYPE_CHECKING:
     from frontends.pytorch.calls.compiled import Compiled, Fallback
     from frontends.pytorch.tracing import Variant
+    from shapes.guards import Guard
     from shapes.origin import Origin
 
 PAGE: Final = """<!doctype html>
@@ -124,12 +125,18 @@ class VariantReport:
     @staticmethod
     def of(number: int, variant: Variant) -> VariantReport:
         env = variant.env
+        bought = {} if variant.running is None else variant.running.bought
+
+        def text(guard: Guard) -> str:
+            paid = bought.get(guard.prop)
+            return str(guard) if paid is None else f"{guard} (for kernels: {paid.price})"
+
         return VariantReport(
             number,
             variant.cause,
             tuple([f"{each.name}: {each.result.metadata}" for each in variant.inputs]),
             tuple([Line.of(str(each), each.origin) for each in env.preconditions()]),
-            tuple([Line.of(str(each), each.origin) for each in variant.guards]),
+            tuple([Line.of(text(each), each.origin) for each in variant.guards]),
             tuple([Line.of(str(each), each.origin) for each in variant.runtime_asserts]),
             tuple([Line.of(str(each), each.origin) for each in env.specializations()]),
             graph_text(variant),
@@ -241,6 +248,9 @@ def kernel_lines(variant: Variant) -> Iterable[str]:
         return
     if running.note:
         yield f"operators run one by one: {running.note}"
+    if running.weighed:
+        yield "guards that would save time:"
+        yield from [f"  {each}{', added' * (each.question in running.bought)}" for each in running.weighed]
     for name, host in zip(("forward", "backward"), running.hosts):
         yield f"{name}:"
         yield from [f"  {line}" for line in lines(host)]

@@ -15,22 +15,26 @@ where an argument that is changed lies in the memory of another one, runs operat
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from backends import Unreadable, eager
+from backends.costs import Costs, Expected, Weighed, commit, weighed
 from backends.decisions import Decisions
 from backends.host import Host, Unavailable, hosted
+from backends.loops.kernels import Kernel
+from backends.loops.program import Call
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
 from frontends.pytorch.graphs.joint import Parts, graphs
 
 if TYPE_CHECKING:
     from frontends.pytorch.tracing import Variant
+    from solver.prop import Prop
 
 Run = Callable[[Sequence[object]], Sequence[object]]
 log: Final = logging.getLogger("symshape")
@@ -44,19 +48,33 @@ class Running:
         call: the tensors and then the numbers in, the flat outputs out.
         hosts: the programs of kernels, forward and then backward; none where operators run one by one.
         note: why it does not run as kernels, if so.
+        weighed: guards that would make kernels faster, where a policy asked; `bought` are those that were added.
     """
 
     call: Run
     hosts: tuple[Host, ...] = ()
     note: str = ""
+    weighed: tuple[Weighed, ...] = ()
+    bought: Mapping[Prop, Weighed] = field(default_factory=dict)
 
 
-def running(variant: Variant, backend: ModuleType, withheld: Collection[str] = ()) -> Running:
-    """A variant by a backend, whose kernels are made without asking `withheld` kinds of questions."""
+def running(
+    variant: Variant,
+    backend: ModuleType,
+    withheld: Collection[str] = (),
+    guards: Expected | None = None,
+    varying: Collection[str] = (),
+) -> Running:
+    """A variant by a backend, whose kernels are made without asking `withheld` kinds of questions.
+
+    With `guards`, those that pay for a variant that is used so are guards of it from here on; none is about a size of
+    the names that are `varying`.
+    """
     if backend is eager:
         return Running(_eagerly(variant))
     try:
-        return _by_kernels(variant, backend, withheld)
+        found = _by_kernels(variant, backend, withheld, {})
+        return found if guards is None else _with_guards(variant, backend, withheld, guards, varying, found)
     except Unsupported as error:
         note = str(error).splitlines()[0]
     log.warning("runs operator by operator: %s", note)
@@ -76,19 +94,42 @@ def _followed(variant: Variant, run: Run) -> Run:
     return torch.no_grad()(run) if any(learned) and not any(variant.with_gradient) else run
 
 
-def _by_kernels(variant: Variant, backend: ModuleType, withheld: Collection[str]) -> Running:
+def _with_guards(
+    variant: Variant,
+    backend: ModuleType,
+    withheld: Collection[str],
+    expected: Expected,
+    varying: Collection[str],
+    found: Running,
+) -> Running:
+    """The same with the guards that pay, as facts behind its kernels."""
+    steps = [step for host in found.hosts for step in host.steps]
+    kernels, calls = [sum(isinstance(step, kind) for step in steps) for kind in (Kernel, Call)]
+    costs = Costs.measured()
+    asked = [host.program.decisions for host in found.hosts]
+    guards = weighed(asked, expected, costs, seconds=costs.of_variant(kernels, calls), varying=varying)
+    origins = {str(each.origin): each.origin for each in variant.recording.operations if each.origin is not None}
+    bought = commit(variant.env, guards, origins)
+    if bought:
+        found = _by_kernels(variant, backend, withheld, bought)
+    return replace(found, weighed=tuple(guards), bought=bought)
+
+
+def _by_kernels(
+    variant: Variant, backend: ModuleType, withheld: Collection[str], bought: Mapping[Prop, Weighed]
+) -> Running:
     tensors = [*variant.inputs, *[each.constant for each in variant.recording.constants]]
     elsewhere = {each.device.type for each in tensors} - {backend.device}
     if elsewhere:
         raise Unsupported(f"tensors on {', '.join(sorted(elsewhere))}: {backend.__name__} is for {backend.device}")
     if variant.joint is None:
         form = functional(variant)
-        hosts: tuple[Host, ...] = (_host(variant, form, backend, withheld),)
+        hosts: tuple[Host, ...] = (_host(variant, form, backend, withheld, bought),)
         run = _followed(variant, hosts[0].function)
     else:
         joint = functional_joint(variant)
         form = joint.forward
-        hosts = _host(variant, form, backend, withheld), _host(variant, joint.backward, backend, withheld)
+        hosts = tuple([_host(variant, each, backend, withheld, bought) for each in (form, joint.backward)])
         run = variant.joint.runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
     if form.changed:
         return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
@@ -126,10 +167,16 @@ def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:
     return run
 
 
-def _host(variant: Variant, form: Functional, backend: ModuleType, withheld: Collection[str]) -> Host:
+def _host(
+    variant: Variant,
+    form: Functional,
+    backend: ModuleType,
+    withheld: Collection[str],
+    bought: Mapping[Prop, Weighed],
+) -> Host:
     from frontends.pytorch.lowering import lower
 
-    host = hosted(lower(form, variant.env, Decisions(variant.env, withheld=withheld)), backend)
+    host = hosted(lower(form, variant.env, Decisions(variant.env, withheld=withheld, bought=bought)), backend)
     if isinstance(host, Unavailable):
         raise Unsupported(host.reason)
     return host

@@ -149,7 +149,12 @@ class Site:
 
 def sizes_of(numbers: tuple[object, ...], build: Expressions) -> Sizes:
     """Sizes or strides of metadata as expressions."""
-    return tuple([build.lift(size if type(size) is int else size.node.value.expr) for size in numbers])
+    return tuple(map(build.lift, symbolic_sizes_of(numbers, build)))
+
+
+def symbolic_sizes_of(numbers: tuple[object, ...], build: Expressions) -> Sizes:
+    """The same with symbols left where a number is known: what a tensor is read for that gives them."""
+    return tuple([build.interner.constant(size) if type(size) is int else size.node.value.expr for size in numbers])
 
 
 def axes_of(axes: object, rank: int) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol
 from frontends.pytorch.graphs.unchanging import is_view, listed
 from frontends.pytorch.lowering.layouts import SURE
 from frontends.pytorch.lowering.numbers import Numbers
-from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site
+from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.recording.recorder import Branch, Operation, Result
@@ -91,9 +91,9 @@ class Writer:
 
     def _input(self, name: str, result: Result) -> None:
         kind = self.results.kind(result)
-        memory = self.program.input(name, name_of(kind.dtype), self.results.sizes(kind), self.results.strides(kind))
-        self.results.own(result, memory)
-        for size in (*memory.sizes, *memory.buffer.strides):
+        sizes, strides = [symbolic_sizes_of(each, self.build) for each in (kind.sizes, kind.strides)]
+        self.results.own(result, self.program.input(name, name_of(kind.dtype), sizes, strides))
+        for size in (*sizes, *strides):
             self._known(size)
         if not isinstance(kind.offset, int):
             self._known(kind.offset.node.value.expr)

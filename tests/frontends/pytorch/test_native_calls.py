@@ -420,3 +420,13 @@ def test_threads() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_rows_of_one_that_lie_apart():
+    """A stride along an axis of size 1, which is any number, is taken for the size that it mostly is."""
+    compiled = compile(lambda x: torch.exp(x) + 1, backend="cpu", dynamic=True)
+    with torch.no_grad():
+        for rows in (1, 3, 1):
+            given = torch.randn(rows, 34)[:, :17]
+            torch.testing.assert_close(compiled(given), torch.exp(given) + 1)
+        torch.testing.assert_close(compiled(given[:1]), torch.exp(given[:1]) + 1)
