@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 from backends import eager
 from frontends.pytorch.breaks.kernels import Kernels
-from frontends.pytorch.breaks.segments import Stretches, one_after_the_other
+from frontends.pytorch.breaks.segments import Step, Stretches, one_after_the_other
 from frontends.pytorch.breaks.session import Session
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class Broken:
         self.last: tuple[int, int] = (0, 0)
         self.kinds: Final[dict[tuple[object, ...], Kind]] = {}
         self.outcomes: Final[dict[tuple[object, ...], object]] = {}
+        self.steps: Final[dict[tuple[object, ...], Step]] = {}
+        """Operators with the shapes of their arguments, each once."""
         self.distrusted: Final[set[object]] = set()
         """Operators whose outcome torch's meta function does not tell."""
         self._breaks: dict[tuple[str, str], Break] = {}

@@ -1,17 +1,18 @@
 """What a program that is run with breaks has to know of an operator: whether it can wait, and what varies in it.
 
     >>> import torch
-    >>> from frontends.pytorch.breaks.operators import cause_of, forces, number_arguments
+    >>> from frontends.pytorch.breaks.operators import cause_of, forces, traits_of
     >>> forces(torch.ops.aten.nonzero.default, ()), forces(torch.ops.aten.relu.default, ())
     (True, False)
-    >>> cause_of(torch.ops.aten._local_scalar_dense.default), sorted(number_arguments(torch.ops.aten.select.int))
-    ('item()', ['index'])
+    >>> cause_of(torch.ops.aten._local_scalar_dense.default), traits_of(torch.ops.aten.select.int).varying
+    ('item()', (False, False, True))
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import torch
@@ -23,28 +24,53 @@ LAZY_BITS: Final = (aten._conj.default, aten._neg_view.default)
 """What marks a tensor as conjugated or negated without doing it; the mark is the real tensor's."""
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """An operator.
+
+    Attributes:
+        forces: whether what it gives depends on elements, or the sizes of its argument change.
+        indexes: whether that is so if it is given a mask.
+        varying: for each argument by place, whether it is a number of the call: a size or a factor, not an axis.
+        varying_names: the names of those that are.
+        is_pointwise: whether the values of its numbers say nothing about what comes out.
+    """
+
+    forces: bool
+    indexes: bool
+    varying: tuple[bool, ...]
+    varying_names: frozenset[str]
+    is_pointwise: bool
+
+
+_known: dict[object, Traits] = {}
+
+
+def traits_of(func: torch._ops.OpOverload) -> Traits:
+    """What is to know of an operator."""
+    found = _known.get(func)
+    if found is None:
+        # the text alone tells a size from an axis: both are ints to the schema's types; a number may stand for a tensor
+        names = re.findall(r"(?:SymInt|Scalar|float|Tensor)[\[\]\d?]* (\w+)", str(func._schema))
+        found = _known[func] = Traits(
+            func in LAZY_BITS or any(tag in func.tags for tag in FORCING_TAGS),
+            func in INDEXING,
+            tuple([argument.name in names for argument in func._schema.arguments]),
+            frozenset(names),
+            torch.Tag.pointwise in func.tags,
+        )
+    return found
+
+
 def forces(func: torch._ops.OpOverload, args: Sequence[object]) -> bool:
     """Whether the outcome of an operator depends on elements, or the sizes of its argument change."""
-    if any(tag in func.tags for tag in FORCING_TAGS) or func in LAZY_BITS:
-        return True
-    if func in INDEXING:
-        return any(isinstance(each, torch.Tensor) and each.dtype in (torch.bool, torch.uint8) for each in args[1])
-    return False
+    traits = traits_of(func)
+    return traits.forces or (
+        traits.indexes
+        and any(isinstance(each, torch.Tensor) and each.dtype in (torch.bool, torch.uint8) for each in args[1])
+    )
 
 
 def cause_of(func: torch._ops.OpOverload) -> str:
     """An operator as people know it."""
     return "item()" if func is aten._local_scalar_dense.default else func._schema.name.partition("::")[2]
-
-
-_numbers: dict[object, frozenset[str]] = {}
-
-
-def number_arguments(func: torch._ops.OpOverload) -> frozenset[str]:
-    """The arguments of an operator that are numbers of the call: sizes and factors, not an axis."""
-    found = _numbers.get(func)
-    if found is None:
-        # the text alone tells a size from an axis: both are ints to the schema's types; a number may stand for a tensor
-        names = re.findall(r"(?:SymInt|Scalar|float|Tensor)[\[\]\d?]* (\w+)", str(func._schema))
-        found = _numbers[func] = frozenset(names)
-    return found

@@ -1,15 +1,14 @@
 """Stretches of operators between two places where a program leaves the graph, found again on later calls.
 
     >>> import torch
-    >>> from frontends.pytorch.breaks.segments import Stretches, one_after_the_other
+    >>> from frontends.pytorch.breaks.segments import TENSOR, Step, Stretches, one_after_the_other
     >>> stretches = Stretches(one_after_the_other)
-    >>> here = stretches.root
-    >>> here = here.after((torch.ops.aten.relu.default, (("tensor", 0),), (), (False, True)), [])
-    >>> here.after((torch.ops.aten.sin.default, (("tensor", 1),), (), (False, True)), []).depth
+    >>> relu, sin = [Step(each.default, (TENSOR,)) for each in (torch.ops.aten.relu, torch.ops.aten.sin)]
+    >>> stretches.root.after(relu, (0,), [], inputs=1).after(sin, (1,), []).depth
     2
 
-All stretches that a program has run form a prefix tree. An edge is an operator with the shape of its arguments: which
-earlier value each tensor is, and everything that is no number. Numbers (sizes, starts, factors) are a node's `holes`: a
+All stretches that a program has run form a prefix tree. An edge is an operator with the shape of its arguments, all of
+them that is no number, and which earlier value each tensor is. Numbers (sizes, starts, factors) are a node's `holes`: a
 constant as long as it never differed, then an input of the graph. So a stretch is found whatever the sizes are, and the
 graph runs exactly the operators that the program asked for, on the numbers that it asked for.
 """
@@ -17,7 +16,7 @@ graph runs exactly the operators that the program asked for, on the numbers that
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -28,9 +27,7 @@ from backends import eager
 from frontends.pytorch.breaks.pending import Kind
 
 Shape: TypeAlias = tuple[object, ...]
-"""An argument: ("tensor", number of the value), ("hole",), ("list", ...), or ("constant", type, value)."""
-Edge: TypeAlias = tuple[object, Shape, Shape, Shape]
-"""An operator, its positional arguments, its named ones as (name, argument), and which of what it gives is new."""
+"""An argument: `TENSOR`, ("hole", type), ("list", ...), or ("constant", type, text, value)."""
 Run: TypeAlias = Callable[[Sequence[Kind], Sequence[object]], Sequence[torch.Tensor]]
 """From what its tensors are, and the tensors with the numbers that vary behind them, to the values that are needed."""
 Compile: TypeAlias = Callable[[fx.GraphModule], Run]
@@ -46,6 +43,32 @@ class Varies:
 
 
 VARIES: Final = Varies()
+TENSOR: Final[Shape] = ("tensor",)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """An operator with the shape of its arguments.
+
+    Attributes:
+        named: arguments by name.
+        outputs: where in what it gives are new values.
+        listed: whether it gives them as a list or tuple.
+    """
+
+    target: Callable[..., object]
+    positional: tuple[Shape, ...]
+    named: tuple[tuple[str, Shape], ...] = ()
+    outputs: tuple[int, ...] = (0,)
+    listed: bool = False
+
+    def arguments(
+        self, tensors: Iterable[object], numbers: Iterator[object]
+    ) -> tuple[tuple[object, ...], dict[str, object]]:
+        """Its arguments, positional and named: with the next of the tensors and of the numbers."""
+        given = iter(tensors)
+        args = tuple([argument(shape, given, numbers) for shape in self.positional])
+        return args, {name: argument(shape, given, numbers) for name, shape in self.named}
 
 
 @dataclass(slots=True, eq=False)
@@ -53,28 +76,26 @@ class Place:
     """A point in the tree: the operators up to here are `path()`."""
 
     parent: Place | None = None
-    edge: Edge | None = None
-    holes: list[object] = field(default_factory=list)
-    outputs: tuple[int, ...] = ()
-    """Where in what the operator gives are new values."""
+    step: Step | None = None
+    operands: tuple[int, ...] = ()
+    """Which values its tensors are."""
     inputs: int = 0
-    """How many values it takes that are new to the stretch; they are numbered before its own."""
-    listed: bool = False
-    """Whether it gives them as a list or tuple."""
+    """How many of them are new to the stretch; they are numbered before its own."""
+    holes: list[object] = field(default_factory=list)
     depth: int = 0
-    children: dict[Edge, Place] = field(default_factory=dict)
+    children: dict[tuple[Step, tuple[int, ...]], Place] = field(default_factory=dict)
     segment: Segment | None = None
 
-    def after(self, edge: Edge, numbers: Sequence[object]) -> Place:
+    def after(self, step: Step, operands: tuple[int, ...], numbers: Sequence[object], inputs: int = 0) -> Place:
         """Where this operator leads to; a number that differs from all calls so far becomes an input of the graph."""
-        found = self.children.get(edge)
+        found = self.children.get((step, operands))
         if found is None:
-            found = self.children[edge] = Place(self, edge, list(numbers), depth=self.depth + 1)
+            found = Place(self, step, operands, inputs, list(numbers), self.depth + 1)
+            self.children[step, operands] = found
             return found
         holes = found.holes
         for place, number in enumerate(numbers):
-            held = holes[place]
-            if held is not VARIES and (held != number or type(held) is not type(number)):
+            if holes[place] is not number and not is_same(holes[place], number):
                 holes[place] = VARIES
         return found
 
@@ -116,7 +137,7 @@ class Stretches:
         path = place.path()
         holes = tuple([hole for each in path for hole in each.holes])
         found = place.segment
-        if found is not None and same(found.holes, holes) and set(needed) <= set(found.outputs):
+        if found is not None and all(map(is_same, found.holes, holes)) and set(needed) <= set(found.outputs):
             return found, list(holes), True
         if len(self.segments) >= MOST_SEGMENTS:
             return None
@@ -136,30 +157,21 @@ def one_after_the_other(graph: fx.GraphModule) -> Run:
     return lambda kinds, values: run(values)
 
 
-def same(one: Sequence[object], other: Sequence[object]) -> bool:
-    """Whether these are the same numbers: 1, 1.0 and True are three."""
-    return len(one) == len(other) and all(a is b or (type(a) is type(b) and a == b) for a, b in zip(one, other))
+def is_same(one: object, other: object) -> bool:
+    """Whether these are the same number: 1, 1.0 and True are three, 0.0 and -0.0 two."""
+    return one is other or (type(one) is type(other) and one == other and (bool(one) or str(one) == str(other)))
 
 
-def argument(shape: Shape, values: Sequence[object], number: Callable[[], object]) -> object:
-    """An argument by its shape: one of the values, the next number, a list, or a constant."""
+def argument(shape: Shape, tensors: Iterator[object], numbers: Iterator[object]) -> object:
+    """An argument by its shape: the next tensor, the next number, a list, or a constant."""
     match shape[0]:
         case "tensor":
-            return values[shape[1]]
+            return next(tensors)
         case "hole":
-            return number()
+            return next(numbers)
         case "list":
-            return [argument(item, values, number) for item in shape[1:]]
-    return shape[2]
-
-
-def arguments(
-    edge: Edge, values: Sequence[object], number: Callable[[], object]
-) -> tuple[tuple[object, ...], dict[str, object]]:
-    """The arguments of an operator, positional and named."""
-    _, positional, named, _ = edge
-    args = tuple([argument(shape, values, number) for shape in positional])
-    return args, {name: argument(shape, values, number) for name, shape in named}
+            return [argument(item, tensors, numbers) for item in shape[1:]]
+    return shape[-1]
 
 
 def graph_of(path: Sequence[Place], outputs: Sequence[int]) -> fx.GraphModule:
@@ -167,10 +179,10 @@ def graph_of(path: Sequence[Place], outputs: Sequence[int]) -> fx.GraphModule:
     graph = fx.Graph()
     values: list[fx.Node | None] = []
     for each in path:
+        assert each.step is not None
         for _ in range(each.inputs):
             values.append(graph.placeholder(f"input_{len(values)}"))
-        values += [None] * len(each.outputs)
-    inputs = [place for place, value in enumerate(values) if value is not None]
+        values += [None] * len(each.step.outputs)
     holes = [hole for each in path for hole in each.holes]
     # all placeholders come before the first operator
     filled = [graph.placeholder(f"number_{place}") if hole is VARIES else hole for place, hole in enumerate(holes)]
@@ -178,15 +190,14 @@ def graph_of(path: Sequence[Place], outputs: Sequence[int]) -> fx.GraphModule:
     count = 0
     for each in path:
         count += each.inputs
-        assert each.edge is not None
-        node = graph.call_function(each.edge[0], *arguments(each.edge, values, numbers.__next__))
-        for place in each.outputs:
-            values[count] = graph.call_function(operator.getitem, (node, place)) if each.listed else node
+        step = each.step
+        assert step is not None
+        node = graph.call_function(step.target, *step.arguments([values[n] for n in each.operands], numbers))
+        for place in step.outputs:
+            values[count] = graph.call_function(operator.getitem, (node, place)) if step.listed else node
             count += 1
     graph.output([values[place] for place in outputs])
-    made = fx.GraphModule(torch.nn.Module(), graph)
-    made.meta["inputs"] = inputs
-    return made
+    return fx.GraphModule(torch.nn.Module(), graph)
 
 
 def one_by_one(place: Place, inputs: Sequence[object], numbers: Sequence[object]) -> list[object]:
@@ -195,8 +206,9 @@ def one_by_one(place: Place, inputs: Sequence[object], numbers: Sequence[object]
     values: list[object] = []
     for each in place.path():
         values += [next(left) for _ in range(each.inputs)]
-        assert each.edge is not None
-        args, named = arguments(each.edge, values, given.__next__)
-        output = each.edge[0](*args, **named)
-        values += [output[position] if each.listed else output for position in each.outputs]
+        step = each.step
+        assert step is not None
+        args, named = step.arguments([values[number] for number in each.operands], given)
+        output = step.target(*args, **named)
+        values += [output[position] if step.listed else output for position in step.outputs]
     return values

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -18,9 +18,9 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from frontends.pytorch.breaks import pending
-from frontends.pytorch.breaks.operators import cause_of, forces, number_arguments
+from frontends.pytorch.breaks.operators import cause_of, forces, traits_of
 from frontends.pytorch.breaks.pending import Kind, Leaving, Pending, Value, pending_of
-from frontends.pytorch.breaks.segments import VARIES, Place, one_by_one
+from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
 from frontends.pytorch.python.forcing import Symbolic, origin, suspended
 
 if TYPE_CHECKING:
@@ -71,22 +71,21 @@ class Session(TorchDispatchMode):
             return args[0]
         if forces(func, args) or func in self.program.distrusted:
             return self.eagerly(func, args, kwargs)
-        tensors: list[Value] = []
-        key: list[object] = [func]
+        given = Given(self)
         try:
-            described(self, (args, kwargs), key, tensors)
-            whole = tuple(key)
-            outcome = self.program.outcomes.get(whole)
+            given.read(func, args, kwargs)
+            key = tuple(given.key)
+            outcome = self.program.outcomes.get(key)
             if outcome is None:
                 if len(self.program.outcomes) > MOST_OUTCOMES:
                     self.program.outcomes.clear()
                     self.program.kinds.clear()
-                outcome = self.program.outcomes[whole] = self._outcome(func, args, kwargs, tensors)
+                outcome = self.program.outcomes[key] = self._outcome(func, args, kwargs, given.values)
         except Exception:
             return self.eagerly(func, args, kwargs)
         if outcome is NotImplemented:
             return self.eagerly(func, args, kwargs)
-        return self._queued(func, args, kwargs, outcome, tensors)
+        return self._queued(outcome, given)
 
     # ------------------------------------------------------------------ what comes out
 
@@ -111,7 +110,7 @@ class Session(TorchDispatchMode):
         return found
 
     def _outcome(self, func, args, kwargs, tensors: Sequence[Value]) -> object:
-        """The kinds that come out, by torch's function on the meta device; a number is the place of an argument."""
+        """What comes out, by torch's function on the meta device."""
         order = iter(tensors)
         places: dict[int, int] = {}
         twins: dict[int, torch.Tensor] = {}
@@ -148,61 +147,48 @@ class Session(TorchDispatchMode):
                 return None
             raise TypeError("an operator that gives more than tensors")
 
-        if isinstance(output, list | tuple):
-            return type(output) is list, [piece(value) for value in output]
-        return piece(output)
+        listed = isinstance(output, list | tuple)
+        pieces = tuple([piece(value) for value in (output if listed else (output,))])
+        traits = traits_of(func)
+        step = Step(
+            func,
+            tuple([shape(value, varies) for value, varies in zip(args, traits.varying)]),
+            tuple([(name, shape(value, name in traits.varying_names)) for name, value in kwargs.items()]),
+            tuple([place for place, each in enumerate(pieces) if type(each) is Kind]),
+            listed,
+        )
+        known = self.program.steps.setdefault((func, step.positional, step.named, step.outputs, listed), step)
+        return Outcome(known, pieces, type(output) if listed else None)
 
     # ------------------------------------------------------------------ the queue
 
-    def _queued(self, func, args, kwargs, outcome: object, tensors: Sequence[Value]):
-        numbers: list[object] = []
-        before = len(self.values)
-        varying = number_arguments(func)
-        names = func._schema.arguments
-        positional = tuple(
-            [self._shape(value, names[place].name in varying, numbers) for place, value in enumerate(args)]
-        )
-        named = tuple([(name, self._shape(value, name in varying, numbers)) for name, value in kwargs.items()])
-        inputs = len(self.values) - before
-        listed = type(outcome) is tuple
-        pieces = outcome[1] if listed else [outcome]
-        pattern = (listed, *[True if type(piece) is Kind else piece for piece in pieces])
-        place = self.place = self.place.after((func, positional, named, pattern), numbers)
-        self.numbers += numbers
+    def _queued(self, outcome: Outcome, given: Given):
+        operands: list[int] = []
+        values, numbered = self.values, self._numbered
+        before = len(values)
+        for value in given.values:
+            number = numbered.get(id(value))
+            if number is None:
+                number = numbered[id(value)] = len(values)
+                values.append(value)
+                self._inputs.append(value)
+            operands.append(number)
+        step = outcome.step
+        self.place = self.place.after(step, tuple(operands), given.numbers, len(values) - before)
+        self.numbers += given.numbers
         self.operators += 1
-        originals = [leaf for leaf in tree_flatten((args, kwargs))[0] if isinstance(leaf, torch.Tensor)]
         made: list[object] = []
-        fresh: list[int] = []
-        for position, piece in enumerate(pieces):
+        for piece in outcome.pieces:
             if type(piece) is Kind:
-                value = Value(self, piece, made_by=func)
-                self._numbered[id(value)] = len(self.values)
-                self.values.append(value)
-                fresh.append(position)
+                value = Value(self, piece, made_by=step.target)
+                numbered[id(value)] = len(values)
+                values.append(value)
                 made.append(pending_of(value))
             else:
-                made.append(None if piece is None else originals[piece])
-        place.inputs, place.outputs, place.listed = inputs, tuple(fresh), listed
-        if not listed:
+                made.append(None if piece is None else given.tensors[piece])
+        if outcome.form is None:
             return made[0]
-        return made if outcome[0] else tuple(made)
-
-    def _shape(self, value: object, varies: bool, numbers: list[object]) -> tuple[object, ...]:
-        """An argument as an edge of the tree has it."""
-        if isinstance(value, torch.Tensor):
-            found = self.value_of(value)
-            number = self._numbered.get(id(found))
-            if number is None:
-                number = self._numbered[id(found)] = len(self.values)
-                self.values.append(found)
-                self._inputs.append(found)
-            return ("tensor", number)
-        if isinstance(value, list | tuple):
-            return ("list", *[self._shape(item, varies, numbers) for item in value])
-        if varies and type(value) in (int, float):
-            numbers.append(value)
-            return ("hole", type(value))
-        return ("constant", type(value), value)
+        return made if outcome.form is list else tuple(made)
 
     def flush(self) -> None:
         """Run what waits."""
@@ -347,25 +333,82 @@ READS: Final = {
 } | {torch.save}
 
 
-def described(session: Session, value: object, key: list[object], tensors: list[Value]) -> None:
-    """What the outcome of an operator depends on."""
-    if isinstance(value, torch.Tensor):
-        found = session.value_of(value)
-        tensors.append(found)
-        key.append(found.kind)
-        # the same tensor twice is another case than two of one kind
-        key.append(tensors.index(found))
-    elif isinstance(value, list | tuple):
-        key.append(len(value))
-        for item in value:
-            described(session, item, key, tensors)
-    elif isinstance(value, dict):
-        for name, item in value.items():
+class Given:
+    """The arguments of an operator.
+
+    Attributes:
+        key: what the outcome of the operator depends on.
+        tensors: those among them, in order, and the `values` that they stand for.
+        numbers: those that vary from call to call.
+    """
+
+    __slots__ = ("key", "numbers", "session", "tensors", "values")
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.key: list[object] = []
+        self.tensors: list[torch.Tensor] = []
+        self.values: list[Value] = []
+        self.numbers: list[object] = []
+
+    def read(self, func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+        """Take the arguments in."""
+        traits, key, values = traits_of(func), self.key, self.values
+        key.append(func)
+        for value, varies in zip(args, traits.varying):
+            self._read(value, varies, traits.is_pointwise)
+        for name, value in kwargs.items():
             key.append(name)
-            described(session, item, key, tensors)
-    else:
-        key.append(type(value))
-        key.append(value)
+            self._read(value, name in traits.varying_names, traits.is_pointwise)
+        if len(values) > 1:
+            # the same tensor twice is another case than two of one kind
+            key += map(values.index, values)
+
+    def _read(self, value: object, varies: bool, is_pointwise: bool) -> None:
+        kind, key = type(value), self.key
+        if kind is Pending or isinstance(value, torch.Tensor):
+            found = value.value if kind is Pending else self.session.value_of(value)
+            self.tensors.append(value)
+            self.values.append(found)
+            key.append(found.kind)
+        elif kind is int or kind is float:
+            key.append(kind)
+            if varies:
+                self.numbers.append(value)
+            if not (varies and is_pointwise):
+                key.append(value)
+        elif kind is list or kind is tuple or isinstance(value, list | tuple):
+            key.append(len(value))
+            for item in value:
+                self._read(item, varies, is_pointwise)
+        else:
+            key.append(kind)
+            key.append(repr(value) if kind is complex else value)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an operator gives.
+
+    Attributes:
+        pieces: the kind of each new tensor, the place of the argument that is given back, or None.
+        form: `list` or `tuple`, where it gives several.
+    """
+
+    step: Step
+    pieces: tuple[object, ...]
+    form: type | None
+
+
+def shape(value: object, varies: bool) -> Shape:
+    """An argument as a step has it."""
+    if isinstance(value, torch.Tensor):
+        return TENSOR
+    if isinstance(value, list | tuple):
+        return ("list", *[shape(item, varies) for item in value])
+    if varies and type(value) in (int, float):
+        return ("hole", type(value))
+    return ("constant", type(value), repr(value) if type(value) is complex else "", value)
 
 
 def device_of(tensors: Sequence[Value]) -> torch.device:

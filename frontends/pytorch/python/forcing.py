@@ -31,7 +31,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType, ModuleType, TracebackType
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 import torch
 
@@ -82,7 +82,6 @@ _rewritten: Final[dict[int, list[object]]] = {}
 """Functions with changed code: the function, its own code, the changed one, and how many traces need it."""
 _known: Final[weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, CodeType]]] = weakref.WeakKeyDictionary()
 _count = 0
-_undo: Final[list[Callable[[], None]]] = []
 
 
 def tracing() -> Symbolic | None:
@@ -262,35 +261,58 @@ def _restore(function: FunctionType) -> None:
             function.__code__ = own
 
 
+class _Patch(NamedTuple):
+    """What stands in for something while a trace runs."""
+
+    owner: ModuleType | type
+    name: str
+    before: object
+    value: object
+
+
+_patches: list[_Patch] = []
+_absent: Final = object()
+
+
 def _install() -> None:
     """What is in place once for all traces that run."""
     global _count
     _count += 1
     if _count > 1:
         return
+    if not _patches or any(vars(each.owner).get(each.name, _absent) is not each.before for each in _patches):
+        _patches[:] = [
+            _Patch(owner, name, vars(owner).get(name, _absent), value) for owner, name, value in _stand_ins()
+        ]
+    for each in _patches:
+        setattr(each.owner, each.name, each.value)
+
+
+def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     for name, function in MATH.items():
-        _set(math, name, function)
-    _set(builtins, "print", _refusing(print, "print: the graph would not print again", PRINT))
+        yield math, name, function
+    yield builtins, "print", _refusing(print, "print: the graph would not print again", PRINT)
     for name in CLOCKS:
-        _set(time, name, _refusing(getattr(time, name), f"time.{name}(): the time of the trace, not of the run", CLOCK))
+        clock = _refusing(getattr(time, name), f"time.{name}(): the time of the trace, not of the run", CLOCK)
+        yield time, name, clock
     for module, name in ((torch, "manual_seed"), (torch, "seed"), (torch, "set_rng_state"), (random, "seed")):
         seed = _refusing(getattr(module, name), f"{module.__name__}.{name}(): the graph would not seed again", SEED)
-        _set(module, name, seed)
+        yield module, name, seed
         if module is torch:
-            _set(torch.random, name, seed)
+            yield torch.random, name, seed
     for kind in (TraceError, UndecidedGuard):
-        _set(kind, "__init__", _noted(kind.__init__))
-    _set(torch, "_check_with", _check_with)
-    _set(torch.nn.functional, _torch_attention.__name__, _attention)
-    _set(torch.compiler, "_is_compiling_flag", True)
+        yield kind, "__init__", _noted(kind.__init__)
+    yield torch, "_check_with", _check_with
+    yield torch.nn.functional, _torch_attention.__name__, _attention
+    yield torch.compiler, "_is_compiling_flag", True
     for kind in (torch.SymInt, torch.SymFloat):
-        _set(kind, "__divmod__", lambda a, b: (a // b, a % b))
-        _set(kind, "__rdivmod__", lambda a, b: (b // a, b % a))
-    _set(torch.SymInt, "__hash__", _hash)
-    _set(torch.SymBool, "__sym_ite__", _choice)
+        yield kind, "__divmod__", lambda a, b: (a // b, a % b)
+        yield kind, "__rdivmod__", lambda a, b: (b // a, b % a)
+    yield torch.SymInt, "__hash__", _hash
+    yield torch.SymBool, "__sym_ite__", _choice
     for kind in (torch.SymInt, torch.SymFloat):
-        _set(kind, "__str__", _text)
-        _set(kind, "__format__", _formatted)
+        yield kind, "__str__", _text
+        yield kind, "__format__", _formatted
 
 
 PRINT: Final = "print outside of the compiled function, or after it; fullgraph=False prints on every call"
@@ -301,19 +323,13 @@ SEED: Final = "seed before the call; fullgraph=False seeds on every call"
 def _remove() -> None:
     global _count
     _count -= 1
-    if _count == 0:
-        while _undo:
-            _undo.pop()()
-
-
-def _set(owner: ModuleType | type, name: str, value: object) -> None:
-    held = vars(owner)
-    if name in held:
-        before = held[name]
-        _undo.append(lambda: setattr(owner, name, before))
-    else:
-        _undo.append(lambda: delattr(owner, name))
-    setattr(owner, name, value)
+    if _count:
+        return
+    for each in reversed(_patches):
+        if each.before is _absent:
+            delattr(each.owner, each.name)
+        else:
+            setattr(each.owner, each.name, each.before)
 
 
 def _refusing(plain, what: str, fix: str):

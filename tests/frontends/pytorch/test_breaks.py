@@ -334,6 +334,14 @@ def test_numbers_of_a_stretch():
     assert sum(len(each.variants) for each in broken.kernels) <= 4
 
 
+@BACKENDS
+def test_signs_of_zeros_are_numbers(backend):
+    """If it fails, 0.0 and -0.0 are one number of a stretch."""
+    broken = Broken(lambda x, factor: 1 / (x * factor), backend)
+    for factor in (0.0, 0.0, -0.0, 0.0, -0.0):
+        assert_same(broken(torch.ones(3), factor), torch.full((3,), math.copysign(math.inf, factor)))
+
+
 def test_compiled_for_kernels():
     """If it fails, a compiled function that breaks leaves its backend."""
     compiled = compile(item, backend="cpu", dynamic=True)
