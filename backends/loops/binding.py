@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from backends.loops.indices import Affine, summed
 from backends.loops.kernels import (
@@ -40,6 +41,7 @@ from backends.loops.order import parts_first
 from backends.loops.program import Assign
 from backends.loops.tensors import (
     Expressions,
+    Joined,
     Memory,
     Merge,
     Number,
@@ -52,6 +54,9 @@ from backends.loops.tensors import (
     View,
 )
 from solver.expr import Expr
+
+Wanted: TypeAlias = tuple[Tensor, Places, Scalar | None]
+"""An element: of which tensor, where, and the condition under which it is looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +140,8 @@ class Binding:
 
     def element(self, tensor: Tensor, places: Places) -> Scalar:
         """What is at a place of a tensor."""
-        known: dict[tuple[Tensor, Places], Scalar] = {}
-        stack: list[tuple[Tensor, Places]] = [(tensor, places)]
+        known: dict[Wanted, Scalar] = {}
+        stack: list[Wanted] = [(tensor, places, None)]
         while stack:
             key = stack[-1]
             if key in known:
@@ -149,29 +154,35 @@ class Binding:
             else:
                 known[key] = self._element(*key, [known[each] for each in needed])
                 stack.pop()
-        return known[tensor, places]
+        return known[tensor, places, None]
 
-    def _needed(self, tensor: Tensor, places: Places) -> list[tuple[Tensor, Places]]:
+    def _needed(self, tensor: Tensor, places: Places, condition: Scalar | None) -> list[Wanted]:
         """Which elements of others it is made from."""
         if tensor in self.memory:
             return []
         match tensor:
             case Pointwise(operands=operands):
-                return [(operand, places if operand.rank else ()) for operand in operands]
+                return [(operand, places if operand.rank else (), condition) for operand in operands]
             case View(source=source, places=inside):
-                return [(source, tuple([place.at(places) for place in inside]))]
-            case Taken(places=inside):
-                return [(place, places if place.rank else ()) for place in inside if isinstance(place, Tensor)]
+                return [(source, tuple([place.at(places) for place in inside]), condition)]
+            case Taken():
+                computed = [each for each in tensor.computed if each is not None]
+                return [(each, places if each.rank else (), condition) for each in computed]
+            case Joined():
+                wheres = self._wheres(tensor, places, condition)
+                return [
+                    (piece, tensor.at(k, places), where) for k, (piece, where) in enumerate(zip(tensor.pieces, wheres))
+                ]
         return []
 
-    def _element(self, tensor: Tensor, places: Places, parts: list[Scalar]) -> Scalar:
+    def _element(self, tensor: Tensor, places: Places, condition: Scalar | None, parts: list[Scalar]) -> Scalar:
         bodies = self.bodies
         at = self.memory.get(tensor)
         if at is not None:
-            return bodies.load(at.buffer, at.offset.at(places))
+            return bodies.load(at.buffer, at.offset.at(places), (), condition)
         match tensor:
             case Memory(buffer=buffer, offset=offset):
-                return bodies.load(buffer, offset.at(places))
+                return bodies.load(buffer, offset.at(places), (), condition)
             case Number(value=value, dtype=dtype):
                 dtype = computed_as(dtype)
                 return bodies.size(value, dtype) if isinstance(value, Expr) else bodies.constant(value, dtype)
@@ -186,23 +197,48 @@ class Binding:
                 return parts[0]
             case Merge(source=source, runs=runs) if source in self.memory:
                 at = self.memory[source]
-                return bodies.load(at.buffer, _merged(at, runs).at(places))
-            case Taken(source=source, places=inside):
-                return self._taken(source, inside, places, parts)
+                return bodies.load(at.buffer, _merged(at, runs).at(places), (), condition)
+            case Taken():
+                return self._taken(tensor, places, condition, parts)
+            case Joined():
+                made = parts[-1]
+                for bound, part in zip(reversed(tensor.bounds), reversed(parts[:-1])):
+                    before = self._is_before(places[tensor.axis], bound)
+                    made = bodies.apply("select", (before, part, made), part.dtype)
+                return made
         raise TypeError(f"{type(tensor).__name__} has no element of its own: it must be in memory")
 
-    def _taken(self, source: Memory, inside: Sequence[object], places: Places, parts: list[Scalar]) -> Scalar:
+    def _is_before(self, place: Affine, bound: Expr) -> Scalar:
+        return self.bodies.apply("lt", (self.bodies.place(place), self.bodies.size(bound, "int64")), "bool")
+
+    def _wheres(self, joined: Joined, places: Places, condition: Scalar | None) -> list[Scalar | None]:
+        """For each piece, where its elements are looked at."""
+        place = places[joined.axis]
+        before = [self._is_before(place, bound) for bound in joined.bounds]
+        bounds = [self.bodies.size(bound, "int64") for bound in joined.bounds]
+        behind = [self.bodies.apply("ge", (self.bodies.place(place), bound), "bool") for bound in bounds]
+        firsts, lasts = [None, *behind], [*before, None]
+        return [self._both(condition, self._both(first, last)) for first, last in zip(firsts, lasts)]
+
+    def _both(self, first: Scalar | None, second: Scalar | None) -> Scalar | None:
+        if first is None or second is None:
+            return first if second is None else second
+        return self.bodies.apply("bitand", (first, second), "bool")
+
+    def _taken(self, tensor: Taken, places: Places, condition: Scalar | None, parts: list[Scalar]) -> Scalar:
+        source = tensor.source if isinstance(tensor.source, Memory) else self.memory[tensor.source]
         numbers = iter(parts)
         direct: list[Affine] = [Affine.of(source.offset.constant)]
         indirect: list[tuple[Scalar, Expr]] = []
-        for axis, place in enumerate(inside):
+        for axis, place in enumerate(tensor.places):
             stride = source.offset.coefficient(axis)
             if isinstance(place, Affine):
                 direct += [place.at(places) * stride] if stride is not None else []
             else:
                 number = next(numbers)
                 indirect += [(number, stride)] if stride is not None else []
-        return self.bodies.load(source.buffer, summed(direct), indirect)
+        inside = None if tensor.inside is None else parts[-1]
+        return self.bodies.load(source.buffer, summed(direct), indirect, self._both(condition, inside))
 
 
 def _merged(memory: Memory, runs: Sequence[Sequence[int]]) -> Affine:
@@ -232,11 +268,12 @@ def rewritten(
     new: dict[Scalar, Scalar] = {}
     for value in below(roots):
         match value:
-            case Load(buffer=buffer, offset=offset, indirect=indirect):
+            case Load(buffer=buffer, offset=offset, indirect=indirect, condition=condition):
                 moved = offset.at(places)
                 found = None if indirect else stored.get((buffer, moved))
                 more = [(new[part], stride) for part, stride in indirect]
-                new[value] = bodies.load(buffer, moved, more) if found is None else found
+                where = None if condition is None else new[condition]
+                new[value] = bodies.load(buffer, moved, more, where) if found is None else found
             case Place(index=index):
                 new[value] = bodies.place(index.at(places))
             case Reduced(reduction=Reduction(operation=operation, body=body)):

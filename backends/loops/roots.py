@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from backends.loops.indices import is_one
 from backends.loops.operations import OPERATIONS
-from backends.loops.tensors import Memory, Merge, Number, Pointwise, Reduce, Taken, Tensor, View, descend
+from backends.loops.tensors import Joined, Memory, Merge, Number, Pointwise, Reduce, Taken, Tensor, View, descend
 
 
 def materialized(values: Sequence[Tensor]) -> set[Tensor]:
@@ -31,6 +31,9 @@ def materialized(values: Sequence[Tensor]) -> set[Tensor]:
     order = list(descend(values))
     found: set[Tensor] = {tensor for tensor in order if isinstance(tensor, Reduce)}
     found.update([tensor.source for tensor in order if isinstance(tensor, Merge)])
+    found.update(
+        [tensor.source for tensor in order if isinstance(tensor, Taken) and not isinstance(tensor.source, Memory)]
+    )
     parents: dict[Tensor, list[Tensor]] = {tensor: [] for tensor in order}
     for tensor in order:
         for source in tensor.sources:
@@ -64,7 +67,7 @@ def _work(order: Iterable[Tensor]) -> dict[Tensor, tuple[bool, int]]:
                 below = [found[source] for source in tensor.sources]
                 costs = OPERATIONS[operation].is_costly or any(costs for costs, _ in below)
                 found[tensor] = (costs, sum([loads for _, loads in below]))
-            case View() | Taken():
+            case View() | Taken() | Joined():
                 below = [found[source] for source in tensor.sources]
                 loads = 0 if _repeats(tensor) else sum([loads for _, loads in below])
                 found[tensor] = (any(costs for costs, _ in below), loads)

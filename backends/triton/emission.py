@@ -268,9 +268,21 @@ class Emission:
         for number, stride in load.indirect:
             step = "" if is_one(stride) else f" * {self.arguments.size(stride)}"
             parts.append(f"{self.names[number]}.to(tl.int64){step}")
-        text = f"tl.load({' + '.join(filter(None, parts))}{self._masks(self.spread[load])})"
+        masks = self._masks(self.spread[load])
+        if load.condition is not None:
+            condition = self.names[load.condition]
+            masks = f", {condition}{masks.replace(', ', ' & ', 1)}, other=0"
+            if not self.spread[load.condition] <= self._sides(load.offset):
+                parts.append(f"tl.zeros({self._shape(self.spread[load])}, tl.int32)")
+        text = f"tl.load({' + '.join(filter(None, parts))}{masks})"
         narrow = load.buffer.dtype != load.dtype
         return self.fresh(f"{text}.to({LANGUAGE[load.dtype]})" if narrow else text)
+
+    def _shape(self, sides: frozenset[str]) -> str:
+        """The shape of what differs along these sides."""
+        if self.tile.kind == "flat":
+            return f"({self.form.columns},)"
+        return f"({self.form.rows if 'row' in sides else 1}, {self.form.columns if 'column' in sides else 1})"
 
     def _store(self, store: Store, *, once: bool = False) -> None:
         value = self.value(store.value)

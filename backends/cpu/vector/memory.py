@@ -56,6 +56,20 @@ def _plain_kind(kind: str, element: Element, lanes: int, instructions: Instructi
 }}
 """
 
+    copied = f"for (int64_t i = 0; i < n && i < N; i++) if (where[i]) r[i] = ((const {scalar} *)p)[i];"
+
+    def chosen(name: str, parameters: str, place: str) -> str:
+        return f"""{INLINE} {vector} {name}_{kind}(const void *p, {parameters}, {element.mask} where, int64_t n)
+{{
+    const {scalar} *q = p;
+    {vector} r = {{0}};
+    for (int64_t i = 0; i < n && i < N; i++)
+        if (where[i])
+            r[i] = q[{place}];
+    return r;
+}}
+"""
+
     return {
         f"load_{kind}": f"""{INLINE} {vector} load_{kind}(const void *p, int64_t n)
 {{
@@ -77,6 +91,15 @@ def _plain_kind(kind: str, element: Element, lanes: int, instructions: Instructi
 """,
         f"load_strided_{kind}": collected("load_strided", "int64_t stride", "{} * stride"),
         f"gather_{kind}": collected("gather", "i64v index", "index[{}]"),
+        f"load_strided_where_{kind}": chosen("load_strided_where", "int64_t stride", "i * stride"),
+        f"gather_where_{kind}": chosen("gather_where", "i64v index", "index[i]"),
+        f"load_where_{kind}": f"""{INLINE} {vector} load_where_{kind}(const void *p, {element.mask} where, int64_t n)
+{{
+    {vector} r = {{0}};
+{_first_lanes(_load_lanes(element, lanes, instructions, is_chosen=True), copied)}
+    return r;
+}}
+""",
         f"store_strided_{kind}": f"""{INLINE} void store_strided_{kind}(void *p, {vector} x, int64_t stride, int64_t n)
 {{
     {scalar} *q = p;
@@ -107,6 +130,9 @@ def _plain_kind(kind: str, element: Element, lanes: int, instructions: Instructi
 def _short_kind(kind: str) -> dict[str, str]:
     """Floats of two bytes, which are wider in registers."""
     loads = {"load": "int64_t n", "load_strided": "int64_t stride, int64_t n", "gather": "i64v index, int64_t n"}
+    loads["load_where"] = "i16v where, int64_t n"
+    loads["load_strided_where"] = "int64_t stride, i16v where, int64_t n"
+    loads["gather_where"] = "i64v index, i16v where, int64_t n"
     stores = {"store": "int64_t n", "store_strided": "int64_t stride, int64_t n"}
 
     def names(parameters: str) -> str:
@@ -154,19 +180,24 @@ def _first_lanes(masked: list[str], copied: str) -> str:
     return f"#ifdef __SANITIZE_ADDRESS__\n    {copied}\n#else\n{lines}\n#endif"
 
 
-def _load_lanes(element: Element, lanes: int, instructions: InstructionSet) -> list[str]:
-    """The first n lanes at p, into r, by masked loads; nothing where there are none."""
+def _load_lanes(
+    element: Element, lanes: int, instructions: InstructionSet, *, is_chosen: bool = False
+) -> list[str]:
+    """The first n lanes at p, or those of them that are chosen by `where`, into r, by masked loads; nothing where there
+    are none."""
     width, count = chunks(instructions, element.size, lanes)
     register, each = max(width, 16), width // element.size
     if instructions is AVX512:
         name, scalar = AVX512_NAMES[element.size]
         load = f"__builtin_ia32_load{name}{8 * register}_mask(({scalar} *)p + {{0}}, (part){{{{0}}}}, mask >> {{0}})"
         mask = ["uint64_t mask = __builtin_ia32_bzhi_di(-1, n);"]
+        if is_chosen:
+            mask = _chosen_bits(element, width, register, count)
     elif instructions is AVX2 and element.size in AVX2_NAMES:
         name, scalar = AVX2_NAMES[element.size]
         wide = "256" if register == 32 else ""
         load = f"__builtin_ia32_maskload{name}{wide}((part *)(({scalar} *)p + {{0}}), ((part *)&mask)[{{1}}])"
-        mask = [f"{element.mask} mask = first_m{8 * element.size}(n);"]
+        mask = [f"{element.mask} mask = first_m{8 * element.size}(n){' & where' if is_chosen else ''};"]
     else:
         return []
     return [
@@ -174,6 +205,18 @@ def _load_lanes(element: Element, lanes: int, instructions: InstructionSet) -> l
         *mask,
         *_between(element, width, register, [load.format(chunk * each, chunk) for chunk in range(count)]),
     ]
+
+
+def _chosen_bits(element: Element, width: int, register: int, count: int) -> list[str]:
+    """A mask as vector registers have it, as bits."""
+    letter = {1: "b", 2: "w", 4: "d", 8: "q"}[element.size]
+    move = f"__builtin_ia32_cvt{letter}2mask{8 * register}"
+    each = width // element.size
+    parts = [f"((part *)&where)[{chunk}]" for chunk in range(count)]
+    lines = [] if width == register else ["part chosen = {0};", f"*({element.mask} *)&chosen = where;"]
+    parts = parts if width == register else ["chosen"]
+    bits = [f"((uint64_t){move}({part}) << {chunk * each})" for chunk, part in enumerate(parts)]
+    return [*lines, f"uint64_t mask = ({' | '.join(bits)}) & __builtin_ia32_bzhi_di(-1, n);"]
 
 
 def _between(element: Element, width: int, register: int, loads: list[str]) -> list[str]:

@@ -114,13 +114,14 @@ def binary_cross_entropy_with_logits(
 def nll_loss_forward(
     at: Site, x: Value, target: Value, weight: Value | None, reduction: int, ignored: int
 ) -> Lowered:
-    """The element of each target, found while all classes are gone through; none is outside of them."""
+    """The element of each target; none is outside of the classes."""
     if x.rank < 2 or weight is not None or type(ignored) is not int or x.dtype not in ("float32", "float64"):
         raise Declined
     counts = target.differs(ignored)
     inside = (target >= 0) & (target < x.sizes[1])
     at.require(inside | ~counts, IndexError, "a target is out of bounds")
-    chosen = _is_target(at, x, target, ignored).select(-x, 0).sum((1,))
+    places = (at.build.axis(0), target.tensor, *[at.build.axis(axis) for axis in range(1, target.rank)])
+    chosen = counts.select(-x.taken(places, inside), 0)
     axes = range(target.rank)
     if reduction == 0:
         return [chosen, at.full(0, sizes=())]

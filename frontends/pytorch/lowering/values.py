@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backends.loops.operations import HALVES, computed_as, is_float
-from backends.loops.tensors import Expressions, Memory, Number, Sizes, Tensor, View
+from backends.loops.tensors import Anywhere, Expressions, Memory, Number, Sizes, Tensor, View
 from solver.expr import Expr
 
 
@@ -208,6 +208,10 @@ class Value:
                 made = self.build.unsqueeze(made, axis)
             value = Value(self.build, made, sizes)
         return value
+
+    def taken(self, places: Anywhere, inside: Value) -> Value:
+        """The elements at these places, for each axis of this one, where they are `inside`."""
+        return Value(self.build, self.build.taken(self.tensor, inside.sizes, places, inside.tensor), inside.sizes)
 
     def along(self, axis: int, rank: int) -> Value:
         """A vector that lies along one axis of a tensor of this rank."""
