@@ -23,6 +23,7 @@ ORDER = (
     "launches",
     "tracing",
     "traced_models",
+    "kernel_share",
     "import_time",
 )
 
