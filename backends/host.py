@@ -25,7 +25,8 @@
             [1., 1., 1.]])]
 
 Sizes are computed once, right before they are needed. Memory is allocated right before the step that writes it, in the
-place of other memory where that is planned (`backends.memory`), and let go of after the last that reads it.
+place of other memory where that is planned (`backends.memory`), and let go of after the last that reads it. Kernels do
+not care for sizes and strides of tensors: memory is made as most operators take it, so that they need no view.
 """
 
 from __future__ import annotations
@@ -35,25 +36,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from keyword import iskeyword
 from types import ModuleType
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 
-from backends.decisions import Decisions
-from backends.loops.indices import is_one, is_zero
+from backends.layouts import Layout, is_laid, layouts_of, strides_of
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
 from backends.loops.tensors import Memory
 from backends.memory import plan
-from shapes.arguments import Arguments
-from shapes.lowering import Lowering, Operation, Operations
-from shapes.python_form import CHOICE, COMPARISON, PythonPrinter, python_scope
+from backends.sizes import SizeTexts, symbol_of, wanted
+from shapes.python_form import COMPARISON
 from shapes.toolchain import Unavailable
 from solver.expr import Atom, Expr
 from solver.prop import Prop
 
 Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
+Large: TypeAlias = tuple[int, Callable[[torch.Tensor], None]]
 _serial: Final = count()
 
 
@@ -76,13 +76,22 @@ class Host:
         *,
         allocate: Allocate = torch._C._dynamo.guards._empty_strided_cpu,
         last: Callable[[], int] | None = None,
+        large: Large | None = None,
     ) -> None:
         """`launches` are the calls of the kernels among the steps, in order: they take the tensors of
-        `Kernel.buffers`, then the `Kernel.numbers`, and behind them what `last` gives, which is asked once a run."""
+        `Kernel.buffers`, then the `Kernel.numbers`, and behind them what `last` gives, which is asked once a run.
+        `large` says from how many bytes on something is done with fresh memory, and what."""
         self.program = program
         self.steps = steps
         self.launches = tuple(launches)
-        self._scope: dict[str, object] = {"empty": allocate, "as_strided": torch.as_strided, "last": last}
+        self._scope: dict[str, object] = {
+            "empty": allocate,
+            "as_strided": torch.as_strided,
+            "seen": torch._C._dynamo.guards._reinterpret_tensor,
+            "last": last,
+            "large": large[1] if large else None,
+        }
+        self._large = large[0] if large else None
         self._kernels = {
             id(kernel): f"k{place}" for place, kernel in enumerate(step for step in steps if isinstance(step, Kernel))
         }
@@ -90,13 +99,15 @@ class Host:
         self._last = last is not None and bool(self._kernels)
         self.memory = plan(program, steps)
         self._names: dict[Buffer, str] = {buffer: f"x{place}" for place, buffer in enumerate(program.inputs)}
-        self._allocated: set[Buffer] = set()
+        self._allocated: dict[Buffer, Layout] = {}
+        """The sizes and strides of memory that is made here, by the first buffer in it."""
+        self._layouts = layouts_of(program, steps, self.memory.places)
         self._bound: set[Atom] = set()
         """The symbols that have a value by now."""
         for place, (buffer, tensor) in enumerate(program.constants):
             self._names[buffer] = f"c{place}"
             self._scope[f"c{place}"] = tensor
-        self._sizes = _SizeTexts(_wanted(program, steps))
+        self._sizes = SizeTexts(wanted(program, steps, self._layouts))
         self._calls: dict[object, str] = {}
         self.source = "\n".join(self._lines())
         file = f"<program {next(_serial)}>"
@@ -172,19 +183,21 @@ class Host:
         """Memory for a buffer, when it is first written."""
         if buffer in self._names:
             return
-        self._names[buffer] = f"m{len(self._allocated)}"
-        self._allocated.add(buffer)
         owner = self.memory.places.get(buffer)
-        if owner is not None and owner.sizes == buffer.sizes and owner.strides == buffer.strides:
-            yield f"{self._names[buffer]} = {self._names[owner]}"
+        if owner is not None:
+            self._names[buffer] = self._names[owner]
             return
-        for size in (*buffer.sizes, *buffer.strides):
+        self._names[buffer] = f"m{len(self._allocated)}"
+        sizes, strides = self._allocated[buffer] = self._layouts.get(buffer, (buffer.sizes, buffer.strides))
+        for size in (*sizes, *strides):
             yield from self._sizes.naming(size)
-        layout = f"{self._tuple(buffer.sizes)}, {self._tuple(buffer.strides)}"
-        if owner is None:
-            yield f"{self._names[buffer]} = empty({layout}, {self._dtype(buffer.dtype)})"
-        else:
-            yield f"{self._names[buffer]} = as_strided({self._names[owner]}, {layout}, 0)"
+        layout = f"{self._tuple(sizes)}, {self._tuple(strides)}"
+        yield f"{self._names[buffer]} = empty({layout}, {self._dtype(buffer.dtype)})"
+        needed = self.memory.size[buffer]
+        if self._large is not None and not (needed.is_constant and needed.constant < self._large):
+            yield from self._sizes.naming(needed)
+            yield f"if {self._sizes.text(needed, COMPARISON)} >= {self._large}:"
+            yield f"    large({self._names[buffer]})"
 
     def _dtype(self, name: str) -> str:
         self._scope[f"d_{name}"] = getattr(torch, name)
@@ -192,10 +205,14 @@ class Host:
 
     def _call(self, call: Call) -> Iterator[str]:
         lines: list[str] = []
-        arguments = [self._argument(value, lines) for value in call.arguments]
-        named = {name: self._argument(value, lines) for name, value in call.named.items()}
+        seen = "as_strided" if call.writes or call.aliases is not None else "seen"
+        arguments = [self._argument(value, lines, seen) for value in call.arguments]
+        named = {name: self._argument(value, lines, seen) for name, value in call.named.items()}
         arguments += [f"{name}={text}" for name, text in named.items() if not iskeyword(name)]
         arguments += [f"**{{{name!r}: {text}}}" for name, text in named.items() if iskeyword(name)]
+        if call.into is not None:
+            yield from self._into(call, arguments, lines)
+            return
         yield from lines
         made = [self._result(result) for result in call.results]
         text = f"{self._operator(call.target)}({', '.join(arguments)})"
@@ -210,6 +227,16 @@ class Host:
                 self._bound.add(result)
             if isinstance(result, Buffer) and not call.is_laid_out and call.aliases is None:
                 yield from self._laid_out(result, name)
+
+    def _into(self, call: Call, arguments: list[str], lines: list[str]) -> Iterator[str]:
+        """A call that is given the memory of its result."""
+        (result,) = call.results
+        assert isinstance(result, Buffer)
+        yield from lines
+        yield from self._allocation(result)
+        out = self._memory(self.program.build.memory(result), views := [], "seen")
+        yield from views
+        yield f"{self._operator(call.into)}({', '.join(arguments)}, out={out})"
 
     def _result(self, result: Buffer | Atom | None) -> str:
         if result is None:
@@ -234,10 +261,10 @@ class Host:
             self._scope[self._calls[target]] = plain
         return self._calls[target]
 
-    def _argument(self, value: object, lines: list[str]) -> str:
-        """The text of an argument; statements that it needs are added to `lines`."""
+    def _argument(self, value: object, lines: list[str], seen: str) -> str:
+        """The text of an argument, by `seen` where it is a view; statements that it needs are added to `lines`."""
         if isinstance(value, Memory):
-            return self._memory(value, lines)
+            return self._memory(value, lines, seen)
         if isinstance(value, Expr):
             lines += self._sizes.naming(value)
             return self._sizes.text(value)
@@ -245,7 +272,7 @@ class Host:
             lines += self._sizes.naming(value)
             return self._sizes.text(value)
         if isinstance(value, list | tuple):
-            inside = ", ".join([self._argument(item, lines) for item in value])
+            inside = ", ".join([self._argument(item, lines, seen) for item in value])
             return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
         if type(value) in (int, bool, str, type(None)):
             return repr(value)
@@ -253,18 +280,21 @@ class Host:
         self._scope[name] = value
         return name
 
-    def _memory(self, memory: Memory, lines: list[str]) -> str:
+    def _memory(self, memory: Memory, lines: list[str], seen: str) -> str:
+        """Memory as a tensor; where that is a view, `seen` makes it: `as_strided`, or what is faster but not known to
+        autograd as a view."""
         buffer = memory.buffer
         name = self._names[buffer]
-        if is_whole(memory, self.program.decisions):
-            return name
+        made = self._allocated.get(self.memory.places.get(buffer, buffer))
         laid = strides_of(memory)
+        if is_laid(memory, *(made or (buffer.sizes, buffer.strides)), self.program.decisions):
+            return name
         for size in (*memory.sizes, *laid, memory.offset.constant):
             lines += self._sizes.naming(size)
         start = self._sizes.text(memory.offset.constant, COMPARISON)
-        if buffer not in self._allocated:
+        if made is None and seen == "as_strided":
             start = f"{name}.storage_offset()" if start == "0" else f"{name}.storage_offset() + ({start})"
-        return f"as_strided({name}, {self._tuple(memory.sizes)}, {self._tuple(laid)}, {start})"
+        return f"{seen}({name}, {self._tuple(memory.sizes)}, {self._tuple(laid)}, {start})"
 
     def _tuple(self, sizes: Iterable[Expr]) -> str:
         texts = [self._sizes.text(size) for size in sizes]
@@ -272,7 +302,7 @@ class Host:
 
     def _returned(self) -> Iterator[str]:
         lines: list[str] = []
-        values = [self._argument(output, lines) for output in self.program.outputs]
+        values = [self._argument(output, lines, "as_strided") for output in self.program.outputs]
         for line in lines:
             yield f"    {line}"
         yield f"    return [{', '.join(values)}]"
@@ -281,81 +311,12 @@ class Host:
         """The buffers that no step after this one needs, nor another in the same place."""
         last: dict[Buffer, int] = {}
         for life in self.memory.lives:
-            last[life.buffer] = life.last
-            owner = self.memory.places.get(life.buffer)
-            if owner is not None:
-                last[owner] = max(last[owner], life.last)
+            owner = self.memory.places.get(life.buffer, life.buffer)
+            last[owner] = max(last.get(owner, 0), life.last)
         ends: dict[int, list[Buffer]] = {}
         for buffer, place in last.items():
             ends.setdefault(place, []).append(buffer)
         return ends
-
-
-class _SizeTexts:
-    """Sizes as Python text: what is used twice is computed once."""
-
-    def __init__(self, wanted: Sequence[Expr | Prop]) -> None:
-        self._operations = Operations()
-        atoms = {atom for value in wanted for atom in value.symbols}
-        in_order = sorted(atoms, key=lambda atom: atom.serial)
-        self._atoms = {atom: f"n{place}" for place, atom in enumerate(in_order)}
-        leaves = {atom.expr: self._operations.leaf(place) for place, atom in enumerate(self._atoms)}
-        self._lowering = Lowering(self._operations, leaves)
-        paths = tuple([(name,) for name in self._atoms.values()])
-        self._printer = PythonPrinter(self._operations, Arguments((), paths, tuple(self._atoms.values()), {}, True))
-        self._printer.count([self._lowered(value) for value in wanted])
-
-    def __contains__(self, atom: Atom) -> bool:
-        return atom in self._atoms
-
-    def name(self, atom: Atom) -> str:
-        """The variable of a symbol."""
-        return self._atoms.setdefault(atom, f"n{len(self._atoms)}")
-
-    def naming(self, value: Expr | Prop) -> list[str]:
-        return self._printer.naming(self._lowered(value))
-
-    def text(self, value: Expr | Prop, place: int = CHOICE) -> str:
-        return self._printer.text(self._lowered(value), place)
-
-    def scope(self) -> dict[str, object]:
-        return python_scope(self._printer.functions)
-
-    def _lowered(self, value: Expr | Prop) -> Operation:
-        if isinstance(value, Prop):
-            return self._lowering.proposition(value)
-        return self._lowering.expression(value)
-
-
-def _wanted(program: Program, steps: Sequence[Scheduled]) -> list[Expr | Prop]:
-    """Every size whose text may be needed."""
-    found: list[Expr | Prop] = []
-    for step in steps:
-        match step:
-            case Kernel():
-                found += step.numbers
-                for buffer in dict.fromkeys([store.buffer for store in step.stores]):
-                    found += [*buffer.sizes, *buffer.strides] if buffer.role == "made" else []
-            case Call():
-                found += _sizes_among((*step.arguments, *step.named.values()))
-                for result in step.results:
-                    if isinstance(result, Buffer) and not step.is_laid_out:
-                        found += result.strides
-            case Check(condition=condition):
-                found.append(condition)
-    return [*found, *_sizes_among(program.outputs)]
-
-
-def _sizes_among(values: Iterable[object]) -> Iterator[Expr | Prop]:
-    for value in values:
-        if isinstance(value, Expr | Prop):
-            yield value
-        elif isinstance(value, list | tuple):
-            yield from _sizes_among(value)
-        elif isinstance(value, Memory):
-            yield from value.sizes
-            yield from [coefficient for _, coefficient in value.offset.terms]
-            yield value.offset.constant
 
 
 def hosted(program: Program, backend: ModuleType) -> Host | Unavailable:
@@ -365,39 +326,12 @@ def hosted(program: Program, backend: ModuleType) -> Host | Unavailable:
     launches = backend.kernels(kernels, program.decisions)
     if isinstance(launches, Unavailable):
         return launches
-    return Host(program, steps, launches, allocate=backend.allocate, last=backend.last)
-
-
-def symbol_of(size: Expr) -> Atom | None:
-    """The symbol that a size is, and nothing else."""
-    if len(size.symbols) == 1:
-        (atom,) = size.symbols
-        if atom.expr is size:
-            return atom
-    return None
+    return Host(program, steps, launches, allocate=backend.allocate, last=backend.last, large=backend.large)
 
 
 def laid_out(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     """The same elements with these strides."""
     return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
-
-
-def is_whole(memory: Memory, decisions: Decisions) -> bool:
-    """Whether this is all of a buffer, as that is laid out; along an axis of size 1 any stride is."""
-    buffer = memory.buffer
-    if len(memory.sizes) != len(buffer.sizes) or not is_zero(memory.offset.constant):
-        return False
-    if not all(map(decisions.equal, memory.sizes, buffer.sizes)):
-        return False
-    strides = zip(strides_of(memory), buffer.strides, buffer.sizes)
-    return all(is_one(size) or decisions.equal(a, b) for a, b, size in strides)
-
-
-def strides_of(memory: Memory) -> tuple[Expr, ...]:
-    """How far apart its elements are along each axis."""
-    zero = memory.offset.constant.interner.zero
-    strides = [memory.offset.coefficient(axis) for axis in range(memory.rank)]
-    return tuple([zero if stride is None else stride for stride in strides])
 
 
 __all__ = ["Host", "Unavailable", "hosted", "laid_out", "schedule"]

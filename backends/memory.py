@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 TRIED: Final = 4
 """So many free places are asked about for a buffer, those that came free last first."""
+WASTED: Final = 2
+"""A place that is more times as large is rather let go of."""
+MUCH: Final = 64
+"""Sizes that are so many times as large as where the program was traced are looked at as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +71,13 @@ class Plan:
     size: Mapping[Buffer, Expr]
 
     def at(self, step: int) -> list[Life]:
-        """What is there during a step; a place that is taken over counts as what was there first."""
-        first = {life.buffer: life for life in self.lives}
-        alive = [life.buffer for life in self.lives if life.first <= step <= life.last]
-        return [first[buffer] for buffer in dict.fromkeys([self.places.get(each, each) for each in alive])]
+        """What is there during a step; a place that is taken over counts as what was there first, until the last that
+        takes it is not needed any more."""
+        until: dict[Buffer, int] = {}
+        for life in self.lives:
+            owner = self.places.get(life.buffer, life.buffer)
+            until[owner] = max(until.get(owner, 0), life.last)
+        return [each for each in self.lives if each.first <= step <= until.get(each.buffer, -1)]
 
     def bytes(self, step: int) -> Expr:
         """How much is there during a step."""
@@ -99,7 +106,7 @@ def plan(program: Program, steps: Sequence[Scheduled]) -> Plan:
     """The memory that the steps of a program need."""
     lives = list(_lives(program, steps))
     size = {life.buffer: span(life.buffer, program.build.one) for life in lives}
-    return Plan(tuple(lives), _places(program.decisions, steps, lives, size), size)
+    return Plan(tuple(lives), _Placing(program.decisions, steps, lives, size).places, size)
 
 
 def span(buffer: Buffer, one: Expr) -> Expr:
@@ -154,39 +161,91 @@ def origin_of(step: Scheduled) -> str:
             return ""
 
 
-def _places(
-    decisions: Decisions, steps: Sequence[Scheduled], lives: Sequence[Life], size: Mapping[Buffer, Expr]
-) -> dict[Buffer, Buffer]:
+class _Placing:
     """Which buffers take the place of another one that is not needed any more, and is as large for certain.
 
-    Only what kernels write is placed, unless it is returned. It may take the place of what its own kernel reads for the
-    last time, if that is overwritten turn by turn.
+    What kernels write is placed, and results of calls that can be given their memory; what is returned, if it is just
+    as large. What a kernel writes may take the place of what it reads for the last time, if that is overwritten turn by
+    turn. A place that nobody needs for some steps is kept for later only if the peak does not grow by it.
+
+    Attributes:
+        places: for a buffer that takes the place of others, the first one that was there.
     """
-    by_kernels = {store.buffer for step in steps if isinstance(step, Kernel) for store in step.stores}
-    fresh = {each for step in steps if isinstance(step, Call) and step.is_laid_out for each in step.results}
-    places: dict[Buffer, Buffer] = {}
-    taken_until: dict[Buffer, int] = {}
-    for life in lives:
+
+    def __init__(
+        self, decisions: Decisions, steps: Sequence[Scheduled], lives: Sequence[Life], size: Mapping[Buffer, Expr]
+    ) -> None:
+        self.decisions = decisions
+        self.steps = steps
+        self.size = size
+        self.places: dict[Buffer, Buffer] = {}
+        self._placed = {store.buffer for step in steps if isinstance(step, Kernel) for store in step.stores}
+        self._fresh: set[object] = set()
+        for step in steps:
+            if isinstance(step, Call) and step.is_laid_out:
+                (self._placed if step.into is not None else self._fresh).update(step.results)
+        hints = decisions.hints
+        probes = hints, {atom: hint * MUCH for atom, hint in hints.items()}
+        self._bytes = {buffer: [each.evaluate(probe) for probe in probes] for buffer, each in size.items()}
+        self._there = [[0] * (len(steps) + 1) for _ in probes]
+        """How much is there during each step, at the sizes where the program was traced, and at much larger ones."""
+        self._most: list[int] | None = None
+        self._place(lives)
+        self._most = [max(there) for there in self._there]
+        self._place(lives)
+
+    def _place(self, lives: Sequence[Life]) -> None:
+        """All of them, where `_most` is not known yet such that no place is there while nobody needs it."""
+        self.places.clear()
+        until: dict[Buffer, int] = {}
+        if self._most is None:
+            for life in lives:
+                self._hold(life.buffer, life.first, life.last)
+        for life in lives:
+            buffer = life.buffer
+            if buffer in self._placed:
+                owner = self._owner(life, until)
+                if owner is not None:
+                    if until[owner] == life.first:
+                        self._hold(owner, life.first, life.first, -1)
+                    self._hold(owner, until[owner] + 1, life.first - 1)
+                    self.places[buffer] = owner
+                    until[owner] = life.last
+                    continue
+            if buffer in self._placed or buffer in self._fresh:
+                until[buffer] = life.last
+
+    def _hold(self, buffer: Buffer, first: int, last: int, sign: int = 1) -> None:
+        for there, size in zip(self._there, self._bytes[buffer]):
+            for step in range(first, last + 1):
+                there[step] += sign * size
+
+    def _owner(self, life: Life, until: Mapping[Buffer, int]) -> Buffer | None:
         buffer = life.buffer
-        if life.last == len(steps) or buffer not in by_kernels:
-            if buffer in fresh and life.last < len(steps):
-                taken_until[buffer] = life.last
-            continue
-        free = [
+        free = [owner for owner in until if owner.dtype == buffer.dtype and self._is_free(owner, until[owner], life)]
+        free.sort(key=lambda owner: -until[owner])
+        found = next((owner for owner in free if self.size[owner] is self.size[buffer]), None)
+        if life.last == len(self.steps):
+            return None if found in self._fresh else found
+        if found is not None:
+            return found
+        near = [
             owner
-            for owner, end in taken_until.items()
-            if owner.dtype == buffer.dtype
-            and (end < life.first or end == life.first and _is_overwritten(steps[end], owner, buffer, places))
+            for owner in free
+            if all(large <= WASTED * small for large, small in zip(self._bytes[owner], self._bytes[buffer]))
         ]
-        free.sort(key=lambda owner: -taken_until[owner])
-        for owner in free[:TRIED]:
-            if size[owner] is size[buffer] or _fits(decisions, size[buffer], size[owner]):
-                places[buffer] = owner
-                taken_until[owner] = life.last
-                break
-        else:
-            taken_until[buffer] = life.last
-    return places
+        return next((each for each in near[:TRIED] if _fits(self.decisions, self.size[buffer], self.size[each])), None)
+
+    def _is_free(self, owner: Buffer, end: int, life: Life) -> bool:
+        if end >= life.first:
+            return end == life.first and _is_overwritten(self.steps[end], owner, life.buffer, self.places)
+        if self._most is None:
+            return end + 1 == life.first
+        return all(
+            there[step] + size <= most
+            for there, size, most in zip(self._there, self._bytes[owner], self._most)
+            for step in range(end + 1, life.first)
+        )
 
 
 def _is_overwritten(step: Scheduled, owner: Buffer, buffer: Buffer, places: Mapping[Buffer, Buffer]) -> bool:

@@ -33,6 +33,7 @@ from torch._C._dynamo.guards import _empty_strided_cpu
 from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
 from backends.cpu.launcher import launcher as launching
+from backends.cpu.pages import LARGE, in_large_pages
 from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
 from shapes.toolchain import Unavailable
@@ -41,6 +42,8 @@ device: Final = "cpu"
 """Where the tensors are that its kernels take."""
 allocate: Final = _empty_strided_cpu
 """Sizes, strides and a dtype to a tensor, in the least time that torch takes for it."""
+large: Final = (LARGE, in_large_pages)
+"""From how many bytes on something is done with fresh memory, and what."""
 last: Final = torch.get_num_threads
 """What each kernel is given behind its numbers."""
 crosses: Final = True
@@ -72,4 +75,4 @@ def _address(library: ctypes.CDLL, name: str) -> int:
     return address
 
 
-__all__ = ["allocate", "crosses", "device", "kernels", "last"]
+__all__ = ["allocate", "crosses", "device", "kernels", "large", "last"]

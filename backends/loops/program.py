@@ -57,6 +57,8 @@ class Call:
         aliases: the argument's buffer that the results share memory with.
         writes: the buffers of arguments that it changes.
         is_laid_out: whether strides of results are sure to be as foreseen; otherwise they are compared at run time.
+        into: the same operator where it writes its one result to memory that is given as `out`, which no argument
+            shares.
     """
 
     target: Callable[..., object]
@@ -67,6 +69,7 @@ class Call:
     aliases: Buffer | None = None
     writes: tuple[Buffer, ...] = ()
     is_laid_out: bool = False
+    into: Callable[..., object] | None = None
     origin: str = ""
 
     def __repr__(self) -> str:

@@ -49,6 +49,8 @@ device: Final = "cpu" if _is_interpreted() else "cuda"
 """Where the tensors are that its kernels take."""
 allocate: Final = _empty_strided_cpu if device == "cpu" else _empty_strided_cuda
 """Sizes, strides and a dtype to a tensor on the current device, in the least time that torch takes for it."""
+large: Final = None
+"""Nothing is done with fresh memory."""
 last: Final = None
 """Kernels are given nothing behind their numbers."""
 crosses: Final = False
@@ -86,4 +88,4 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
     return [launch.function for launch in launches]
 
 
-__all__ = ["allocate", "crosses", "device", "kernels", "last"]
+__all__ = ["allocate", "crosses", "device", "kernels", "large", "last"]

@@ -28,12 +28,14 @@ from collections.abc import Iterator
 
 from backends.cpu.launcher.program import Again, Description, Fixed, Given, Launch, Made, Number, Output, TensorArgument
 from backends.decisions import Decisions
-from backends.host import Host, is_whole, strides_of, symbol_of
+from backends.host import Host
+from backends.layouts import is_whole, strides_of
 from backends.loops.indices import is_zero
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.program import Check
 from backends.loops.tensors import Memory
 from backends.memory import span
+from backends.sizes import symbol_of
 from shapes.arguments import Path
 from shapes.native_form import NotNative
 from solver.expr import Expr

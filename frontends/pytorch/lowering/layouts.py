@@ -26,6 +26,13 @@ SURE: Final = frozenset(
     ]
 )
 """Operators whose results are packed whatever they are given."""
+INTO: Final[dict[object, Callable[..., torch.Tensor]]] = {
+    aten.mm.default: torch.mm,
+    aten.bmm.default: torch.bmm,
+    aten.addmm.default: torch.addmm,
+    aten.baddbmm.default: torch.baddbmm,
+}
+"""Operators among them that are as fast where they are given the memory of their result."""
 
 
 def laid_out(rank: int) -> Callable[..., torch.Tensor]:
