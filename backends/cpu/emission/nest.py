@@ -56,8 +56,7 @@ class Nest:
         """The whole function."""
         line = self.text.line
         parameters = "void *const *pointers, const int64_t *numbers, int64_t begin, int64_t left"
-        if self.sums.stores:
-            parameters += ", char *sums"
+        parameters += self.sums.parameters()
         with self.text.block(f"static void {name}({parameters})"):
             self.writer.prologue()
             self._allocate()
@@ -113,6 +112,8 @@ class Nest:
     def _outer_loop(self, axis: int, *, is_innermost: bool) -> Iterator[None]:
         within = f"i{axis} < {self._extent(axis)} && " if axis else ""
         step = ", left--" if is_innermost else ""
+        if is_innermost and self.sums.stores:
+            step += ", is_first = 0"
         with self.text.block(f"for (; {within}left > 0; i{axis}++{step})"), self.writer.scope():
             yield
         if axis:

@@ -117,6 +117,9 @@ class Writer:
     def size(self, size: Expr) -> str:
         return integer(size.constant) if size.is_constant else self._sizes[size]
 
+    def buffer(self, buffer: Buffer) -> str:
+        return self._buffers[buffer]
+
     def prologue(self) -> None:
         """The arguments by their names."""
         for name in self._sizes.values():
