@@ -95,7 +95,7 @@ class Fusion:
                 if first is not None:
                     del self.items[place]
                     for each in self.items:
-                        if each.before & item.bit:
+                        if each is not first and each.before & item.bit:
                             each.before = each.before & ~item.bit | first.bit | first.before
 
     def in_order(self) -> list[Item]:
@@ -153,17 +153,20 @@ class Fusion:
     def _fused(self, second: Item, others: Sequence[Item]) -> Item | None:
         """The last of the others that an item could become a part of, with the item as its part."""
         for first in reversed(others):
-            if first.draft is None or not self._is_worth(first, second) or self._is_between(first, second):
+            if first.draft is None:
                 continue
-            fused = fused_drafts(self.build, self.bodies, first.draft, second.draft)
+            earlier, later = (second, first) if first.before & second.bit else (first, second)
+            if not self._is_worth(earlier, later) or self._is_between(earlier, later):
+                continue
+            fused = fused_drafts(self.build, self.bodies, earlier.draft, later.draft)
             if fused is None and self.crosses:
-                fused = _fused_crosswise(self.build, self.bodies, first.draft, second.draft)
+                fused = _fused_crosswise(self.build, self.bodies, earlier.draft, later.draft)
             if fused is None:
                 continue
             first.draft = fused
             first.reads |= second.reads
             first.writes |= second.writes
-            first.before |= second.before & ~first.bit
+            first.before = (first.before | second.before) & ~first.bit & ~second.bit
             for each in self.items:
                 if each.before & first.bit:
                     each.before |= first.before
@@ -187,8 +190,8 @@ def fused_drafts(build: Expressions, bodies: Bodies, first: Draft, second: Draft
     shape, of_first, of_second = loops
     stores = first.stores if of_first is None else renumbered(bodies, first, of_first)
     places = _places(build, second) if of_second is None else of_second
-    values = {(store.buffer, store.offset): store.value for store in stores if not store.summed}
-    if not _is_same_turn(stores, second, places, values, bool(shape.inner)):
+    values = _same_turn(build, stores, second, places, shape)
+    if values is None:
         return None
     new = rewritten(bodies, second.roots, places, values)
     added = [replace(store, offset=store.offset.at(places), value=value) for store, value in zip(second.stores, new)]
@@ -235,32 +238,44 @@ def _common(build: Expressions, first: Draft, second: Draft) -> tuple[Draft, Pla
 
 
 def _equal(build: Expressions, sizes: Sequence[Expr], others: Sequence[Expr]) -> bool:
-    return len(sizes) == len(others) and all(map(build.decisions.equal, sizes, others))
+    if len(sizes) != len(others):
+        return False
+    turns = build.product(sizes)
+    return all(build.decisions.equal(a, b, turns=turns) for a, b in zip(sizes, others))
 
 
 def _places(build: Expressions, draft: Draft) -> Places:
     return build.axes(len(draft.extents))
 
 
-def _is_same_turn(
-    stores: Sequence[Store],
-    second: Draft,
-    places: Places,
-    stored: dict[tuple[Buffer, Affine], Scalar],
-    has_passes: bool,
-) -> bool:
-    """Whether the second may run turn by turn with the first: it loads what was stored in the same turn only, and
-    stores to nothing that the first uses, or in the same turn only."""
-    written = {store.buffer for store in stores}
+def _same_turn(
+    build: Expressions, stores: Sequence[Store], second: Draft, places: Places, shape: Draft
+) -> dict[tuple[Buffer, Affine], Scalar] | None:
+    """What the second loads that was stored, by where, if it may run turn by turn with the first: it loads what was
+    stored in the same turn only, and stores to nothing that the first uses, or in the same turn only."""
+    turns = build.product(shape.extents)
+    written: dict[Buffer, list[Store]] = {}
+    for store in stores:
+        written.setdefault(store.buffer, []).append(store)
+    stored: dict[tuple[Buffer, Affine], Scalar] = {}
     for value in below(second.roots):
         if isinstance(value, Load) and value.buffer in written:
-            if value.indirect or (value.buffer, value.offset.at(places)) not in stored:
-                return False
+            offset = value.offset.at(places)
+            found = [
+                store.value
+                for store in written[value.buffer]
+                if not store.summed and build.decisions.same_place(store.offset, offset, turns=turns)
+            ]
+            if value.indirect or not found:
+                return None
+            stored[value.buffer, offset] = found[-1]
     targets = {store.buffer: store.offset.at(places) for store in second.stores}
     if not targets.keys().isdisjoint(written):
-        return False
+        return None
     for value in below([store.value for store in stores]):
         if isinstance(value, Load) and value.buffer in targets:
-            if has_passes or value.indirect or value.offset != targets[value.buffer]:
-                return False
-    return True
+            if shape.inner or value.indirect:
+                return None
+            if not build.decisions.same_place(value.offset, targets[value.buffer], turns=turns):
+                return None
+    return stored
