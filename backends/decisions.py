@@ -33,6 +33,7 @@ from solver.verdict import Always, Depends, Never, Verdict
 
 if TYPE_CHECKING:
     from backends.costs import Weighed
+    from backends.loops.indices import Affine
     from shapes.env import ShapeEnv
     from solver.expr import Atom, Expr
     from solver.fact import Fact
@@ -80,6 +81,7 @@ class Decision:
         where: the kernel, or the step of the program.
         added: a guard, a branch at run time between two versions, or nothing.
         bought: what the guard saves and costs, where one was added for this answer.
+        same: both sides of an equation, where their normal form is one and the same.
     """
 
     kind: Kind
@@ -89,6 +91,7 @@ class Decision:
     added: Added
     where: str
     bought: Weighed | None = None
+    same: Expr | None = None
 
     @property
     def answer(self) -> str:
@@ -104,8 +107,9 @@ class Decision:
         facts = ", ".join([fact.text for fact in self.core])
         because = f", because {facts}" if facts else ""
         place = f"{self.where}: " if self.where else ""
+        question = self.question if self.same is None else f"{self.same} == {self.same}"
         price = "" if self.bought is None else f": {self.bought.price}"
-        return f"{place}{self.kind}: {self.question}? {self.answer}{because}: {self.chosen}; {self.added} added{price}"
+        return f"{place}{self.kind}: {question}? {self.answer}{because}: {self.chosen}; {self.added} added{price}"
 
 
 class Decisions:
@@ -128,7 +132,7 @@ class Decisions:
         self.known = dict(self._known())
         self.where = ""
         self.origin = ""
-        self._log: dict[tuple[str, Prop, str, str], Decision] = {}
+        self._log: dict[tuple[object, ...], Decision] = {}
         self._open: dict[tuple[str, Prop, Expr | None, Expr | None, str], Open] = {}
 
     def _known(self) -> Iterator[tuple[Atom, Expr]]:
@@ -199,19 +203,48 @@ class Decisions:
         self._open.setdefault(key, Open(kind, question, turns, length, self.origin))
         return None
 
-    def equal(self, a: Expr, b: Expr) -> bool:
-        """Whether two sizes are known to be equal."""
-        if a is b:
+    def equal(self, a: Expr, b: Expr, *, turns: Expr | None = None) -> bool:
+        """Whether two sizes are known to be equal, where that saves something in each of so many turns."""
+        if a is b and is_plain(a):
             return True
-        if a.is_constant and b.is_constant:
-            return False
-        return self.holds("equal", self.interner.eq(a, b), "the same", "different") is True
+        return self.same("equal", a, b, "the same", "different", turns=turns)
 
-    def is_one(self, size: Expr) -> bool | None:
-        """Whether a size is known to be 1, or known not to be."""
+    def same(
+        self,
+        kind: Kind,
+        a: Expr,
+        b: Expr,
+        yes: str,
+        otherwise: str,
+        *,
+        turns: Expr | None = None,
+        length: Expr | None = None,
+    ) -> bool:
+        """Whether two sizes are known to be equal. That two products or sums are is an answer as any other, be it that
+        they have one normal form; only numbers are compared without asking."""
+        if a.is_constant and b.is_constant:
+            return a is b
+        if a is not b or kind in self.withheld:
+            question = self.interner.eq(a, b)
+            return self.holds(kind, question, yes, otherwise, turns=turns, length=length) is True
+        key = (kind, a, self.where)
+        if key not in self._log:
+            verdict = self._asked(self.interner.true)
+            self._log[key] = Decision(kind, self.interner.true, verdict, yes, "nothing", self.where, same=a)
+        return True
+
+    def same_place(self, a: Affine, b: Affine, *, turns: Expr | None = None) -> bool:
+        """Whether two indices are known to mean the same element in every turn."""
+        if a.axes != b.axes:
+            return False
+        pairs = [(a.constant, b.constant), *[(c, d) for (_, c), (_, d) in zip(a.terms, b.terms)]]
+        return all(self.equal(c, d, turns=turns) for c, d in pairs)
+
+    def is_one(self, size: Expr, *, turns: Expr | None = None) -> bool | None:
+        """Whether a size is known to be 1, or known not to be, where that saves something in each of so many turns."""
         if size.is_constant:
             return size.constant == 1
-        return self.holds("size one", self.interner.eq(size, 1), "no loop", "a loop")
+        return self.holds("size one", self.interner.eq(size, 1), "no loop", "a loop", turns=turns)
 
     def number(self, size: Expr) -> Expr:
         """A size with numbers in place of what is known to be one."""
@@ -235,3 +268,12 @@ class Decisions:
 
     def _note(self, decision: Decision) -> None:
         self._log.setdefault((decision.kind, decision.question, decision.where, decision.chosen), decision)
+
+
+def is_plain(size: Expr) -> bool:
+    """Whether it is a number or a symbol, so that to be the same needs no engine."""
+    terms = size.terms
+    if len(terms) != 1:
+        return not terms
+    atoms = size.interner.monomials[terms[0][0]]
+    return terms[0][1] == 1 and not size.constant and len(atoms) == 1 and not atoms[0].args

@@ -20,6 +20,7 @@
     decided:
       size one: b == 1? depends: a loop; nothing added
       size one: s == 1? depends: a loop; nothing added
+      collapse: s == s? always: one loop; nothing added
 """
 
 from __future__ import annotations

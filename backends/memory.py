@@ -206,7 +206,7 @@ class _Placing:
             if buffer in self._placed:
                 owner = self._owner(life, until)
                 if owner is not None:
-                    if until[owner] == life.first:
+                    if until[owner] == life.first and self._most is None:
                         self._hold(owner, life.first, life.first, -1)
                     self._hold(owner, until[owner] + 1, life.first - 1)
                     self.places[buffer] = owner
@@ -224,7 +224,8 @@ class _Placing:
         buffer = life.buffer
         free = [owner for owner in until if owner.dtype == buffer.dtype and self._is_free(owner, until[owner], life)]
         free.sort(key=lambda owner: -until[owner])
-        found = next((owner for owner in free if self.size[owner] is self.size[buffer]), None)
+        as_large = [owner for owner in free if self.size[owner] is self.size[buffer]]
+        found = next((each for each in as_large if _fits(self.decisions, self.size[buffer], self.size[each])), None)
         if life.last == len(self.steps):
             return None if found in self._fresh else found
         if found is not None:
@@ -238,7 +239,9 @@ class _Placing:
 
     def _is_free(self, owner: Buffer, end: int, life: Life) -> bool:
         if end >= life.first:
-            return end == life.first and _is_overwritten(self.steps[end], owner, life.buffer, self.places)
+            return end == life.first and _is_overwritten(
+                self.decisions, self.steps[end], owner, life.buffer, self.places
+            )
         if self._most is None:
             return end + 1 == life.first
         return all(
@@ -248,7 +251,9 @@ class _Placing:
         )
 
 
-def _is_overwritten(step: Scheduled, owner: Buffer, buffer: Buffer, places: Mapping[Buffer, Buffer]) -> bool:
+def _is_overwritten(
+    decisions: Decisions, step: Scheduled, owner: Buffer, buffer: Buffer, places: Mapping[Buffer, Buffer]
+) -> bool:
     """Whether a kernel reads what is in a place element by element as it writes a buffer, never after that."""
     if not isinstance(step, Kernel):
         return False
@@ -260,7 +265,7 @@ def _is_overwritten(step: Scheduled, owner: Buffer, buffer: Buffer, places: Mapp
     if step.is_once(store) or store.summed:
         return False
     loads = [each for each in walk(step.roots()) if isinstance(each, Load) and each.buffer is there[0]]
-    if any(load.indirect or load.offset != store.offset for load in loads):
+    if any(load.indirect or not decisions.same_place(load.offset, store.offset) for load in loads):
         return False
     written = next(number for number, each in enumerate(step.passes) if store in each.stores)
     later = [reduction.body for each in step.passes[written + 1 :] for reduction in each.reductions]
@@ -270,5 +275,7 @@ def _is_overwritten(step: Scheduled, owner: Buffer, buffer: Buffer, places: Mapp
 
 
 def _fits(decisions: Decisions, small: Expr, large: Expr) -> bool:
-    question = decisions.interner.le(small, large)
-    return decisions.holds("reuse", question, "the same memory", "memory of its own") is True
+    yes, otherwise = "the same memory", "memory of its own"
+    if small is large:
+        return decisions.same("reuse", small, large, yes, otherwise)
+    return decisions.holds("reuse", decisions.interner.le(small, large), yes, otherwise, turns=small) is True

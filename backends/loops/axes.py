@@ -21,12 +21,14 @@ is as far as all steps along the inner, for everything that is accessed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from backends.loops.binding import Draft, below, renumbered
 from backends.loops.indices import Affine, is_one, is_zero
 from backends.loops.kernels import Apply, Bodies, Kernel, Load, Place, Reduced, Scalar
 from backends.loops.operations import OPERATIONS
 from backends.loops.tensors import Expressions
+from solver.expr import Expr
 
 
 def arranged(bodies: Bodies, build: Expressions, draft: Draft, name: str) -> Kernel:
@@ -126,12 +128,13 @@ def _is_one_loop(build: Expressions, draft: Draft, axis: int) -> bool:
     for index in indices:
         outer = index.coefficient(axis) or build.zero
         inner = index.coefficient(axis + 1) or build.zero
-        step = inner * extent
-        if outer is step:
+        if is_zero(outer) and is_zero(inner):
             continue
         if is_zero(outer) or is_zero(inner):
             return False
-        if not build.decisions.holds("collapse", build.interner.eq(outer, step), "one loop", "two loops"):
+        turns = reduce(Expr.__mul__, draft.extents[: axis + 1])
+        yes, otherwise = "one loop", "two loops"
+        if not build.decisions.same("collapse", outer, inner * extent, yes, otherwise, turns=turns, length=extent):
             return False
     return True
 

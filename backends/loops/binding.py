@@ -131,7 +131,7 @@ class Binding:
         places: list[Affine] = []
         extents: list[Expr] = []
         for axis in axes:
-            if self.build.decisions.is_one(sizes[axis]):
+            if self.build.decisions.is_one(sizes[axis], turns=self.build.product(sizes[:axis])):
                 places.append(Affine.of(self.build.zero))
             else:
                 places.append(self.build.axis(first + len(extents)))

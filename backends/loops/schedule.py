@@ -61,10 +61,12 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
                     home = homes.get(tensor)
                     if home is None:
                         home = _fresh(program, tensor, step.origin)
-                    fusion.add_draft(binding.assigned(home))
+                    with program.decisions.at("", step.origin):
+                        fusion.add_draft(binding.assigned(home))
                     memory[tensor] = program.build.memory(home.buffer)
             if homes.get(step.value) is not step or step.value not in memory:
-                fusion.add_draft(binding.assigned(step))
+                with program.decisions.at("", step.origin):
+                    fusion.add_draft(binding.assigned(step))
         else:
             reads, writes = _touched(step)
             fusion.add_step(step, reads, writes, in_order=isinstance(step, Call | Check))
@@ -81,7 +83,8 @@ def _homes(program: Program) -> dict[Tensor, Assign]:
     for step in program.steps:
         if isinstance(step, Assign) and step.buffer.role == "made" and written[step.buffer] == 1:
             whole = program.build.memory(step.buffer)
-            if step.sizes == whole.sizes == step.value.sizes and step.offset == whole.offset:
+            is_all = all(map(program.decisions.equal, step.sizes, whole.sizes))
+            if is_all and step.sizes == step.value.sizes and program.decisions.same_place(step.offset, whole.offset):
                 homes.setdefault(step.value, step)
     return homes
 

@@ -271,7 +271,7 @@ class Expressions:
 
     def _along(self, axis: int, given: Expr, wanted: Expr) -> Affine:
         """Where to look along an axis that is as long as the result's, or 1."""
-        if given is wanted:
+        if given is wanted and self.decisions.equal(given, wanted):
             return self.axis(axis)
         if self.decisions.is_one(given):
             return Affine.of(self.zero)
@@ -317,7 +317,7 @@ class Expressions:
             return None
         if all(len(run) <= 1 for run, _ in matched):
             return self.view(x, sizes, [self._of_run(matched, axis, sizes) for axis in range(x.rank)])
-        middle = tuple([self._product([sizes[axis] for axis in run]) for _, run in matched])
+        middle = tuple([self.product([sizes[axis] for axis in run]) for _, run in matched])
         merged = self._merged(x, tuple([run for run, _ in matched]), middle)
         return self.view(merged, sizes, [self._flat(run, sizes) for _, run in matched])
 
@@ -356,18 +356,20 @@ class Expressions:
         return matched
 
     def _same_product(self, given: Sizes, a: Sequence[int], wanted: Sizes, b: Sequence[int]) -> bool:
-        first = self._product([given[axis] for axis in a])
-        return self.decisions.equal(first, self._product([wanted[axis] for axis in b]))
+        first = self.product([given[axis] for axis in a])
+        second = self.product([wanted[axis] for axis in b])
+        return self.decisions.equal(first, second, turns=self.product(given))
 
     def _is_factor(self, given: Sizes, a: Sequence[int], wanted: Sizes, b: Sequence[int]) -> bool:
         """Whether the left product is the smaller one: by its degree, then by its number."""
-        first = self._product([given[axis] for axis in a])
-        second = self._product([wanted[axis] for axis in b])
+        first = self.product([given[axis] for axis in a])
+        second = self.product([wanted[axis] for axis in b])
         if first.is_constant and second.is_constant:
             return first.constant < second.constant
         return (first.degree, abs(first.content())) < (second.degree, abs(second.content()))
 
-    def _product(self, sizes: Sequence[Expr]) -> Expr:
+    def product(self, sizes: Sequence[Expr]) -> Expr:
+        """How many elements there are."""
         product = self.one
         for size in sizes:
             product = product * size
@@ -395,7 +397,7 @@ class Expressions:
         """The stride of a run of axes as one, if there is one."""
         strides = [x.offset.coefficient(axis) or self.zero for axis in run]
         for outer, inner, axis in zip(strides, strides[1:], run[1:]):
-            if not self.decisions.equal(outer, inner * x.sizes[axis]):
+            if not self.decisions.equal(outer, inner * x.sizes[axis], turns=self.product(x.sizes)):
                 return None
         return strides[-1]
 
