@@ -33,6 +33,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import needed
 from frontends.pytorch.graphs.partition import computed_again
+from frontends.pytorch.graphs.parts import in_parts
 from frontends.pytorch.graphs.unchanging import Values
 from frontends.pytorch.recording.recorder import Operation, Result
 from frontends.pytorch.symbolic.node import Node
@@ -143,6 +144,7 @@ def functional_joint(variant: Variant) -> FunctionalJoint:
     values = _taken_over(variant)
     first = list(dict.fromkeys([each for each in variant.outputs if isinstance(each, Result | Node)]))
     results = [values.argument(output) for output in first]
+    values.operations = list(in_parts(values.operations, variant.recording))
     cut = len(values.operations)
     for operation in variant.recording.operations:
         if operation.backward:

@@ -42,6 +42,8 @@ CHEAP: Final = frozenset(
 FORWARD, BACKWARD, IN, OUT = "forward", "backward", "in", "out"
 THERE_ANYWAY: Final = 1
 """The weight of an input, whatever its size."""
+WRITTEN_FOR_IT: Final = 2
+"""How much more it takes to keep what kernels would not write otherwise, as they fuse it with what reads it."""
 NEVER: Final = 1 << 60
 """The weight of what will have changed by then: an operator of the backward that is given it does not look at it."""
 
@@ -70,6 +72,8 @@ def computed_again(
             bytes_kept = NEVER
         else:
             bytes_kept = THERE_ANYWAY if maker is None or result in given else weight(env, result.metadata)
+            if maker is not None and is_cheap(maker) and not is_view(maker.target):
+                bytes_kept *= WRITTEN_FOR_IT
         network.add_edge((result, IN), (result, OUT), capacity=bytes_kept)
         if maker is None or not is_cheap(maker):
             network.add_edge(FORWARD, (result, IN))

@@ -31,6 +31,7 @@ from backends.loops.program import Call
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
 from frontends.pytorch.graphs.joint import Parts, graphs
+from frontends.pytorch.recording.recorder import is_random
 
 if TYPE_CHECKING:
     from frontends.pytorch.tracing import Variant
@@ -133,7 +134,7 @@ def _by_kernels(
         run = variant.joint.runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
     if form.changed:
         return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
-    random = any(torch.Tag.nondeterministic_seeded in operation.target.tags for operation in form.operations)
+    random = any(map(is_random, form.operations))
     return Running(run if random else _unless_unreadable(run, lambda: _eagerly(variant)), hosts)
 
 

@@ -7,6 +7,7 @@ from typing import Final
 import torch
 
 from backends.loops.operations import computed_as, is_float
+from frontends.pytorch.graphs.parts import greatest, logarithm
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, axes_of, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.expr import Expr
@@ -206,6 +207,16 @@ def log_softmax(at: Site, x: Value, axis: int, half_to_float: bool) -> Value:
     x = x.cast(computed_as(at.dtype))
     away = x - x.reduce("maximum", axes, keepdim=True)
     return away - away.apply("exp").sum(axes, keepdim=True).apply("log")
+
+
+@lowering(greatest)
+def greatest_of_rows(at: Site, x: Value, axis: int) -> Value:
+    return x.reduce("maximum", (axis % x.rank,), keepdim=True)
+
+
+@lowering(logarithm)
+def logarithm_of_rows(at: Site, x: Value, most: Value, axis: int) -> Value:
+    return (x - most).apply("exp").sum((axis % x.rank,), keepdim=True).apply("log")
 
 
 @lowering(aten._softmax_backward_data.default)
