@@ -20,6 +20,7 @@ BY_TORCH = SimpleNamespace(
     last=None,
     device="cpu",
     crosses=True,
+    large=None,
 )
 
 
