@@ -62,16 +62,17 @@ TAIL = (Copy(0, 0, "n"),)
 """The last vector, of n elements."""
 
 
-def vector_loops(text: Text, place: str, stop: str, wide: int) -> Iterator[Sequence[Copy]]:
+def vector_loops(text: Text, place: str, stop: str, wide: int, *, has_tail: bool = True) -> Iterator[Sequence[Copy]]:
     """Loops along the lanes; each is given with the vectors that one turn of it handles. (One loop for whole vectors
     and the tail would be shorter, but masks cost a tenth of the time even of erf.)"""
     for count in (wide, 1) if wide > 1 else (1,):
         step = f"{count} * N" if count > 1 else "N"
         with text.block(f"for (; {place} + {step} <= {stop}; {place} += {step})"):
             yield copies(count)
-    with text.block(f"if ({place} < {stop})"):
-        text.line(f"const int64_t n = {stop} - {place};")
-        yield TAIL
+    if has_tail:
+        with text.block(f"if ({place} < {stop})"):
+            text.line(f"const int64_t n = {stop} - {place};")
+            yield TAIL
 
 
 class Writer:
@@ -180,10 +181,17 @@ class Writer:
             case Apply() if value in self.loops.by_lane:
                 return self._compared(self.loops.by_lane[value], copy)
             case Apply(operation=operation, operands=operands, dtype=dtype):
-                return applied(operation, [self.name(operand, copy) for operand in operands], dtype)
+                return applied(operation, self._masks_alike(operands, copy), dtype)
             case Reduced(reduction=reduction):
                 return self.result(reduction, copy.number if value in self.loops.varying else -1)
         raise TypeError(f"{value!r} is no value")
+
+    def _masks_alike(self, operands: Sequence[Scalar], copy: Copy) -> list[Named]:
+        """Operands by name; a mask that is the same in all lanes is made as wide as those are that differ: once, not for
+        every vector."""
+        named = [self.name(operand, copy) for operand in operands]
+        bits = max([each.bits for each, operand in zip(named, operands) if operand in self.loops.varying], default=0)
+        return [Named(each.mask(bits), each.dtype, bits) if bits and each.bits > bits else each for each in named]
 
     def _place(self, index: Affine, copy: Copy) -> str:
         start = f"splat_i64({self.index(index, copy)})"
