@@ -47,6 +47,8 @@ Kind = Literal[
     "stride one",
     "collapse",
     "divisible",
+    "parallel",
+    "split",
     "index width",
     "short",
     "reuse",

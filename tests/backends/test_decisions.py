@@ -171,3 +171,76 @@ def test_explanation_shows_kernels_lines_and_decisions():
     for words in ("lanes i1", "from ", "test_decisions.py", "peak: ", "equal: ", "always, because", "nothing added"):
         assert words in text
     assert "kernels:" not in compiled.explain()
+
+
+@pytest.mark.parametrize(
+    ("facts", "has_tail", "answer"),
+    [((), True, "depends"), (("s % 64 == 0",), False, "always"), (("s % 64 == 3",), True, "never")],
+)
+def test_tails(facts, has_tail, answer):
+    """Elements behind the last whole vector are left out, or code for them is there though there are none."""
+    made, b, s, t = program("b s t", *facts)
+    x = made.input("x", "float32", (b, s), (t, made.build.one))
+    made.outputs.append(made.stored(made.build.apply("exp", x), (s, made.build.one)))
+    kernels = schedule(made)
+    text = file_source(kernels, made.decisions)
+    assert ("const int64_t n = " in text) == has_tail
+    assert answer in [found for found, _ in decided(made, "divisible")]
+    columns = 128 if answer == "always" else 67
+    out, given = torch.empty(3, columns), torch.randn(3, columns + 5)
+    sizes = {b: 3, s: columns, t: columns + 5}
+    cpu.kernels(kernels, made.decisions)[0](out, given, *[sizes[number] for number in kernels[0].numbers], 1)
+    torch.testing.assert_close(out, given[:, :columns].exp())
+
+
+@pytest.mark.parametrize(
+    ("facts", "axes", "kind", "answer", "words"),
+    [
+        ((), (), "parallel", "depends", "#pragma omp"),
+        (("b*s <= 1000",), (), "parallel", "never", None),
+        ((), (0, 1), "split", "depends", "#pragma omp"),
+        (("b*s <= 1000",), (0, 1), "split", "never", "chunks = 0 + 1"),
+        (("b >= 1000", "s >= 1000"), (0, 1), "split", "always", "#pragma omp"),
+    ],
+)
+def test_threads(facts, axes, kind, answer, words):
+    """Little work is divided among threads, or much is not."""
+    made, b, s = program("b s", *facts)
+    x = made.input("x", "float32", (b, s), (s, made.build.one))
+    value = made.build.reduce("sum", x, axes) if axes else made.build.apply("exp", x)
+    made.outputs.append(made.stored(value, (s, made.build.one)[2 - value.rank :]))
+    text = file_source(schedule(made), made.decisions)
+    assert answer in [found for found, _ in decided(made, kind)]
+    assert "#pragma omp" not in text if words is None else words in text
+    added = {each.added for each in made.decisions.log if each.kind == kind}
+    assert added == {"branch" if answer == "depends" else "nothing"}
+
+
+@pytest.mark.parametrize(("facts", "number"), [((), False), (("s == 56",), True)])
+def test_sizes_that_are_numbers(facts, number):
+    """A size that is known is read when the kernel runs, or one that is not is taken for a number."""
+    env = ShapeEnv(origin=lambda: None)
+    b, s = [size.expr for size in env.sizes("b s", hints=(4, 56))]
+    for fact in facts:
+        env.assume(fact)
+    made = Program(Decisions(env))
+    x = made.input("x", "float32", (b, s), (s, made.build.one))
+    made.outputs.append(made.stored(made.build.reduce("sum", x, (1,)), (made.build.one,)))
+    (kernel,) = schedule(made)
+    file_source([kernel], made.decisions)
+    assert kernel.extents[-1].is_constant == number
+    assert ("always" if number else "depends", facts) in decided(made, "constant")
+
+
+@pytest.mark.parametrize(("withheld", "is_one"), [((), True), (("equal",), False)])
+def test_products_that_are_the_same_are_a_question(withheld, is_one):
+    """An engine that gives up seems to cost little, as what only a normal form shows to be the same is never asked."""
+    made, a, b, s, t = program("a b s t", withheld=withheld)
+    build = made.build
+    strides = (b * s * t, s * t, t, build.one)
+    x = made.input("x", "float32", (a, b, s, t), strides)
+    total = build.expand(build.reduce("sum", x, (3,), keepdim=True), x.sizes)
+    made.outputs.append(made.stored(build.apply("sub", x, total), strides))
+    assert (len(schedule(made)) == 1) == is_one
+    same = [each for each in made.decisions.log if each.kind == "equal" and each.same is not None]
+    assert any(str(each).startswith("equal: b*s == b*s? always: the same") for each in same) == is_one

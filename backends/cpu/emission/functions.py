@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from backends.cpu.emission.loops import Loops
+from backends.cpu.emission.loops import ALIGNED, Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.spelling import integer
 from backends.cpu.emission.summing import Sums, write_summing
@@ -37,10 +37,6 @@ from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
 from solver.expr import Expr
 
-GRAIN: Final = 1 << 17
-"""Simple operations that are worth a thread."""
-ALIGNED: Final = 64
-"""Threads begin at multiples of these elements, where lanes run along what is divided."""
 MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
 
 
@@ -87,9 +83,9 @@ def _entry(loops: Loops, text: Text, name: str) -> None:
             text.line(f"__typeof__({run}) *run = {condition} ? {name}_strided : {run};")
             run = "run"
         threads = f"numbers[{len(numbers)}]"
-        grain = max(1, GRAIN // loops.work())
+        grain = loops.grain
         if is_whole(loops):
-            write_whole(loops, text, run, elements=product(kernel.extents), threads=threads, grain=grain)
+            write_whole(loops, text, run, elements=product(kernel.extents), threads=threads)
             return
         turns = product(kernel.extents[: kernel.outer])
         if kernel.summed:
@@ -97,7 +93,7 @@ def _entry(loops: Loops, text: Text, name: str) -> None:
             return
         text.line(f"const int64_t turns = {turns};")
         text.line("if (turns <= 0) return;")
-        if kernel.outer:
+        if kernel.outer and loops.is_large is not False:
             _parallel(loops, text, run, product(kernel.extents[kernel.outer :]), threads, grain)
         text.line(f"{run}(pointers, numbers, 0, turns);")
 

@@ -39,6 +39,10 @@ from backends.loops.operations import ITEMSIZE, OPERATIONS
 from backends.loops.order import parts_first
 from solver.expr import Expr
 
+GRAIN: Final = 1 << 17
+"""Simple operations that are worth a thread."""
+ALIGNED: Final = 64
+"""Threads begin at multiples of these elements, where lanes run along what is divided."""
 WEIGHT: Final = 8
 """Simple operations that one costly operation takes the time of."""
 
@@ -58,6 +62,10 @@ class Loops:
         count: how many lanes.
         bits: how wide the elements of full vectors are.
         open: coefficients of the lanes' axis that may be 1 or not.
+        is_divided: whether vectors divide the axis of the lanes, so that there is no tail.
+        grain: how many elements are worth a thread.
+        is_large: whether there are enough of them for several threads, or parts of a reduction; None if only the run
+            tells.
     """
 
     def __init__(self, given: Kernel, decisions: Decisions) -> None:
@@ -86,8 +94,42 @@ class Loops:
                     "stride one", one, "vector loads", "two versions", added="branch", never="one element at a time"
                 )
         self.open = tuple([each for each, known in self._contiguous.items() if known is None])
+        self.grain = max(1, GRAIN // self.work())
+        self.is_divided = self._ask_divided(decisions)
+        self.is_large = self._ask_large(decisions)
         if self.along_inner and kernel.reductions:
             self._ask_lengths(decisions)
+
+    def _ask_divided(self, decisions: Decisions) -> bool:
+        if self.lanes is None or (not self.along_inner and self.count > ALIGNED):
+            return False
+        extent = self.kernel.extents[self.lanes]
+        if extent.is_constant:
+            return extent.constant % self.count == 0
+        question = decisions.interner.divides(self.count, extent)
+        turns = self._turns(decisions)
+        return decisions.holds("divisible", question, "no tail", "a tail", turns=turns, length=extent) is True
+
+    def _ask_large(self, decisions: Decisions) -> bool | None:
+        kernel = self.kernel
+        elements = reduce(Expr.__mul__, kernel.extents, decisions.interner.one)
+        if not kernel.outer:
+            question, least = decisions.interner.ge(elements, self.grain), self.grain
+            yes, otherwise, never = "in parts", "in parts where there is enough to do", "at once"
+        else:
+            question, least = decisions.interner.ge(elements, 2 * self.grain), 2 * self.grain
+            yes, otherwise, never = "threads", "threads where there is enough to do", "one thread"
+        if elements.is_constant:
+            return elements.constant >= least
+        kind = "parallel" if kernel.outer else "split"
+        return decisions.holds(kind, question, yes, otherwise, added="branch", never=never)
+
+    def _turns(self, decisions: Decisions) -> Expr:
+        """How often the axis of the lanes is gone through."""
+        kernel = self.kernel
+        around = [extent for axis, extent in enumerate(kernel.extents) if axis != self.lanes]
+        passes = max(len(kernel.passes), 1) if self.along_inner else 1
+        return reduce(Expr.__mul__, around, decisions.interner.constant(passes))
 
     def _ask_lengths(self, decisions: Decisions) -> None:
         """How long rows are, if they are reduced: a number would leave the C compiler less to do when it runs."""
@@ -98,8 +140,8 @@ class Loops:
         hints = decisions.env.hints
         if atoms and all(atom in hints for atom in atoms):
             question = interner.conjunction([interner.eq(atom.expr, hints[atom]) for atom in atoms])
-            turns = reduce(Expr.__mul__, kernel.extents[:-1], interner.constant(len(kernel.passes)))
-            decisions.holds("constant", question, "numbers", "lengths of the run", turns=turns, length=rows[-1])
+            turns, length = self._turns(decisions), rows[-1]
+            decisions.holds("constant", question, "numbers", "lengths of the run", turns=turns, length=length)
 
     # ------------------------------------------------------------------ values
 

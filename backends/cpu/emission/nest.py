@@ -124,7 +124,8 @@ class Nest:
         lanes, line = self.loops.lanes, self.text.line
         line(f"const int64_t stop = left < {self._extent(lanes)} - i{lanes} ? i{lanes} + left : {self._extent(lanes)};")
         line(f"left -= stop - i{lanes};")
-        for vectors in vector_loops(self.text, f"i{lanes}", "stop", self._side_by_side_blocks()):
+        wide, has_tail = self._side_by_side_blocks(), not self.loops.is_divided
+        for vectors in vector_loops(self.text, f"i{lanes}", "stop", wide, has_tail=has_tail):
             self._block(values, vectors)
         line(f"i{lanes} = 0;")
 
@@ -219,7 +220,7 @@ class Nest:
             if in_parts or wide > 1:
                 totals.begin(dict.fromkeys(slots, wide))
             self.text.line(f"int64_t i{lanes} = {first};")
-            for vectors in vector_loops(self.text, f"i{lanes}", stop, wide):
+            for vectors in vector_loops(self.text, f"i{lanes}", stop, wide, has_tail=not self.loops.is_divided):
                 self._turn(number, values, vectors, totals)
             if in_parts or wide > 1:
                 totals.end("from", part)

@@ -40,12 +40,12 @@ def write_chunk(nest: Nest, name: str) -> None:
             nest.text.line(f"write_{KINDS[reduction.dtype]}(partials + {SLOT * place}, {result}[0]);")
 
 
-def write_whole(loops: Loops, text: Text, run: str, *, elements: str, threads: str, grain: int) -> None:
+def write_whole(loops: Loops, text: Text, run: str, *, elements: str, threads: str) -> None:
     """What the entry does: all chunks, and then what is stored once."""
     nest = Nest(loops, text, is_narrow=True)
     kernel = loops.kernel
     line = text.line
-    line(f"int64_t chunks = {elements} / {grain} + 1;")
+    line(f"int64_t chunks = {f'{elements} / {loops.grain}' if loops.is_large is not False else '0'} + 1;")
     line(f"chunks = chunks < {MOST} ? chunks : {MOST};")
     nest.writer.prologue()
     extent = nest.writer.size(kernel.extents[0])
