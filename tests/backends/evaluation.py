@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from backends.loops.indices import Affine
 from backends.loops.kernels import Buffer
@@ -121,6 +122,12 @@ class Run:
         named = {name: self.plain(value) for name, value in step.named.items()}
         found = step.target(*args, **named)
         listed = found if step.is_list else [found]
+        if step.is_laid_out:
+            # a kernel may overwrite them
+            held = {
+                each.untyped_storage()._cdata for each in tree_leaves((args, named)) if isinstance(each, torch.Tensor)
+            }
+            assert not any(value.untyped_storage()._cdata in held for value in listed), step
         for made, value in zip(step.results, listed, strict=bool(step.results)):
             if isinstance(made, Buffer):
                 for expr, size in zip(made.sizes, value.shape):
