@@ -312,6 +312,12 @@ class Emission:
         """A pass over rows that are in registers."""
         for reduction in each.reductions:
             self._reduce(reduction, self._masked(reduction, self._whole(reduction)))
+        self._stores(each)
+
+    def _stores(self, each: Pass) -> None:
+        """All stores of a pass, behind all that it reads: one may be in the place of what another's is made of."""
+        for store in each.stores:
+            self.value(store.value)
         for store in each.stores:
             self._store(store)
 
@@ -353,8 +359,7 @@ class Emission:
         for reduction, total in zip(each.reductions, totals):
             text = accumulated(reduction.operation, total, self._whole(reduction))
             self.write(f"{total} = " + (f"tl.where(column_mask, {text}, {total})" if self.form.masks_columns else text))
-        for store in each.stores:
-            self._store(store)
+        self._stores(each)
         self.indent = ""
         self.names, self.indexed = before, indexed
         for reduction, total in zip(each.reductions, totals):

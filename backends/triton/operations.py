@@ -146,7 +146,10 @@ def cast(operand: str, source: str, dtype: str) -> str:
 
 
 def constant(value: int | float | bool, dtype: str) -> str:
-    """A number of this dtype."""
+    """A number of this dtype; a whole one that does not fit it wraps around."""
+    if dtype != "bool" and not is_float(dtype):
+        bits, least = 8 * ITEMSIZE[dtype], 0 if dtype == "uint8" else -(1 << (8 * ITEMSIZE[dtype] - 1))
+        value = (int(value) - least) % (1 << bits) + least
     text = f"float('{value}')" if isinstance(value, float) and value - value != 0 else repr(value)
     return f"tl.full((), {text}, {LANGUAGE[dtype]})"
 

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, direction: str) -> list[Outcome]:
     done = read(path)
     names = sorted(database(options.dtype))
     wanted = options.only.split(",") if options.only else [name for name in names if name not in done]
-    worker = Worker(options.backend, options.dtype)
+    worker = Worker(options.backend)
     console = Console(stderr=True)
     columns = (TextColumn("{task.description:40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     shown = Progress(*columns, console=console) if console.is_terminal else nullcontext()
@@ -47,7 +47,8 @@ def run(options: argparse.Namespace, direction: str) -> list[Outcome]:
         for name in wanted:
             if progress:
                 progress.update(task, description=f"{direction} {name}")
-            done[name] = outcome = worker.judge(name, options.samples, backward=direction == "backward")
+            backward = direction == "backward"
+            done[name] = outcome = worker.judge(name, options.samples, backward=backward, dtype=options.dtype)
             print(outcome.line(), file=lines)
             if options.only:
                 told(outcome)

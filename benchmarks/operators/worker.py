@@ -27,12 +27,11 @@ class Strict(logging.Handler):
 class Worker:
     """A process that judges, started anew after one that an operator did not leave alive."""
 
-    def __init__(self, backend: str = "eager", dtype: str = "float32") -> None:
+    def __init__(self, backend: str = "eager") -> None:
         self.backend = backend
-        self.dtype = dtype
         self.process: subprocess.Popen[str] | None = None
 
-    def judge(self, operator: str, samples: int, *, backward: bool) -> Outcome:
+    def judge(self, operator: str, samples: int, *, backward: bool, dtype: str = "float32") -> Outcome:
         if self.process is None:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "benchmarks.operators.worker"],
@@ -44,7 +43,7 @@ class Worker:
                 env={**os.environ, "TRITON_INTERPRET": "1"},
             )
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(json.dumps([operator, samples, backward, self.backend, self.dtype]) + "\n")
+        self.process.stdin.write(json.dumps([operator, samples, backward, self.backend, dtype]) + "\n")
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
         line = self.process.stdout.readline() if ready else ""

@@ -185,6 +185,23 @@ def test_strides_that_turn_out_to_be_one_are_contiguous() -> None:
     assert loads(ptx(step.aligned)) == (2, 0)
 
 
+def test_a_pass_reads_before_it_writes() -> None:
+    """If it fails, a store spoils what the next one reads, where memory is overwritten in place."""
+    env = ShapeEnv(origin=lambda: None)
+    b, s = [size.expr for size in env.sizes("b s", lo=2)]
+    program = Program(Decisions(env))
+    build = program.build
+    x, y = [program.input(name, "float32", (b, s), (s, build.one)) for name in "xy"]
+    whole = build.apply("sub", x, build.expand(build.reduce("sum", x, (1,), keepdim=True), x.sizes))
+    for made in (whole, build.apply("add", whole, y)):
+        program.outputs.append(program.stored(made, (s, build.one)))
+    (kernel,) = schedule(program)
+    launch = Launch(kernel, program.decisions)
+    for columns in (100, 100_000):
+        words = re.findall(r"tl\.(load|store)", launch.plan((100, columns)).steps[0].general.text)
+        assert words[-2:] == ["store", "store"] and words.count("store") == 2
+
+
 def test_few_long_rows_are_cut_in_parts() -> None:
     """If it fails, a sum over everything is the work of one program."""
     launch = launch_of(lambda b, x: b.reduce("sum", x, (0,)), "b s", [])

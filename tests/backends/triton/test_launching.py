@@ -175,7 +175,7 @@ def test_another_device_has_code_of_its_own(device: Device) -> None:
 def test_what_does_not_compile_runs_by_operators(
     function: str, device: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """If it fails, an error of a compiler or of a driver is one of the call, or nobody is told, or told in every call."""
+    """If it fails, an error of a compiler or of a driver is one of the call, or nobody is told, or everybody always."""
 
     def fails(*arguments: object) -> None:
         raise RuntimeError("`ptxas` failed with error code 255\nand so on")
@@ -203,7 +203,7 @@ def test_tensors_of_the_cpu_are_left_to_operators(caplog: pytest.LogCaptureFixtu
 
 
 def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, a machine without a C compiler, which Triton builds its driver with, has an error in place of eager."""
+    """If it fails, a machine without a C compiler, which Triton builds its driver with, has an error, not eager."""
 
     def fails() -> None:
         raise RuntimeError("Failed to find C compiler.\nPlease specify")

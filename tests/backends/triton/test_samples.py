@@ -1,0 +1,52 @@
+"""Samples of torch's operators through Triton's interpreter beside eager: one in so many, by name, so that all families
+are there. `python -m benchmarks.operators --backend triton` goes through all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.operators.programs import database
+from benchmarks.operators.record import seen
+from benchmarks.operators.worker import Worker
+
+EVERY = 19
+OTHERS = {"bfloat16": 61, "float16": 83, "float64": 97, "int64": 53, "int8": 61, "uint8": 50, "bool": 47}
+"""Dtypes besides float32, and which operators are looked at in them."""
+EVERY_BACKWARD = 53
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    """A process with the interpreter on."""
+    made = Worker("triton")
+    yield made
+    made.end()
+
+
+def wrong(worker: Worker, name: str, *, backward: bool = False, dtype: str = "float32") -> list[str]:
+    """What differs from eager, or stops, on the first sample and at other sizes."""
+    outcome = worker.judge(name, 1, backward=backward, dtype=dtype)
+    known = seen("backward" if backward else "forward").get(name)
+    return [*outcome.wrong, *outcome.stopped, *(outcome.failed if known is None or not known.failed else ())]
+
+
+@pytest.mark.parametrize("name", sorted(seen("forward"))[::EVERY])
+def test_operators_are_as_eager(name: str, worker: Worker) -> None:
+    """If it fails, an operator is wrong through Triton's kernels, or one of them has no code."""
+    assert wrong(worker, name) == []
+
+
+@pytest.mark.parametrize("name", sorted(seen("backward"))[::EVERY_BACKWARD])
+def test_gradients_are_as_eager(name: str, worker: Worker) -> None:
+    """If it fails, a gradient is wrong through Triton's kernels."""
+    assert wrong(worker, name, backward=True) == []
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"), [(dtype, name) for dtype, every in OTHERS.items() for name in sorted(database(dtype))[::every]]
+)
+def test_other_dtypes_are_as_eager(dtype: str, name: str, worker: Worker) -> None:
+    """If it fails, an operator is wrong in another dtype: what is loaded, computed in, or rounded to."""
+    assert wrong(worker, name, dtype=dtype) == []
