@@ -27,6 +27,7 @@ from typing import Final
 
 from backends.cpu.emission.loops import ALIGNED, Loops
 from backends.cpu.emission.nest import Nest
+from backends.cpu.emission.short import Short, chosen, is_only_short, short_forms
 from backends.cpu.emission.spelling import integer
 from backends.cpu.emission.summing import Sums, write_summing
 from backends.cpu.emission.text import Text
@@ -62,7 +63,10 @@ def _written(loops: Loops, name: str) -> str:
     write = write_chunk if is_whole(loops) else Nest.write
     if loops.open:
         write(Nest(loops, text, is_narrow=False), f"{name}_strided")
-    write(Nest(loops, text, is_narrow=True), f"{name}_unit")
+    if not is_only_short(loops):
+        write(Nest(loops, text, is_narrow=True), f"{name}_unit")
+    for count in short_forms(loops):
+        Short(loops, text, count).write(f"{name}_short{count}")
     if loops.kernel.summed:
         Sums(loops, Writer(loops, text, is_narrow=False), text).write_totals(f"{name}_sums")
     _entry(loops, text, name)
@@ -77,10 +81,12 @@ def _entry(loops: Loops, text: Text, name: str) -> None:
         return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
 
     with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
-        run = f"{name}_unit"
+        run = chosen(loops, product(kernel.extents[-1:]), name, f"{name}_unit")
         if loops.open:
             condition = " || ".join([f"{numbers[size]} != 1" for size in loops.open])
-            text.line(f"__typeof__({run}) *run = {condition} ? {name}_strided : {run};")
+            run = f"{condition} ? {name}_strided : {run}"
+        if "?" in run:
+            text.line(f"__typeof__({run.split()[-1]}) *run = {run};")
             run = "run"
         threads = f"numbers[{len(numbers)}]"
         grain = loops.grain

@@ -159,6 +159,10 @@ class Loops:
         earlier = [value for value, writer in self.kept.items() if writer < number]
         return self._reachable(self.roots(self.kernel.passes[number]), earlier)
 
+    def below(self, each: Pass) -> list[Scalar]:
+        """All values of a pass, operands first, as if nothing were kept."""
+        return self._reachable(self.roots(each))
+
     def after_passes(self) -> list[Scalar]:
         """The values that are stored once."""
         return self._reachable([store.value for store in self.kernel.once])
@@ -166,11 +170,11 @@ class Loops:
     def _reachable(self, roots: Sequence[Scalar], known: Collection[Scalar] = ()) -> list[Scalar]:
         """All values below these, operands first, results of reductions as they are; nothing below what is known."""
         stop = set(known)
+        return list(parts_first(roots, lambda value: () if value in stop else self.operands(value)))
 
-        def operands(value: Scalar) -> Sequence[Scalar]:
-            return () if value in stop else self.by_lane.get(value, value).operands
-
-        return list(parts_first(roots, operands))
+    def operands(self, value: Scalar) -> Sequence[Scalar]:
+        """What a value is computed from."""
+        return self.by_lane.get(value, value).operands
 
     def _analyse(self, value: Scalar) -> None:
         depth, varying = -1, False

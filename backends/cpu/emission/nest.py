@@ -190,16 +190,20 @@ class Nest:
                     self.writer.store(store, vectors)
 
     def _accumulate(self, reduction: Reduction, vector: Copy, totals: Totals) -> None:
+        if self.loops.along_inner:
+            totals.take((reduction, 0), vector.number, self._masked(reduction, vector))
+        else:
+            totals.take((reduction, vector.number), 0, self.writer.name(reduction.body, vector).vector)
+
+    def _masked(self, reduction: Reduction, vector: Copy) -> str:
+        """What a vector brings to a reduction over its lanes: nothing where there are no elements."""
         value = self.writer.name(reduction.body, vector).vector
-        if not self.loops.along_inner:
-            totals.take((reduction, vector.number), 0, value)
-            return
-        if vector.count != "N":
-            element, name = element_of(reduction.dtype), f"v{next(self.writer.serial)}"
-            mask, start = f"first_m{8 * element.size}({vector.count})", identity(reduction.operation, reduction.dtype)
-            self.text.line(f"const {element.vector} {name} = select_{element.name}({mask}, {value}, {start});")
-            value = name
-        totals.take((reduction, 0), vector.number, value)
+        if vector.count == "N":
+            return value
+        element, name = element_of(reduction.dtype), f"v{next(self.writer.serial)}"
+        mask, start = f"first_m{8 * element.size}({vector.count})", identity(reduction.operation, reduction.dtype)
+        self.text.line(f"const {element.vector} {name} = select_{element.name}({mask}, {value}, {start});")
+        return name
 
     def _along_rows(self, number: int, values: Sequence[Scalar]) -> None:
         """Lanes along the last inner axis."""

@@ -79,6 +79,16 @@ class Totals:
                 for (reduction, _), name in self._sums.items():
                     self._text.line(f"{name} = {identity(reduction.operation, reduction.dtype)};")
 
+    def whole(self, slot: Slot, values: Sequence[str]) -> None:
+        """A total of these vectors, and of nothing else."""
+        reduction = slot[0]
+        name = self.names[slot] = f"t{next(self._serial)}"
+        element = element_of(reduction.dtype)
+        self._text.line(f"const {element.vector} {name} = {self._paired(reduction, values)};")
+        if is_extreme(reduction):
+            strange = " | ".join([f"({value} != {value})" for value in values])
+            self._text.line(f"const {element.mask} {name}nan = {strange};")
+
     def results(self, *, over_lanes: bool) -> Iterator[tuple[Slot, Named]]:
         """The results by name, one of each lane or one in all of them."""
         self._flush()
@@ -121,12 +131,16 @@ class Totals:
         return joined(reduction.operation, a, b, reduction.dtype)
 
     def _add(self, reduction: Reduction, total: str, parts: Sequence[str]) -> None:
-        """In pairs."""
         if is_extreme(reduction):
             self._text.line(f"{total}nan |= {' | '.join([f'{part}nan' for part in parts])};")
+        self._join(reduction, total, self._paired(reduction, parts))
+
+    def _paired(self, reduction: Reduction, parts: Sequence[str]) -> str:
+        """All of them joined, in pairs."""
         while len(parts) > 1:
-            parts = [self._joined(reduction, a, b) for a, b in zip(parts[::2], parts[1::2])]
-        self._join(reduction, total, parts[0])
+            left = parts[-1:] if len(parts) % 2 else []
+            parts = [*[self._joined(reduction, a, b) for a, b in zip(parts[::2], parts[1::2])], *left]
+        return parts[0]
 
 
 def is_extreme(reduction: Reduction) -> bool:

@@ -1,0 +1,122 @@
+"""Rows of a few vectors: everything in registers, no loop along the row, every vector masked.
+
+    for (; left > 0; i0++) {
+        x0 = load(row, c0); x1 = load(row + N, c1);          each row is loaded once
+        total = sum of x0 and x1;
+        store(row, x0 - total, c0); store(row + N, x1 - total, c1);
+    }
+
+Loops over so few vectors cost more than what they do. How many elements of each vector there are is known before the
+first row, and with it the masks; what is the same for all rows is loaded there as well. A kernel has such functions
+beside the one for any length, and chooses when it runs.
+
+A row whose length is a number has only the function that it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from backends.cpu.emission.loops import Loops
+from backends.cpu.emission.nest import Nest
+from backends.cpu.emission.reducing import Totals
+from backends.cpu.emission.text import Text
+from backends.cpu.emission.values import Copy
+from backends.loops.kernels import Load, Place, Reduced, Scalar
+
+VECTORS: Final = (1, 2, 4)
+"""How many vectors the rows of such a function have at most."""
+MOST: Final = 80
+"""Operations of a row that are worth such functions: what is long is long to compile, and its loops cost it little."""
+
+
+def short_forms(loops: Loops) -> Sequence[int]:
+    """The numbers of vectors for which a kernel has functions."""
+    kernel = loops.kernel
+    if not loops.along_inner or not kernel.outer or kernel.inner != 1 or kernel.summed or loops.work() > MOST:
+        return ()
+    extent = kernel.extents[-1]
+    if not extent.is_constant:
+        return VECTORS
+    needed = -(-extent.constant // loops.count)
+    return (needed,) if 0 < needed <= VECTORS[-1] else ()
+
+
+def chosen(loops: Loops, extent: str, name: str, otherwise: str) -> str:
+    """The function for the length of this run. With something costly to compute, an empty vector costs more than the
+    loops."""
+    if is_only_short(loops):
+        return f"{name}_short{short_forms(loops)[0]}"
+    text = otherwise
+    for count in reversed(short_forms(loops)):
+        least = f"{extent} > {count - 1} * N && " if count > 2 and loops.costly(loops.values()) else ""
+        text = f"{least}{extent} <= {count} * N ? {name}_short{count} : {text}"
+    # rows of no elements may be at no address
+    return text if text == otherwise else f"{extent} < 1 ? {otherwise} : {text}"
+
+
+def is_only_short(loops: Loops) -> bool:
+    """Whether all rows are short, as their length is a number."""
+    return bool(short_forms(loops)) and loops.kernel.extents[-1].is_constant
+
+
+class Short(Nest):
+    """Writes the function for rows of at most so many vectors."""
+
+    def __init__(self, loops: Loops, text: Text, count: int) -> None:
+        super().__init__(loops, text, is_narrow=True)
+        extent = self.kernel.extents[-1]
+        full = extent.constant // loops.count if extent.is_constant else 0
+        self._vectors = tuple([Copy(place, place, "N" if place < full else f"c{place}") for place in range(count)])
+
+    def _allocate(self) -> None:
+        """How many elements each vector has."""
+        extent = self._extent(self.kernel.lanes)
+        self.text.line(f"const int64_t i{self.kernel.lanes} = 0;")
+        for place, vector in enumerate(self._vectors):
+            if vector.count == "N":
+                continue
+            start = f"{place} * N"
+            left = f"{extent} < {start} + N ? {extent} - {start} : N"
+            self.text.line(f"const int64_t {vector.count} = {extent} < {start} ? 0 : {left};")
+
+    def _define_at(self, depth: int | None, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+        super()._define_at(depth, values, vectors)
+        if depth == -1:
+            self.writer.define(self._of_columns(self._everything()), self._vectors)
+
+    def _everything(self) -> list[Scalar]:
+        """All values; what other functions keep in memory is computed in each."""
+        return list(dict.fromkeys([value for each in self.kernel.passes for value in self.loops.below(each)]))
+
+    def _of_columns(self, values: Sequence[Scalar]) -> list[Scalar]:
+        """Those that are the same for all rows, given operands first."""
+        found: dict[Scalar, bool] = {}
+        for value in values:
+            match value:
+                case Load(offset=index) | Place(index=index):
+                    own = set(index.axes) <= {self.kernel.lanes}
+                case _:
+                    own = not isinstance(value, Reduced)
+            found[value] = own and all(found[operand] for operand in self.loops.operands(value))
+        return [value for value, is_fixed in found.items() if is_fixed]
+
+    def _passes(self, vectors: Sequence[Copy]) -> None:
+        for each in self.kernel.passes:
+            values = self.loops.below(each)
+            self._define_late(values, vectors)
+            self.writer.define(values, self._vectors)
+            totals = Totals(self.text, self.writer.serial, [], in_parts=False)
+            for reduction in each.reductions:
+                totals.whole((reduction, 0), [self._masked(reduction, vector) for vector in self._vectors])
+            for (reduction, _), name in totals.results(over_lanes=True):
+                self.writer.give(reduction, -1, name)
+            for store in each.stores:
+                self.writer.store(store, self._vectors)
+        self._define_late(self.loops.after_passes(), vectors)
+        for store in self.kernel.once:
+            self.writer.store(store, vectors)
+
+
+__all__ = ["Short", "chosen", "is_only_short", "short_forms"]
