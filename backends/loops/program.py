@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from backends.decisions import Decisions
-from backends.loops.indices import Affine
+from backends.loops.indices import Affine, is_one
 from backends.loops.kernels import Buffer
-from backends.loops.tensors import Expressions, Memory, Merge, Sizes, Tensor
+from backends.loops.tensors import Expressions, Joined, Memory, Merge, Number, Reduce, Sizes, Tensor, descend
 from solver.expr import Atom, Expr
 from solver.prop import Prop
 
@@ -151,7 +151,26 @@ class Program:
             inside = self.build.split(memory, value.runs, value.source.sizes)
             assert isinstance(inside, Memory)
             memory, value = inside, value.source
+        if isinstance(value, Joined) and not self._is_one_loop(memory, value):
+            for place, piece in enumerate(value.pieces):
+                self.assign(self._slice(memory, value, place), piece)
+            return
         self.steps.append(Assign(memory.buffer, memory.sizes, memory.offset, value))
+
+    def _is_one_loop(self, memory: Memory, value: Joined) -> bool:
+        """Whether pieces are best computed by one kernel: they meet within rows, or some of them are numbers; and none
+        is reduced from something, which would have to be in memory."""
+        along = memory.offset.coefficient(value.axis)
+        within = along is not None and is_one(along) or any(isinstance(piece, Number) for piece in value.pieces)
+        return within and not any(isinstance(each, Reduce | Merge) for each in descend(value.pieces))
+
+    def _slice(self, memory: Memory, value: Joined, place: int) -> Memory:
+        """Where a piece goes."""
+        bounds = (self.build.zero, *value.bounds, value.sizes[value.axis])
+        first, last = bounds[place], bounds[place + 1]
+        found = self.build.slice(memory, value.axis, first, 1, last - first)
+        assert isinstance(found, Memory)
+        return found
 
 
 __all__ = ["Argument", "Assign", "Bind", "Call", "Check", "Program", "Step"]

@@ -28,6 +28,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 from typing import Final
 
+from backends.cpu.emission.cutting import cuts
 from backends.cpu.emission.places import ByLane, by_lane
 from backends.cpu.emission.spelling import width
 from backends.cpu.emission.turning import turned
@@ -62,6 +63,7 @@ class Loops:
         count: how many lanes.
         bits: how wide the elements of full vectors are.
         open: coefficients of the lanes' axis that may be 1 or not.
+        cuts: where loops along the lanes are divided.
         is_divided: whether vectors divide the axis of the lanes, so that there is no tail.
         grain: how many elements are worth a thread.
         is_large: whether there are enough of them for several threads, or parts of a reduction; None if only the run
@@ -93,6 +95,7 @@ class Loops:
                 self._contiguous[coefficient] = decisions.holds(
                     "stride one", one, "vector loads", "two versions", added="branch", never="one element at a time"
                 )
+        self.cuts = cuts(self.values(), self.lanes)
         self.open = tuple([each for each, known in self._contiguous.items() if known is None])
         self.grain = max(1, GRAIN // self.work())
         self.is_divided = self._ask_divided(decisions)

@@ -20,12 +20,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Final
 
+from backends.cpu.emission.cutting import divided
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.reducing import Totals, is_long_sum
 from backends.cpu.emission.spelling import KINDS, MEMORY, Named, element_of, identity
 from backends.cpu.emission.summing import Sums
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.values import ONE, Copy, Writer, vector_loops
+from backends.cpu.emission.values import ONE, Copy, Writer, vector_loops, vector_loops_back
 from backends.loops.kernels import Reduction, Scalar
 
 SIDE_BY_SIDE: Final = 4
@@ -124,10 +125,30 @@ class Nest:
         lanes, line = self.loops.lanes, self.text.line
         line(f"const int64_t stop = left < {self._extent(lanes)} - i{lanes} ? i{lanes} + left : {self._extent(lanes)};")
         line(f"left -= stop - i{lanes};")
-        wide, has_tail = self._side_by_side_blocks(), not self.loops.is_divided
-        for vectors in vector_loops(self.text, f"i{lanes}", "stop", wide, has_tail=has_tail):
+        wide = self._side_by_side_blocks()
+        for vectors in self._lane_loops("stop", wide):
             self._block(values, vectors)
         line(f"i{lanes} = 0;")
+
+    def _goes_back(self, number: int) -> bool:
+        """Whether a pass goes from the end of a row to its beginning: what the pass before it has read last is nearest
+        then, where a row is longer than the first cache. Sums go forwards, in their parts."""
+        is_row = self.kernel.inner == 1 and not self.loops.cuts
+        return number > 0 and is_row and not self.kernel.passes[number].reductions
+
+    def _lane_loops(self, stop: str, wide: int, *, is_back: bool = False) -> Iterator[Sequence[Copy]]:
+        """Loops along the lanes, from where their axis is by now."""
+        place, cuts = f"i{self.loops.lanes}", self.loops.cuts
+        has_tail = bool(cuts) or not self.loops.is_divided
+
+        if is_back:
+            yield from vector_loops_back(self.text, place, stop, has_tail=has_tail)
+            return
+
+        def loops(end: str) -> Iterator[Sequence[Copy]]:
+            return vector_loops(self.text, place, end, wide, has_tail=has_tail)
+
+        yield from divided(self.text, self.writer, cuts, loops, place, stop)
 
     def _block(self, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
         with self.writer.scope():
@@ -224,7 +245,7 @@ class Nest:
             if in_parts or wide > 1:
                 totals.begin(dict.fromkeys(slots, wide))
             self.text.line(f"int64_t i{lanes} = {first};")
-            for vectors in vector_loops(self.text, f"i{lanes}", stop, wide, has_tail=not self.loops.is_divided):
+            for vectors in self._lane_loops(stop, wide, is_back=self._goes_back(number)):
                 self._turn(number, values, vectors, totals)
             if in_parts or wide > 1:
                 totals.end("from", part)

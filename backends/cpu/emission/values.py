@@ -10,7 +10,7 @@ vector that a turn of the loop handles (a `Copy`); what does not is one vector w
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count as serials
@@ -32,6 +32,7 @@ from backends.cpu.emission.text import Text
 from backends.loops.indices import Affine, is_one, is_zero
 from backends.loops.kernels import Apply, Buffer, Constant, Load, Place, Reduced, Reduction, Scalar, SizeValue, Store
 from backends.loops.operations import ITEMSIZE, computed_as
+from backends.loops.order import parts_first
 from solver.expr import Expr
 
 
@@ -75,6 +76,18 @@ def vector_loops(text: Text, place: str, stop: str, wide: int, *, has_tail: bool
             yield TAIL
 
 
+def vector_loops_back(text: Text, place: str, stop: str, *, has_tail: bool = True) -> Iterator[Sequence[Copy]]:
+    """The same from the end to 0, vector by vector; the place begins wherever it is."""
+    text.line(f"{place} = {stop} / N * N;")
+    if has_tail:
+        with text.block(f"if ({place} < {stop})"):
+            text.line(f"const int64_t n = {stop} - {place};")
+            yield TAIL
+    with text.block(f"while ({place} > 0)"):
+        text.line(f"{place} -= N;")
+        yield ONE
+
+
 class Writer:
     """Writes the values of one kernel into its text.
 
@@ -90,6 +103,8 @@ class Writer:
         self._sizes = {size: f"n{place}" for place, size in enumerate(loops.numbers)}
         self._buffers = {buffer: f"p{place}" for place, buffer in enumerate(loops.buffers)}
         self._names: ChainMap[tuple[Scalar | Reduction, int], Named] = ChainMap()
+        self._assumed: dict[Scalar, bool] = {}
+        self._alive: set[Scalar] | None = None
         self.serial = serials(1)
 
     # ------------------------------------------------------------------ names
@@ -100,6 +115,35 @@ class Writer:
         self._names = self._names.new_child()
         yield
         self._names = self._names.parents
+
+    @contextmanager
+    def assuming(self, known: Mapping[Scalar, bool]) -> Iterator[None]:
+        """These truths are known in what is written inside."""
+        self._assumed = dict(known)
+        self._alive = set(parts_first(self.loops.kernel.roots(), self.needed))
+        with self.scope():
+            yield
+        self._assumed, self._alive = {}, None
+
+    def known(self, value: Scalar | None) -> bool | None:
+        """What is known of a truth where this code runs."""
+        if value is None or not self._assumed:
+            return None
+        if isinstance(value, Apply) and value.operation == "bitand" and value.dtype == "bool":
+            found = [self.known(operand) for operand in value.operands]
+            return False if False in found else True if None not in found else None
+        return self._assumed.get(value)
+
+    def needed(self, value: Scalar) -> Sequence[Scalar]:
+        """The operands of a value that matter where this code runs."""
+        match value:
+            case Load(condition=condition) if (known := self.known(condition)) is not None:
+                return [part for part, _ in value.indirect] if known else ()
+            case Apply(operation="select", operands=(condition, yes, no)) if (
+                known := self.known(condition)
+            ) is not None:
+                return (yes if known else no,)
+        return () if self.known(value) is not None else self.loops.by_lane.get(value, value).operands
 
     def name(self, value: Scalar, copy: Copy) -> Named:
         """What a value is called that is defined already."""
@@ -158,7 +202,7 @@ class Writer:
 
     def define(self, values: Iterable[Scalar], copies: Sequence[Copy]) -> None:
         """Write these values, given operands first; what has a name already is left out."""
-        for value in values:
+        for value in values if self._alive is None else [value for value in values if value in self._alive]:
             varying = value in self.loops.varying
             for copy in copies if varying else copies[:1]:
                 if not self.is_defined(value, copy):
@@ -168,7 +212,19 @@ class Writer:
                     self.give(value, copy.number if varying else -1, Named(name, value.dtype, named.bits))
 
     def _value(self, value: Scalar, copy: Copy) -> Named:
+        known = self.known(value)
+        if known is not None:
+            return Named(constant(known, "bool"), "bool")
         match value:
+            case Apply(operation="select", operands=(condition, yes, no)) if (
+                known := self.known(condition)
+            ) is not None:
+                return self.name(yes if known else no, copy)
+            case Apply(operation="bitand", dtype="bool", operands=operands) if self._assumed:
+                left = [operand for operand in operands if self.known(operand) is None]
+                if len(left) < len(operands):
+                    return self.name(left[0], copy)
+                return applied("bitand", self._masks_alike(operands, copy), "bool")
             case Load():
                 return Named(self._load(value, copy), value.dtype)
             case Constant(value=number, dtype=dtype):
@@ -218,7 +274,10 @@ class Writer:
         kind = KINDS[load.buffer.dtype]
         step = None if self.loops.lanes is None else load.offset.coefficient(self.loops.lanes)
         element = element_of(load.dtype)
-        where = None if load.condition is None else self.name(load.condition, copy)
+        known = self.known(load.condition)
+        if known is False:
+            return f"splat_{element.name}(0)"
+        where = None if load.condition is None or known else self.name(load.condition, copy)
         if where is not None and load.condition not in self.loops.varying:
             condition, zero = f"({where.mask(8)})[0]", f"splat_{element.name}(0)"
             return f"{condition} ? {self._loaded(load, kind, step, copy)} : {zero}"
@@ -289,4 +348,4 @@ class Writer:
             self.text.line(f"store_strided_{kind}({address}, {value}, {self.size(step)}, {copy.count});")
 
 
-__all__ = ["ONE", "TAIL", "Copy", "Writer", "copies", "vector_loops"]
+__all__ = ["ONE", "TAIL", "Copy", "Writer", "copies", "vector_loops", "vector_loops_back"]

@@ -35,10 +35,23 @@ aten: Final = torch.ops.aten
 CHEAP: Final = frozenset(
     [
         getattr(aten, name).default
-        for name in ("_to_copy", "clone", "expand", "full", "arange", "zeros", "ones", "full_like", "constant_pad_nd")
+        for name in (
+            "_to_copy",
+            "clone",
+            "expand",
+            "full",
+            "arange",
+            "zeros",
+            "ones",
+            "full_like",
+            "constant_pad_nd",
+            "slice_backward",
+        )
     ]
 )
 """What is computed again besides elementwise operators and views."""
+FEW_PIECES: Final = 3
+"""Pieces that are joined where they are read; more are put into memory."""
 FORWARD, BACKWARD, IN, OUT = "forward", "backward", "in", "out"
 THERE_ANYWAY: Final = 1
 """The weight of an input, whatever its size."""
@@ -114,6 +127,8 @@ def is_cheap(operation: Operation) -> bool:
     target = operation.target
     if not isinstance(target, torch._ops.OpOverload) or has_effects(operation):
         return False
+    if target is aten.cat.default:
+        return len(operation.args[0]) <= FEW_PIECES
     return torch.Tag.pointwise in target.tags or is_view(target) or target in CHEAP
 
 

@@ -1,4 +1,4 @@
-"""Tensors put together from several: pieces are assigned to slices of new memory."""
+"""Tensors put together from several: joined, or assigned to slices of new memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Final
 
 import torch
 
+from backends.loops.indices import is_zero
+from frontends.pytorch.graphs.partition import FEW_PIECES
 from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.lowering.views import along_diagonal, first_of, selected, sliced
@@ -23,13 +25,25 @@ def cat(at: Site, tensors: list[Value], axis: int = 0) -> Value:
     pieces = [x for x in tensors if x.rank == rank]
     if any(x.rank != rank and not _is_nothing(x) for x in tensors):
         raise Declined
-    whole = at.new()
     start = at.build.zero
-    for piece in pieces:
-        target = sliced(at, whole, axis, start, 1, _with(at.sizes, axis, piece.sizes[axis]))
-        at.assign(target, piece)
+    bounds: list[Expr] = []
+    for piece in pieces[:-1]:
         start = start + piece.sizes[axis]
+        bounds.append(start)
+    if len(pieces) <= FEW_PIECES:
+        return _joined(at, pieces, axis, bounds)
+    whole = at.new()
+    for piece, start in zip(pieces, [at.build.zero, *bounds]):
+        at.assign(sliced(at, whole, axis, start, 1, _with(at.sizes, axis, piece.sizes[axis])), piece)
     return whole
+
+
+def _joined(at: Site, pieces: list[Value], axis: int, bounds: list[Expr]) -> Value:
+    """Pieces one behind the other; those that are numbers are as long as the bounds leave them."""
+    tensors = [piece.cast(at.dtype).tensor for piece in pieces]
+    if len(tensors) == 1:
+        return Value(at.build, tensors[0], at.sizes)
+    return Value(at.build, at.build.join(tensors, axis, tuple(bounds), at.sizes), at.sizes)
 
 
 def _is_nothing(x: Value) -> bool:
@@ -54,15 +68,23 @@ def constant_pad_nd(at: Site, x: Value, pad: list[Number], value: Number = 0) ->
     """Padding that may be negative takes elements away."""
     if any(isinstance(each, Value) or not at.is_nonnegative(at.build.lift(each)) for each in pad):
         raise Declined
-    whole = at.new()
-    at.assign(whole, at.operand(value))
-    target = whole
+    around, made = at.operand(value), x.cast(at.dtype)
     for place in range(len(pad) // 2):
         axis = x.rank - 1 - place
-        start = at.build.lift(pad[2 * place])
-        target = sliced(at, target, axis, start, 1, _with(target.sizes, axis, x.sizes[axis]))
-    at.assign(target, x)
-    return whole
+        made = _within(at, around, made, axis, at.build.lift(pad[2 * place]), at.sizes[axis])
+    return made
+
+
+def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Expr) -> Value:
+    """A longer axis: something else before the start and behind the end."""
+    end = start + x.sizes[axis]
+    tensors, bounds = [around.tensor, x.tensor, around.tensor], (start, end)
+    first, last = is_zero(start), end is size
+    sizes = _with(x.sizes, axis, size)
+    if first and last:
+        return x
+    tensors, bounds = tensors[first : 3 - last], bounds[first : 2 - last]
+    return Value(at.build, at.build.join(tensors, axis, bounds, sizes), sizes)
 
 
 @lowering(aten.slice_scatter.default)
@@ -96,9 +118,12 @@ def slice_backward(
     at: Site, grad: Value, sizes: object, axis: int, start: Number, end: object, step: int
 ) -> Value:
     axis %= len(at.sizes)
+    first, zero = first_of(at, at.sizes[axis], start), at.full(0)
+    if step == 1:
+        return _within(at, zero, grad.cast(at.dtype), axis, first, at.sizes[axis])
     whole = at.new()
-    at.assign(whole, at.full(0))
-    at.assign(sliced(at, whole, axis, first_of(at, at.sizes[axis], start), step, grad.sizes), grad)
+    at.assign(whole, zero)
+    at.assign(sliced(at, whole, axis, first, step, grad.sizes), grad)
     return whole
 
 
