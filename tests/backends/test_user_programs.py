@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from frontends.pytorch import compile
+from backends import named
+from frontends.pytorch import compile, trace
 
 
 class Scaled(torch.nn.Module):
@@ -113,3 +114,18 @@ def test_casts_to_halves_are_rounded(half):
     x, y = torch.randn(5, 37), torch.randn(5, 37)
     for found, expected in zip(compiled(x, y), program(x, y)):
         assert torch.equal(found, expected)
+
+
+def test_a_graph_of_parameters_run_with_gradients_on():
+    """A graph that was traced with its gradients stops where an operator writes to memory of the kernels."""
+    weight = torch.nn.Parameter(torch.randn(6, 6))
+
+    def step(x):
+        loss = ((x @ weight).relu() @ weight).square().sum()
+        return loss, torch.autograd.grad(loss, weight)[0]
+
+    variant = trace(step, (torch.randn(4, 6),))
+    run = variant.run_by(named("cpu"))
+    x = torch.randn(5, 6)
+    loss, gradient = step(x)
+    torch.testing.assert_close(run([x]), [loss.detach(), gradient])

@@ -89,10 +89,14 @@ def _eagerly(variant: Variant) -> Run:
 
 
 def _followed(variant: Variant, run: Run) -> Run:
+    # nothing that comes out has a gradient: the operators of one taken inside must not be followed again
+    return run if any(variant.with_gradient) else _unfollowed(variant, run)
+
+
+def _unfollowed(variant: Variant, run: Run) -> Run:
     learned = [each.requires_grad for each in variant.inputs]
     learned += [each.constant.requires_grad for each in variant.recording.constants]
-    # nothing that comes out has a gradient: the operators of one taken inside must not be followed again
-    return torch.no_grad()(run) if any(learned) and not any(variant.with_gradient) else run
+    return torch.no_grad()(run) if any(learned) else run
 
 
 def _with_guards(
@@ -126,7 +130,8 @@ def _by_kernels(
     if variant.joint is None:
         form = functional(variant)
         hosts: tuple[Host, ...] = (_host(variant, form, backend, withheld, bought),)
-        run = _followed(variant, hosts[0].function)
+        # what kernels make has no gradient, and what operators write to memory that is planned cannot have one
+        run = _unfollowed(variant, hosts[0].function)
     else:
         joint = functional_joint(variant)
         form = joint.forward
