@@ -77,10 +77,12 @@ class Host:
         allocate: Allocate = torch._C._dynamo.guards._empty_strided_cpu,
         last: Callable[[], int] | None = None,
         large: Large | None = None,
+        consuming: bool = False,
     ) -> None:
         """`launches` are the calls of the kernels among the steps, in order: they take the tensors of
         `Kernel.buffers`, then the `Kernel.numbers`, and behind them what `last` gives, which is asked once a run.
-        `large` says from how many bytes on something is done with fresh memory, and what."""
+        `large` says from how many bytes on something is done with fresh memory, and what. A program that is
+        `consuming` empties the list that it is given, and lets go of each tensor after the last step that reads it."""
         self.program = program
         self.steps = steps
         self.launches = tuple(launches)
@@ -97,7 +99,8 @@ class Host:
         }
         self._scope.update(zip(self._kernels.values(), launches, strict=True))
         self._last = last is not None and bool(self._kernels)
-        self.memory = plan(program, steps)
+        self.memory = plan(program, steps, consuming=consuming)
+        self._consuming = consuming
         self._names: dict[Buffer, str] = {buffer: f"x{place}" for place, buffer in enumerate(program.inputs)}
         self._allocated: dict[Buffer, Layout] = {}
         """The sizes and strides of memory that is made here, by the first buffer in it."""
@@ -124,6 +127,8 @@ class Host:
         given += [self._sizes.name(atom) for atom in self.program.numbers]
         if given:
             yield f"    {', '.join(given)}, = _inputs"
+            if self._consuming:
+                yield "    _inputs.clear()"
         if self._last:
             yield "    z = last()"
         for line in self._read_sizes():
@@ -310,7 +315,7 @@ class Host:
     def _ends(self) -> dict[int, list[Buffer]]:
         """The buffers that no step after this one needs, nor another in the same place."""
         last: dict[Buffer, int] = {}
-        for life in self.memory.lives:
+        for life in (*self.memory.lives, *self.memory.given):
             owner = self.memory.places.get(life.buffer, life.buffer)
             last[owner] = max(last.get(owner, 0), life.last)
         ends: dict[int, list[Buffer]] = {}
@@ -319,14 +324,22 @@ class Host:
         return ends
 
 
-def hosted(program: Program, backend: ModuleType) -> Host | Unavailable:
+def hosted(program: Program, backend: ModuleType, *, consuming: bool = False) -> Host | Unavailable:
     """A program by a backend that makes kernels."""
     steps = schedule(program, crosses=backend.crosses)
     kernels = [step for step in steps if isinstance(step, Kernel)]
     launches = backend.kernels(kernels, program.decisions)
     if isinstance(launches, Unavailable):
         return launches
-    return Host(program, steps, launches, allocate=backend.allocate, last=backend.last, large=backend.large)
+    return Host(
+        program,
+        steps,
+        launches,
+        allocate=backend.allocate,
+        last=backend.last,
+        large=backend.large,
+        consuming=consuming,
+    )
 
 
 def laid_out(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:

@@ -62,11 +62,13 @@ class Plan:
 
     Attributes:
         lives: of every buffer that the program makes, in the order in which they are made.
+        given: of what it is given, as far as it lets go of that.
         places: for a buffer that takes the place of others, the first one that was there.
         size: the bytes of each buffer.
     """
 
     lives: tuple[Life, ...]
+    given: tuple[Life, ...]
     places: Mapping[Buffer, Buffer]
     size: Mapping[Buffer, Expr]
 
@@ -102,11 +104,13 @@ class Plan:
             yield f"  {life.buffer}, {self.size[life.buffer]} bytes{where}"
 
 
-def plan(program: Program, steps: Sequence[Scheduled]) -> Plan:
-    """The memory that the steps of a program need."""
-    lives = list(_lives(program, steps))
-    size = {life.buffer: span(life.buffer, program.build.one) for life in lives}
-    return Plan(tuple(lives), _Placing(program.decisions, steps, lives, size).places, size)
+def plan(program: Program, steps: Sequence[Scheduled], *, consuming: bool = False) -> Plan:
+    """The memory that the steps of a program need; a program that is consuming lets go of what it is given."""
+    lives = list(_lives(program, steps, "made"))
+    given = list(_lives(program, steps, "input")) if consuming else []
+    size = {life.buffer: span(life.buffer, program.build.one) for life in (*given, *lives)}
+    places = _Placing(program.decisions, steps, lives, given, size).places
+    return Plan(tuple(lives), tuple(given), places, size)
 
 
 def span(buffer: Buffer, one: Expr) -> Expr:
@@ -129,14 +133,14 @@ def touched(step: Scheduled) -> list[Buffer]:
             return []
 
 
-def _lives(program: Program, steps: Sequence[Scheduled]) -> Iterator[Life]:
+def _lives(program: Program, steps: Sequence[Scheduled], role: str) -> Iterator[Life]:
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
     origins: dict[Buffer, str] = {}
     for place, step in enumerate(steps):
         for buffer in touched(step):
-            if buffer.role == "made":
-                first.setdefault(buffer, place)
+            if buffer.role == role:
+                first.setdefault(buffer, place if role == "made" else 0)
                 last[buffer] = place
                 origins.setdefault(buffer, origin_of(step))
     for output in program.outputs:
@@ -173,7 +177,12 @@ class _Placing:
     """
 
     def __init__(
-        self, decisions: Decisions, steps: Sequence[Scheduled], lives: Sequence[Life], size: Mapping[Buffer, Expr]
+        self,
+        decisions: Decisions,
+        steps: Sequence[Scheduled],
+        lives: Sequence[Life],
+        given: Sequence[Life],
+        size: Mapping[Buffer, Expr],
     ) -> None:
         self.decisions = decisions
         self.steps = steps
@@ -189,6 +198,8 @@ class _Placing:
         self._bytes = {buffer: [each.evaluate(probe) for probe in probes] for buffer, each in size.items()}
         self._there = [[0] * (len(steps) + 1) for _ in probes]
         """How much is there during each step, at the sizes where the program was traced, and at much larger ones."""
+        for life in (*given, *lives):
+            self._hold(life.buffer, life.first, life.last)
         self._most: list[int] | None = None
         self._place(lives)
         self._most = [max(there) for there in self._there]
@@ -198,9 +209,6 @@ class _Placing:
         """All of them, where `_most` is not known yet such that no place is there while nobody needs it."""
         self.places.clear()
         until: dict[Buffer, int] = {}
-        if self._most is None:
-            for life in lives:
-                self._hold(life.buffer, life.first, life.last)
         for life in lives:
             buffer = life.buffer
             if buffer in self._placed:

@@ -207,6 +207,9 @@ class Expressions:
 
     def apply(self, operation: str, *operands: Tensor) -> Tensor:
         """An operation on tensors of the same sizes, and numbers; their dtypes are as the operation takes them."""
+        same = _given_back(operation, operands)
+        if same is not None:
+            return same
         sizes = next((operand.sizes for operand in operands if operand.rank), ())
         return self._pointwise(operation, operands, sizes, result_dtype(operation, [x.dtype for x in operands]))
 
@@ -578,6 +581,22 @@ def _varies(x: Tensor, axis: int) -> bool:
 
 
 Matched = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+def _given_back(operation: str, operands: Sequence[Tensor]) -> Tensor | None:
+    """The operand that an operation gives as it is: multiplied or divided by 1, which is exact for every number."""
+    if operation not in ("mul", "div"):
+        return None
+    first, second = operands
+    if first.dtype != second.dtype:
+        return None
+    if _is_one(second):
+        return first
+    return second if operation == "mul" and _is_one(first) else None
+
+
+def _is_one(x: Tensor) -> bool:
+    return isinstance(x, Number) and not isinstance(x.value, Expr | bool) and x.value == 1
 
 
 def _converted(value: int | float | bool, dtype: str) -> int | float | bool:

@@ -59,7 +59,8 @@ class Parts:
     Attributes:
         forward: from the inputs and numbers to the outputs that are tensors or numbers, each once, the tensors that the
             backward reads, and the sizes that it reads.
-        backward: from those tensors, the gradients of the outputs, and those sizes, to the gradients of the leaves.
+        backward: from those tensors, the gradients of the outputs, and those sizes, to the gradients of the leaves; may
+            empty the list that it is given.
         saved: how many tensors the backward reads.
     """
 
@@ -173,10 +174,11 @@ class JointRunner:
             found.append(value.detach() if detached else value)
         return found
 
-    def run_backward(self, saved: Sequence[torch.Tensor], sizes: Sequence[int], tangents: Sequence[torch.Tensor]):
-        """The gradients of all tensors that went in, None where there is none."""
+    def run_backward(self, given: list[object]):
+        """The gradients of all tensors that went in, None where there is none, from the tensors that were saved, the
+        gradients of the outputs, and sizes. Of what is given no more is there than the backward still needs."""
         gradients: list[object] = [None] * self.count
-        for place, gradient in zip(self._gradient_places, self._run_backward((*saved, *tangents, *sizes))):
+        for place, gradient in zip(self._gradient_places, self._run_backward(given)):
             gradients[place] = gradient
         return gradients
 
@@ -215,7 +217,10 @@ class _JointFunction(torch.autograd.Function):
         runner: JointRunner = ctx.runner
         with torch.no_grad():
             given = [_laid_out(tangents[place], *kind) for (place, _), kind in zip(runner.tangents, ctx.kinds)]
-            gradients = runner.run_backward(ctx.saved_tensors, ctx.sizes, given)
+            given = [*ctx.saved_tensors, *given, *ctx.sizes]
+            # unless the graph is to be kept, from here on only the list holds them
+            ctx.maybe_clear_saved_tensors()
+            gradients = runner.run_backward(given)
         return None, *(_once(gradients) if torch.is_grad_enabled() else gradients)
 
 

@@ -135,7 +135,10 @@ def _by_kernels(
     else:
         joint = functional_joint(variant)
         form = joint.forward
-        hosts = tuple([_host(variant, each, backend, withheld, bought) for each in (form, joint.backward)])
+        hosts = (
+            _host(variant, form, backend, withheld, bought),
+            _host(variant, joint.backward, backend, withheld, bought, consuming=True),
+        )
         run = variant.joint.runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
     if form.changed:
         return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
@@ -179,10 +182,13 @@ def _host(
     backend: ModuleType,
     withheld: Collection[str],
     bought: Mapping[Prop, Weighed],
+    *,
+    consuming: bool = False,
 ) -> Host:
     from frontends.pytorch.lowering import lower
 
-    host = hosted(lower(form, variant.env, Decisions(variant.env, withheld=withheld, bought=bought)), backend)
+    decisions = Decisions(variant.env, withheld=withheld, bought=bought)
+    host = hosted(lower(form, variant.env, decisions), backend, consuming=consuming)
     if isinstance(host, Unavailable):
         raise Unsupported(host.reason)
     return host
