@@ -23,8 +23,8 @@ the sizes and the dtype are. `library` is kept alive.
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).
 
-Tensors are read through torch's DLPack exchange API: no headers of torch are needed, and no object is made. The
-interpreter is let go where there are many elements.
+Tensors are read through torch's DLPack exchange API: no headers of torch are needed, and no object is made. A kernel
+that is called by itself needs no sizes, only where the elements are, which torch has a function for. The interpreter is let go where there are many elements.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ def launcher() -> Launcher | Unavailable:
     x, z = torch.ones(2, 3), torch.ones(2, dtype=torch.complex64)
     with torch.inference_mode():
         of_inference = torch.ones(2), torch.ones(3, 1, dtype=torch.int64)
-    usual = x, z, x[1:, 1], torch.ones(0, dtype=torch.int8), torch.ones(3).requires_grad_() * 2, torch.nn.Parameter(x)
+    usual = (
+        *(x, z, x[1:, 1], torch.ones(0, dtype=torch.int8), torch.ones(3).requires_grad_() * 2),
+        *(torch.nn.Parameter(x), torch.ones(7, 1, 5)),
+    )
     marked = (
         *(torch._neg_view(x), z.conj(), z.conj().imag, torch._efficientzerotensor(2)),
         *(x.to_sparse(), torch.empty(2, device="meta"), torch._to_functional_tensor(x)),
@@ -78,6 +81,7 @@ def launcher() -> Launcher | Unavailable:
                 *(torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack),
                 *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
                 *(torch._C._is_any_autocast_enabled, torch.get_num_threads),
+                getattr(torch._C._dynamo.guards, "_torchinductor_pyobject_tensor_data_ptr", 0),
             )
         )
     except (ImportError, AttributeError) as error:

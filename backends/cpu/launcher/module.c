@@ -52,10 +52,32 @@ static uint64_t implementation_of(PyObject *tensor) {
     return found;
 }
 
+enum { IMPLEMENTATION = 176 };
+
+/* Find where an implementation has how many elements there are: the only place that tells it of all these tensors. */
+static int learn_elements(PyObject *tensors) {
+    Py_ssize_t found = 0, count = 0;
+    for (Py_ssize_t place = 8; torch.implementation && place + 8 <= IMPLEMENTATION; place += 8) {
+        int told = 1;
+        for (Py_ssize_t each = 0; told && each < PyTuple_GET_SIZE(tensors); each++) {
+            PyObject *tensor = PyTuple_GET_ITEM(tensors, each);
+            PyObject *elements = PyObject_CallMethodNoArgs(tensor, torch.count);
+            told = elements && word(implementation(tensor), place) == PyLong_AsUnsignedLongLong(elements);
+            Py_XDECREF(elements);
+            if (PyErr_Occurred()) return -1;
+        }
+        if (told) {
+            found = place;
+            count++;
+        }
+    }
+    torch.elements = count == 1 ? found : 0;
+    return 0;
+}
+
 /* Find where a tensor has its implementation, and that the kinds it is dispatched by: the only place that is the same
    for all usual tensors, and another for each that is marked. Where there is not exactly one, neither is used. */
 static int learn_kinds(PyObject *usual, PyObject *of_inference, PyObject *marked) {
-    enum { IMPLEMENTATION = 176 };
     PyObject *first = PyTuple_GET_ITEM(usual, 0);
     PyObject *const groups[] = {usual, of_inference, marked};
     Py_ssize_t implementation = 0, kinds = 0, found = 0;
@@ -100,10 +122,12 @@ static Asked asked_of(PyObject *function) {
 /* Learn torch's part, once. */
 static PyObject *bind(PyObject *module, PyObject *args) {
     PyObject *tensor, *parameter, *usual, *of_inference, *marked, *empty_strided, *forward_ad, *unreadable, *asked[7];
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!OOOOOOOO", &PyType_Type, &tensor, &PyType_Type, &parameter, &PyTuple_Type,
+    unsigned long long address;
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!OOOOOOOOK", &PyType_Type, &tensor, &PyType_Type, &parameter, &PyTuple_Type,
                           &usual, &PyTuple_Type, &of_inference, &PyTuple_Type, &marked, &PyCFunction_Type,
                           &empty_strided, &PyDict_Type, &forward_ad, &unreadable,
-                          &asked[0], &asked[1], &asked[2], &asked[3], &asked[4], &asked[5], &asked[6]))
+                          &asked[0], &asked[1], &asked[2], &asked[3], &asked[4], &asked[5], &asked[6],
+                          &address))
         return NULL;
     if (!torch.tensor) {
         if (PyCFunction_GET_FLAGS(empty_strided) != METH_VARARGS)
@@ -117,6 +141,8 @@ static PyObject *bind(PyObject *module, PyObject *args) {
         torch.count = PyUnicode_InternFromString("numel");
         torch.level = PyUnicode_InternFromString("_current_level");
         if (!torch.data_pointer || !torch.is_cpu || !torch.is_neg || !torch.count || !torch.level) return NULL;
+        if (learn_elements(usual)) return NULL;
+        if (torch.kinds && torch.elements) torch.address = (void *(*)(PyObject *))(uintptr_t)address;
         torch.forward_ad = Py_NewRef(forward_ad);
         torch.unreadable = Py_NewRef(unreadable);
         torch.empty_strided = Py_NewRef(empty_strided);

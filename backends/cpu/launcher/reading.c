@@ -44,6 +44,10 @@ static struct {
     /* Where a tensor's object has its implementation, and that the kinds of the tensor; 0 where that is not known. */
     Py_ssize_t implementation, kinds;
     uint64_t usual, of_inference;
+    /* Where the implementation has how many elements there are, and torch's function for where they are: a quarter of
+       the time of DLPack, which also tells sizes. NULL where one of them is not known. */
+    Py_ssize_t elements;
+    void *(*address)(PyObject *tensor);
     PyObject *empty_strided, *data_pointer, *is_cpu, *is_neg, *count, *level;
     PyObject *unreadable; /* the class of the error */
     PyObject *forward_ad; /* the names of torch.autograd.forward_ad */
@@ -64,11 +68,15 @@ static inline uint64_t word(const void *base, Py_ssize_t place) {
     return found;
 }
 
+static inline const void *implementation(PyObject *object) {
+    return (const void *)(uintptr_t)word(object, torch.implementation);
+}
+
 /* Whether the values are in memory of the CPU as they are. The negative of a tensor, say, may be the same memory with
    a mark; others have no memory, or are wrapped. */
 static inline int is_plain(PyObject *object) {
     if (torch.kinds) {
-        uint64_t kinds = word((const void *)(uintptr_t)word(object, torch.implementation), torch.kinds);
+        uint64_t kinds = word(implementation(object), torch.kinds);
         return kinds == torch.usual || kinds == torch.of_inference;
     }
     PyObject *marked = torch.is_negative(object, NULL);
@@ -131,7 +139,12 @@ static int read_subclass(PyObject *object, void **pointer, int64_t *elements) {
 /* 0, or -1 with an exception. */
 static int read_tensor(PyObject *object, void **pointer, int64_t *elements) {
     int readable;
-    if (is_exact(object)) {
+    if (is_exact(object) && torch.address) {
+        if (!(readable = is_plain(object))) goto unreadable;
+        *elements = (int64_t)word(implementation(object), torch.elements);
+        *pointer = torch.address(object);
+        readable = *pointer || !*elements;
+    } else if (is_exact(object)) {
         Tensor tensor;
         int packed;
         readable = read_exact(object, &tensor, elements, &packed);
@@ -142,6 +155,7 @@ static int read_tensor(PyObject *object, void **pointer, int64_t *elements) {
         PyErr_Format(PyExc_TypeError, "a tensor is needed, not %s", Py_TYPE(object)->tp_name);
         return -1;
     }
+unreadable:
     if (readable == 0)
         PyErr_Format(torch.unreadable, "a kernel of the CPU cannot read this %s: it needs dense memory on the CPU that "
                      "holds the values as they are", Py_TYPE(object)->tp_name);
