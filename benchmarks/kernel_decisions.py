@@ -3,9 +3,12 @@
     python -m benchmarks.kernel_decisions [--models gpt2,t5] [--rounds 9] [--write]
 
 "withheld" are the questions that the engine was not asked, so that they took the general path; the last row withholds
-all, as with an engine that always gives up. The programs are the ten functions of `benchmarks.kernels`, forward, at
-their first size, and training steps of models at a middle size. All forms run in turn, medians of processor time,
-one thread; "calls" are operators that are no kernels, and "peak" is of all programs together where they were traced.
+all, as with an engine that always gives up: it can tell numbers apart and that a symbol is itself, but not that two
+products or sums are the same, as that is what a normal form answers. The programs are the ten functions of
+`benchmarks.kernels`, forward and with their backward, at three of their sizes, and training steps of models at a middle
+size. Results are compared with those of nothing withheld. All forms run in turn, medians of processor time, one thread;
+a time is the geometric mean of the times by those of nothing withheld. "calls" are operators that are no kernels, and
+"peak" is of all programs together where they were traced.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import math
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,20 +27,32 @@ from benchmarks.compiled_models import models, program, step
 from benchmarks.kernels.programs import PROGRAMS
 
 if TYPE_CHECKING:
+    import torch
+
     from backends.host import Host
     from frontends.pytorch.calls.compiled import Compiled
 
 LEAST = 5e-3
 MIDDLE = 3
 """Which of a model's sizes."""
+PLACES = (0, 3, 5)
+"""Which of a function's sizes."""
+GROUPS = ("forward", "with backward", "models")
 
 
 @dataclass
 class Contest:
-    """One program with nothing, each kind, and everything withheld."""
+    """One program with nothing, each kind that is asked about it, and everything withheld.
 
+    Attributes:
+        runs: what is run, at one of the sizes.
+        is_first: whether this is the first size.
+    """
+
+    group: str
     forms: dict[str, Compiled]
     runs: dict[str, Callable[[], object]]
+    is_first: bool
 
     def milliseconds(self, rounds: int) -> dict[str, float]:
         times: dict[str, list[float]] = {what: [] for what in self.runs}
@@ -56,52 +71,101 @@ def contests(names: list[str]) -> Iterator[Contest]:
     from backends.decisions import KINDS
     from frontends.pytorch import Policy, compile
 
-    kinds = {"nothing": frozenset(), **{kind: frozenset([kind]) for kind in sorted(KINDS)}, "everything": KINDS}
-
-    def forms(function: Callable[..., object]) -> dict[str, Compiled]:
-        return {
-            what: compile(function, backend="cpu", dynamic=True, policy=Policy(withheld=each))
-            for what, each in kinds.items()
-        }
+    def forms(function: Callable[..., object], first: Callable[[Compiled], object]) -> dict[str, Compiled]:
+        """Each form, after its first call; kinds that are never asked make none."""
+        made: dict[str, Compiled] = {}
+        kinds = {"nothing": frozenset(), **{kind: frozenset([kind]) for kind in sorted(KINDS)}, "everything": KINDS}
+        for what, withheld in kinds.items():
+            if what in ("nothing", "everything") or what in asked(made["nothing"]):
+                made[what] = compile(function, backend="cpu", dynamic=True, policy=Policy(withheld=withheld))
+                first(made[what])
+        return made
 
     for each in PROGRAMS:
-        tensors = next(each.inputs())
-        made = forms(each.function)
-        yield Contest(made, {what: (lambda form=form, tensors=tensors: form(*tensors)) for what, form in made.items()})
+        sizes = list(each.inputs())
+        for group in GROUPS[:2]:
+            run = trained if group == "with backward" else called
+            made = forms(each.function, lambda form, run=run, given=sizes[0]: run(form, given))
+            for place in PLACES:
+                runs = {
+                    what: (lambda form=form, run=run, given=sizes[place]: run(form, given))
+                    for what, form in made.items()
+                }
+                yield Contest(group, made, runs, place == PLACES[0])
     for name in names:
         model = models()[name]
         module, function = program(model)
-        made = forms(function)
-        steps = {what: step(module, form, True) for what, form in made.items()}
         inputs = [model.inputs(*model.sizes[place]) for place in (0, MIDDLE)]
-        for run in steps.values():
-            run(inputs[0])
-        yield Contest(made, {what: (lambda run=run, given=inputs[1]: run(given)) for what, run in steps.items()})
+        made = forms(function, lambda form, module=module, given=inputs[0]: step(module, form, True)(given))
+        steps = {what: step(module, form, True) for what, form in made.items()}
+        runs = {what: (lambda run=run, given=inputs[1]: run(given)) for what, run in steps.items()}
+        yield Contest("models", made, runs, True)
+
+
+def called(form: Callable[..., torch.Tensor], inputs: Sequence[torch.Tensor]) -> object:
+    """The result, by a form."""
+    import torch
+
+    with torch.no_grad():
+        return form(*inputs)
+
+
+def trained(form: Callable[..., torch.Tensor], inputs: Sequence[torch.Tensor]) -> object:
+    """The result and the gradients of what is floating, by a form."""
+    import torch
+
+    leaves = [x.detach().requires_grad_(x.is_floating_point()) for x in inputs]
+    result = form(*leaves)
+    return result, *torch.autograd.grad(result.sum(), [leaf for leaf in leaves if leaf.requires_grad])
+
+
+def asked(form: Compiled) -> Counter[str]:
+    """How many questions of each kind there were."""
+    return Counter([each.kind for host in hosts(form) for each in host.program.decisions.log])
 
 
 def measure(options: argparse.Namespace) -> str:
     import torch
 
+    from backends.decisions import KINDS
+
     torch.set_num_threads(1)
-    ratios: dict[str, list[float]] = {}
+    ratios: dict[str, dict[str, list[float]]] = {}
     shapes: dict[str, Counter[str]] = {}
-    asked: Counter[str] = Counter()
+    questions: Counter[str] = Counter()
     for contest in contests(options.models.split(",") if options.models else []):
+        expected = None
         for run in contest.runs.values():
-            run()
+            torch.manual_seed(0)
+            found = run()
+            expected = found if expected is None else expected
+            torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
         times = contest.milliseconds(options.rounds)
-        asked.update([each.kind for host in hosts(contest.forms["nothing"]) for each in host.program.decisions.log])
-        for what, form in contest.forms.items():
-            ratios.setdefault(what, []).append(times[what] / times["nothing"])
-            shapes.setdefault(what, Counter()).update(shape(form))
-    asked["everything"] = asked.total()
+        plain = contest.forms["nothing"]
+        kinds = asked(plain)
+        if contest.is_first:
+            questions.update(kinds)
+        for what in ("nothing", *sorted(KINDS), "everything"):
+            form = contest.forms.get(what, plain)
+            found = times[what] / times["nothing"] if what in times else 1.0
+            ratios.setdefault(what, {}).setdefault(contest.group, []).append(found)
+            if contest.is_first:
+                shapes.setdefault(what, Counter()).update(shape(form))
+    questions["everything"] = questions.total()
     rows: list[list[report.Cell]] = []
-    for what, each in ratios.items():
-        if asked[what] or what == "nothing":
+    for what, by_group in ratios.items():
+        if questions[what] or what == "nothing":
             counted = [shapes[what][name] for name in ("kernels", "calls", "peak")]
-            rows.append([what, asked[what], *counted, math.exp(statistics.fmean(map(math.log, each))), max(each)])
-    header = ["withheld", "questions", "kernels", "calls", "peak, bytes", "time, of nothing withheld", "worst"]
+            cells = [cell for group in GROUPS for cell in summary(by_group.get(group, [math.nan]))]
+            rows.append([what, questions[what], *counted, *cells])
+    named = [cell for group in GROUPS for cell in (group, "worst")]
+    header = ["withheld", "questions", "kernels", "calls", "peak, bytes", *named]
     return f"{report.table(header, rows)}\n\n{report.versions('torch', 'transformers')}."
+
+
+def summary(ratios: Sequence[float]) -> tuple[float, float]:
+    """The geometric mean and the worst."""
+    return math.exp(statistics.fmean(map(math.log, ratios))), max(ratios)
 
 
 def hosts(form: Compiled) -> list[Host]:
