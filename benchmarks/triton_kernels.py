@@ -1,4 +1,6 @@
-"""Our Triton kernels beside Inductor's on a GPU: `python -m benchmarks.triton_kernels [words of names]`.
+"""Our Triton kernels: what is in their code, and on a GPU beside Inductor's.
+
+    python -m benchmarks.triton_kernels [--write] [words of names]
 
     >>> from benchmarks.triton_kernels import larger
     >>> larger((8, 128, 768))
@@ -7,13 +9,21 @@
 The functions of `benchmarks.kernels`, with sixteen times as many rows, forward and backward. Each is compiled once with
 all sizes open, by us and by `torch.compile(dynamic=True)`; eager runs beside them. The time of the device is the median
 of calls with a cold cache, taken in turn; the time of the host is that of calls at the smallest size that do not wait.
-Without a GPU it says so and ends.
+Without a GPU there are no times, and the table says what the code for an sm_90 is like: at the first of the sizes and,
+with odd sizes, at the last.
+
+| column | what it says |
+|---|---|
+| registers, spilled | of a thread, and how many bytes of it are in local memory |
+| wide, narrow | loads and stores of 16 bytes at once, and of fewer, in the text of the kernel |
+| predicated | how many of both are under a predicate |
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -21,7 +31,10 @@ from statistics import fmean, median
 
 import torch
 
+from backends.triton.launching import Step
+from benchmarks.kernels.compiled import kernels_of, read
 from benchmarks.kernels.programs import PROGRAMS, Program
+from benchmarks.report import Cell, arguments, publish, table, versions
 
 ROUNDS = 25
 FLUSHED = 256 * 2**20
@@ -116,19 +129,47 @@ def measured(wanted: Sequence[str]) -> Iterator[str]:
     yield f"all: {geometric([ratio for found in ratios.values() for ratio in found]):.3f}"
 
 
+def offline(wanted: Sequence[str]) -> str:
+    """The table of what is seen without a GPU."""
+    rows: list[list[Cell]] = []
+    for program in PROGRAMS:
+        if wanted and not any(word in program.name for word in wanted):
+            continue
+        for size in (program.sizes[0], program.sizes[-1]):
+            for direction, kernels in kernels_of(program, size).items():
+                for kernel in kernels:
+                    name = f"{program.name}, {direction} {kernel.launch.kernel.name}"
+                    rows += [[name, "x".join(map(str, size)), *cells(step)] for step in kernel.steps()]
+    columns = ("grid", "tile", "registers", "spilled", "wide", "narrow", "predicated", "instructions")
+    return table(["kernel", "size", *columns], rows)
+
+
+def cells(step: Step) -> list[Cell]:
+    """What is seen of one launch."""
+    form, seen = step.aligned.form, read(step.aligned)
+    tile = f"{form.rows}x{form.columns}{', looped' if form.is_looped else ''}"
+    accesses = (seen.wide_accesses, seen.narrow_accesses, seen.predicated)
+    return [step.grid, tile, seen.registers, seen.spilled, *accesses, seen.instructions]
+
+
 def geometric(ratios: Sequence[float]) -> float:
     return math.exp(fmean(map(math.log, ratios)))
 
 
+def measure(options: argparse.Namespace) -> str:
+    if torch.cuda.is_available():
+        lines = []
+        for line in measured(options.words):
+            print(line, file=sys.stderr, flush=True)
+            lines.append(line)
+        return "\n".join(lines)
+    return f"No GPU was there: no times.\n\n{offline(options.words)}\n\n{versions('torch', 'triton')}."
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("words", nargs="*", help="only functions whose names contain one of these")
-    wanted = parser.parse_args().words
-    if not torch.cuda.is_available():
-        print("there is no GPU here: nothing was measured")
-        return
-    for line in measured(wanted):
-        print(line, flush=True)
+    publish("triton_kernels", "Kernels by Triton", measure, parser)
 
 
 if __name__ == "__main__":
