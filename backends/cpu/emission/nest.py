@@ -27,10 +27,11 @@ from backends.cpu.emission.spelling import KINDS, MEMORY, Named, element_of, ide
 from backends.cpu.emission.summing import Sums
 from backends.cpu.emission.text import Text
 from backends.cpu.emission.values import ONE, Copy, Writer, vector_loops, vector_loops_back
-from backends.loops.kernels import Reduction, Scalar
+from backends.loops.kernels import Load, Reduction, Scalar
 
 SIDE_BY_SIDE: Final = 4
-"""Vectors that a reduction that has little to compute handles in one turn: it would wait for its own sums."""
+"""Vectors that a reduction that has little to compute handles in one turn: it would wait for its own sums. Twice as many
+columns, where registers are enough for their sums: more of each line of memory that comes."""
 COSTLY_SIDE_BY_SIDE: Final = 2
 """Vectors for which something costly is computed: the instructions of two chains fill each other's gaps."""
 FEW: Final = 2
@@ -159,6 +160,9 @@ class Nest:
         costly = self.loops.costly(self.loops.values())
         if costly:
             return COSTLY_SIDE_BY_SIDE if costly <= FEW else 1
+        loads = [value for value in self.loops.varying if isinstance(value, Load)]
+        if len(self.kernel.reductions) == 1 and len(loads) <= SIDE_BY_SIDE // 2:
+            return 2 * SIDE_BY_SIDE
         return SIDE_BY_SIDE if self.kernel.reductions else 1
 
     # ------------------------------------------------------------------ values outside of the passes
