@@ -30,8 +30,8 @@ from backends.cpu.emission.values import ONE, Copy, Writer, vector_loops, vector
 from backends.loops.kernels import Load, Reduction, Scalar
 
 SIDE_BY_SIDE: Final = 4
-"""Vectors that a reduction that has little to compute handles in one turn: it would wait for its own sums. Twice as many
-columns, where registers are enough for their sums: more of each line of memory that comes."""
+"""Vectors that a reduction that has little to compute handles in one turn: it would wait for its own sums. Twice as
+many of columns, where registers are enough for their sums: more of each line of memory that comes."""
 COSTLY_SIDE_BY_SIDE: Final = 2
 """Vectors for which something costly is computed: the instructions of two chains fill each other's gaps."""
 FEW: Final = 2
