@@ -1,4 +1,4 @@
-"""Guards for kernels: none unless a policy says how a variant is used, only those that pay, and never a wrong result."""
+"""Guards for kernels: none unless a policy says how a variant is used, only those that pay, and never wrong results."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ import torch
 
 from backends import cpu
 from backends.costs import Costs, Expected, weighed
+from backends.cpu.emission import file_source
 from backends.decisions import Decisions
+from backends.loops.kernels import Kernel
+from backends.loops.schedule import schedule
 from frontends.pytorch import Policy, compile, mark_dynamic, trace
+from frontends.pytorch.graphs.functional import functional, functional_joint
+from frontends.pytorch.lowering import lower
 from shapes import ShapeEnv
 from solver.errors import ShapeError
+from tests.frontends.pytorch.lowered_functions import FLOATS, GRADIENTS, INTEGERS, special
 
 OFTEN = Expected(calls=1e12, misses=0.5)
 """So many calls that whatever saves anything pays."""
@@ -93,6 +99,36 @@ def test_no_guard_without_a_policy(name):
     through.run_by(cpu)
     assert [str(guard) for guard in through.guards] == [str(guard) for guard in plain.guards]
     assert not through.running.bought and not through.running.weighed
+
+
+def variants_of(table):
+    """Traced operators of a table of functions, with the graphs that kernels are made of."""
+    for name, function in {"floats": FLOATS, "integers": INTEGERS, "gradients": GRADIENTS}[table].items():
+        if table == "gradients":
+            variant = trace(function, (torch.randn(4, 8, requires_grad=True), torch.randn(8, 8)), gradients=True)
+            joint = functional_joint(variant)
+            yield name, variant, (joint.forward, joint.backward)
+        else:
+            given = (special(4),) if table == "floats" else (torch.randint(1, 9, (4, 5)), torch.randint(1, 5, (4, 5)))
+            variant = trace(function, given)
+            yield name, variant, (functional(variant),)
+
+
+@pytest.mark.parametrize("table", ["floats", "integers", "gradients"])
+@pytest.mark.filterwarnings("ignore")
+def test_making_kernels_commits_to_nothing(table):
+    """A question about kernels becomes a guard, a fact or a check of the program."""
+    asked = 0
+    for name, variant, forms in variants_of(table):
+        before = variant.env.events
+        for form in forms:
+            decisions = Decisions(variant.env)
+            kernels = [step for step in schedule(lower(form, variant.env, decisions)) if isinstance(step, Kernel)]
+            file_source(kernels, decisions)
+            asked += len(decisions.log)
+            assert all(each.added in ("nothing", "branch") for each in decisions.log), name
+        assert variant.env.events == before, name
+    assert asked > 50
 
 
 def test_a_guard_must_pay():
