@@ -2,7 +2,7 @@
 
     >>> from benchmarks.kernels.programs import PROGRAMS
     >>> softmax = next(program for program in PROGRAMS if program.name == "softmax")
-    >>> (kernel,) = kernels_of(softmax, (2, 3, 64))["forward"]
+    >>> (kernel,) = kernels_of(softmax, (2, 3, 768))["forward"]
     >>> [step.grid for step in kernel.steps()]
     [6]
     >>> seen = read(kernel.steps()[0].aligned)
