@@ -15,6 +15,9 @@ from backends.loops.tensors import Tensor
 from backends.triton.compiling import TARGETS, compiled
 from backends.triton.emission import Source
 from backends.triton.launching import Launch
+from benchmarks.kernels.compiled import kernels_of, read
+from benchmarks.kernels.programs import PROGRAMS
+from benchmarks.kernels.programs import Program as Measured
 from shapes import ShapeEnv
 from tests.backends.programs import CASES as COMMON
 from tests.backends.programs import softmax
@@ -160,6 +163,60 @@ def test_every_kernel_compiles(case, target: str) -> None:
         for size in (ODD,) if target == "gfx942" else (EVEN, 100_000):
             source = launch.plan((size,) * len(kernel.numbers)).steps[0].aligned
             assert compiled(source, TARGETS[target]).asm[{"sm_90": "cubin", "gfx942": "hsaco"}[target]]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_every_measured_function_compiles(program: Measured) -> None:
+    """If it fails, a kernel of a function of the list, forward or backward, has no code for a device, or spills."""
+    for size, target in ((program.sizes[-2], "sm_90"), (program.sizes[-1], "gfx942")):
+        found = kernels_of(program, size)
+        assert found["forward"]
+        for kernel in [each for kernels in found.values() for each in kernels]:
+            for step in kernel.steps():
+                if target == "sm_90":
+                    assert not read(step.aligned).spilled
+                else:
+                    assert compiled(step.aligned, TARGETS[target]).asm["hsaco"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "rest", "predicates"),
+    [(["s % 2048 == 0"], 0, 0), ([], 0, 0), ([], 16, 8), (["s % 16 == 0"], 16, 8), ([], 1, 32)],
+)
+def test_masks_of_rows_in_blocks(facts: list[str], rest: int, predicates: int) -> None:
+    """If it fails, rows that are walked through block by block are predicated where no block has a rest."""
+    step = launch_of(rows, "b s", facts).plan((100, 2048 * 9 + rest)).steps[0]
+    assert (step.aligned.form.is_looped, predicated(ptx(step.aligned))) == (True, predicates)
+
+
+def test_a_multiple_that_is_known_leaves_one_form() -> None:
+    """If it fails, code is compiled twice for sizes that are all multiples of a block by a fact."""
+    known = launch_of(exponential, "n", ["n % 1024 == 0"])
+    for count in (1, 5, 257, 1023):
+        known.plan((1024 * count,))
+    assert {(form.masks_columns, form.is_aligned) for form in known.sources} == {(False, True), (False, False)}
+
+
+@pytest.mark.parametrize("facts", [["outer == s", "inner == 1"], []], ids=["known", "not known"])
+def test_strides_that_are_known_are_not_looked_at(facts: list[str]) -> None:
+    """If it fails, a stride that is 1 by a fact is an argument, and looked at by each new combination of sizes."""
+    env = ShapeEnv(origin=lambda: None)
+    b, s, outer, inner = [size.expr for size in env.sizes("b s outer inner")]
+    for fact in facts:
+        env.assume(fact)
+    program = Program(Decisions(env))
+    x = program.input("x", "float32", (b, s), (outer, inner))
+    program.outputs.append(program.stored(rows(program.build, x), (s, program.build.one)))
+    (kernel,) = schedule(program)
+    launch = Launch(kernel, program.decisions)
+    assert (inner in launch.facts.strides) is (inner in kernel.numbers) is (not facts)
+
+
+@pytest.mark.parametrize(("facts", "short"), [(["s <= 64"], True), (["s >= 65"], False), ([], None)])
+def test_columns_that_are_summed(facts: list[str], short: bool | None) -> None:
+    """If it fails, how many rows a sum over them holds at once does not follow what is known of their number."""
+    launch = launch_of(lambda b, x: b.reduce("sum", x, (0,)), "s c", facts)
+    assert (launch.facts.tile.is_along_rows, launch.facts.short) == (True, short)
 
 
 def test_wide_accesses_of_gfx942() -> None:
