@@ -81,11 +81,16 @@ def width(dtype: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A value in C: a text for it, and for a bool that is a mask, how wide it is (0 for bytes that are 0 or 1)."""
+    """A value in C: a text for it, and for a bool that is a mask, how wide it is (0 for bytes that are 0 or 1).
+
+    Attributes:
+        number: the text of what is the same in all lanes, where it is one number in C.
+    """
 
     text: str
     dtype: str
     bits: int = 0
+    number: str = ""
 
     @property
     def type(self) -> str:
@@ -93,6 +98,8 @@ class Named:
 
     def mask(self, bits: int) -> str:
         """A bool as a mask of this width."""
+        if self.number:
+            return f"splat_i{bits}(-(int{bits}_t){self.number})"
         if not self.bits:
             return f"m{bits}_bool({self.text})"
         return self.text if bits == self.bits else f"m{bits}_m{self.bits}({self.text})"

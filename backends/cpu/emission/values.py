@@ -17,6 +17,8 @@ from itertools import count as serials
 
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.places import ByLane
+from backends.cpu.emission.single import applied as single_applied
+from backends.cpu.emission.single import single
 from backends.cpu.emission.spelling import (
     KINDS,
     MEMORY,
@@ -27,11 +29,12 @@ from backends.cpu.emission.spelling import (
     converted,
     element_of,
     integer,
+    scalar,
 )
 from backends.cpu.emission.text import Text
 from backends.loops.indices import Affine, is_one, is_zero
 from backends.loops.kernels import Apply, Buffer, Constant, Load, Place, Reduced, Reduction, Scalar, SizeValue, Store
-from backends.loops.operations import ITEMSIZE, computed_as
+from backends.loops.operations import ITEMSIZE, computed_as, is_float
 from backends.loops.order import parts_first
 from solver.expr import Expr
 
@@ -191,12 +194,16 @@ class Writer:
     def _address(self, buffer: Buffer, index: Affine, copy: Copy, indirect: Sequence[tuple[Scalar, Expr]] = ()) -> str:
         parts = [self.index(index, copy)]
         for value, stride in indirect:
-            place = self._as_index(value, copy)
-            parts.append(f"{place}[0]" if is_one(stride) else f"{place}[0] * {self.size(stride)}")
+            place = self._as_offset(value, copy)
+            parts.append(place if is_one(stride) else f"{place} * {self.size(stride)}")
         return f"{self._buffers[buffer]} + {' + '.join(parts)}"
 
     def _as_index(self, value: Scalar, copy: Copy) -> str:
         return converted(self.name(value, copy), "int64").text
+
+    def _as_offset(self, value: Scalar, copy: Copy) -> str:
+        named = converted(self.name(value, copy), "int64")
+        return named.number or f"{named.text}[0]"
 
     # ------------------------------------------------------------------ values
 
@@ -206,10 +213,40 @@ class Writer:
             varying = value in self.loops.varying
             for copy in copies if varying else copies[:1]:
                 if not self.is_defined(value, copy):
+                    number = None if varying else self._number(value, copy)
+                    if number is not None:
+                        name = f"s{next(self.serial)}"
+                        self.text.line(f"const {element_of(value.dtype).scalar} {name} = {number};")
+                        self.give(value, -1, single(name, value.dtype))
+                        continue
                     named = self._value(value, copy)
                     name = f"v{next(self.serial)}"
                     self.text.line(f"const {named.type} {name} = {named.text};")
                     self.give(value, copy.number if varying else -1, Named(name, value.dtype, named.bits))
+
+    def _number(self, value: Scalar, copy: Copy) -> str | None:
+        """A whole number or truth that is the same in all lanes, as one number in C."""
+        if is_float(value.dtype):
+            return None
+        match value:
+            case Load(buffer=buffer, offset=offset, indirect=indirect, condition=condition):
+                kind, address = KINDS[buffer.dtype], self._address(buffer, offset, copy, indirect)
+                found = f"read_{kind}({address})" + " != 0" * (kind == "bool")
+                return found if condition is None else f"{self._first(condition, copy)} ? {found} : 0"
+            case Constant(value=number, dtype=dtype):
+                return scalar(number, dtype)
+            case SizeValue(size=size, dtype=dtype):
+                return f"({element_of(dtype).scalar}){self.size(size)}"
+            case Place(index=index, dtype="int64"):
+                return self.index(index, copy)
+            case Apply(operation=operation, operands=operands, dtype=dtype):
+                return single_applied(operation, [self.name(operand, copy) for operand in operands], dtype)
+        return None
+
+    def _first(self, value: Scalar, copy: Copy) -> str:
+        """What is the same in all lanes, as a number."""
+        named = self.name(value, copy)
+        return named.number or f"({named.mask(8) if named.dtype == 'bool' else named.text})[0]"
 
     def _value(self, value: Scalar, copy: Copy) -> Named:
         known = self.known(value)
@@ -243,8 +280,7 @@ class Writer:
         raise TypeError(f"{value!r} is no value")
 
     def _masks_alike(self, operands: Sequence[Scalar], copy: Copy) -> list[Named]:
-        """Operands by name; a mask that is the same in all lanes is made as wide as those are that differ: once, not for
-        every vector."""
+        """Operands by name; a mask that is the same in all lanes is made as wide as those that differ."""
         named = [self.name(operand, copy) for operand in operands]
         bits = max([each.bits for each, operand in zip(named, operands) if operand in self.loops.varying], default=0)
         return [Named(each.mask(bits), each.dtype, bits) if bits and each.bits > bits else each for each in named]
@@ -262,9 +298,9 @@ class Writer:
         bits = self.loops.bits
         start = self.index(compared.place.index, copy)
         for sign, value in compared.addends:
-            start += f" {sign} {self.name(value, copy).text}[0]"
+            start += f" {sign} {self._first(value, copy)}"
         place, ahead = f"w{next(self.serial)}", f"w{next(self.serial)}"
-        bound = f"{self.name(compared.bound, copy).text}[0]"
+        bound = self._first(compared.bound, copy)
         self.text.line(f"const int64_t {place} = {start};")
         far = f"{bound} >= {place} + N ? N : {bound} - {place}"
         self.text.line(f"const int{bits}_t {ahead} = {bound} < {place} ? -1 : {far};")
@@ -279,8 +315,8 @@ class Writer:
             return f"splat_{element.name}(0)"
         where = None if load.condition is None or known else self.name(load.condition, copy)
         if where is not None and load.condition not in self.loops.varying:
-            condition, zero = f"({where.mask(8)})[0]", f"splat_{element.name}(0)"
-            return f"{condition} ? {self._loaded(load, kind, step, copy)} : {zero}"
+            loaded, zero = self._loaded(load, kind, step, copy), f"splat_{element.name}(0)"
+            return f"{self._first(load.condition, copy)} ? {loaded} : {zero}"
         if where is not None:
             return self._load_where(load, kind, step, copy, where)
         return self._loaded(load, kind, step, copy)
