@@ -24,7 +24,8 @@ DENSITY: Final = 1 / math.sqrt(2 * math.pi)
 
 @lowering(aten.relu.default)
 def relu(at: Site, x: Value) -> Value:
-    return x.apply("maximum", 0)
+    # of two zeros x
+    return at.operand(0).apply("maximum", x)
 
 
 @lowering(aten.threshold.default)

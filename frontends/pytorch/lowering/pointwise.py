@@ -345,9 +345,13 @@ def masked_fill(at: Site, x: Value, mask: Value, value: Argument) -> Value:
 @lowering(aten.clamp.default, aten.clamp.Tensor)
 def clamp(at: Site, x: Value, low: Argument | None = None, high: Argument | None = None) -> Value:
     x = at.operand(x)
-    if low is not None:
-        x = x.apply("maximum", at.operand(low))
-    return x if high is None else x.apply("minimum", at.operand(high))
+    for operation, bound in (("maximum", low), ("minimum", high)):
+        if isinstance(bound, Value):
+            x = x.apply(operation, at.operand(bound))
+        elif bound is not None:
+            # of two zeros x
+            x = at.operand(bound).apply(operation, x)
+    return x
 
 
 @lowering(aten.clamp_min.default, aten.clamp_min.Tensor)
