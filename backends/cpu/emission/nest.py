@@ -5,12 +5,13 @@ vector, several side by side, and reduce over the lanes at the end. Lanes along 
 of vectors of neighbouring results; the passes go over the inner axes element by element, and each lane has its own.
 
     for (; left > 0; i0++) {                                  the outer loops: from `begin`, `left` turns
-        total = ...;
         for (from = 0; from < n1; from += 4096) {             long sums in parts
             for (i1 = from; i1 + 4*N <= to; i1 += 4*N)        four vectors at a time,
             for (; i1 + N <= to; i1 += N)                     one,
             if (i1 < to)                                      and the tail
+            if (a part is full) ...
         }
+        total = ...;
         ...
 """
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from math import prod
 from typing import Final
 
 from backends.cpu.emission.cutting import divided
@@ -236,9 +238,11 @@ class Nest:
         reductions = self.kernel.passes[number].reductions
         wide = 1 if not reductions or self.loops.costly(values) else SIDE_BY_SIDE
         part = wide * PART * self.loops.count
-        in_parts = self._is_in_parts(reductions, lanes, part)
-        slots = [(reduction, 0) for reduction in reductions]
-        totals = Totals(self.text, self.writer.serial, slots, in_parts=in_parts)
+        # the first accumulator also takes what is left over of each row
+        rest = wide * wide * self.loops.count
+        in_parts = self._is_in_parts(reductions, lanes, part, rest)
+        widths = {(reduction, 0): wide for reduction in reductions}
+        totals = Totals(self.text, self.writer.serial, widths, part=part if in_parts else 0)
         with self.text.block(), ExitStack() as nest:
             for axis in range(self.kernel.outer, lanes):
                 nest.enter_context(self._inner_loop(axis, values, ONE))
@@ -246,13 +250,10 @@ class Nest:
             if in_parts:
                 nest.enter_context(self._parts(lanes, part))
                 first, stop = "from", "to"
-            if in_parts or wide > 1:
-                totals.begin(dict.fromkeys(slots, wide))
             self.text.line(f"int64_t i{lanes} = {first};")
             for vectors in self._lane_loops(stop, wide, is_back=self._goes_back(number)):
                 self._turn(number, values, vectors, totals)
-            if in_parts or wide > 1:
-                totals.end("from", part)
+            totals.taken(f"to - from + {rest}")
         for (reduction, _), name in totals.results(over_lanes=True):
             self.writer.give(reduction, -1, name)
 
@@ -261,19 +262,17 @@ class Nest:
         reductions = self.kernel.passes[number].reductions
         last = len(self.kernel.extents) - 1
         part = 4 * PART
-        in_parts = self.kernel.inner > 0 and self._is_in_parts(reductions, last, part)
-        slots = [(reduction, vector.number) for reduction in reductions for vector in vectors]
-        totals = Totals(self.text, self.writer.serial, slots, in_parts=in_parts)
+        in_parts = self.kernel.inner > 0 and self._is_in_parts(reductions, last, part, 0)
+        widths = {(reduction, vector.number): 1 for reduction in reductions for vector in vectors}
+        totals = Totals(self.text, self.writer.serial, widths, part=part if in_parts else 0)
         with ExitStack() as nest:
             for axis in range(self.kernel.outer, last):
                 nest.enter_context(self._inner_loop(axis, values, vectors))
             if in_parts:
                 nest.enter_context(self._parts(last, part))
-                totals.begin(dict.fromkeys(slots, 1))
             with self._innermost(last, in_parts) if self.kernel.inner else nullcontext():
                 self._turn(number, values, vectors, totals)
-            if in_parts:
-                totals.end("from", part)
+            totals.taken("to - from")
         for (reduction, place), name in totals.results(over_lanes=False):
             self.writer.give(reduction, place, name)
 
@@ -288,11 +287,15 @@ class Nest:
             self.writer.define([value for value in values if self.loops.depth[value] == axis], vectors)
             yield
 
-    def _is_in_parts(self, reductions: Sequence[Reduction], axis: int, part: int) -> bool:
+    def _is_in_parts(self, reductions: Sequence[Reduction], axis: int, part: int, rest: int) -> bool:
         """Whether sums are taken in parts, as many additions one after the other would lose digits."""
-        extent = self.kernel.extents[axis]
-        is_short = extent.is_constant and extent.constant <= part
-        return any(map(is_long_sum, reductions)) and not is_short
+        extents = self.kernel.extents[self.kernel.outer : axis + 1]
+        if not any(map(is_long_sum, reductions)):
+            return False
+        if not all(extent.is_constant for extent in extents):
+            return True
+        rows = prod([extent.constant for extent in extents[:-1]])
+        return rows * (extents[-1].constant + rest) > part + rest
 
     @contextmanager
     def _parts(self, axis: int, part: int) -> Iterator[None]:

@@ -5,22 +5,29 @@
     >>> from backends.loops.kernels import Constant, Reduction
     >>> total = Reduction("sum", Constant(1.0, "float32"))
     >>> text = Text()
-    >>> totals = Totals(text, count(1), [(total, 0)], in_parts=True)
-    >>> totals.begin({(total, 0): 2})
-    >>> totals.end("from", 1024)
+    >>> totals = Totals(text, count(1), {(total, 0): 2}, part=1024)
+    >>> totals.taken("to - from")
     >>> print(text)
-    f32v t1 = splat_f32(0x0.0p+0f);
-    f32v m2 = splat_f32(0x0.0p+0f);
-    f32v a3 = splat_f32(0x0.0p+0f);
-    f32v a4 = splat_f32(0x0.0p+0f);
-    m2 = (m2 + (a3 + a4));
-    if ((from & 64512) == 64512) {
-        t1 = (t1 + m2);
-        m2 = splat_f32(0x0.0p+0f);
+    f32v a1 = splat_f32(0x0.0p+0f);
+    f32v a2 = splat_f32(0x0.0p+0f);
+    f32v t3 = splat_f32(0x0.0p+0f);
+    f32v m4 = splat_f32(0x0.0p+0f);
+    int64_t room5 = 1024, parts5 = 0;
+    if ((room5 -= to - from) <= 0) {
+        room5 = 1024;
+        parts5++;
+        m4 = (m4 + (a1 + a2));
+        a1 = splat_f32(0x0.0p+0f);
+        a2 = splat_f32(0x0.0p+0f);
+        if (parts5 % 64 == 0) {
+            t3 = (t3 + m4);
+            m4 = splat_f32(0x0.0p+0f);
+        }
     }
 
 A sum of n numbers one after the other loses about log2(n)/2 binary digits. Here no accumulator takes more than a few
-hundred before it is added to a sum of parts, and that takes `PARTS` before it is added to the total.
+hundred before it is added to a sum of parts, and that takes `PARTS` before it is added to the total. What is no more
+than one part is the sum of the accumulators, and nothing else is done for it.
 """
 
 from __future__ import annotations
@@ -46,20 +53,24 @@ class Totals:
     The least and the greatest of floats are taken of what is no NaN, and whether there was one is known aside, in a
     mask named after the accumulator: that leaves one instruction between an accumulator and its next value.
 
-    Attributes:
-        names: the total of each.
+    They are declared at once, so around all loops that add to them.
     """
 
-    def __init__(self, text: Text, serial: Iterator[int], slots: Sequence[Slot], *, in_parts: bool) -> None:
+    def __init__(self, text: Text, serial: Iterator[int], widths: Mapping[Slot, int], *, part: int = 0) -> None:
+        """`widths` says how many accumulators each has; `part` how much they take before it is put aside, 0 for no
+        limit."""
         self._text = text
         self._serial = serial
-        self.names = {slot: self._declare(slot[0], "t") for slot in slots}
-        self._sums = {slot: self._declare(slot[0], "m") for slot in slots if in_parts and is_long_sum(slot[0])}
-        self._accumulators: dict[Slot, list[str]] = {slot: [name] for slot, name in self.names.items()}
-
-    def begin(self, widths: Mapping[Slot, int]) -> None:
-        """Accumulators of their own for what follows, so many for each result."""
+        self._part = part
         self._accumulators = {slot: [self._declare(slot[0], "a") for _ in range(n)] for slot, n in widths.items()}
+        self._strange = {slot: [f"{name}nan" for name in names] for slot, names in self._accumulators.items()}
+        self._totals = {slot: self._declare(slot[0], "t") for slot in widths if part}
+        self._sums = {slot: self._declare(slot[0], "m") for slot in self._totals if is_long_sum(slot[0])}
+        self._parts = ""
+        if part:
+            number = next(serial)
+            self._room, self._parts = f"room{number}", f"parts{number}"
+            text.line(f"int64_t {self._room} = {part}, {self._parts} = 0;")
 
     def take(self, slot: Slot, place: int, value: str) -> None:
         """A vector is added to one of the accumulators."""
@@ -68,50 +79,64 @@ class Totals:
         if is_extreme(slot[0]):
             self._text.line(f"{name}nan |= {value} != {value};")
 
-    def end(self, place: str = "", part: int = 0) -> None:
-        """What they have goes to the totals; `place` is where this part begins, each is so long."""
-        for slot, parts in self._accumulators.items():
-            self._add(slot[0], self._sums.get(slot, self.names[slot]), parts)
-        if self._sums:
-            mask = part * PARTS - part
-            with self._text.block(f"if (({place} & {mask}) == {mask})"):
-                self._flush()
-                for (reduction, _), name in self._sums.items():
-                    self._text.line(f"{name} = {identity(reduction.operation, reduction.dtype)};")
-
     def whole(self, slot: Slot, values: Sequence[str]) -> None:
-        """A total of these vectors, and of nothing else."""
-        reduction = slot[0]
-        name = self.names[slot] = f"t{next(self._serial)}"
-        element = element_of(reduction.dtype)
-        self._text.line(f"const {element.vector} {name} = {self._paired(reduction, values)};")
-        if is_extreme(reduction):
-            strange = " | ".join([f"({value} != {value})" for value in values])
-            self._text.line(f"const {element.mask} {name}nan = {strange};")
+        """What is reduced is these vectors, and nothing else."""
+        self._accumulators[slot] = list(values)
+        self._strange[slot] = [f"({value} != {value})" for value in values]
+
+    def taken(self, count: str) -> None:
+        """So much has been taken: a part that is full is put aside."""
+        if not self._part:
+            return
+        with self._text.block(f"if (({self._room} -= {count}) <= 0)"):
+            self._text.line(f"{self._room} = {self._part};")
+            self._text.line(f"{self._parts}++;")
+            for slot, names in self._accumulators.items():
+                aside = self._sums.get(slot, self._totals[slot])
+                self._join(slot[0], aside, self._paired(slot[0], names))
+                if is_extreme(slot[0]):
+                    self._text.line(f"{aside}nan |= {' | '.join(self._strange[slot])};")
+                for name in names:
+                    self._text.line(f"{name} = {identity(slot[0].operation, slot[0].dtype)};")
+            if self._sums:
+                with self._text.block(f"if ({self._parts} % {PARTS} == 0)"):
+                    for slot, name in self._sums.items():
+                        self._join(slot[0], self._totals[slot], name)
+                        self._text.line(f"{name} = {identity(slot[0].operation, slot[0].dtype)};")
 
     def results(self, *, over_lanes: bool) -> Iterator[tuple[Slot, Named]]:
         """The results by name, one of each lane or one in all of them."""
-        self._flush()
-        for slot, total in self.names.items():
-            reduction = slot[0]
-            element = element_of(reduction.dtype)
-            result = total
-            if is_extreme(reduction):
-                nan = constant(math.nan, reduction.dtype)
-                result = f"select_{element.name}({total}nan, {nan}, {total})"
-                if over_lanes:
-                    every = across(reduction.operation, total, reduction.dtype)
-                    result = f"any_m{8 * element.size}({total}nan) ? {nan} : {every}"
-            elif over_lanes:
-                result = across(reduction.operation, total, reduction.dtype)
-            name = f"r{next(self._serial)}"
-            self._text.line(f"const {element.vector} {name} = {result};")
-            yield slot, Named(name, reduction.dtype)
+        for slot, names in self._accumulators.items():
+            yield slot, self._result(slot, names, over_lanes=over_lanes)
 
-    def _flush(self) -> None:
-        """Sums of parts go to the totals."""
-        for slot, name in self._sums.items():
-            self._add(slot[0], self.names[slot], [name])
+    def _result(self, slot: Slot, names: Sequence[str], *, over_lanes: bool) -> Named:
+        reduction = slot[0]
+        element = element_of(reduction.dtype)
+        total = f"r{next(self._serial)}"
+        self._text.line(f"{element.vector} {total} = {self._paired(reduction, names)};")
+        if is_extreme(reduction):
+            self._text.line(f"{element.mask} {total}nan = {' | '.join(self._strange[slot])};")
+        if self._part:
+            with self._text.block(f"if ({self._parts})"):
+                for aside in (self._sums.get(slot), self._totals[slot]):
+                    if aside is not None:
+                        self._join(reduction, total, aside)
+                if is_extreme(reduction):
+                    self._text.line(f"{total}nan |= {self._totals[slot]}nan;")
+        result = total
+        if is_extreme(reduction):
+            nan = constant(math.nan, reduction.dtype)
+            result = f"select_{element.name}({total}nan, {nan}, {total})"
+            if over_lanes:
+                every = across(reduction.operation, total, reduction.dtype)
+                result = f"any_m{8 * element.size}({total}nan) ? {nan} : {every}"
+        elif over_lanes:
+            result = across(reduction.operation, total, reduction.dtype)
+        if result == total:
+            return Named(total, reduction.dtype)
+        name = f"r{next(self._serial)}"
+        self._text.line(f"const {element.vector} {name} = {result};")
+        return Named(name, reduction.dtype)
 
     def _declare(self, reduction: Reduction, prefix: str) -> str:
         name = f"{prefix}{next(self._serial)}"
@@ -129,11 +154,6 @@ class Totals:
             function = "greater" if reduction.operation == "maximum" else "lesser"
             return f"{function}_{element_of(reduction.dtype).name}({b}, {a})"
         return joined(reduction.operation, a, b, reduction.dtype)
-
-    def _add(self, reduction: Reduction, total: str, parts: Sequence[str]) -> None:
-        if is_extreme(reduction):
-            self._text.line(f"{total}nan |= {' | '.join([f'{part}nan' for part in parts])};")
-        self._join(reduction, total, self._paired(reduction, parts))
 
     def _paired(self, reduction: Reduction, parts: Sequence[str]) -> str:
         """All of them joined, in pairs."""

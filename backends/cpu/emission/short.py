@@ -44,16 +44,23 @@ def short_forms(loops: Loops) -> Sequence[int]:
 
 
 def chosen(loops: Loops, extent: str, name: str, otherwise: str) -> str:
-    """The function for the length of this run. With something costly to compute, an empty vector costs more than the
-    loops."""
+    """The function for the length of this run. Where something costly is computed, an empty vector would cost more than
+    the loops do."""
     if is_only_short(loops):
         return f"{name}_short{short_forms(loops)[0]}"
     text = otherwise
     for count in reversed(short_forms(loops)):
-        least = f"{extent} > {count - 1} * N && " if count > 2 and loops.costly(loops.values()) else ""
-        text = f"{least}{extent} <= {count} * N ? {name}_short{count} : {text}"
-    # rows of no elements may be at no address
-    return text if text == otherwise else f"{extent} < 1 ? {otherwise} : {text}"
+        longer = f"{extent} > {_full(loops, count)} * N"
+        text = f"{longer} && {extent} <= {count} * N ? {name}_short{count} : {text}"
+    return text
+
+
+def _full(loops: Loops, count: int) -> int:
+    """How many of the vectors are full in every row that is given to such a function."""
+    extent = loops.kernel.extents[-1]
+    if extent.is_constant:
+        return extent.constant // loops.count
+    return count - 1 if loops.costly(loops.values()) else count // 2
 
 
 def is_only_short(loops: Loops) -> bool:
@@ -66,8 +73,7 @@ class Short(Nest):
 
     def __init__(self, loops: Loops, text: Text, count: int) -> None:
         super().__init__(loops, text, is_narrow=True)
-        extent = self.kernel.extents[-1]
-        full = extent.constant // loops.count if extent.is_constant else 0
+        full = _full(loops, count)
         self._vectors = tuple([Copy(place, place, "N" if place < full else f"c{place}") for place in range(count)])
 
     def _allocate(self) -> None:
@@ -107,7 +113,7 @@ class Short(Nest):
             values = self.loops.below(each)
             self._define_late(values, vectors)
             self.writer.define(values, self._vectors)
-            totals = Totals(self.text, self.writer.serial, [], in_parts=False)
+            totals = Totals(self.text, self.writer.serial, {})
             for reduction in each.reductions:
                 totals.whole((reduction, 0), [self._masked(reduction, vector) for vector in self._vectors])
             for (reduction, _), name in totals.results(over_lanes=True):

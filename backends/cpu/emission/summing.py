@@ -112,11 +112,10 @@ class Sums:
     def _total(self, vectors: Sequence[Copy]) -> None:
         line, block = self._text.line, self._text.block
         stores = {Reduction("sum", store.value): store for store in self.stores}
-        slots = [(reduction, vector.number) for reduction in stores for vector in vectors]
-        totals = Totals(self._text, self._writer.serial, slots, in_parts=True)
+        widths = {(reduction, vector.number): 1 for reduction in stores for vector in vectors}
+        totals = Totals(self._text, self._writer.serial, widths, part=PARTS)
         with block(f"for (int64_t from = 0; from < blocks; from += {PARTS})"):
             line(f"const int64_t to = blocks - from < {PARTS} ? blocks : from + {PARTS};")
-            totals.begin(dict.fromkeys(slots, 1))
             with block("for (int64_t block = from; block < to; block++)"):
                 for place, (kind, offset) in enumerate(zip(self._kinds(), self._offsets())):
                     line(f"const {kind} *c{place} = (const {kind} *)(sums + block * size + columns * {offset});")
@@ -124,7 +123,7 @@ class Sums:
                     for vector in vectors:
                         part = f"load_{KINDS[store.value.dtype]}({self._at(store, vector)}, N)"
                         totals.take((reduction, vector.number), 0, part)
-            totals.end("from", PARTS)
+            totals.taken("to - from")
         for (reduction, number), total in totals.results(over_lanes=False):
             self._writer.put(stores[reduction], total, vectors[number])
 

@@ -24,7 +24,8 @@ the sizes and the dtype are. `library` is kept alive.
 (`backends.cpu.launcher.entry`).
 
 Tensors are read through torch's DLPack exchange API: no headers of torch are needed, and no object is made. A kernel
-that is called by itself needs no sizes, only where the elements are, which torch has a function for. The interpreter is let go where there are many elements.
+that is called by itself needs no sizes, only where the elements are, which torch has a function for. The interpreter
+is let go where there are many elements.
 """
 
 from __future__ import annotations
