@@ -31,7 +31,7 @@ from typing import Final, Protocol
 from solver.errors import ShapeError
 
 RESERVED: Final = re.compile(
-    r"__|(abs|bounded_power|check|function_\w*|TypeError|LookupError|AttributeError|OverflowError)$"
+    r"__|(abs|bounded_power|check|function_\d+|TypeError|LookupError|AttributeError|OverflowError)$"
 )
 
 Step = int | str

@@ -119,13 +119,15 @@ class Signature:
         names = leaf_names(fn, args, kwargs, len(leaves))
         taken = {*AMBIENT, "surroundings", "repeated"}
         described = []
-        for name, leaf in zip(names, leaves):
+        for place, (name, leaf) in enumerate(zip(names, leaves)):
             kind = kind_of(leaf)
             if kind == "tensor":
                 check_supported(name, leaf)
             elif kind == "object" and is_dataclass(leaf) and any_tensor(vars(leaf)):
                 what = f"{name}: a {type(leaf).__qualname__} that holds tensors, which is not known to torch's pytree"
                 unsupported(what, f"torch.utils._pytree.register_dataclass({type(leaf).__qualname__}), once")
+            if not usable(f"{name}_"):
+                name = f"arg{place}"
             while name in taken or not usable(name):
                 name += "_"
             taken.add(name)

@@ -191,3 +191,16 @@ def test_another_form_finds_variants_and_fall_backs() -> None:
         agrees(f, x=x)
         agrees(f, x, n=1.0)
     assert (len(f.variants), len(f.fallbacks)) == known
+
+
+def test_names_that_generated_code_has_a_use_for() -> None:
+    """Fails when a call never returns, or is refused, because of what an argument is called."""
+
+    def program(function, __hidden, größe, *, check=torch.sin):
+        return check(function[0] * __hidden + größe + function[1])
+
+    f = compile(program, dynamic=True)
+    x, y, z = randn(3, 4), randn(3, 4), randn(4)
+    agrees(f, [x, y], y, z)
+    agrees(f, [y, x], z, x, check=torch.cos)
+    agrees(f, function=[x, y], __hidden=y, größe=z)
