@@ -6,6 +6,7 @@ One line of JSON comes out for each case: its name, and what is wrong.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import warnings
@@ -18,6 +19,8 @@ import torch
 
 from backends.triton import facts, forms, launching
 from benchmarks.kernels.programs import PROGRAMS, Program
+from benchmarks.models import MODELS, Model
+from benchmarks.operators.worker import Strict
 from tests.backends.programs import CASES as COMMON
 from tests.backends.programs import Case
 from tests.backends.triton import whole
@@ -28,14 +31,16 @@ from tests.backends.triton.operating import operations, reductions
 SIZES = [{"b": 4, "s": edge} for edge in EDGES] + [{"b": 0, "s": 5}, {"b": 1, "s": 16}, {"b": 40, "s": 2}]
 
 
-def found_by(case: Case | Program, sizes: Sequence[dict[str, int]]) -> list[object]:
+def found_by(case: Case | Program | Model, sizes: Sequence[dict[str, int]]) -> list[object]:
     try:
+        if isinstance(case, Model):
+            return whole.wrong_model(case)
         return whole.wrong(case, "cpu") if isinstance(case, Program) else list(wrong(case, "cpu", sizes))
     except Exception as error:
         return [repr(error)]
 
 
-def every() -> Iterator[tuple[str, Case | Program, list[dict[str, int]]]]:
+def every() -> Iterator[tuple[str, Case | Program | Model, list[dict[str, int]]]]:
     """Names, cases and sizes; what they are run with is switched on the way."""
     fused = [*COMMON, *CASES]
     for case in [*fused, *reductions()]:
@@ -44,6 +49,8 @@ def every() -> Iterator[tuple[str, Case | Program, list[dict[str, int]]]]:
         yield case.name, case, [{"b": 1, "s": 400}]
     for program in PROGRAMS:
         yield f"{program.name}, compiled", program, []
+    for name in whole.TRAINED:
+        yield f"{name}, trained", MODELS[name], []
     launching.LARGEST = 0
     for case in fused:
         yield f"{case.name}, in 64 bits", case, [{"b": 4, "s": 33}]
@@ -54,6 +61,7 @@ def every() -> Iterator[tuple[str, Case | Program, list[dict[str, int]]]]:
 
 def main(wanted: list[str]) -> None:
     torch.manual_seed(0)
+    logging.getLogger("symshape.triton").addHandler(Strict())
     warnings.simplefilter("ignore")  # NumPy's about lanes that are masked
     for name, case, sizes in every():
         if wanted and name not in wanted:

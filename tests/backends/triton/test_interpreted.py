@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.kernels.programs import PROGRAMS
 from tests.backends.programs import CASES as COMMON
+from tests.backends.triton import whole
 from tests.backends.triton.cases import CASES
 from tests.backends.triton.operating import operations, reductions
 
@@ -44,6 +45,13 @@ def test_reductions_are_as_eager(name: str, forms: str, wrong: dict[str, list[li
 def test_functions_are_as_eager(name: str, wrong: dict[str, list[list[str]]]) -> None:
     """If it fails, `compile(backend="triton")` gives wrong outputs or gradients, or does not make kernels."""
     assert wrong[f"{name}, compiled"] == []
+
+
+@pytest.mark.parametrize("name", whole.TRAINED)
+def test_models_are_as_eager(name: str, wrong: dict[str, list[list[str]]]) -> None:
+    """If it fails, the loss or a gradient of a whole model is wrong: kernels that overwrite what others read, say."""
+    pytest.importorskip("transformers")
+    assert wrong[f"{name}, trained"] == []
 
 
 @pytest.mark.parametrize("name", [case.name for case in operations()])
