@@ -75,6 +75,7 @@ def computed_again(
         given: what the forward itself is given.
         changed: what it writes at the end, which can not be read later.
     """
+    in_memory = given_to_calls(forward)
     makers = {output: each for each in forward for output in listed(each.output) if isinstance(output, Result)}
     network = networkx.DiGraph()
     network.add_nodes_from((FORWARD, BACKWARD))
@@ -85,7 +86,7 @@ def computed_again(
             bytes_kept = NEVER
         else:
             bytes_kept = THERE_ANYWAY if maker is None or result in given else weight(env, result.metadata)
-            if maker is not None and is_cheap(maker) and not is_view(maker.target):
+            if maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory:
                 bytes_kept *= WRITTEN_FOR_IT
         network.add_edge((result, IN), (result, OUT), capacity=bytes_kept)
         if maker is None or not is_cheap(maker):
@@ -109,6 +110,18 @@ def computed_again(
                 needed[source] = None
                 todo.append(source)
     return [operation for operation in forward if id(operation) in again]
+
+
+def given_to_calls(forward: Sequence[Operation]) -> set[Result]:
+    """The results that operators are given which are called, as they are or as views: they are written in any case."""
+    # what is lowered is known only when all of it is loaded, and that needs this module
+    from frontends.pytorch.lowering import LOWERINGS
+
+    found: set[Result] = set()
+    for operation in reversed(forward):
+        if operation.target not in LOWERINGS or is_view(operation.target) and operation.output in found:
+            found.update(sources(operation))
+    return found
 
 
 def sources(operation: Operation) -> Iterator[Result]:

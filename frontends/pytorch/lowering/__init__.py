@@ -34,10 +34,12 @@ from frontends.pytorch.lowering import (
     losses,
     normalization,
     pointwise,
+    pooling,
     randomness,
     reductions,
     views,
 )
+from frontends.pytorch.lowering.registry import LOWERINGS
 from frontends.pytorch.lowering.writer import Writer
 
 if TYPE_CHECKING:
@@ -56,4 +58,4 @@ def lower(form: Functional, env: ShapeEnv, decisions: Decisions | None = None) -
     return program
 
 
-__all__ = ["lower"]
+__all__ = ["LOWERINGS", "lower"]
