@@ -122,8 +122,11 @@ def sanitizer_environment() -> dict[str, str] | Unavailable:
     runtime = _printed(command, "-print-file-name=libasan.so")
     if not os.path.isabs(runtime):
         return Unavailable(f"{command[0]} has no address sanitizer")
+    # behind it the library whose exceptions it watches: an error of torch's would end the process otherwise
+    exceptions = _printed(command, "-print-file-name=libstdc++.so.6")
+    loaded = [str(Path(path).resolve()) for path in (runtime, exceptions) if os.path.isabs(path)]
     return {
-        "LD_PRELOAD": str(Path(runtime).resolve()),
+        "LD_PRELOAD": " ".join(loaded),
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
         "SYMSHAPE_SANITIZE": "1",
     }

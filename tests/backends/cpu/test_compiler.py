@@ -207,10 +207,14 @@ def test_the_sanitizer_sees_what_a_kernel_does_wrong(cache: Path) -> None:
     if isinstance(variables, Unavailable):
         pytest.skip(variables.reason)
     program = textwrap.dedent("""
-        import ctypes, sys
+        import ctypes, sys, torch
         from backends.cpu.compiler import compile_source, load
         text = "int f(int n) { int a[4] = {1, 2, 3, 4}; int *volatile p = a; return p[n]; }"
         print(load(compile_source(text)).f(int(sys.argv[1])))
+        try:
+            torch.empty(-1)
+        except RuntimeError:
+            pass
     """)
 
     def run(place: int) -> subprocess.CompletedProcess[str]:
