@@ -127,7 +127,7 @@ def sanitizer_environment() -> dict[str, str] | Unavailable:
     loaded = [str(Path(path).resolve()) for path in (runtime, exceptions) if os.path.isabs(path)]
     return {
         "LD_PRELOAD": " ".join(loaded),
-        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1",
         "SYMSHAPE_SANITIZE": "1",
     }
 
