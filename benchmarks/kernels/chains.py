@@ -1,13 +1,14 @@
-"""Random chains of elementwise operators, broadcasts, reductions and views: functions to fuse, from a seed.
+"""Random chains of elementwise operators, broadcasts, reductions, views, joins and gathers, each from a seed.
 
     >>> chain = random_chain(3)
     >>> print(chain.text)
     def chain(x, y):
-        x = x.permute(0, 1, 2)
-        x = x + y.unsqueeze(-1).unsqueeze(-1)
-        x = x.permute(1, 2, 0)
-        x = torch.where(x > 0, x, 0.1 * x)
-        x = x.permute(1, 2, 0)
+        i = (x.detach() > 0).long().amax(0, keepdim=True) * (x.shape[0] - 1)
+        x = x - torch.sigmoid(x).gather(0, i)
+        x = x - y.unsqueeze(-1).unsqueeze(-1)
+        x = torch.relu(x)
+        x = torch.nn.functional.pad(x, (1, 2))[..., 2:-1] * 2
+        x = x.amin(0)
         return x
     <BLANKLINE>
     >>> [tuple(tensor.shape) for tensor in chain.inputs(2, 3, 5)]
@@ -37,6 +38,18 @@ NORMS: Final = (
     "torch.softmax(x, {axis})",
     "x * torch.rsqrt(x.square().mean({axis}, keepdim=True) + 1e-5)",
     "x / (1 + x.abs().amax({axis}, keepdim=True))",
+)
+JOINS: Final = (
+    (
+        "h, n = x.shape[{axis}] // 2, x.shape[{axis}]",
+        "x = torch.cat((-x.narrow({axis}, h, n - h), x.narrow({axis}, 0, h)), {axis})",
+    ),
+    ("x = x + torch.cat((x[:1], torch.tanh(x)[:-1]), 0)",),
+    ("x = torch.nn.functional.pad(x, (1, 2))[..., 2:-1] * 2",),
+)
+TAKE: Final = (
+    "i = (x.detach() > 0).long().amax({axis}, keepdim=True) * (x.shape[{axis}] - 1)",
+    "x = x - torch.sigmoid(x).gather({axis}, i)",
 )
 REDUCTIONS: Final = ("x.sum({axis})", "x.mean({axis})", "x.amax({axis})", "x.amin({axis})")
 
@@ -70,8 +83,9 @@ def random_chain(seed: int, length: int = 5) -> Chain:
     along = draw.randrange(3)
     lines: list[str] = []
     used = False
+    kinds = ("elementwise", "elementwise", "norm", "reduce", "permute", "broadcast", "reshape", "join", "take")
     for _ in range(length):
-        kind = draw.choice(("elementwise", "elementwise", "norm", "reduce", "permute", "broadcast", "reshape"))
+        kind = draw.choice(kinds)
         axis = draw.randrange(len(axes))
         if kind == "permute" and len(axes) > 1:
             order = draw.sample(range(len(axes)), len(axes))
@@ -85,6 +99,10 @@ def random_chain(seed: int, length: int = 5) -> Chain:
         elif kind == "reduce" and len(axes) > 1:
             lines.append(f"x = {draw.choice(REDUCTIONS).format(axis=axis)}")
             del axes[axis]
+        elif kind == "join":
+            lines += [line.format(axis=axis) for line in draw.choice(JOINS)]
+        elif kind == "take":
+            lines += [line.format(axis=axis) for line in TAKE]
         elif kind == "norm":
             lines.append(f"x = {draw.choice(NORMS).format(axis=axis)}")
         elif kind == "reshape" and len(axes) > 1:

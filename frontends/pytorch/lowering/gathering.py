@@ -7,11 +7,24 @@ from typing import Final
 import torch
 
 from backends.loops.indices import Affine
+from backends.loops.operations import DTYPES
 from backends.loops.tensors import Taken, Tensor
 from frontends.pytorch.lowering.registry import Declined, Site, lowering
 from frontends.pytorch.lowering.values import Value
 
 aten: Final = torch.ops.aten
+
+
+@lowering(aten.gather.default)
+def gather(at: Site, x: Value, axis: int, index: Value, *, sparse_grad: bool = False) -> Value:
+    """Along the other axes, each element is looked for in its own place."""
+    if not x.rank or index.dtype != "int64" or x.dtype not in DTYPES:
+        raise Declined
+    axis %= x.rank
+    inside = (index >= 0) & (index < x.sizes[axis])
+    at.require(inside, RuntimeError, f"an index is out of bounds for dimension {axis}")
+    places = [index.tensor if each == axis else at.build.axis(each) for each in range(x.rank)]
+    return x.taken(tuple(places), inside)
 
 
 @lowering(aten._unsafe_index.Tensor)

@@ -108,6 +108,8 @@ FLOATS: dict[str, Function] = {
     # views and copies
     "broadcast": lambda x: x[:, None] + x[None, :, :1],
     "cat": lambda x: torch.cat([x, x * 2, x[:, :3]], 1),
+    "cat of rows": lambda x: torch.cat([x, x.exp()], 0).abs() + torch.cat([x * 2, x], 0),
+    "gather": lambda x: (x * 2).gather(1, (x > 0).long()) + x.gather(0, (x > 0).long() * 0),
     "chunk": lambda x: (x.exp().chunk(4, 1)[3] * 2,),
     "clone": lambda x: (x.clone(), x.t().contiguous()),
     "diagonal": lambda x: (x + 1).diagonal(1) + (x * 2).diagonal(1),
