@@ -19,157 +19,31 @@ as one, is a `Merge`: what is computed from it is computed along the axes before
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from typing import Final
 
 from backends.decisions import Decisions
-from backends.loops.indices import Affine, is_one, is_zero, summed
+from backends.loops.indices import Affine, is_one, summed
 from backends.loops.kernels import Buffer
-from backends.loops.operations import is_float, result_dtype
-from backends.loops.order import parts_first
+from backends.loops.nodes import (
+    Anywhere,
+    Joined,
+    Memory,
+    Merge,
+    Number,
+    Places,
+    Pointwise,
+    Position,
+    Reduce,
+    Sizes,
+    Taken,
+    Tensor,
+    View,
+    descend,
+)
+from backends.loops.operations import result_dtype
+from backends.loops.taking import single, taken
 from solver.expr import Expr
-
-Sizes = tuple[Expr, ...]
-Places = tuple[Affine, ...]
-Anywhere: TypeAlias = "tuple[Affine | Tensor, ...]"
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Tensor:
-    """A tensor that is not there yet."""
-
-    sizes: Sizes
-    dtype: str
-
-    @property
-    def rank(self) -> int:
-        return len(self.sizes)
-
-    @property
-    def sources(self) -> tuple[Tensor, ...]:
-        """What it is made from."""
-        return ()
-
-    def __repr__(self) -> str:
-        return f"{self.dtype}[{', '.join(map(str, self.sizes))}]"
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Memory(Tensor):
-    """Elements of a buffer: the offset for a place, strides as its coefficients."""
-
-    buffer: Buffer
-    offset: Affine
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Number(Tensor):
-    """One number, everywhere; a size may be one."""
-
-    value: int | float | bool | Expr
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Position(Tensor):
-    """The place along an axis."""
-
-    axis: int
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Pointwise(Tensor):
-    """An operation on the elements at the same place; operands that are numbers are everywhere."""
-
-    operation: str
-    operands: tuple[Tensor, ...]
-
-    @property
-    def sources(self) -> tuple[Tensor, ...]:
-        return self.operands
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class View(Tensor):
-    """For each axis of the source, where to look."""
-
-    source: Tensor
-    places: Places
-
-    @property
-    def sources(self) -> tuple[Tensor, ...]:
-        return (self.source,)
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Merge(Tensor):
-    """Runs of axes of the source, each seen as one axis."""
-
-    source: Tensor
-    runs: tuple[tuple[int, ...], ...]
-
-    @property
-    def sources(self) -> tuple[Tensor, ...]:
-        return (self.source,)
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Reduce(Tensor):
-    """Some axes of the source reduced to one value; the others are kept in order."""
-
-    operation: str
-    source: Tensor
-    axes: tuple[int, ...]
-
-    @property
-    def kept(self) -> tuple[int, ...]:
-        return tuple([axis for axis in range(self.source.rank) if axis not in self.axes])
-
-    @property
-    def sources(self) -> tuple[Tensor, ...]:
-        return (self.source,)
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Taken(Tensor):
-    """Elements at places that are computed; where these are not `inside` the element is 0. Who builds it without has
-    seen to it that they are."""
-
-    source: Tensor
-    places: Anywhere
-    inside: Tensor | None = None
-
-    @property
-    def computed(self) -> tuple[Tensor, ...]:
-        """The places that are, and whether they are inside."""
-        places = [place for place in self.places if isinstance(place, Tensor)]
-        return tuple(places if self.inside is None else [*places, self.inside])
-
-    @property
-    def sources(self) -> tuple[Tensor, ...]:
-        return (self.source, *self.computed)
-
-
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Joined(Tensor):
-    """Pieces one behind the other along an axis; each but the last ends where the next begins, at a bound."""
-
-    pieces: tuple[Tensor, ...]
-    axis: int
-    bounds: Sizes
-
-    @property
-    def sources(self) -> tuple[Tensor, ...]:
-        return self.pieces
-
-    def at(self, piece: int, places: Places) -> Places:
-        """Where to look in one of the pieces."""
-        if not self.pieces[piece].rank:
-            return ()
-        if not piece:
-            return places
-        inside = places[self.axis] + Affine.of(-self.bounds[piece - 1])
-        return (*places[: self.axis], inside, *places[self.axis + 1 :])
 
 
 class Expressions:
@@ -412,68 +286,8 @@ class Expressions:
 
     def taken(self, x: Tensor, sizes: Sizes, places: Anywhere, inside: Tensor) -> Tensor:
         """A tensor of these sizes: for each element, the places along the axes of x, some of them computed; 0 where
-        they are not `inside`.
-
-        What x is computed from is taken instead, so that nothing else is computed. Where an element of x may be wanted
-        often, x becomes memory.
-        """
-        if not x.rank:
-            return x
-        if all(isinstance(place, Affine) for place in places):
-            return self.view(x, sizes, [place for place in places if isinstance(place, Affine)])
-        match x:
-            case Memory(offset=offset):
-                if not any(isinstance(places[axis], Tensor) for axis in offset.axes):
-                    fixed = [place if isinstance(place, Affine) else Affine.of(self.zero) for place in places]
-                    return self.view(x, sizes, fixed)
-                return Taken(sizes, x.dtype, x, tuple(places), inside)
-            case Position(axis=axis):
-                return self._as_tensor(places[axis], sizes)
-            case Pointwise(operands=operands, operation=operation) if self._is_once(places, sizes):
-                return Pointwise(
-                    sizes, x.dtype, operation, tuple([self.taken(each, sizes, places, inside) for each in operands])
-                )
-            case View(source=source, places=through):
-                return self.taken(source, sizes, tuple([self._through(p, places, sizes) for p in through]), inside)
-        return Taken(sizes, x.dtype, x, tuple(places), inside)
-
-    def _is_once(self, places: Anywhere, sizes: Sizes) -> bool:
-        """Whether no element is looked at twice: each axis of the result is a place by itself."""
-        plain = {place.as_axis for place in places if isinstance(place, Affine)}
-        return all(axis in plain or is_one(size) for axis, size in enumerate(sizes))
-
-    def _through(self, index: Affine, places: Anywhere, sizes: Sizes) -> Affine | Tensor:
-        """An index of axes as one of places."""
-        direct = [Affine.of(index.constant)]
-        computed: list[tuple[Tensor, Expr]] = []
-        for axis, step in index.terms:
-            place = places[axis]
-            if isinstance(place, Affine):
-                direct.append(place * step)
-            else:
-                computed.append((place, step))
-        total = summed(direct)
-        if not computed:
-            return total
-        made: Tensor | None = None
-        for place, step in computed:
-            part = place if is_one(step) else self.apply("mul", place, self.number(step, "int64"))
-            made = part if made is None else self.apply("add", made, part)
-        assert made is not None
-        if total.axes or not is_zero(total.constant):
-            made = self.apply("add", made, self._as_tensor(total, sizes))
-        return made
-
-    def _as_tensor(self, place: Affine | Tensor, sizes: Sizes) -> Tensor:
-        """A place as a number that is computed with."""
-        if isinstance(place, Tensor):
-            return place
-        made: Tensor = self.number(place.constant, "int64")
-        for axis, step in place.terms:
-            part: Tensor = self.position(sizes, axis)
-            part = part if is_one(step) else self.apply("mul", part, self.number(step, "int64"))
-            made = part if isinstance(made, Number) and made.value == 0 else self.apply("add", part, made)
-        return made
+        they are not `inside`."""
+        return taken(self, x, sizes, places, inside)
 
     # ------------------------------------------------------------------ reductions
 
@@ -491,8 +305,8 @@ class Expressions:
     def _reduced(self, operation: str, x: Tensor, axes: tuple[int, ...]) -> Tensor:
         sizes = tuple([size for axis, size in enumerate(x.sizes) if axis not in axes])
         if not isinstance(x, Merge):
-            single = self._single(x, axes) if operation == "sum" else None
-            return Reduce(sizes, x.dtype, operation, x, axes) if single is None else single
+            found = single(self, x, axes) if operation == "sum" else None
+            return Reduce(sizes, x.dtype, operation, x, axes) if found is None else found
         inside = tuple([part for axis in axes for part in x.runs[axis]])
         whole = self._reduced(operation, x.source, inside)
         kept = [run for axis, run in enumerate(x.runs) if axis not in axes]
@@ -500,84 +314,6 @@ class Expressions:
             return whole
         first = iter(range(whole.rank))
         return Merge(sizes, x.dtype, whole, tuple([tuple([next(first) for _ in run]) for run in kept]))
-
-    def _single(self, x: Tensor, axes: tuple[int, ...]) -> Tensor | None:
-        """The sum of what differs from 0 at one place of an axis only: the element there, if x is of this kind."""
-        found = _alone(x)
-        if found is None:
-            return None
-        conditions, value = found
-        for condition in conditions:
-            axis, place = _pinned(condition, axes)
-            if place is not None:
-                break
-        else:
-            return None
-        sizes = (*x.sizes[:axis], *x.sizes[axis + 1 :])
-        kept = [self.axis(k if k < axis else k - 1) for k in range(x.rank)]
-        kept[axis] = Affine.of(self.zero)
-        place = self.view(place, sizes, kept)
-        first, last = self.number(0, "int64"), self.number(x.sizes[axis], "int64")
-        inside = self.apply("bitand", self.apply("ge", place, first), self.apply("lt", place, last))
-        places: Anywhere = (*kept[:axis], place, *kept[axis + 1 :])
-        where = inside
-        for other in conditions:
-            if other is not condition:
-                where = self.apply("bitand", where, self.taken(other, sizes, places, inside))
-        zero = self.cast(self.number(0, "int64"), x.dtype)
-        made = self.apply("select", where, self.taken(value, sizes, places, inside), zero)
-        if is_float(x.dtype):
-            # the sum of -0 and zeros is 0
-            made = self.apply("add", made, zero)
-        left = tuple([each - (each > axis) for each in axes if each != axis])
-        return self._reduced("sum", made, left) if left else made
-
-
-def _alone(x: Tensor) -> tuple[list[Tensor], Tensor] | None:
-    """The conditions without which the elements of x are 0, and what they are with them."""
-    match x:
-        case Pointwise(operation="select", operands=(condition, value, Number(value=0))):
-            return list(_all_of(condition)), value
-        case Pointwise(operation="neg" | "cast" as operation, operands=(operand,)) if x.dtype != "bool":
-            found = _alone(operand)
-            if found is not None:
-                return found[0], Pointwise(x.sizes, x.dtype, operation, (found[1],))
-    return None
-
-
-def _all_of(condition: Tensor) -> Iterator[Tensor]:
-    """The conditions that are all to hold."""
-    if isinstance(condition, Pointwise) and condition.operation == "bitand":
-        for operand in condition.operands:
-            yield from _all_of(operand)
-    else:
-        yield condition
-
-
-def _pinned(condition: Tensor, axes: Sequence[int]) -> tuple[int, Tensor | None]:
-    """The axis along which a condition holds at one place at most, and that place."""
-    match condition:
-        case Pointwise(operation="eq", operands=(first, second)):
-            for position, place in ((first, second), (second, first)):
-                if isinstance(position, Position) and position.axis in axes and not _varies(place, position.axis):
-                    return position.axis, place
-    return 0, None
-
-
-def _varies(x: Tensor, axis: int) -> bool:
-    """Whether x may differ along an axis."""
-    match x:
-        case Number():
-            return False
-        case Memory(offset=offset):
-            return axis in offset.axes
-        case View(places=places):
-            return any(axis in place.axes for place in places)
-        case Pointwise(operands=operands):
-            return any(operand.rank and _varies(operand, axis) for operand in operands)
-        case Position():
-            return x.axis == axis
-    return True
 
 
 Matched = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
@@ -605,20 +341,18 @@ def _converted(value: int | float | bool, dtype: str) -> int | float | bool:
     return float(value) if dtype.startswith(("float", "bfloat")) else int(value)
 
 
-def descend(roots: Sequence[Tensor], into: Callable[[Tensor], bool] = lambda tensor: True) -> Iterator[Tensor]:
-    """All tensors that these are made from, themselves included, each once, sources first."""
-    return parts_first(roots, lambda tensor: tensor.sources if into(tensor) else ())
-
-
 __all__ = [
+    "Anywhere",
     "Expressions",
     "Joined",
     "Memory",
     "Merge",
     "Number",
+    "Places",
     "Pointwise",
     "Position",
     "Reduce",
+    "Sizes",
     "Taken",
     "Tensor",
     "View",
