@@ -119,7 +119,9 @@ def given_to_calls(forward: Sequence[Operation]) -> set[Result]:
 
     found: set[Result] = set()
     for operation in reversed(forward):
-        if operation.target not in LOWERINGS or is_view(operation.target) and operation.output in found:
+        target = operation.target
+        views = isinstance(target, torch._ops.OpOverload) and is_view(target)
+        if target not in LOWERINGS or views and found.intersection(listed(operation.output)):
             found.update(sources(operation))
     return found
 
