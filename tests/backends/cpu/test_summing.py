@@ -10,7 +10,7 @@ from backends.host import Host
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
 from shapes.toolchain import Unavailable
-from tests.backends.cpu.test_emission import Compiled, check
+from tests.backends.cpu.emitted import Compiled, check
 from tests.backends.programs import CASES, Case, norm_gradients
 
 CROSSED = [case for case in CASES if case.crossed]
