@@ -20,7 +20,8 @@ A guard is a fact about sizes that kernels can rely on. It saves time in every c
 the kernels once more, now that it is known, and one more variant if ever a call comes where it does not hold. Only what
 is about sizes of inputs can be a guard, and only what holds for the sizes at hand.
 
-The figures are in costs.json, written by `python -m benchmarks.guard_costs`. A kind without a figure saves nothing.
+The figures are in costs.json, by device, written by `python -m benchmarks.guard_costs`. A kind without a figure saves
+nothing.
 """
 
 from __future__ import annotations
@@ -77,14 +78,14 @@ class Costs:
 
     @staticmethod
     @cache
-    def measured() -> Costs:
-        """The figures that come with the project."""
-        found = json.loads(MEASURED.read_text())
+    def measured(device: str) -> Costs:
+        """The figures that come with the project; for a device that none were measured on, nothing saves anything."""
+        found = json.loads(MEASURED.read_text()).get(device, {"variant": {}, "saved": {}})
         saved = {
             kind: tuple([(int(length), nanoseconds * 1e-9) for length, nanoseconds in by_length.items()])
             for kind, by_length in found["saved"].items()
         }
-        base, kernel, call = [found["variant"][name] for name in ("itself", "kernel", "call")]
+        base, kernel, call = [found["variant"].get(name, 0.0) for name in ("itself", "kernel", "call")]
         return Costs((base, kernel, call), saved)
 
     def of_variant(self, kernels: int, calls: int) -> float:

@@ -3,10 +3,10 @@
     python -m benchmarks.guard_costs [--rounds 9] [--write]
 
 For each kind of decision that has another code on a CPU, a program is made without the fact and with it, for loops of
-several lengths, and both run in turn: "saved" is the difference in processor time for each turn of the loop. What a
-variant costs is fitted to first calls, with empty caches, of the ten functions of `benchmarks.kernels` and of models,
-forward and backward: seconds for itself, for each kernel, for each call of an operator. With `--write` the figures
-become backends/costs.json.
+several lengths, and both run in turn: "saved" is the difference in processor time for each turn of the loop, the lower
+quartile of the rounds, so that what is noise saves nothing. What a variant costs is fitted to first calls, with empty
+caches, of the ten functions of `benchmarks.kernels` and of models, forward and backward: seconds for itself, for each
+kernel, for each call of an operator. With `--write` the figures become backends/costs.json.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import json
 import os
 import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -33,7 +34,6 @@ LEAST = 2e-3
 """Seconds of one measured stretch."""
 LENGTHS = (4, 8, 16, 24, 32, 48, 56, 64, 96, 128, 256, 768, 4096)
 WHOLE = tuple([length for length in LENGTHS if length % 16 == 0])
-PAGES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -162,18 +162,21 @@ def saved(case: Case, length: int, rounds: int) -> tuple[float, float]:
     """Nanoseconds that the fact saves in a turn, and of how many."""
     import torch
 
-    from benchmarks.kernels.__main__ import interleaved
+    from benchmarks.kernels.__main__ import enough, stretch
 
     rows = case.rows or max(ELEMENTS // length, 1)
     inputs = case.inputs(rows, length)
     forms = {name: function(case, length, rows, known=name == "known") for name in ("open", "known")}
     torch.testing.assert_close(forms["known"](inputs), forms["open"](inputs))
-    calls = {name: [(form, (inputs,), {})] for name, form in forms.items()}
-    import time
-
-    times = interleaved(calls, rounds, time.process_time)
+    clock = time.process_time
+    count = enough([(forms["open"], (inputs,), {})], clock)
+    times: dict[str, list[float]] = {name: [] for name in forms}
+    for _ in range(rounds):
+        for name, form in forms.items():
+            times[name].append(stretch(lambda form=form: form(inputs), count, clock))
     turns = 1 if case.is_each is None else rows * case.passes * (length if case.is_each else 1)
-    return (times["open"] - times["known"]) * 1e3 / turns, times["open"] * 1e3 / turns
+    gains = [without - known for without, known in zip(times["open"], times["known"])]
+    return statistics.quantiles(gains, n=4)[0] * 1e3 / turns, statistics.median(times["open"]) * 1e3 / turns
 
 
 def first_calls() -> Iterator[tuple[int, int, float]]:
@@ -210,18 +213,24 @@ def first_calls() -> Iterator[tuple[int, int, float]]:
 
 
 def fitted(found: list[tuple[int, int, float]]) -> dict[str, float]:
-    """Seconds for a variant itself, each kernel and each call, none less than nothing, the least relative error."""
+    """Seconds for a variant itself, each kernel and each call, none less than nothing."""
     import torch
 
     names = ["itself", "kernel", "call"]
     rows = torch.tensor([[1, kernels, calls] for kernels, calls, _ in found], dtype=torch.float64)
     seconds = torch.tensor([each[2] for each in found], dtype=torch.float64)
     while True:
-        columns = rows[:, [("itself", "kernel", "call").index(name) for name in names]] / seconds[:, None]
-        result = torch.linalg.lstsq(columns, torch.ones_like(seconds)[:, None]).solution[:, 0].tolist()
+        weights = seconds[:, None] ** -0.5
+        columns = rows[:, [("itself", "kernel", "call").index(name) for name in names]] * weights
+        result = torch.linalg.lstsq(columns, seconds[:, None] * weights).solution[:, 0].tolist()
         if min(result) > 0:
             return {"itself": 1e-6, "kernel": 1e-6, "call": 1e-6} | dict(zip(names, result))
         names.pop(result.index(min(result)))
+
+
+def kept(gains: list[float]) -> float:
+    """What several programs gain in the mean, three digits of it, and no less than nothing."""
+    return max(float(f"{statistics.fmean(gains):.3g}"), 0.0)
 
 
 def measure(options: argparse.Namespace) -> str:
@@ -238,7 +247,7 @@ def measure(options: argparse.Namespace) -> str:
             gain, whole = saved(case, length, options.rounds)
             # what is saved for each element, or once a call, is so for all lengths
             at = length if case.is_each is False else 1
-            by_kind.setdefault(case.kind, {}).setdefault(at, []).append(max(gain, 0.0))
+            by_kind.setdefault(case.kind, {}).setdefault(at, []).append(gain)
             rows.append([name, length, whole, gain, gain / whole])
     found = list(first_calls())
     variant = fitted(found)
@@ -246,12 +255,12 @@ def measure(options: argparse.Namespace) -> str:
         "measured": f"{report.machine()}; {report.versions('torch')}; python -m benchmarks.guard_costs",
         "variant": {name: float(f"{seconds:.3g}") for name, seconds in variant.items()},
         "saved": {
-            kind: {str(length): float(f"{statistics.fmean(gains):.3g}") for length, gains in sorted(lengths.items())}
+            kind: {str(length): kept(gains) for length, gains in sorted(lengths.items())}
             for kind, lengths in by_kind.items()
         },
     }
     if options.write:
-        MEASURED.write_text(json.dumps(figures, indent=2) + "\n")
+        MEASURED.write_text(json.dumps({"cpu": figures}, indent=2) + "\n")
     header = ["fact", "length", "ns a turn without", "saved, ns", "share"]
     cost = [[name, seconds] for name, seconds in variant.items()]
     errors = [abs(sum(n * s for n, s in zip((1, *each[:2]), variant.values())) / each[2] - 1) for each in found]

@@ -58,12 +58,12 @@ def test_a_guard_that_does_not_hold_costs_one_variant():
     """A guard that only saves time makes a function recompile again and again, or run operator by operator."""
     compiled = compile(PROGRAMS["softmax"][0], backend="cpu", dynamic=True, policy=Policy(guards=OFTEN))
     with torch.no_grad():
-        for size in (24, 24, 25, 26, 27, 28, 1000, 24):
+        for size in (48, 48, 25, 26, 27, 28, 1000, 48):
             compiled(torch.randn(64, size))
     special, general = compiled.variants
-    assert "x_size1 == 24" in [str(guard) for guard in special.guards]
+    assert "x_size1 == 48" in [str(guard) for guard in special.guards]
     assert not any("x_size1" in str(guard) for guard in general.guards)
-    assert "x_size1 == 24" in general.cause
+    assert "x_size1 == 48" in general.cause
     assert not compiled.fallbacks
 
 
@@ -71,9 +71,9 @@ def test_guards_are_in_the_entry_in_c():
     """Calls in C run a kernel that was made for another size."""
     compiled = compile(PROGRAMS["softmax"][0], backend="cpu", dynamic=True, policy=Policy(guards=OFTEN))
     with torch.no_grad():
-        compiled(torch.randn(64, 24))
+        compiled(torch.randn(64, 48))
         entry = compiled.native.entry
-        assert entry((torch.randn(3, 24),), {}) is not NotImplemented
+        assert entry((torch.randn(3, 48),), {}) is not NotImplemented
         assert entry((torch.randn(3, 25),), {}) is NotImplemented
 
 
@@ -81,7 +81,7 @@ def test_backward_rests_on_the_same_guards():
     """Gradients are computed by kernels for another size."""
     function = PROGRAMS["softmax"][0]
     compiled = compile(function, backend="cpu", dynamic=True, policy=Policy(guards=OFTEN))
-    for size in (24, 25, 24, 7):
+    for size in (48, 25, 48, 7):
         x = torch.randn(64, size, requires_grad=True)
         weight = torch.randn(64, size)
         (found,) = torch.autograd.grad((compiled(x) * weight).sum(), x)
@@ -94,7 +94,7 @@ def test_backward_rests_on_the_same_guards():
 def test_no_guard_without_a_policy(name):
     """A kernel makes a function recompile, though nobody asked for it."""
     function, make = PROGRAMS[name]
-    inputs = make(64, 24)
+    inputs = make(64, 48)
     plain, through = trace(function, inputs), trace(function, inputs)
     through.run_by(cpu)
     assert [str(guard) for guard in through.guards] == [str(guard) for guard in plain.guards]
@@ -134,7 +134,7 @@ def test_making_kernels_commits_to_nothing(table):
 def test_a_guard_must_pay():
     """A guard costs more than it saves, or one that saves much is left out."""
     function, make = PROGRAMS["softmax"]
-    few, many = [trace(function, make(64, 24)) for _ in range(2)]
+    few, many = [trace(function, make(64, 48)) for _ in range(2)]
     few.run_by(cpu, (), Expected(calls=10))
     many.run_by(cpu, (), OFTEN)
     assert few.running.weighed and not few.running.bought
@@ -145,7 +145,7 @@ def test_a_guard_must_pay():
 def test_sizes_that_are_to_stay_dynamic():
     """A size that the user marked as dynamic becomes a number."""
     compiled = compile(PROGRAMS["softmax"][0], backend="cpu", policy=Policy(guards=OFTEN))
-    x = torch.randn(64, 24)
+    x = torch.randn(64, 48)
     mark_dynamic(x, 1)
     with torch.no_grad():
         compiled(x)
@@ -169,7 +169,7 @@ def test_explanation_shows_what_was_bought():
     """A person can not see why a guard is there, what it saves, or which line it comes from."""
     compiled = compile(PROGRAMS["softmax"][0], backend="cpu", dynamic=True, policy=Policy(guards=OFTEN))
     with torch.no_grad():
-        compiled(torch.randn(64, 24))
+        compiled(torch.randn(64, 48))
     (guard,) = [line for line in compiled.report().variants[0].guards if "x_size1" in line.text]
     assert "for kernels: saves" in guard.text and "test_guards.py" in guard.place and "softmax" in guard.source
     text = compiled.explain(kernels=True)
@@ -186,7 +186,7 @@ def test_expectations_that_make_no_sense(wrong):
 
 def test_costs_between_what_was_measured():
     """A length that was not measured saves what no length does."""
-    costs = Costs.measured()
+    costs = Costs.measured("cpu")
     for kind, points in costs.saved.items():
         assert [length for length, _ in points] == sorted({length for length, _ in points})
         for length in (0, 1, 5, 24, 100, 10**9):

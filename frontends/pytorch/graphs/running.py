@@ -110,7 +110,7 @@ def _with_guards(
     """The same with the guards that pay, as facts behind its kernels."""
     steps = [step for host in found.hosts for step in host.steps]
     kernels, calls = [sum(isinstance(step, kind) for step in steps) for kind in (Kernel, Call)]
-    costs = Costs.measured()
+    costs = Costs.measured(backend.device)
     asked = [host.program.decisions for host in found.hosts]
     guards = weighed(asked, expected, costs, seconds=costs.of_variant(kernels, calls), varying=varying)
     origins = {str(each.origin): each.origin for each in variant.recording.operations if each.origin is not None}
