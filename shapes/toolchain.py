@@ -141,7 +141,8 @@ def _compile(
                 _given_up[command] = reason
                 return Unavailable(reason)
         if status or not result.exists():
-            said = messages.read_text(errors="replace").strip().splitlines()
-            return Unavailable(f"{command[0]} failed with status {status}: {said[0] if said else 'it said nothing'}")
+            said = messages.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+            error = next((line for line in said if "error" in line), said[0])
+            return Unavailable(f"{command[0]} failed with status {status}: {error}")
         os.replace(result, place)
     return None
