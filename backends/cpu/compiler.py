@@ -77,7 +77,8 @@ def compile_source(
         flags += ("-fopenmp",) if pool is not None else ()
         libraries += (pool,) if pool is not None else ()
     key = f"{version} {_processor()}"
-    return library(text, (*command, *flags), ".so", load=_checked, libraries=libraries, key=key, seconds=(15 if sanitize else 3) * SECONDS)
+    seconds = (15 if sanitize else 3) * SECONDS
+    return library(text, (*command, *flags), ".so", load=_checked, libraries=libraries, key=key, seconds=seconds)
 
 
 def compile_all(texts: Sequence[str], *, openmp: bool = False) -> list[Path | Unavailable]:

@@ -26,7 +26,8 @@ def main() -> None:
     if isinstance(variables, Unavailable):
         raise SystemExit(variables.reason)
     ignored = [f"--ignore={FOLDER / name}" for name in WITHOUT]
-    command = [sys.executable, "-m", "pytest", "-q", *ignored, "-k", f"not {MEASURING}", *(sys.argv[1:] or [str(FOLDER)])]
+    chosen = ["-k", f"not {MEASURING}", *(sys.argv[1:] or [str(FOLDER)])]
+    command = [sys.executable, "-m", "pytest", "-q", *ignored, *chosen]
     os.execve(sys.executable, command, os.environ | variables)
 
 
