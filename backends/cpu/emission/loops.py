@@ -207,6 +207,14 @@ class Loops:
                     found.setdefault(value, number)
         return found
 
+    def indices(self, number: int) -> Iterator[Affine]:
+        """Where a pass loads and stores, and the places that it computes with."""
+        for value in self.needed(number):
+            match value:
+                case Load(offset=index) | Place(index=index):
+                    yield index
+        yield from [store.offset for store in self.kernel.passes[number].stores]
+
     def is_stored_along(self, offset: Affine) -> bool:
         """Whether lanes go to different places."""
         return self.lanes is not None and self.lanes in offset.axes

@@ -244,11 +244,16 @@ class Nest:
         widths = {(reduction, 0): wide for reduction in reductions}
         totals = Totals(self.text, self.writer.serial, widths, part=part if in_parts else 0)
         with self.text.block(), ExitStack() as nest:
-            for axis in range(self.kernel.outer, lanes):
+            joined = self._joined_from(number)
+            for axis in range(self.kernel.outer, joined):
                 nest.enter_context(self._inner_loop(axis, values, ONE))
+            for axis in range(joined, lanes):
+                self.text.line(f"const int64_t i{axis} = 0;")
             first, stop = self._range(lanes)
+            if joined < lanes:
+                stop = " * ".join([self._extent(axis) for axis in range(joined, lanes + 1)])
             if in_parts:
-                nest.enter_context(self._parts(lanes, part))
+                nest.enter_context(self._parts(first, stop, part))
                 first, stop = "from", "to"
             self.text.line(f"int64_t i{lanes} = {first};")
             for vectors in self._lane_loops(stop, wide, is_back=self._goes_back(number)):
@@ -269,7 +274,7 @@ class Nest:
             for axis in range(self.kernel.outer, last):
                 nest.enter_context(self._inner_loop(axis, values, vectors))
             if in_parts:
-                nest.enter_context(self._parts(last, part))
+                nest.enter_context(self._parts(*self._range(last), part))
             with self._innermost(last, in_parts) if self.kernel.inner else nullcontext():
                 self._turn(number, values, vectors, totals)
             totals.taken("to - from")
@@ -298,11 +303,25 @@ class Nest:
         return rows * (extents[-1].constant + rest) > part + rest
 
     @contextmanager
-    def _parts(self, axis: int, part: int) -> Iterator[None]:
-        first, last = self._range(axis)
+    def _parts(self, first: str, last: str, part: int) -> Iterator[None]:
         with self.text.block(f"for (int64_t from = {first}; from < {last}; from += {part})"):
             self.text.line(f"const int64_t to = {last} - from < {part} ? {last} : from + {part};")
             yield
+
+    def _joined_from(self, number: int) -> int:
+        """The first of the inner axes that are one loop in this pass, though not in all: memory is gone through evenly.
+        Then the last axis goes all the way, and the others stand still."""
+        first = self.kernel.lanes
+        is_divided = self._bounds or any(store.summed for store in self.kernel.passes[number].stores)
+        indices = [] if is_divided else list(self.loops.indices(number))
+        while indices and first > self.kernel.outer:
+            extent = self.kernel.extents[first]
+            for index in indices:
+                along = index.coefficient(first)
+                if index.coefficient(first - 1) is not (None if along is None else along * extent):
+                    return first
+            first -= 1
+        return first
 
     def _range(self, axis: int) -> tuple[str, str]:
         """Where an inner loop begins and ends."""

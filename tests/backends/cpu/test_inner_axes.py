@@ -1,0 +1,55 @@
+"""Several inner axes: one loop in the passes in which memory goes on evenly, and sums that keep their digits."""
+
+import pytest
+import torch
+
+from backends.cpu.emission import kernel_source
+from frontends.pytorch import compile
+
+
+def group_norm(x, weight, bias):
+    return torch.nn.functional.group_norm(x, 4, weight, bias)
+
+
+def weighed(x, weight):
+    return (x * weight[:, None]).sum((1, 2)), (x.exp() / (1 + (x.exp() * weight[:, None]).sum((1, 2), keepdim=True)))
+
+
+SIZES = [(2, 4, 1, 1), (2, 8, 1, 1), (3, 24, 13, 17), (2, 12, 7, 7), (1, 8, 70, 71), (2, 64, 3, 1)]
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_groups_of_channels_of_any_size_are_right(backward):
+    """If this fails, a pass of one loop goes over other elements than one of two, or the gradients of channels, which
+    are sums of sums, are of other channels."""
+    compiled = compile(group_norm, backend="cpu", dynamic=True)
+    for size in SIZES:
+        inputs = [torch.randn(size), torch.randn(size[1]), torch.randn(size[1])]
+        found = [x.clone().requires_grad_(backward) for x in inputs]
+        expected = [x.double().requires_grad_(backward) for x in inputs]
+        results = compiled(*found), group_norm(*expected)
+        torch.testing.assert_close(results[0], results[1].float(), rtol=1e-4, atol=1e-5)
+        if backward:
+            change = torch.randn(size)
+            gradients = torch.autograd.grad(results[0], found, change)
+            for each, other in zip(gradients, torch.autograd.grad(results[1], expected, change.double())):
+                torch.testing.assert_close(each, other.float(), rtol=1e-4, atol=1e-4)
+
+
+def test_passes_that_go_on_evenly_are_one_loop():
+    """If this fails, sums over small images go image by image, though a group is one piece of memory."""
+    compiled = compile(group_norm, backend="cpu", dynamic=True)
+    compiled(torch.randn(2, 8, 5, 5), torch.randn(8), torch.randn(8))
+    (host,) = compiled.variants[0].running.hosts
+    (kernel,) = host.steps
+    text = kernel_source(kernel, host.program.decisions)
+    assert text.count("const int64_t i2 = 0;") == 2, "the two sums; not the stores, whose weights are by channel"
+
+
+@pytest.mark.parametrize("size", [(2, 200_000, 3), (2, 300, 1000), (1, 3, 400_000), (1, 1, 1)])
+def test_sums_of_many_rows_keep_their_digits(size):
+    """If this fails, an accumulator takes any number of short rows, and small numbers get lost beside it."""
+    compiled = compile(weighed, backend="cpu", dynamic=True)
+    x, weight = torch.rand(size), torch.rand(size[1])
+    for found, expected in zip(compiled(x, weight), weighed(x.double(), weight.double())):
+        torch.testing.assert_close(found.double(), expected, rtol=2e-6, atol=0)
