@@ -127,6 +127,7 @@ class Kernels:
             sources.update([(symbol, (names[place], *path)) for symbol, path in described.symbols])
         sources.update([(number.symbol, (names[place],)) for number, place in zip(variant.integers, places)])
         check = variant.env.compile_guards(sources, arguments=names, known=dict.fromkeys(sizes, (0, LARGEST)))
+        variant.cause = "between breaks"
         run, order = variant.run_by(self._backend, self._withheld), variant.places
         self.variants.append(variant)
         if not floats and order == tuple(range(len(values))):

@@ -43,6 +43,7 @@ from backends.log import lines
 from frontends.pytorch.calls.times import operators_of
 
 if TYPE_CHECKING:
+    from frontends.pytorch.breaks.breaks import Broken
     from frontends.pytorch.calls.compiled import Compiled, Fallback
     from frontends.pytorch.tracing import Variant
     from shapes.guards import Guard
@@ -181,6 +182,8 @@ class Report:
     captured: int
     share_of_time: float | None
     """How much of the measured calls' time graphs took."""
+    stretches: tuple[VariantReport, ...] = ()
+    """What is between two breaks, where it runs as kernels."""
 
     @staticmethod
     def of(compiled: Compiled) -> Report:
@@ -201,6 +204,7 @@ class Report:
             operators,
             captured,
             None if times is None else times.share_of_time,
+            tuple([VariantReport.of(number, variant) for number, variant in enumerate(between(broken))]),
         )
 
     def text(self, *, kernels: bool = False) -> str:
@@ -213,7 +217,7 @@ class Report:
         lines += self.breaks.splitlines()
         if self.share_of_time is not None:
             lines += ["", *table([self]).splitlines()]
-        for variant in self.variants:
+        for variant in (*self.variants, *(self.stretches if kernels else ())):
             lines += ["", *variant.lines(kernels=kernels)]
         return "\n".join(lines) + "\n"
 
@@ -223,6 +227,11 @@ class Report:
 
         page = Environment(autoescape=True).from_string(PAGE).render(report=self, table=table([self]))
         Path(path).write_text(page, encoding="utf-8")
+
+
+def between(broken: Broken | None) -> list[Variant]:
+    """What is between two breaks, as it was traced for kernels."""
+    return [] if broken is None else [variant for each in broken.kernels for variant in each.variants]
 
 
 def table(reports: Iterable[Report]) -> str:

@@ -350,6 +350,8 @@ def test_compiled_for_kernels():
         assert_same(compiled(x), item(x))
     assert [len(each.variants) for each in compiled.broken.kernels] == [1, 1]
     assert "2 of them kernels" in compiled.explain()
+    text = compiled.explain(kernels=True)
+    assert text.count(": between breaks") == 2 and "maximum0 +=" in text
 
 
 def test_threads():
