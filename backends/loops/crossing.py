@@ -24,7 +24,8 @@
         made0[i1] += exp(x[c*i0 + i1])
 
 A gradient of a weight that is the same in all rows is such a sum, and what it sums is in the registers of the kernel
-that computes the gradient of the rows. Alone, sums over rows stay what they are.
+that computes the gradient of the rows. Alone, sums over rows stay what they are, unless something costly is computed
+for elements that are stored as well.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from backends.loops.axes import is_along_inner
+from backends.loops.axes import costly, is_along_inner
 from backends.loops.binding import Draft, below, renumbered
 from backends.loops.indices import Affine
 from backends.loops.kernels import Bodies, Buffer, Load, Reduced, Scalar, Store
@@ -81,6 +82,16 @@ def pays(build: Expressions, bodies: Bodies, sums: Draft, rows: Draft) -> bool:
     return bool(has) and is_along_inner(bodies, build, sums) and is_along_inner(bodies, build, rows)
 
 
+def by_rows(build: Expressions, bodies: Bodies, draft: Draft) -> Draft:
+    """Sums over rows beside stores of all elements: by rows, if that is how memory lies and something costly is done
+    for each, so that it does not matter that a row waits for the sums that the one before has written."""
+    if is_crossable(draft) and any(_is_one_turn(draft, store) for store in draft.stores):
+        sums = crossed(build, bodies, draft)
+        if costly(below(sums.roots)) and is_along_inner(bodies, build, sums):
+            return sums
+    return draft
+
+
 def with_copies(build: Expressions, sums: Draft, copies: Draft) -> Draft | None:
     """A draft with sums that stores them also where another one only copies them to; None if that does more."""
     by_place = {(store.buffer, store.offset): store.value for store in sums.stores if store.summed}
@@ -109,4 +120,4 @@ def _elements(draft: Draft) -> Iterator[tuple[Buffer, Affine]]:
             yield buffer, offset
 
 
-__all__ = ["crossed", "is_crossable", "pays", "with_copies"]
+__all__ = ["by_rows", "crossed", "is_crossable", "pays", "with_copies"]

@@ -36,6 +36,7 @@ from typing import TypeAlias
 
 from backends.loops.axes import arranged
 from backends.loops.binding import Binding
+from backends.loops.crossing import by_rows
 from backends.loops.fusion import Fusion, Item, buffers_of
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.program import Assign, Bind, Call, Check, Program
@@ -73,6 +74,10 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
     fusion.settle()
     items = fusion.in_order()
     _remove_unread(program, items)
+    if crosses:
+        for item in items:
+            if item.draft is not None:
+                item.draft = by_rows(program.build, binding.bodies, item.draft)
     return list(_finished(program.build, binding, items, prefix))
 
 

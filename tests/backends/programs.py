@@ -175,6 +175,16 @@ CASES = [
         crossed=1,
     ),
     Case(
+        "costly elements and their sum over rows",
+        ("b s", "s"),
+        lambda b, x, w: [
+            b.apply("exp", rows_times(b, x, w)),
+            b.reduce("sum", b.apply("exp", rows_times(b, x, w)), (0,)),
+        ],
+        lambda x, w: [(x * w).exp(), (x * w).exp().sum(0)],
+        crossed=1,
+    ),
+    Case(
         "rows that need the sum over rows",
         ("b s",),
         lambda b, x: [b.reduce("sum", b.apply("mul", x, b.expand(b.reduce("sum", x, (0,)), x.sizes)), (1,))],

@@ -236,7 +236,7 @@ class Nest:
         """Lanes along the last inner axis."""
         lanes = self.kernel.lanes
         reductions = self.kernel.passes[number].reductions
-        wide = 1 if not reductions or self.loops.costly(values) else SIDE_BY_SIDE
+        wide = self._side_by_side_in_rows(number, values)
         part = wide * PART * self.loops.count
         # the first accumulator also takes what is left over of each row
         rest = wide * wide * self.loops.count
@@ -261,6 +261,12 @@ class Nest:
             totals.taken(f"to - from + {rest}")
         for (reduction, _), name in totals.results(over_lanes=True):
             self.writer.give(reduction, -1, name)
+
+    def _side_by_side_in_rows(self, number: int, values: Sequence[Scalar]) -> int:
+        costly = self.loops.costly(values)
+        if self.kernel.passes[number].reductions:
+            return 1 if costly else SIDE_BY_SIDE
+        return COSTLY_SIDE_BY_SIDE if self.kernel.summed and 0 < costly <= FEW else 1
 
     def _along_inner_axes(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
         """Lanes along the last outer axis: each has a result of its own."""
@@ -354,8 +360,8 @@ class Nest:
         for place, (value, size) in enumerate(zip(self.loops.kept, sizes)):
             kind = MEMORY[KINDS[value.dtype]]
             start = f"kept * {offset} + {64 * place} & -64" if place else "0"
-            line(f"{kind} *s{place} = ({kind} *)(memory + ({start}));")
-            self._scratch[value] = f"s{place}"
+            line(f"{kind} *kept{place} = ({kind} *)(memory + ({start}));")
+            self._scratch[value] = f"kept{place}"
             offset += size
 
     def _kept_at(self, value: Scalar, vector: Copy, width: int) -> str:
