@@ -129,3 +129,18 @@ def test_a_graph_of_parameters_run_with_gradients_on():
     x = torch.randn(5, 6)
     loss, gradient = step(x)
     torch.testing.assert_close(run([x]), [loss.detach(), gradient])
+
+
+def test_several_values_kept_beside_numbers_that_are_the_same_in_all_lanes():
+    """Two things in the generated code have one name, and the program falls back to operators."""
+
+    def program(x):
+        padded = torch.tanh(torch.nn.functional.pad(torch.cat([x, x]), (1, 2), value=0.5))
+        return torch.nn.functional.layer_norm(padded, padded.shape[1:]), padded.sum(0)
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    for sizes in ((3, 5, 7), (2, 1, 40)):
+        x = torch.randn(sizes)
+        for found, expected in zip(compiled(x), program(x)):
+            torch.testing.assert_close(found, expected)
+    assert not compiled.variants[0].running.note
