@@ -11,7 +11,7 @@ import torch
 from backends import cpu
 from backends.costs import Costs, Expected, weighed
 from backends.cpu.emission import file_source
-from backends.decisions import Decisions
+from backends.decisions import KINDS, Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
 from frontends.pytorch import Policy, compile, mark_dynamic, trace
@@ -40,8 +40,17 @@ PROGRAMS = {
 }
 
 
+@pytest.fixture(params=["as measured", "every kind"])
+def costs(request, monkeypatch):
+    """What facts save: as it was measured, or a microsecond a turn whatever it is."""
+    if request.param == "every kind":
+        made = Costs((0.1, 0.01, 0.01), {kind: ((1, 1e-6),) for kind in KINDS})
+        monkeypatch.setattr(Costs, "measured", lambda device: made)
+    return request.param
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_kernels_made_for_a_guard_run_only_where_it_holds(name):
+def test_kernels_made_for_a_guard_run_only_where_it_holds(name, costs):
     """A kernel that was made for one size runs for another, and reads or leaves out what it should not."""
     function, make = PROGRAMS[name]
     compiled = compile(function, backend="cpu", dynamic=True, policy=Policy(guards=OFTEN))
@@ -52,6 +61,8 @@ def test_kernels_made_for_a_guard_run_only_where_it_holds(name):
             given = make(*size)
             torch.testing.assert_close(compiled(*given), function(*given), rtol=1e-4, atol=1e-5)
     assert not compiled.fallbacks
+    if costs == "every kind":
+        assert any(variant.running.bought for variant in compiled.variants)
 
 
 def test_a_guard_that_does_not_hold_costs_one_variant():
