@@ -44,7 +44,7 @@ PROGRAMS = {
 def costs(request, monkeypatch):
     """What facts save: as it was measured, or a microsecond a turn whatever it is."""
     if request.param == "every kind":
-        made = Costs((0.1, 0.01, 0.01), {kind: ((1, 1e-6),) for kind in KINDS})
+        made = Costs((0.1, 0.01, 0.01), dict.fromkeys(KINDS, ((1, 1e-6),)))
         monkeypatch.setattr(Costs, "measured", lambda device: made)
     return request.param
 
