@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from backends.cpu.emission import kernel_source
+from backends.loops.indices import is_one
 from frontends.pytorch import compile
 
 
@@ -53,3 +54,14 @@ def test_sums_of_many_rows_keep_their_digits(size):
     x, weight = torch.rand(size), torch.rand(size[1])
     for found, expected in zip(compiled(x, weight), weighed(x.double(), weight.double())):
         torch.testing.assert_close(found.double(), expected, rtol=2e-6, atol=0)
+
+
+def test_no_image_is_stored_but_what_is_returned():
+    """If this fails, channels seen as groups and back are a copy, or what two kernels can compute is kept for them."""
+    compiled = compile(group_norm, backend="cpu", dynamic=True)
+    inputs = [torch.randn(2, 8, 5, 5), torch.randn(8), torch.randn(8)]
+    result = compiled(*[x.requires_grad_() for x in inputs])
+    torch.autograd.grad(result, inputs, torch.ones_like(result))
+    for host in compiled.variants[0].running.hosts:
+        stored = [store.buffer for step in host.steps for store in step.stores]
+        assert sum(len(buffer.sizes) > 3 and not is_one(buffer.sizes[-1]) for buffer in stored) == 1
