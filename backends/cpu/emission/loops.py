@@ -95,7 +95,8 @@ class Loops:
                 self._contiguous[coefficient] = decisions.holds(
                     "stride one", one, "vector loads", "two versions", added="branch", never="one element at a time"
                 )
-        self.cuts = cuts(self.values(), self.lanes)
+        # sums over rows are written in whole vectors, which begin at multiples of their length in no divided loop
+        self.cuts = () if kernel.summed else cuts(self.values(), self.lanes)
         self.open = tuple([each for each, known in self._contiguous.items() if known is None])
         self.grain = max(1, GRAIN // self.work())
         self.is_divided = self._ask_divided(decisions)
