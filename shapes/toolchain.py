@@ -142,7 +142,7 @@ def _compile(
                 return Unavailable(reason)
         if status or not result.exists():
             said = messages.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
-            error = next((line for line in said if "error" in line), said[0])
-            return Unavailable(f"{command[0]} failed with status {status}: {error}")
+            told = next((line for line in said if "error" in line), said[0])
+            return Unavailable(f"{command[0]} failed with status {status}: {told}")
         os.replace(result, place)
     return None
