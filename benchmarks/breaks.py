@@ -111,6 +111,9 @@ def measure(options: argparse.Namespace) -> str:
                 times = medians(runs, arguments, options.rounds)
                 sizes = ", ".join([f"({', '.join(map(str, each.shape))})" for each in arguments])
                 ratios = [times[name] / times["eager"] for name in ("one by one", "kernels", "inductor")]
+                notes = [each.note for each in ours.broken.kernels if each.note]
+                if notes:
+                    raise RuntimeError(f"{case.name} does not run as kernels: {notes[0]}")
                 operators, captured = ours.broken.last
                 rows.append([case.name, sizes, times["eager"] * 1e6, *ratios, f"{100 * captured // operators} %"])
     header = ["program", "sizes", "eager, µs", "one by one", "kernels", "torch.compile", "captured"]
