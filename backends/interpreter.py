@@ -38,8 +38,8 @@ UNARY: Final = {
     "sign": torch.sgn,
     "rsqrt": torch.rsqrt,
     "bitnot": torch.bitwise_not,
-    "round_float16": lambda x: x.half().float(),
-    "round_bfloat16": lambda x: x.bfloat16().float(),
+    "round_float16": lambda x: x.half().to(x.dtype),
+    "round_bfloat16": lambda x: x.bfloat16().to(x.dtype),
 }
 BINARY: Final = {
     "div": torch.true_divide,

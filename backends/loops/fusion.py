@@ -24,7 +24,7 @@ from backends.loops.crossing import crossed, is_crossable, pays, with_copies
 from backends.loops.indices import Affine
 from backends.loops.kernels import Bodies, Buffer, Load, Scalar, Store
 from backends.loops.tensors import Expressions, Places
-from solver.expr import Expr
+from solver.expr import Atom, Expr
 
 BUFFERS: Final = 24
 """A kernel takes no more buffers than these; addresses of more would not stay in registers."""
@@ -65,10 +65,16 @@ class Fusion:
         self._writers: dict[Buffer, list[Item]] = {}
         self._readers: dict[Buffer, list[Item]] = {}
         self._latest_call = 0
+        self._told: dict[Atom, Item] = {}
+        """The steps that tell symbols which only the run knows."""
 
-    def add_step(self, step: object, reads: set[Buffer], writes: set[Buffer], *, in_order: bool) -> None:
-        """Something that is no kernel. Steps that are `in_order` stay so among themselves."""
+    def add_step(
+        self, step: object, reads: set[Buffer], writes: set[Buffer], *, in_order: bool, tells: Sequence[Atom] = ()
+    ) -> None:
+        """Something that is no kernel. Steps that are `in_order` stay so among themselves; what needs a symbol that a
+        step `tells` comes behind it."""
         item = self._item(None, step, reads, writes)
+        self._told.update(dict.fromkeys(tells, item))
         if in_order:
             item.before |= self._latest_call
             self._latest_call = item.before | item.bit
@@ -78,6 +84,8 @@ class Fusion:
         """One more kernel, or more of one that is there."""
         reads, writes = buffers_of(draft)
         item = self._item(draft, None, reads, writes)
+        for symbol in self._told.keys() & symbols_of(draft) if self._told else ():
+            item.before |= self._told[symbol].before | self._told[symbol].bit
         first = self._fused(item, self.items)
         if first is None:
             self._enter(item)
@@ -180,6 +188,12 @@ def buffers_of(draft: Draft) -> tuple[set[Buffer], set[Buffer]]:
     """The buffers that a draft reads, and those that it writes."""
     reads = {value.buffer for value in below(draft.roots) if isinstance(value, Load)}
     return reads, {store.buffer for store in draft.stores}
+
+
+def symbols_of(draft: Draft) -> set[Atom]:
+    """The symbols in the sizes that a draft computes with, those of the memory that it makes included."""
+    sizes = [*draft.kernel("").numbers, *[size for store in draft.stores for size in store.buffer.sizes]]
+    return {symbol for size in sizes for symbol in size.symbols}
 
 
 def fused_drafts(build: Expressions, bodies: Bodies, first: Draft, second: Draft) -> Draft | None:

@@ -42,6 +42,7 @@ from backends.loops.kernels import Buffer, Kernel
 from backends.loops.program import Assign, Bind, Call, Check, Program
 from backends.loops.roots import materialized
 from backends.loops.tensors import Expressions, Memory, Sizes, Tensor, descend
+from solver.expr import Atom
 
 Scheduled: TypeAlias = Kernel | Call | Check | Bind
 
@@ -70,7 +71,7 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
                     fusion.add_draft(binding.assigned(step))
         else:
             reads, writes = _touched(step)
-            fusion.add_step(step, reads, writes, in_order=isinstance(step, Call | Check))
+            fusion.add_step(step, reads, writes, in_order=isinstance(step, Call | Check), tells=_told(step))
     fusion.settle()
     items = fusion.in_order()
     _remove_unread(program, items)
@@ -119,6 +120,17 @@ def _touched(step: Call | Check | Bind) -> tuple[set[Buffer], set[Buffer]]:
             return {buffer}, set()
         case Check():
             return set(), set()
+
+
+def _told(step: Call | Check | Bind) -> list[Atom]:
+    """The symbols that are known after a step."""
+    match step:
+        case Bind(symbol=symbol):
+            return [symbol]
+        case Call(results=results):
+            return [each for each in results if isinstance(each, Atom)]
+        case Check():
+            return []
 
 
 def memories(arguments: Iterable[object]) -> Iterator[Memory]:

@@ -123,7 +123,7 @@ def applied(operation: str, dtype: str, operands: Sequence[str], source: str | N
         case "neg":
             return f"-{operands[0]}"
         case "round_float16" | "round_bfloat16":
-            return f"{cast(operands[0], source, operation.removeprefix('round_'))}.to(tl.float32)"
+            return f"{cast(operands[0], source, operation.removeprefix('round_'))}.to({LANGUAGE[source]})"
         case "bitnot":
             return f"{operands[0]} ^ {constant(255 if source == 'uint8' else -1, source)}"
         case "isnan":
