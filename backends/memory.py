@@ -147,9 +147,9 @@ def _lives(program: Program, steps: Sequence[Scheduled], role: str) -> Iterator[
         if isinstance(output, Memory) and output.buffer in last:
             last[output.buffer] = len(steps)
     for step in reversed(steps):
-        if isinstance(step, Call) and step.aliases is not None and step.aliases in last:
-            shared = [last[result] for result in step.results if isinstance(result, Buffer) and result in last]
-            last[step.aliases] = max([last[step.aliases], *shared])
+        for base in may_share(step):
+            if base in last:
+                last[base] = max([last[base], *[last[each] for each in step.results if each in last]])
     for buffer, place in first.items():
         yield Life(buffer, place, last[buffer], origins[buffer])
 
@@ -190,6 +190,7 @@ class _Placing:
         self.places: dict[Buffer, Buffer] = {}
         self._placed = {store.buffer for step in steps if isinstance(step, Kernel) for store in step.stores}
         self._fresh: set[object] = set()
+        self._seen = _views(steps)
         for step in steps:
             if isinstance(step, Call) and step.is_laid_out:
                 (self._placed if step.into is not None else self._fresh).update(step.results)
@@ -247,9 +248,7 @@ class _Placing:
 
     def _is_free(self, owner: Buffer, end: int, life: Life) -> bool:
         if end >= life.first:
-            return end == life.first and _is_overwritten(
-                self.decisions, self.steps[end], owner, life.buffer, self.places
-            )
+            return end == life.first and self._is_overwritten(self.steps[end], owner, life.buffer)
         if self._most is None:
             return end + 1 == life.first
         return all(
@@ -258,28 +257,51 @@ class _Placing:
             for step in range(end + 1, life.first)
         )
 
+    def _is_overwritten(self, step: Scheduled, owner: Buffer, buffer: Buffer) -> bool:
+        """Whether a kernel reads what is in a place element by element as it writes a buffer, never after that."""
+        if not isinstance(step, Kernel):
+            return False
+        there = [each for each in step.buffers if owner in self._places_of(each)]
+        stores = [store for store in step.stores if store.buffer is buffer]
+        if len(there) != 1 or there[0] in self._seen or len(stores) != 1:
+            return False
+        (read,), (store,) = there, stores
+        if any(each.buffer is read for each in step.stores) or step.is_once(store) or store.summed:
+            return False
+        loads = [each for each in walk(step.roots()) if isinstance(each, Load) and each.buffer is read]
+        if any(load.indirect or not self.decisions.same_place(load.offset, store.offset) for load in loads):
+            return False
+        written = next(number for number, each in enumerate(step.passes) if store in each.stores)
+        later = [reduction.body for each in step.passes[written + 1 :] for reduction in each.reductions]
+        later += [other.value for each in step.passes[written + 1 :] for other in each.stores]
+        later += [other.value for other in step.once]
+        return not any(isinstance(each, Load) and each.buffer is read for each in walk(later))
 
-def _is_overwritten(
-    decisions: Decisions, step: Scheduled, owner: Buffer, buffer: Buffer, places: Mapping[Buffer, Buffer]
-) -> bool:
-    """Whether a kernel reads what is in a place element by element as it writes a buffer, never after that."""
-    if not isinstance(step, Kernel):
-        return False
-    there = [each for each in step.buffers if each is owner or places.get(each) is owner]
-    stores = [store for store in step.stores if store.buffer is buffer]
-    if len(there) != 1 or len(stores) != 1 or any(store.buffer is there[0] for store in step.stores):
-        return False
-    (store,) = stores
-    if step.is_once(store) or store.summed:
-        return False
-    loads = [each for each in walk(step.roots()) if isinstance(each, Load) and each.buffer is there[0]]
-    if any(load.indirect or not decisions.same_place(load.offset, store.offset) for load in loads):
-        return False
-    written = next(number for number, each in enumerate(step.passes) if store in each.stores)
-    later = [reduction.body for each in step.passes[written + 1 :] for reduction in each.reductions]
-    later += [other.value for each in step.passes[written + 1 :] for other in each.stores]
-    later += [other.value for other in step.once]
-    return not any(isinstance(each, Load) and each.buffer is there[0] for each in walk(later))
+    def _places_of(self, buffer: Buffer) -> set[Buffer]:
+        """The first ones that were where a buffer is, or may be."""
+        return {self.places.get(each, each) for each in (buffer, *self._seen.get(buffer, ()))}
+
+
+def may_share(step: Scheduled) -> Sequence[Buffer]:
+    """The buffers that results of a step may share memory with: of some operators no schema says that they do."""
+    match step:
+        case Call(aliases=Buffer() as base):
+            return [base]
+        case Call(is_laid_out=False):
+            return [memory.buffer for memory in memories((*step.arguments, *step.named.values()))]
+        case _:
+            return []
+
+
+def _views(steps: Sequence[Scheduled]) -> dict[object, set[Buffer]]:
+    """Results of calls that may share memory, and with what."""
+    found: dict[object, set[Buffer]] = {}
+    for step in steps:
+        bases = may_share(step)
+        if bases:
+            shared = {*bases}.union(*[found.get(base, ()) for base in bases])
+            found.update(dict.fromkeys(step.results, shared))
+    return found
 
 
 def _fits(decisions: Decisions, small: Expr, large: Expr) -> bool:

@@ -12,7 +12,7 @@ from backends.decisions import Decisions
 from backends.host import Host, hosted
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
-from frontends.pytorch import compile
+from frontends.pytorch import Policy, compile
 from shapes import ShapeEnv
 
 
@@ -138,3 +138,15 @@ def test_large_memory_is_asked_for_in_large_pages():
         given = torch.randn(sizes)
         torch.testing.assert_close(host.function((given,))[0], given.exp())
     assert asked == [(16, 16), (3, 100)]
+
+
+@pytest.mark.parametrize("withheld", [(), ("equal",)], ids=["views are known", "views are calls"])
+def test_what_a_result_may_share_memory_with_is_kept(withheld):
+    """A product is written over another one that is still read through a view of an operator whose schema names none."""
+
+    def program(x, first, second):
+        return (x @ first).relu_() + (x @ second) * (x @ first.t())
+
+    compiled = compile(program, backend="cpu", dynamic=True, policy=Policy(withheld=frozenset(withheld)))
+    arguments = torch.randn(3, 5, 8), torch.randn(8, 8), torch.randn(8, 8)
+    torch.testing.assert_close(compiled(*arguments), program(*arguments))
