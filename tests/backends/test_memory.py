@@ -142,7 +142,7 @@ def test_large_memory_is_asked_for_in_large_pages():
 
 @pytest.mark.parametrize("withheld", [(), ("equal",)], ids=["views are known", "views are calls"])
 def test_what_a_result_may_share_memory_with_is_kept(withheld):
-    """A product is written over another one that is still read through a view of an operator whose schema names none."""
+    """A product is written over another one that is still read, by way of an operator whose schema names no view."""
 
     def program(x, first, second):
         return (x @ first).relu_() + (x @ second) * (x @ first.t())
