@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 HEAVY = ("torch", "sympy", "z3", "numpy", "rich", "prompt_toolkit", "hypothesis")
-NEEDS_TORCH = ("backends.cpu", "backends.host", "backends.triton", "frontends")
+NEEDS_TORCH = ("backends.cpu", "backends.host", "backends.interpreter", "backends.triton", "frontends")
 
 
 def python(program: str) -> str:

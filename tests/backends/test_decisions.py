@@ -95,11 +95,11 @@ def test_memory_that_is_used_again(facts, shared):
     x = made.input("x", "float32", (b, s), (s, build.one))
     first = made.stored(build.apply("exp", x), (s, build.one))
     short = made.buffer("float32", (b, c), (c, build.one))
-    made.steps.append(Call(torch.relu, (first,), {}, (short,)))
+    made.steps.append(Call(torch.relu, (first,), {}, (short,), is_laid_out=True))
     second = made.stored(build.apply("neg", build.memory(short)), (c, build.one))
     last = made.buffer("float32", (b, c), (c, build.one))
     made.steps.append(Call(torch.relu, (second,), {}, (last,), is_laid_out=True))
-    made.outputs.append(build.memory(last))
+    made.outputs += [build.memory(last), build.memory(short)]
     found = plan(made, schedule(made))
     assert (second.buffer in found.places) == shared
     assert ("always" if shared else "depends") in [answer for answer, _ in decided(made, "reuse")]
