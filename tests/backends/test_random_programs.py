@@ -16,7 +16,7 @@ from shapes.errors import UndecidedGuard
 from tests.frontends.pytorch.against_eager import admits, same
 from tests.frontends.pytorch.test_random_programs import REFUSALS, Program, programs
 
-QUIET = settings(suppress_health_check=list(HealthCheck), deadline=None)
+QUIET = settings(suppress_health_check=list(HealthCheck), deadline=None, derandomize=True, database=None)
 
 
 def check(program: Program, function: object, sizes: Mapping[str, int], others: Sequence[Mapping[str, int]]) -> None:
