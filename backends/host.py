@@ -290,9 +290,10 @@ class Host:
         autograd as a view."""
         buffer = memory.buffer
         name = self._names[buffer]
-        made = self._allocated.get(self.memory.places.get(buffer, buffer))
+        owner = self.memory.places.get(buffer, buffer)
+        made = self._allocated.get(owner)
         laid = strides_of(memory)
-        if is_laid(memory, *(made or (buffer.sizes, buffer.strides)), self.program.decisions):
+        if is_laid(memory, *(made or (owner.sizes, owner.strides)), self.program.decisions):
             return name
         for size in (*memory.sizes, *laid, memory.offset.constant):
             lines += self._sizes.naming(size)
