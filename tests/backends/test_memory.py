@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 
 import pytest
@@ -44,6 +45,28 @@ def test_results_of_calls_are_put_where_memory_is_free():
     assert host.source.count("empty(") == 2
     given = torch.randn(4, 4)
     torch.testing.assert_close(host.function((given,))[0], torch.linalg.matrix_power(given, 7))
+
+
+def test_a_result_in_the_place_of_one_of_other_sizes():
+    """An operator is given memory of other sizes to write to, and resizes it or refuses."""
+    made, b, s = program()
+    build = made.build
+    x = made.input("x", "float32", (b, s, b * s), (s * b * s, b * s, build.one))
+    fresh = made.buffer("float32", x.sizes, x.buffer.strides)
+    made.steps.append(Call(torch.relu, (x,), {}, (fresh,), is_laid_out=True))
+    flat = made.input("flat", "float32", (b * s, b * s), (b * s, build.one))
+    doubled = made.stored(build.apply("add", build.memory(fresh), x), (s * b * s, b * s, build.one))
+    total = made.stored(build.reduce("sum", doubled, (0, 1, 2)), ())
+    result = product(made, flat, flat, (b * s, b * s))
+    made.outputs += [total, made.stored(build.apply("neg", result), (b * s, build.one))]
+    host = hosted(made, cpu)
+    x, flat = torch.randn(2, 3, 6), torch.randn(6, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one, two = host.function((x, flat))
+    torch.testing.assert_close(one, (x.relu() + x).sum())
+    torch.testing.assert_close(two, -(flat @ flat))
+    assert result.buffer in host.memory.places
 
 
 def test_what_is_returned_shares_memory_with_nothing():
