@@ -105,8 +105,11 @@ def _is_along_outer(draft: Draft) -> bool:
         return True
     if not draft.outer:
         return False
-    offsets = accesses(draft)
-    return _strided(offsets, len(draft.extents) - 1) > 2 * _strided(offsets, len(draft.outer) - 1)
+    for offsets in _ranked(accesses(draft)):
+        inner, outer = _strided(offsets, len(draft.extents) - 1), _strided(offsets, len(draft.outer) - 1)
+        if inner != outer:
+            return inner > 2 * outer
+    return False
 
 
 # ---------------------------------------------------------------------- axes that are one
