@@ -60,7 +60,7 @@ def taken(build: Expressions, x: Tensor, sizes: Sizes, places: Anywhere, inside:
 
 
 def _is_once(places: Anywhere, sizes: Sizes) -> bool:
-    """Whether no element is looked at twice: each axis of the result is a place by itbuild."""
+    """Whether no element is looked at twice: each axis of the result is a place by itself."""
     plain = {place.as_axis for place in places if isinstance(place, Affine)}
     return all(axis in plain or is_one(size) for axis, size in enumerate(sizes))
 
