@@ -42,9 +42,9 @@ import torch
 
 from backends.layouts import Layout, is_laid, layouts_of, strides_of
 from backends.loops.kernels import Buffer, Kernel
+from backends.loops.nodes import Memory
 from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
-from backends.loops.tensors import Memory
 from backends.memory import plan
 from backends.sizes import SizeTexts, symbol_of, wanted
 from shapes.python_form import COMPARISON

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from backends.loops.indices import is_one, is_zero
 from backends.loops.kernels import Buffer
+from backends.loops.nodes import Memory
 from backends.loops.program import Call, Program
 from backends.loops.schedule import Scheduled, memories
-from backends.loops.tensors import Memory
 from backends.memory import span
 from solver.expr import Expr
 

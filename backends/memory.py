@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from backends.loops.kernels import Buffer, Kernel, Load, walk
+from backends.loops.nodes import Memory
 from backends.loops.operations import ITEMSIZE
 from backends.loops.program import Bind, Call, Program
 from backends.loops.schedule import Scheduled, memories
-from backends.loops.tensors import Memory
 from solver.expr import Expr
 
 if TYPE_CHECKING:

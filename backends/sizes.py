@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from backends.layouts import Layout
 from backends.loops.kernels import Buffer, Kernel
+from backends.loops.nodes import Memory
 from backends.loops.program import Call, Check, Program
 from backends.loops.schedule import Scheduled
-from backends.loops.tensors import Memory
 from shapes.arguments import Arguments
 from shapes.lowering import Lowering, Operation, Operations
 from shapes.python_form import CHOICE, PythonPrinter, python_scope

@@ -36,23 +36,11 @@ from backends.loops.kernels import (
     SizeValue,
     Store,
 )
+from backends.loops.nodes import Joined, Memory, Merge, Number, Places, Pointwise, Position, Reduce, Taken, Tensor, View
 from backends.loops.operations import computed_as
 from backends.loops.order import parts_first
 from backends.loops.program import Assign
-from backends.loops.tensors import (
-    Expressions,
-    Joined,
-    Memory,
-    Merge,
-    Number,
-    Places,
-    Pointwise,
-    Position,
-    Reduce,
-    Taken,
-    Tensor,
-    View,
-)
+from backends.loops.tensors import Expressions
 from solver.expr import Expr
 
 Wanted: TypeAlias = tuple[Tensor, Places, Scalar | None]

@@ -23,7 +23,8 @@ from backends.loops.binding import Draft, below, renumbered, rewritten
 from backends.loops.crossing import crossed, is_crossable, pays, with_copies
 from backends.loops.indices import Affine
 from backends.loops.kernels import Bodies, Buffer, Load, Scalar, Store
-from backends.loops.tensors import Expressions, Places
+from backends.loops.nodes import Places
+from backends.loops.tensors import Expressions
 from solver.expr import Atom, Expr
 
 BUFFERS: Final = 24

@@ -26,7 +26,8 @@ from typing import TypeAlias
 from backends.decisions import Decisions
 from backends.loops.indices import Affine, is_one
 from backends.loops.kernels import Buffer
-from backends.loops.tensors import Expressions, Joined, Memory, Merge, Number, Reduce, Sizes, Tensor, descend
+from backends.loops.nodes import Joined, Memory, Merge, Number, Reduce, Sizes, Tensor, descend
+from backends.loops.tensors import Expressions
 from solver.expr import Atom, Expr
 from solver.prop import Prop
 

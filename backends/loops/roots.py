@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from backends.loops.indices import is_one
+from backends.loops.nodes import Joined, Memory, Merge, Number, Pointwise, Reduce, Taken, Tensor, View, descend
 from backends.loops.operations import OPERATIONS
-from backends.loops.tensors import Joined, Memory, Merge, Number, Pointwise, Reduce, Taken, Tensor, View, descend
 
 
 def materialized(values: Sequence[Tensor]) -> set[Tensor]:

@@ -39,9 +39,10 @@ from backends.loops.binding import Binding
 from backends.loops.crossing import by_rows
 from backends.loops.fusion import Fusion, Item, buffers_of
 from backends.loops.kernels import Buffer, Kernel
+from backends.loops.nodes import Memory, Sizes, Tensor, descend
 from backends.loops.program import Assign, Bind, Call, Check, Program
 from backends.loops.roots import materialized
-from backends.loops.tensors import Expressions, Memory, Sizes, Tensor, descend
+from backends.loops.tensors import Expressions
 from solver.expr import Atom
 
 Scheduled: TypeAlias = Kernel | Call | Check | Bind

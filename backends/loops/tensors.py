@@ -36,10 +36,8 @@ from backends.loops.nodes import (
     Position,
     Reduce,
     Sizes,
-    Taken,
     Tensor,
     View,
-    descend,
 )
 from backends.loops.operations import result_dtype
 from backends.loops.taking import single, taken
@@ -341,20 +339,4 @@ def _converted(value: int | float | bool, dtype: str) -> int | float | bool:
     return float(value) if dtype.startswith(("float", "bfloat")) else int(value)
 
 
-__all__ = [
-    "Anywhere",
-    "Expressions",
-    "Joined",
-    "Memory",
-    "Merge",
-    "Number",
-    "Places",
-    "Pointwise",
-    "Position",
-    "Reduce",
-    "Sizes",
-    "Taken",
-    "Tensor",
-    "View",
-    "descend",
-]
+__all__ = ["Expressions"]

@@ -11,9 +11,9 @@ from torch.utils._pytree import tree_leaves
 
 from backends.loops.indices import Affine
 from backends.loops.kernels import Buffer
+from backends.loops.nodes import Joined, Memory, Merge, Number, Pointwise, Position, Reduce, Taken, Tensor, View
 from backends.loops.operations import computed_as
 from backends.loops.program import Assign, Bind, Call, Check, Program
-from backends.loops.tensors import Joined, Memory, Merge, Number, Pointwise, Position, Reduce, Taken, Tensor, View
 from solver.expr import Atom, Expr
 from solver.prop import Prop
 

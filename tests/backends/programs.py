@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from backends.decisions import Decisions
+from backends.loops.nodes import Memory, Tensor
 from backends.loops.program import Program
 from backends.loops.schedule import contiguous
-from backends.loops.tensors import Memory, Tensor
 from shapes import ShapeEnv
 
 

@@ -32,8 +32,8 @@ from backends.host import Host
 from backends.layouts import is_whole, strides_of
 from backends.loops.indices import is_zero
 from backends.loops.kernels import Buffer, Kernel
+from backends.loops.nodes import Memory
 from backends.loops.program import Check
-from backends.loops.tensors import Memory
 from backends.memory import span
 from backends.sizes import symbol_of
 from shapes.arguments import Path

@@ -7,8 +7,8 @@ from typing import Final
 import torch
 
 from backends.loops.indices import Affine
+from backends.loops.nodes import Taken, Tensor
 from backends.loops.operations import DTYPES
-from backends.loops.tensors import Taken, Tensor
 from frontends.pytorch.lowering.registry import Declined, Site, lowering
 from frontends.pytorch.lowering.values import Value
 

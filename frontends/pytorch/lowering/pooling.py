@@ -8,8 +8,8 @@ from typing import Final
 import torch
 
 from backends.loops.indices import Affine
+from backends.loops.nodes import Taken
 from backends.loops.operations import computed_as
-from backends.loops.tensors import Taken
 from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
 from solver.expr import Expr

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 
+from backends.loops.nodes import Memory, Sizes
 from backends.loops.program import Call, Program
-from backends.loops.tensors import Expressions, Memory, Sizes
+from backends.loops.tensors import Expressions
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from solver.expr import Expr
@@ -142,9 +143,7 @@ class Site:
         if size.is_constant:
             return size.constant >= 0
         question = self.build.interner.ge(size, 0)
-        return self.build.decisions.holds(
-            "equal", question, "as it is", "counted from the end where it is less"
-        )
+        return self.build.decisions.holds("equal", question, "as it is", "counted from the end where it is less")
 
 
 def sizes_of(numbers: tuple[object, ...], build: Expressions) -> Sizes:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from backends.loops.indices import Affine, summed
 from backends.loops.kernels import Buffer
+from backends.loops.nodes import Memory, Tensor, descend
 from backends.loops.operations import DTYPES
 from backends.loops.program import Call, Program
-from backends.loops.tensors import Memory, Tensor, descend
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.lowering.layouts import laid_out
 from frontends.pytorch.lowering.registry import sizes_of

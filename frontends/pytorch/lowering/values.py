@@ -21,8 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from backends.loops.nodes import Anywhere, Memory, Number, Sizes, Tensor, View
 from backends.loops.operations import HALVES, computed_as, is_float
-from backends.loops.tensors import Anywhere, Expressions, Memory, Number, Sizes, Tensor, View
+from backends.loops.tensors import Expressions
 from solver.expr import Expr
 
 
@@ -164,8 +165,7 @@ class Value:
         """One or the other, where this is true or false; at least one is a value."""
         dtype = yes.dtype if isinstance(yes, Value) else no.dtype if isinstance(no, Value) else "float32"
         sides = [
-            each.expanded(self.sizes) if isinstance(each, Value) else self.number(each, dtype)
-            for each in (yes, no)
+            each.expanded(self.sizes) if isinstance(each, Value) else self.number(each, dtype) for each in (yes, no)
         ]
         return self.of(self.build.apply("select", self.tensor, *[each.tensor for each in sides]))
 

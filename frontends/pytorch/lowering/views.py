@@ -8,8 +8,8 @@ from typing import Final
 import torch
 
 from backends.loops.indices import Affine
+from backends.loops.nodes import Memory, Number, Sizes
 from backends.loops.operations import DTYPES
-from backends.loops.tensors import Memory, Number, Sizes
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.registry import Number as Scalar
 from frontends.pytorch.lowering.values import Value
@@ -90,9 +90,7 @@ def reshaped(x: Value, sizes: Sizes) -> Value:
 
 
 @lowering(aten.slice.Tensor, aten.slice_copy.Tensor, views=True)
-def slice_(
-    at: Site, x: Value, axis: int = 0, start: Scalar | None = None, end: object = None, step: int = 1
-) -> Value:
+def slice_(at: Site, x: Value, axis: int = 0, start: Scalar | None = None, end: object = None, step: int = 1) -> Value:
     axis %= x.rank
     return sliced(at, x, axis, first_of(at, x.sizes[axis], start), step, at.sizes)
 

@@ -12,9 +12,9 @@ from typing import Final
 import torch
 
 from backends.loops.kernels import Buffer
+from backends.loops.nodes import Memory, Number, Pointwise, Tensor
 from backends.loops.operations import DTYPES
 from backends.loops.program import Assign, Bind, Call, Check, Program
-from backends.loops.tensors import Memory, Number, Pointwise, Tensor
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
 from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol

@@ -11,9 +11,10 @@ from backends.cpu import kernels
 from backends.decisions import Decisions
 from backends.host import Host
 from backends.loops.kernels import Kernel
+from backends.loops.nodes import Memory, Tensor
 from backends.loops.program import Program
 from backends.loops.schedule import contiguous, schedule
-from backends.loops.tensors import Expressions, Memory, Tensor
+from backends.loops.tensors import Expressions
 from shapes import ShapeEnv
 from shapes.toolchain import Unavailable
 

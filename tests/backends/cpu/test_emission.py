@@ -12,7 +12,8 @@ import torch
 from backends.cpu.compiler import sanitizer_environment
 from backends.cpu.emission import file_source
 from backends.cpu.vector import AVX2, PLAIN, InstructionSet, catalogue, instruction_set, machine
-from backends.loops.tensors import Expressions, Memory, Taken, Tensor
+from backends.loops.nodes import Memory, Taken, Tensor
+from backends.loops.tensors import Expressions
 from shapes.toolchain import Unavailable
 from tests.backends.cpu.emitted import DTYPES, SIZES, Compiled, check, gelu, softmax
 

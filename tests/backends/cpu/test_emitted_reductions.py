@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from backends.loops.tensors import Expressions, Tensor
+from backends.loops.nodes import Tensor
+from backends.loops.tensors import Expressions
 from tests.backends.cpu.emitted import DTYPES, SIZES, Compiled, check, gelu, layer_norm, mean, softmax
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from backends.loops.tensors import Taken
+from backends.loops.nodes import Taken
 from tests.backends.programs import Case, mean, normalized, softmax
 
 EDGES = (0, 1, 33, 128, 129)

@@ -9,9 +9,9 @@ import pytest
 
 from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
+from backends.loops.nodes import Tensor
 from backends.loops.program import Program
 from backends.loops.schedule import contiguous, schedule
-from backends.loops.tensors import Tensor
 from backends.triton.compiling import TARGETS, compiled
 from backends.triton.emission import Source
 from backends.triton.launching import Launch
