@@ -100,7 +100,8 @@ def is_along_inner(bodies: Bodies, build: Expressions, draft: Draft) -> bool:
 
 
 def _is_along_outer(draft: Draft) -> bool:
-    """Whether lanes run along the last outer axis, each with its own reduction."""
+    """Whether lanes run along the last outer axis, each with its own reduction: where what changes along most axes, and
+    is accessed most often, lies better along it."""
     if not draft.inner:
         return True
     if not draft.outer:
