@@ -192,7 +192,7 @@ class _Placing:
         self._fresh: set[object] = set()
         self._seen = _views(steps)
         for step in steps:
-            if isinstance(step, Call) and step.is_laid_out:
+            if isinstance(step, Call) and (step.is_laid_out or step.is_fresh):
                 (self._placed if step.into is not None else self._fresh).update(step.results)
         hints = decisions.hints
         probes = hints, {atom: hint * MUCH for atom, hint in hints.items()}
@@ -287,7 +287,7 @@ def may_share(step: Scheduled) -> Sequence[Buffer]:
     match step:
         case Call(aliases=Buffer() as base):
             return [base]
-        case Call(is_laid_out=False):
+        case Call(is_laid_out=False, is_fresh=False):
             return [memory.buffer for memory in memories((*step.arguments, *step.named.values()))]
         case _:
             return []

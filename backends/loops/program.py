@@ -58,6 +58,7 @@ class Call:
         aliases: the argument's buffer that the results share memory with.
         writes: the buffers of arguments that it changes.
         is_laid_out: whether strides of results are sure to be as foreseen; otherwise they are compared at run time.
+        is_fresh: whether results are sure to share no memory with arguments, as those that are laid out as foreseen.
         into: the same operator where it writes its one result to memory that is given as `out`, which no argument
             shares.
     """
@@ -70,6 +71,7 @@ class Call:
     aliases: Buffer | None = None
     writes: tuple[Buffer, ...] = ()
     is_laid_out: bool = False
+    is_fresh: bool = False
     into: Callable[..., object] | None = None
     origin: str = ""
 

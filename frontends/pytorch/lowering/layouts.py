@@ -1,4 +1,4 @@
-"""Layouts of what calls give: which operators are sure to give the strides that were foreseen."""
+"""Layouts of what calls give: which operators are sure to give the strides that were foreseen, or memory of its own."""
 
 from __future__ import annotations
 
@@ -26,6 +26,28 @@ SURE: Final = frozenset(
     ]
 )
 """Operators whose results are packed whatever they are given."""
+FRESH: Final = frozenset(
+    [
+        aten.convolution.default,
+        aten.convolution_backward.default,
+        aten.max_pool2d_with_indices.default,
+        aten.max_pool2d_with_indices_backward.default,
+        aten.avg_pool2d.default,
+        aten.avg_pool2d_backward.default,
+        aten._adaptive_avg_pool2d.default,
+        aten._adaptive_avg_pool2d_backward.default,
+        aten.upsample_nearest2d.default,
+        aten.upsample_nearest2d_backward.default,
+        aten.upsample_bilinear2d.default,
+        aten.upsample_bilinear2d_backward.default,
+        aten.upsample_bicubic2d.default,
+        aten.upsample_bicubic2d_backward.default,
+        aten.sort.default,
+        aten.topk.default,
+    ]
+)
+"""Operators whose results share no memory with what they are given, nor with each other; how they are laid out is up
+to the arguments."""
 INTO: Final[dict[object, Callable[..., torch.Tensor]]] = {
     aten.mm.default: torch.mm,
     aten.bmm.default: torch.bmm,

@@ -19,7 +19,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
 from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol
 from frontends.pytorch.graphs.unchanging import is_view, listed
-from frontends.pytorch.lowering.layouts import INTO, SURE
+from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
 from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
@@ -226,9 +226,9 @@ class Writer:
             else:
                 made.append(None)
         is_list = isinstance(operation.output, list)
-        laid = operation.target in SURE
+        laid, fresh = operation.target in SURE, operation.target in FRESH
         into = INTO.get(operation.target) if isinstance(made[0], Buffer) else None
-        self.program.steps.append(Call(target, args, named, tuple(made), is_list, aliases, (), laid, into))
+        self.program.steps.append(Call(target, args, named, tuple(made), is_list, aliases, (), laid, fresh, into))
         self._bind([each for each in made if isinstance(each, Buffer)])
 
     def _bind(self, buffers: Iterable[Buffer]) -> None:

@@ -1,21 +1,23 @@
-"""Operators whose results kernels overwrite: what they give is theirs alone, and lies as it was foreseen."""
+"""Operators whose results kernels overwrite: what they give is theirs alone, and of most it is foreseen how it lies."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from typing import Final
 
 import pytest
 import torch
+from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from benchmarks.operators.programs import NotDifferentiable, Program, copied, database, programs, resampled
 from benchmarks.operators.resizing import scaled
 from frontends.pytorch import trace
-from frontends.pytorch.lowering.layouts import SURE
+from frontends.pytorch.lowering.layouts import FRESH, SURE
 from frontends.pytorch.recording.recorder import Result
 from tests.backends.evaluation import significant
 
@@ -24,6 +26,7 @@ SAMPLES: Final = 3
 SIZES: Final = 2
 """At how many other sizes each sample is run."""
 BACKWARD: Final = aten.embedding_dense_backward.default
+WITHOUT_GRADIENT: Final = frozenset([aten.argmax.default, aten.argmin.default])
 
 
 class Watched(TorchDispatchMode):
@@ -31,18 +34,18 @@ class Watched(TorchDispatchMode):
 
     Attributes:
         calls: for each operator, calls of different kinds: the arguments, how they nest, and the strides that came out.
-        shared: calls that gave memory of an argument.
+        shared: calls that gave memory of an argument, or the same memory twice.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls: Final[dict[object, dict[str, tuple[object, ...]]]] = {target: {} for target in SURE}
+        self.calls: Final[dict[object, dict[str, tuple[object, ...]]]] = {target: {} for target in SURE | FRESH}
         self.shared: list[str] = []
         self.count = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         output = func(*args, **kwargs or {})
-        if func in SURE:
+        if func in self.calls:
             self.count += 1
             self._look(func, args, kwargs or {}, tree_flatten(output)[0])
         return output
@@ -54,10 +57,12 @@ class Watched(TorchDispatchMode):
             return
         kind = str([described(leaf) for leaf in leaves])
         held = {tensor.untyped_storage()._cdata for tensor in tensors}
-        if any(result.untyped_storage()._cdata in held for result in results):
+        made = [result.untyped_storage()._cdata for result in results if result is not None]
+        if not held.isdisjoint(made) or len({*made}) < len(made):
             self.shared.append(f"{func} of {kind}")
         held = [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-        self.calls[func].setdefault(kind, (held, structure, [(each.shape, each.stride()) for each in results]))
+        laid = [(each.shape, each.stride()) for each in results if each is not None]
+        self.calls[func].setdefault(kind, (held, structure, laid))
 
 
 def described(leaf: object) -> object:
@@ -116,6 +121,8 @@ def watch(name: str, watched: Watched, *, backward: bool) -> None:
 NAMES: Final = (
     *("mm", "bmm", "addmm", "baddbmm", "matmul", "einsum", "tensordot", "nn.functional.linear", "argmax", "argmin"),
     *("cumsum", "index_select", "gather", "take_along_dim", "nn.functional.embedding", "nn.functional.cross_entropy"),
+    *("nn.functional.conv1d", "nn.functional.conv2d", "nn.functional.conv_transpose2d", "nn.functional.max_pool2d"),
+    *("nn.functional.avg_pool2d", "nn.functional.adaptive_avg_pool2d", "sort", "topk"),
 )
 
 
@@ -130,7 +137,7 @@ def test_samples_of_torch(backward: bool) -> None:
             watch(name, watched, backward=backward)
     assert not watched.shared
     seen = {target for target, calls in watched.calls.items() if calls}
-    assert seen >= SURE - ({aten.argmax.default, aten.argmin.default} if backward else {BACKWARD})
+    assert seen >= SURE - (WITHOUT_GRADIENT if backward else {BACKWARD})
     assert_foreseen(watched)
 
 
@@ -179,8 +186,47 @@ def test_arguments_that_lie_otherwise(target: torch._ops.OpOverload, layout: str
     assert_foreseen(watched)
 
 
+IMAGES: Final[dict[object, Callable[..., torch.Tensor]]] = {
+    aten.convolution.default: lambda x, k: functional.conv2d(x, k(4, x.shape[1], 3, 3), k(4), padding=1),
+    aten.max_pool2d_with_indices.default: lambda x, k: functional.max_pool2d(x, 3, 1, 1),
+    aten.avg_pool2d.default: lambda x, k: functional.avg_pool2d(x, 1),
+    aten._adaptive_avg_pool2d.default: lambda x, k: functional.adaptive_avg_pool2d(x, x.shape[2:]),
+    aten.upsample_nearest2d.default: lambda x, k: functional.interpolate(x, x.shape[2:]),
+    aten.upsample_bilinear2d.default: lambda x, k: functional.interpolate(x, x.shape[2:], mode="bilinear"),
+    aten.upsample_bicubic2d.default: lambda x, k: functional.interpolate(x, x.shape[2:], mode="bicubic"),
+    aten.sort.default: lambda x, k: x.sort(1)[0],
+    aten.topk.default: lambda x, k: x.topk(x.shape[1], 1)[0],
+}
+"""Calls that could give what they are given: of windows of one element, of as many elements as there are."""
+
+
+@pytest.mark.parametrize("target", IMAGES, ids=str)
+def test_what_is_made_of_an_image_is_fresh(target: torch._ops.OpOverload) -> None:
+    """If it fails, kernels overwrite what is still read through the result of an operator, forward or backward."""
+    watched = Watched()
+    for sizes in ((2, 3, 4, 5), (1, 1, 1, 1), (1, 3, 1, 1), (2, 1, 4, 4), (2, 3, 1, 5), (0, 3, 4, 4)):
+        for channels_last, frozen in product([False, True], repeat=2):
+            form = torch.channels_last if channels_last else torch.contiguous_format
+            x = torch.randn(sizes).contiguous(memory_format=form).requires_grad_()
+
+            def weight(*sizes: int, needed: bool = not frozen) -> torch.Tensor:
+                return torch.randn(sizes, requires_grad=needed)
+
+            with watched:
+                made = IMAGES[target](x, weight)
+                made.backward(torch.randn(made.shape).contiguous(memory_format=form))
+    assert not watched.shared
+    backward = [each for each in FRESH if each.name().startswith(f"{target.name()}_backward")]
+    assert watched.calls[target] and all(watched.calls[each] for each in backward)
+
+
+def test_images_are_all_that_is_fresh() -> None:
+    """If it fails, an operator is said to give fresh memory, and nothing has looked at what it gives."""
+    assert {each for each in FRESH if not each.name().endswith("_backward")} == IMAGES.keys()
+
+
 def assert_foreseen(watched: Watched) -> None:
-    for target, calls in watched.calls.items():
-        for kind, (leaves, structure, results) in calls.items():
+    for target in SURE:
+        for kind, (leaves, structure, results) in watched.calls[target].items():
             for (sizes, strides), expected in zip(results, foreseen(target, leaves, structure), strict=True):
                 assert significant(sizes, strides) == significant(sizes, expected), (target, kind, strides, expected)
