@@ -33,7 +33,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import needed
 from frontends.pytorch.graphs.partition import computed_again
-from frontends.pytorch.graphs.parts import in_parts
+from frontends.pytorch.graphs.parts import in_parts, with_slopes
 from frontends.pytorch.graphs.unchanging import Values
 from frontends.pytorch.recording.recorder import Operation, Result
 from frontends.pytorch.symbolic.node import Node
@@ -154,8 +154,9 @@ def functional_joint(variant: Variant) -> FunctionalJoint:
     gradients = [values.argument(gradient) for gradient in joint.gradients]
     backward = unused_removed(values.operations[cut:], [each for each in gradients if each is not None])
     del values.operations[cut:]
+    values.operations, backward = with_slopes(values.operations, backward, variant.recording)
     changed = {operation.args[0] for operation in values.operations if operation.target is aten.copy_.default}
-    there = {each.result for each in variant.inputs}.union([each for each in results if isinstance(each, Result)])
+    there = {each for each in results if isinstance(each, Result)}
     ends = replace(joint, gradients=tuple(gradients))
     read_back, _ = needed(backward, ends)
     backward = [*computed_again(variant.env, values.operations, read_back, there, changed), *backward]

@@ -12,8 +12,10 @@
 
 Elementwise operators and views are worth computing twice, as kernels fuse them with what reads them. Which results are
 kept is a minimum cut between what can only come from the forward and what the backward reads, weighed by bytes at the
-sizes at hand; tensors that are there anyway cost next to nothing. After "Dissecting tensor programs for activation
-recomputation" as in torch's own partitioner (functorch, `min_cut_rematerialization_partition`).
+sizes at hand; outputs and parameters are there anyway and cost next to nothing. Of cuts with as many bytes it is the
+one with the least work: a slope is kept and not its argument, where it takes more to compute than to write. After
+"Dissecting tensor programs for activation recomputation" as in torch's own partitioner (functorch,
+`min_cut_rematerialization_partition`).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Final
 import networkx
 import torch
 
+from backends.loops.operations import OPERATIONS
 from frontends.pytorch.graphs.unchanging import is_view, listed
 from frontends.pytorch.recording.recorder import Operation, Result, has_effects
 from frontends.pytorch.symbolic.metadata import Metadata
@@ -46,17 +49,36 @@ CHEAP: Final = frozenset(
             "full_like",
             "constant_pad_nd",
             "slice_backward",
+            "ones_like",
+            "mish_backward",
         )
     ]
 )
 """What is computed again besides elementwise operators and views."""
+FUNCTIONS: Final = {
+    aten.gelu.default: 1,
+    aten.gelu_backward.default: 2,
+    aten.mish.default: 3,
+    aten.mish_backward.default: 4,
+    aten.silu.default: 1,
+    aten.silu_backward.default: 1,
+} | {
+    getattr(aten, name).default: 1
+    for name, operation in OPERATIONS.items()
+    if operation.is_costly and hasattr(aten, name) and "default" in getattr(aten, name).overloads()
+}
+"""How many functions such as exp and erf an operator computes for an element."""
+DEAR: Final = 2
+"""Functions that take longer than writing their result and reading it again: 0.4 ns each, which is 4 bytes written."""
 FEW_PIECES: Final = 3
 """Pieces that are joined where they are read; more are put into memory."""
 FORWARD, BACKWARD, IN, OUT = "forward", "backward", "in", "out"
 THERE_ANYWAY: Final = 1
-"""The weight of an input, whatever its size."""
+"""The weight of an output and of a parameter, whatever its size."""
 WRITTEN_FOR_IT: Final = 2
 """How much more it takes to keep what kernels would not write otherwise, as they fuse it with what reads it."""
+BYTE: Final = 1 << 10
+"""The weight of a byte that is kept, beside those that are only moved."""
 NEVER: Final = 1 << 60
 """The weight of what will have changed by then: an operator of the backward that is given it does not look at it."""
 
@@ -65,14 +87,14 @@ def computed_again(
     env: ShapeEnv,
     forward: Sequence[Operation],
     read: Sequence[Result],
-    given: Collection[Result],
+    there: Collection[Result],
     changed: Collection[Result] = (),
 ) -> list[Operation]:
     """The operators of the forward that the backward runs once more, in order.
 
     Args:
         read: the results that the backward reads.
-        given: what the forward itself is given.
+        there: what the forward returns.
         changed: what it writes at the end, which can not be read later.
     """
     in_memory = given_to_calls(forward)
@@ -83,15 +105,19 @@ def computed_again(
     for result in (todo := list(seen)):
         maker = makers.get(result)
         if result in changed:
-            bytes_kept = NEVER
+            cost = NEVER
         else:
-            bytes_kept = THERE_ANYWAY if maker is None or result in given else weight(env, result.metadata)
+            is_there = result in there or result.constant is not None
+            cost = THERE_ANYWAY * BYTE if is_there else weight(env, result.metadata) * BYTE
             if maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory:
-                bytes_kept *= WRITTEN_FOR_IT
-        network.add_edge((result, IN), (result, OUT), capacity=bytes_kept)
+                is_dear = FUNCTIONS.get(maker.target, 0) >= DEAR
+                cost = cost + weight(env, result.metadata) if is_dear else cost * WRITTEN_FOR_IT
+        network.add_edge((result, IN), (result, OUT), capacity=cost)
         if maker is None or not is_cheap(maker):
             network.add_edge(FORWARD, (result, IN))
             continue
+        if functions := FUNCTIONS.get(maker.target):
+            network.add_edge(FORWARD, (result, IN), capacity=functions * weight(env, result.metadata))
         for source in sources(maker):
             network.add_edge((source, OUT), (result, IN))
             if source not in seen:

@@ -10,7 +10,8 @@
     ['float32[x_size0, x_size1]', 'float32[x_size0, 1]', 'float32[x_size0, 1]']
 
 A logarithm of softmax is elementwise once the greatest element of each row and the logarithm of its sum are known.
-Values of float16 and bfloat16 would be rounded in between: there the operator stays whole.
+The backward of an activation is a gradient times a slope, which the forward may compute as well, to keep it and not the
+argument. Values of float16 and bfloat16 would be rounded in between: there the operator stays whole.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from typing import Final
 
 import torch
 
+from frontends.pytorch.graphs.unchanging import listed
 from frontends.pytorch.recording.recorder import Operation, Recording, Result
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 from frontends.pytorch.symbolic.node import Node, value_of
 
 aten: Final = torch.ops.aten
+SLOPED: Final = (aten.gelu_backward.default, aten.mish_backward.default, aten.silu_backward.default)
+"""Operators that multiply a gradient by a slope which takes an exponential or more; the gradient is given first."""
 
 
 def greatest(x: torch.Tensor, axis: int) -> torch.Tensor:
@@ -46,6 +50,35 @@ def in_parts(operations: Sequence[Operation], recording: Recording) -> Iterator[
             yield from _log_softmax(operation, recording)
         else:
             yield operation
+
+
+def with_slopes(
+    forward: Sequence[Operation], backward: Sequence[Operation], recording: Recording
+) -> tuple[list[Operation], list[Operation]]:
+    """The same forward and backward, slopes computed in the forward, each behind what it is the slope at."""
+    makers = {output: place for place, each in enumerate(forward) for output in listed(each.output)}
+    inside = {output for each in backward for output in listed(each.output)}
+    added: dict[int, list[Operation]] = {}
+    ending: list[Operation] = []
+    for operation in backward:
+        x = operation.args[1] if operation.target in SLOPED else None
+        if not isinstance(x, Result) or x in inside or not _is_exact(operation):
+            ending.append(operation)
+            continue
+        made, origin = operation.output, operation.origin
+        assert isinstance(made, Result)
+        one, slope = recording.result(made.metadata), recording.result(made.metadata)
+        added.setdefault(makers.get(x, -1), []).extend(
+            [
+                Operation(aten.ones_like.default, (x,), {}, one, False, origin),
+                Operation(operation.target, (one, *operation.args[1:]), operation.kwargs, slope, False, origin),
+            ]
+        )
+        ending.append(Operation(aten.mul.Tensor, (operation.args[0], slope), {}, made, True, origin))
+    starting = added.get(-1, [])
+    for place, operation in enumerate(forward):
+        starting += [operation, *added.get(place, ())]
+    return starting, ending
 
 
 def _is_exact(operation: Operation) -> bool:
@@ -77,4 +110,4 @@ def _of_rows(metadata: Metadata, axis: int) -> Metadata:
     return Kinds(nodes).laid(sizes, None, 0, metadata.dtype, metadata.device)
 
 
-__all__ = ["greatest", "in_parts", "logarithm"]
+__all__ = ["greatest", "in_parts", "logarithm", "with_slopes"]

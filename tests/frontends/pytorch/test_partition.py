@@ -1,0 +1,69 @@
+"""What passes from forward to backward: a slope in the place of what it was made from, and never one tensor more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.nn import functional
+
+from frontends.pytorch import compile, trace
+from frontends.pytorch.graphs.functional import FunctionalJoint, functional_joint
+
+aten = torch.ops.aten
+Program = Callable[..., torch.Tensor]
+
+
+def joint(program: Program, *inputs: torch.Tensor) -> FunctionalJoint:
+    return functional_joint(trace(program, [x.requires_grad_() for x in inputs], gradients=True))
+
+
+def given(*sizes: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.randn(sizes, dtype=dtype)
+
+
+@pytest.mark.parametrize("activation", [functional.gelu, functional.mish])
+def test_a_dear_slope_is_kept_and_not_its_argument(activation: Program) -> None:
+    """The backward computes erf and exp again, though the slope takes as much memory as their argument."""
+    found = joint(lambda x, bias: activation(x + bias), given(3, 8), given(8))
+    assert [str(each.metadata) for each in found.saved] == ["float32[x_size0, x_size1]"]
+    assert [each.target for each in found.backward.operations][:1] == [aten.mul.Tensor]
+
+
+def test_no_slope_is_kept_beside_its_argument() -> None:
+    """More is alive between forward and backward, to save work."""
+    found = joint(lambda x: x.square() * functional.gelu(x), given(3, 8))
+    assert len(found.saved) == 1 and found.saved[0].metadata.dtype is torch.float32
+    targets = [each.target for each in found.backward.operations]
+    assert aten.gelu_backward.default in targets
+
+
+def test_what_costs_little_is_not_kept() -> None:
+    """Memory is written that kernels would not write otherwise, to save one function."""
+    found = joint(lambda x, bias: functional.silu(x + bias), given(3, 8), given(8))
+    assert aten.silu_backward.default in [each.target for each in found.backward.operations]
+
+
+def test_a_slope_that_would_be_rounded_is_not_kept() -> None:
+    """Gradients of bfloat16 lose digits: the slope is rounded before it is multiplied."""
+    found = joint(lambda x: functional.gelu(x), given(3, 8, dtype=torch.bfloat16))
+    assert aten.gelu_backward.default in [each.target for each in found.backward.operations]
+
+
+def test_a_slope_at_an_argument_that_changes_is_the_one_before() -> None:
+    """It is computed from what was written over its argument."""
+
+    def program(x: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+        y = functional.gelu(x + state)
+        state.mul_(2)
+        return y
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    for sizes in ((3, 8), (5, 33)):
+        x, state = given(*sizes).requires_grad_(), given(*sizes)
+        theirs = state.clone()
+        (expected,) = torch.autograd.grad(program(x, theirs).sum(), [x])
+        (found,) = torch.autograd.grad(compiled(x, state).sum(), [x])
+        torch.testing.assert_close(found, expected)
+        torch.testing.assert_close(state, theirs)
