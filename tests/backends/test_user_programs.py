@@ -144,3 +144,22 @@ def test_several_values_kept_beside_numbers_that_are_the_same_in_all_lanes():
         for found, expected in zip(compiled(x), program(x)):
             torch.testing.assert_close(found, expected)
     assert not compiled.variants[0].running.note
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_inference_mode(backend):
+    """Operators that are made of others come whole: a conversion to the dtype it has already is taken for a view of
+    itself without end, a norm changes its statistics unseen."""
+    norm = torch.nn.BatchNorm1d(3)
+
+    def program(x, weight):
+        norm.running_mean.zero_()
+        y = norm(x.float().contiguous().transpose(1, 2)) @ weight.t().to(torch.float32)
+        return y.reshape(-1, y.shape[-1]).type_as(x), norm.running_mean + 0
+
+    compiled = compile(program, backend=backend, dynamic=True)
+    for length in (5, 6, 9):
+        x, weight = torch.randn(4, length, 3), torch.randn(2, length)
+        with torch.inference_mode():
+            torch.testing.assert_close(compiled(x, weight), program(x, weight))
+    assert len(compiled.variants) == 1

@@ -21,6 +21,7 @@ from frontends.pytorch.breaks import pending
 from frontends.pytorch.breaks.operators import cause_of, forces, traits_of
 from frontends.pytorch.breaks.pending import Kind, Leaving, Pending, Value, pending_of
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
+from frontends.pytorch.composites.registry import is_composite
 from frontends.pytorch.python.forcing import Symbolic, origin, suspended
 
 if TYPE_CHECKING:
@@ -69,6 +70,9 @@ class Session(TorchDispatchMode):
             return self.outside(func.name(), func, args, kwargs)
         if func is aten.lift_fresh.default and not isinstance(args[0], Pending):
             return args[0]
+        if is_composite(func):
+            with self:
+                return func.decompose(*args, **kwargs)
         if forces(func, args) or func in self.program.distrusted:
             return self.eagerly(func, args, kwargs)
         given = Given(self)

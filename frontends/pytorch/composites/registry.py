@@ -55,3 +55,12 @@ def composite(*operators: torch._ops.OpOverload) -> Callable[[Callable[..., obje
         return function
 
     return register
+
+
+def is_composite(func: object) -> bool:
+    """Whether an operator is made of others: in inference mode, where autograd takes none apart, it comes whole."""
+    return (
+        isinstance(func, torch._ops.OpOverload)
+        and func.namespace == "aten"
+        and torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
+    )

@@ -70,6 +70,8 @@ def _made(graph: fx.Graph, tree: ast.expr, names: Mapping[str, Operand]) -> Oper
             return {"inf": math.inf, "nan": math.nan}[name] if name in ("inf", "nan") else names[name]
         case ast.Call(func=ast.Name(id="double"), args=[pattern]):
             return _made(graph, pattern, names)
+        case ast.Call(func=ast.Name(id="int"), args=[truth]):
+            return call(torch.sym_ite, truth, ast.Constant(1), ast.Constant(0))
         case ast.Call(func=ast.Name(id=name), args=parts) if name in PROGRAMS:
             function, text = PROGRAMS[name]
             inner = program_nodes(graph, text, [_made(graph, part, names) for part in parts])

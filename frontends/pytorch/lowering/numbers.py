@@ -1,13 +1,14 @@
-"""Numbers of a program as its steps take them: sizes as they are, floats and truths of sizes computed by a call."""
+"""Numbers of a program as its steps take them: sizes as they are, floats and truths of sizes computed by a call.
+
+A float that the run gives is the integer of its 64 bits, as it is to the engine, until a call computes with it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from torch import fx
-
 from backends.loops.program import Call, Program
-from frontends.pytorch.graphs.float_nodes import program_nodes
+from frontends.pytorch.python.python_calls import pattern as pattern_of
 from frontends.pytorch.symbolic.node import Node
 from shapes.symbool import SymBool
 from shapes.symfloat import SymFloat
@@ -41,10 +42,7 @@ class Numbers:
         if isinstance(value, SymBool):
             arguments, target = (interner.ite(value.prop, 1, 0),), bool
         else:
-            arguments, target = (
-                value.value.arguments,
-                float_program(value.value.text, len(value.value.arguments)),
-            )
+            arguments, target = value.value.arguments, value.value.program.evaluate
         symbol = interner.symbol(f"number{len(self._made)}")
         (atom,) = symbol.symbols
         self.program.steps.append(Call(target, tuple(arguments), {}, (atom,)))
@@ -56,15 +54,7 @@ class Numbers:
         if isinstance(value, SymFloat):
             (pattern,) = value.value.arguments
             (atom,) = pattern.symbols
-            return atom, float
+            return atom, pattern_of
         props = value.prop if isinstance(value, SymBool) else value.expr
         (atom,) = props.symbols
         return atom, int
-
-
-def float_program(text: str, count: int) -> Callable[..., object]:
-    """A program over doubles as a function."""
-    graph = fx.Graph()
-    operands = [graph.placeholder(f"operand_{place}") for place in range(count)]
-    graph.output(program_nodes(graph, text, operands))
-    return fx.GraphModule({}, graph).forward

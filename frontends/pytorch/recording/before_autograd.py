@@ -43,4 +43,4 @@ class BeforeAutograd(ProxyTorchDispatchMode):
         args: Sequence[object] = (),
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
-        return self.recorder.__torch_dispatch__(func, types, args, kwargs)
+        return self.recorder.seen(func, types, args, kwargs)

@@ -17,6 +17,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
+from frontends.pytorch.composites.registry import is_composite
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.python.forcing import unsupported
 from frontends.pytorch.recording.inference import Template, infer
@@ -156,6 +157,13 @@ class Recorder(TorchDispatchMode):
     supports_higher_order_operators = True
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if is_composite(func):
+            with self:
+                return func.decompose(*args, **(kwargs or {}))
+        return self.seen(func, types, args, kwargs)
+
+    def seen(self, func, types, args=(), kwargs=None):
+        """What becomes of an operator."""
         from frontends.pytorch.recording.special import SPECIAL
 
         if isinstance(func, torch._ops.HigherOrderOperator):
