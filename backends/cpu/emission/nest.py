@@ -18,7 +18,7 @@ of vectors of neighbouring results; the passes go over the inner axes element by
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from math import prod
 from typing import Final
 
@@ -242,9 +242,10 @@ class Nest:
         rest = wide * wide * self.loops.count
         in_parts = self._is_in_parts(reductions, lanes, part, rest)
         widths = {(reduction, 0): wide for reduction in reductions}
-        totals = Totals(self.text, self.writer.serial, widths, part=part if in_parts else 0)
+        joined = self._joined_from(number)
+        is_nested = joined > self.kernel.outer
+        totals = Totals(self.text, self.writer.serial, widths, part=part if in_parts else 0, is_nested=is_nested)
         with self.text.block(), ExitStack() as nest:
-            joined = self._joined_from(number)
             for axis in range(self.kernel.outer, joined):
                 nest.enter_context(self._inner_loop(axis, values, ONE))
             for axis in range(joined, lanes):
@@ -252,13 +253,10 @@ class Nest:
             first, stop = self._range(lanes)
             if joined < lanes:
                 stop = " * ".join([self._extent(axis) for axis in range(joined, lanes + 1)])
-            if in_parts:
-                nest.enter_context(self._parts(first, stop, part))
-                first, stop = "from", "to"
+            first, stop = nest.enter_context(totals.parts(first, stop, rest=rest))
             self.text.line(f"int64_t i{lanes} = {first};")
             for vectors in self._lane_loops(stop, wide, is_back=self._goes_back(number)):
                 self._turn(number, values, vectors, totals)
-            totals.taken(f"to - from + {rest}")
         for (reduction, _), name in totals.results(over_lanes=True):
             self.writer.give(reduction, -1, name)
 
@@ -275,26 +273,25 @@ class Nest:
         part = 4 * PART
         in_parts = self.kernel.inner > 0 and self._is_in_parts(reductions, last, part, 0)
         widths = {(reduction, vector.number): 1 for reduction in reductions for vector in vectors}
-        totals = Totals(self.text, self.writer.serial, widths, part=part if in_parts else 0)
+        is_nested = self.kernel.inner > 1
+        totals = Totals(self.text, self.writer.serial, widths, part=part if in_parts else 0, is_nested=is_nested)
         with ExitStack() as nest:
             for axis in range(self.kernel.outer, last):
                 nest.enter_context(self._inner_loop(axis, values, vectors))
-            if in_parts:
-                nest.enter_context(self._parts(*self._range(last), part))
-            with self._innermost(last, in_parts) if self.kernel.inner else nullcontext():
-                self._turn(number, values, vectors, totals)
-            totals.taken("to - from")
+            if self.kernel.inner:
+                bounds = nest.enter_context(totals.parts(*self._range(last)))
+                nest.enter_context(self._along(last, *bounds))
+            self._turn(number, values, vectors, totals)
         for (reduction, place), name in totals.results(over_lanes=False):
             self.writer.give(reduction, place, name)
 
-    def _innermost(self, axis: int, in_parts: bool) -> AbstractContextManager[None]:
-        first, stop = ("from", "to") if in_parts else self._range(axis)
+    def _along(self, axis: int, first: str, stop: str) -> AbstractContextManager[None]:
         return self.text.block(f"for (int64_t i{axis} = {first}; i{axis} < {stop}; i{axis}++)")
 
     @contextmanager
     def _inner_loop(self, axis: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> Iterator[None]:
         """An inner loop around the innermost one, and what changes with it."""
-        with self._innermost(axis, False), self.writer.scope():
+        with self._along(axis, *self._range(axis)), self.writer.scope():
             self.writer.define([value for value in values if self.loops.depth[value] == axis], vectors)
             yield
 
@@ -307,12 +304,6 @@ class Nest:
             return True
         rows = prod([extent.constant for extent in extents[:-1]])
         return rows * (extents[-1].constant + rest) > part + rest
-
-    @contextmanager
-    def _parts(self, first: str, last: str, part: int) -> Iterator[None]:
-        with self.text.block(f"for (int64_t from = {first}; from < {last}; from += {part})"):
-            self.text.line(f"const int64_t to = {last} - from < {part} ? {last} : from + {part};")
-            yield
 
     def _joined_from(self, number: int) -> int:
         """The first of the inner axes that are one loop in this pass, though not in all: memory is gone through evenly.

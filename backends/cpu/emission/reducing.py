@@ -6,34 +6,42 @@
     >>> total = Reduction("sum", Constant(1.0, "float32"))
     >>> text = Text()
     >>> totals = Totals(text, count(1), {(total, 0): 2}, part=1024)
-    >>> totals.taken("to - from")
+    >>> with totals.parts("0", "n"):
+    ...     text.line("...")
     >>> print(text)
     f32v a1 = splat_f32(0x0.0p+0f);
     f32v a2 = splat_f32(0x0.0p+0f);
-    f32v t3 = splat_f32(0x0.0p+0f);
-    f32v m4 = splat_f32(0x0.0p+0f);
-    int64_t room5 = 1024, parts5 = 0;
-    if ((room5 -= to - from) <= 0) {
-        room5 = 1024;
-        parts5++;
-        m4 = (m4 + (a1 + a2));
-        a1 = splat_f32(0x0.0p+0f);
-        a2 = splat_f32(0x0.0p+0f);
-        if (parts5 % 64 == 0) {
-            t3 = (t3 + m4);
-            m4 = splat_f32(0x0.0p+0f);
+    f32v m3[2];
+    int64_t parts4 = 0;
+    for (int64_t from = 0;;) {
+        const int64_t to = n - from < 1024 ? n : from + 1024;
+        ...
+        if (__builtin_expect(to < n, 0)) {
+            if (!parts4++) __builtin_memset(m3, 0, sizeof m3);
+            m3[0] = (m3[0] + (a1 + a2));
+            a1 = splat_f32(0x0.0p+0f);
+            a2 = splat_f32(0x0.0p+0f);
+            if (parts4 % 64 == 0) {
+                m3[1] = (m3[1] + m3[0]);
+                m3[0] = splat_f32(0x0.0p+0f);
+            }
+            from = to;
+            continue;
         }
+        break;
     }
 
 A sum of n numbers one after the other loses about log2(n)/2 binary digits. Here no accumulator takes more than a few
 hundred before it is added to a sum of parts, and that takes `PARTS` before it is added to the total. What is no more
-than one part is the sum of the accumulators, and nothing else is done for it.
+than one part is the sum of the accumulators, and nothing else is done for it: what is put aside is in memory that only
+long sums touch.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from backends.cpu.emission.spelling import Named, across, constant, element_of, identity, joined
@@ -56,21 +64,27 @@ class Totals:
     They are declared at once, so around all loops that add to them.
     """
 
-    def __init__(self, text: Text, serial: Iterator[int], widths: Mapping[Slot, int], *, part: int = 0) -> None:
+    def __init__(
+        self, text: Text, serial: Iterator[int], widths: Mapping[Slot, int], *, part: int = 0, is_nested: bool = False
+    ) -> None:
         """`widths` says how many accumulators each has; `part` how much they take before it is put aside, 0 for no
-        limit."""
+        limit; `is_nested` if the loop over parts is within another one that adds to the same."""
         self._text = text
         self._serial = serial
         self._part = part
         self._accumulators = {slot: [self._declare(slot[0], "a") for _ in range(n)] for slot, n in widths.items()}
         self._strange = {slot: [f"{name}nan" for name in names] for slot, names in self._accumulators.items()}
-        self._totals = {slot: self._declare(slot[0], "t") for slot in widths if part}
-        self._sums = {slot: self._declare(slot[0], "m") for slot in self._totals if is_long_sum(slot[0])}
-        self._parts = ""
-        if part:
-            number = next(serial)
-            self._room, self._parts = f"room{number}", f"parts{number}"
-            text.line(f"int64_t {self._room} = {part}, {self._parts} = 0;")
+        self._aside: dict[Slot, str] = {}
+        """What is put aside of each: the sum of some parts, and the total."""
+        for slot in widths if part else ():
+            if is_long_sum(slot[0]):
+                self._aside[slot] = name = f"m{next(serial)}"
+                text.line(f"{element_of(slot[0].dtype).vector} {name}[2];")
+        self._is_nested = is_nested
+        number = next(serial)
+        self._count, self._room = f"parts{number}", f"room{number}"
+        if self._aside:
+            text.line(f"int64_t {self._count} = 0{f', {self._room} = {part}' if is_nested else ''};")
 
     def take(self, slot: Slot, place: int, value: str) -> None:
         """A vector is added to one of the accumulators."""
@@ -84,25 +98,45 @@ class Totals:
         self._accumulators[slot] = list(values)
         self._strange[slot] = [f"({value} != {value})" for value in values]
 
-    def taken(self, count: str) -> None:
-        """So much has been taken: a part that is full is put aside."""
-        if not self._part:
+    @contextmanager
+    def parts(self, first: str, last: str, *, rest: int = 0) -> Iterator[tuple[str, str]]:
+        """A loop over the parts of an axis, given with where each begins and ends. What accumulators have taken is put
+        aside where a part is full; with loops around this one, `rest` is what one of them may take for each row beside
+        its share."""
+        line, block = self._text.line, self._text.block
+        if not self._aside:
+            yield first, last
             return
-        with self._text.block(f"if (({self._room} -= {count}) <= 0)"):
-            self._text.line(f"{self._room} = {self._part};")
-            self._text.line(f"{self._parts}++;")
-            for slot, names in self._accumulators.items():
-                aside = self._sums.get(slot, self._totals[slot])
-                self._join(slot[0], aside, self._paired(slot[0], names))
-                if is_extreme(slot[0]):
-                    self._text.line(f"{aside}nan |= {' | '.join(self._strange[slot])};")
-                for name in names:
-                    self._text.line(f"{name} = {identity(slot[0].operation, slot[0].dtype)};")
-            if self._sums:
-                with self._text.block(f"if ({self._parts} % {PARTS} == 0)"):
-                    for slot, name in self._sums.items():
-                        self._join(slot[0], self._totals[slot], name)
-                        self._text.line(f"{name} = {identity(slot[0].operation, slot[0].dtype)};")
+        if not self._is_nested:
+            with block(f"for (int64_t from = {first};;)"):
+                line(f"const int64_t to = {last} - from < {self._part} ? {last} : from + {self._part};")
+                yield "from", "to"
+                with block(f"if (__builtin_expect(to < {last}, 0))"):
+                    self._put_aside()
+                    line("from = to;")
+                    line("continue;")
+                line("break;")
+            return
+        with block(f"for (int64_t from = {first}; from < {last}; from += {self._part})"):
+            line(f"const int64_t to = {last} - from < {self._part} ? {last} : from + {self._part};")
+            yield "from", "to"
+            with block(f"if (__builtin_expect((room -= to - from + {rest}) <= 0, 0))".replace("room", self._room)):
+                line(f"{self._room} = {self._part};")
+                self._put_aside()
+
+    def _put_aside(self) -> None:
+        line = self._text.line
+        cleared = " ".join([f"__builtin_memset({name}, 0, sizeof {name});" for name in self._aside.values()])
+        line(f"if (!{self._count}++) {f'{{ {cleared} }}' if len(self._aside) > 1 else cleared}")
+        zeros = {slot: identity(slot[0].operation, slot[0].dtype) for slot in self._aside}
+        for slot, name in self._aside.items():
+            self._join(slot[0], f"{name}[0]", self._paired(slot[0], self._accumulators[slot]))
+            for accumulator in self._accumulators[slot]:
+                line(f"{accumulator} = {zeros[slot]};")
+        with self._text.block(f"if ({self._count} % {PARTS} == 0)"):
+            for slot, name in self._aside.items():
+                self._join(slot[0], f"{name}[1]", f"{name}[0]")
+                line(f"{name}[0] = {zeros[slot]};")
 
     def results(self, *, over_lanes: bool) -> Iterator[tuple[Slot, Named]]:
         """The results by name, one of each lane or one in all of them."""
@@ -116,13 +150,10 @@ class Totals:
         self._text.line(f"{element.vector} {total} = {self._paired(reduction, names)};")
         if is_extreme(reduction):
             self._text.line(f"{element.mask} {total}nan = {' | '.join(self._strange[slot])};")
-        if self._part:
-            with self._text.block(f"if ({self._parts})"):
-                for aside in (self._sums.get(slot), self._totals[slot]):
-                    if aside is not None:
-                        self._join(reduction, total, aside)
-                if is_extreme(reduction):
-                    self._text.line(f"{total}nan |= {self._totals[slot]}nan;")
+        if slot in self._aside:
+            with self._text.block(f"if (__builtin_expect({self._count} > 0, 0))"):
+                for place in range(2):
+                    self._join(reduction, total, f"{self._aside[slot]}[{place}]")
         result = total
         if is_extreme(reduction):
             nan = constant(math.nan, reduction.dtype)

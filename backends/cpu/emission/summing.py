@@ -114,16 +114,15 @@ class Sums:
         stores = {Reduction("sum", store.value): store for store in self.stores}
         widths = {(reduction, vector.number): 1 for reduction in stores for vector in vectors}
         totals = Totals(self._text, self._writer.serial, widths, part=PARTS)
-        with block(f"for (int64_t from = 0; from < blocks; from += {PARTS})"):
-            line(f"const int64_t to = blocks - from < {PARTS} ? blocks : from + {PARTS};")
-            with block("for (int64_t block = from; block < to; block++)"):
-                for place, (kind, offset) in enumerate(zip(self._kinds(), self._offsets())):
-                    line(f"const {kind} *c{place} = (const {kind} *)(sums + block * size + columns * {offset});")
-                for reduction, store in stores.items():
-                    for vector in vectors:
-                        part = f"load_{KINDS[store.value.dtype]}({self._at(store, vector)}, N)"
-                        totals.take((reduction, vector.number), 0, part)
-            totals.taken("to - from")
+        with ExitStack() as nest:
+            first, stop = nest.enter_context(totals.parts("0", "blocks"))
+            nest.enter_context(block(f"for (int64_t block = {first}; block < {stop}; block++)"))
+            for place, (kind, offset) in enumerate(zip(self._kinds(), self._offsets())):
+                line(f"const {kind} *c{place} = (const {kind} *)(sums + block * size + columns * {offset});")
+            for reduction, store in stores.items():
+                for vector in vectors:
+                    part = f"load_{KINDS[store.value.dtype]}({self._at(store, vector)}, N)"
+                    totals.take((reduction, vector.number), 0, part)
         for (reduction, number), total in totals.results(over_lanes=False):
             self._writer.put(stores[reduction], total, vectors[number])
 
