@@ -37,6 +37,15 @@ def detach(recorder, func, args, kwargs):
     return tensor_of(tensor.metadata, tensor.result)
 
 
+@special(aten.detach_.default)
+def detach_in_place(recorder, func, args, kwargs):
+    """The same tensor, unless an argument is to be seen detached by the caller."""
+    (tensor,) = args
+    if not isinstance(tensor, Traced) or tensor.result in recorder.given:
+        return NotImplemented
+    return tensor
+
+
 @special(aten.lift_fresh.default)
 def lift_fresh(recorder, func, args, kwargs):
     """A tensor written down in the program: a copy for each run, as it may be changed; its value is known till then."""
