@@ -20,6 +20,7 @@ is as far as all steps along the inner, for everything that is accessed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
 
@@ -47,8 +48,12 @@ def arranged(bodies: Bodies, build: Expressions, draft: Draft, name: str) -> Ker
 
 def accesses(draft: Draft) -> list[Affine]:
     """The offset of every load and store."""
-    loads = [value.offset for value in below(draft.roots) if isinstance(value, Load)]
-    return [*loads, *[store.offset for store in draft.stores]]
+    return [*loaded(draft), *[store.offset for store in draft.stores]]
+
+
+def loaded(draft: Draft) -> list[Affine]:
+    """The offset of every load."""
+    return [value.offset for value in below(draft.roots) if isinstance(value, Load)]
 
 
 def _contiguous(offsets: Sequence[Affine], axis: int) -> int:
@@ -70,7 +75,8 @@ def _ranked(offsets: Sequence[Affine]) -> list[list[Affine]]:
 
 
 def _ordered(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
-    """The axis that most accesses are contiguous along comes last, among the outer and among the inner ones."""
+    """The axis that most accesses are contiguous along comes last, among the outer and among the inner ones; the others
+    as memory is gone through by most of those that change along most axes."""
     offsets = accesses(draft)
     outer = list(range(len(draft.outer)))
     inner = list(range(len(outer), len(draft.extents)))
@@ -78,10 +84,29 @@ def _ordered(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
     for axes in (outer, inner):
         if axes:
             best = max(axes, key=lambda axis: ([_contiguous(each, axis) for each in _ranked(offsets)], axis))
-            order += [*[axis for axis in axes if axis != best], best]
+            order += [*[axis for axis in usual_order(offsets, axes) if axis != best], best]
     if order == [*outer, *inner]:
         return draft
     return _moved(bodies, build, draft, order)
+
+
+def usual_order(offsets: Sequence[Affine], axes: Sequence[int]) -> list[int]:
+    """Axes as most of those accesses go through memory, the farthest step first, that change along most of all axes; as
+    they are if that is as usual as any other order."""
+    top = _ranked(offsets)[:1]
+    found = Counter([_by_steps(offset, axes) for each in top for offset in each])
+    found[tuple(axes)] += 0
+    return list(max(found, key=lambda order: (found[order], order == tuple(axes))))
+
+
+def _by_steps(offset: Affine, axes: Sequence[int]) -> tuple[int, ...]:
+    """The axis with the farthest step first, as the sizes tell that it is a product of; to be wrong costs but time."""
+
+    def step(axis: int) -> tuple[int, int]:
+        coefficient = offset.coefficient(axis)
+        return (-1, 0) if coefficient is None else (coefficient.degree, abs(coefficient.content()))
+
+    return tuple(sorted(axes, key=step, reverse=True))
 
 
 def _moved(bodies: Bodies, build: Expressions, draft: Draft, order: Sequence[int]) -> Draft:

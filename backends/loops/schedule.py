@@ -34,12 +34,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from backends.loops.axes import arranged
-from backends.loops.binding import Binding
+from backends.loops.axes import arranged, loaded, usual_order
+from backends.loops.binding import Binding, Draft
 from backends.loops.crossing import by_rows
 from backends.loops.fusion import Fusion, Item, buffers_of
+from backends.loops.indices import Affine, summed
 from backends.loops.kernels import Buffer, Kernel
-from backends.loops.nodes import Memory, Sizes, Tensor, descend
+from backends.loops.nodes import Memory, Merge, Sizes, Tensor, descend
 from backends.loops.program import Assign, Bind, Call, Check, Program
 from backends.loops.roots import materialized
 from backends.loops.tensors import Expressions
@@ -57,16 +58,19 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
     binding = Binding(program.build, memory)
     fusion = Fusion(program.build, binding.bodies, crosses=crosses)
     homes = _homes(program)
+    in_order = {tensor.source for tensor in descend(values) if isinstance(tensor, Merge)}
     for step in program.steps:
         if isinstance(step, Assign):
             for tensor in descend([step.value], lambda tensor: tensor not in memory):
                 if tensor in needed and tensor not in memory:
                     home = homes.get(tensor)
-                    if home is None:
-                        home = _fresh(program, tensor, step.origin)
                     with program.decisions.at("", step.origin):
-                        fusion.add_draft(binding.assigned(home))
-                    memory[tensor] = program.build.memory(home.buffer)
+                        if home is None:
+                            draft = _fresh(program, binding, tensor, step.origin, in_order=tensor in in_order)
+                        else:
+                            draft = binding.assigned(home)
+                    fusion.add_draft(draft)
+                    memory[tensor] = program.build.memory(draft.stores[0].buffer)
             if homes.get(step.value) is not step or step.value not in memory:
                 with program.decisions.at("", step.origin):
                     fusion.add_draft(binding.assigned(step))
@@ -96,18 +100,36 @@ def _homes(program: Program) -> dict[Tensor, Assign]:
     return homes
 
 
-def _fresh(program: Program, tensor: Tensor, origin: str) -> Assign:
-    """A tensor assigned to fresh memory."""
-    buffer = program.buffer(tensor.dtype, tensor.sizes, contiguous(program.build, tensor.sizes))
-    return Assign(buffer, tensor.sizes, program.build.memory(buffer).offset, tensor, origin)
+def _fresh(program: Program, binding: Binding, tensor: Tensor, origin: str, *, in_order: bool) -> Draft:
+    """A tensor assigned to fresh memory, which is laid out as what it is computed from, unless its elements must be in
+    order."""
+    build = program.build
+    axes = [axis for axis, size in enumerate(tensor.sizes) if not build.decisions.is_one(size)]
+    buffer = program.buffer(tensor.dtype, tensor.sizes, _packed(build, tensor.sizes, axes))
+    draft = binding.assigned(Assign(buffer, tensor.sizes, build.memory(buffer).offset, tensor, origin))
+    loops = list(range(len(draft.outer)))
+    order = loops if in_order else usual_order(loaded(draft), loops)
+    if order == loops or len(axes) != len(loops):
+        return draft
+    strides = _packed(build, tensor.sizes, [axes[loop] for loop in order])
+    buffer = replace(buffer, strides=strides)
+    offset = summed([Affine.of(build.zero), *[build.axis(loop) * strides[axes[loop]] for loop in loops]])
+    return replace(draft, stores=(replace(draft.stores[0], buffer=buffer, offset=offset),))
 
 
 def contiguous(build: Expressions, sizes: Sizes) -> Sizes:
-    """The strides of fresh memory."""
-    strides = [build.one]
-    for size in reversed(sizes[1:]):
-        strides.append(strides[-1] * size)
-    return tuple(reversed(strides[: len(sizes)]))
+    """The strides of memory whose elements are in order."""
+    return _packed(build, sizes, range(len(sizes)))
+
+
+def _packed(build: Expressions, sizes: Sizes, order: Sequence[int]) -> Sizes:
+    """The strides of fresh memory whose axes follow each other in this order; those that are left out have size 1."""
+    strides = [build.one] * len(sizes)
+    step = build.one
+    for axis in reversed(order):
+        strides[axis] = step
+        step = step * sizes[axis]
+    return tuple(strides)
 
 
 def _touched(step: Call | Check | Bind) -> tuple[set[Buffer], set[Buffer]]:

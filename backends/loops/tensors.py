@@ -187,6 +187,11 @@ class Expressions:
         """
         if isinstance(x, Number):
             return x
+        if isinstance(x, Merge):
+            # its elements are those of what was merged, in the same order
+            found = self.reshape(x.source, sizes)
+            if found is not None:
+                return found
         matched = self._matched(x.sizes, sizes)
         if matched is None:
             return None
