@@ -45,7 +45,7 @@ from backends.loops.kernels import Buffer, Kernel
 from backends.loops.nodes import Memory
 from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
-from backends.memory import plan
+from backends.memory import plan, returned_by
 from backends.sizes import SizeTexts, symbol_of, wanted
 from shapes.python_form import COMPARISON
 from shapes.toolchain import Unavailable
@@ -54,6 +54,7 @@ from solver.prop import Prop
 
 Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
 Large: TypeAlias = tuple[int, Callable[[torch.Tensor], None]]
+Keep = Callable[[int, Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
 _serial: Final = count()
 
 
@@ -77,11 +78,14 @@ class Host:
         allocate: Allocate = torch._C._dynamo.guards._empty_strided_cpu,
         last: Callable[[], int] | None = None,
         large: Large | None = None,
+        kept: Keep | None = None,
+        returned: int | None = None,
         consuming: bool = False,
     ) -> None:
         """`launches` are the calls of the kernels among the steps, in order: they take the tensors of
         `Kernel.buffers`, then the `Kernel.numbers`, and behind them what `last` gives, which is asked once a run.
-        `large` says from how many bytes on something is done with fresh memory, and what. A program that is
+        `large` says from how many bytes on something is done with fresh memory, and what; that much memory is given by
+        `kept` where the caller does not see it, who is `returned` so many outputs, the first. A program that is
         `consuming` empties the list that it is given, and lets go of each tensor after the last step that reads it."""
         self.program = program
         self.steps = steps
@@ -92,8 +96,10 @@ class Host:
             "seen": torch._C._dynamo.guards._reinterpret_tensor,
             "last": last,
             "large": large[1] if large else None,
+            "kept": kept,
         }
         self._large = large[0] if large else None
+        self._keeps = kept is not None
         self._kernels = {
             id(kernel): f"k{place}" for place, kernel in enumerate(step for step in steps if isinstance(step, Kernel))
         }
@@ -101,6 +107,9 @@ class Host:
         self._last = last is not None and bool(self._kernels)
         self.memory = plan(program, steps, consuming=consuming)
         self._consuming = consuming
+        seen = returned_by(program, steps, program.outputs[:returned])
+        self._seen = {self.memory.places.get(buffer, buffer) for buffer in seen}
+        """The memory that the caller sees."""
         self._names: dict[Buffer, str] = {buffer: f"x{place}" for place, buffer in enumerate(program.inputs)}
         self._allocated: dict[Buffer, Layout] = {}
         """The sizes and strides of memory that is made here, by the first buffer in it."""
@@ -196,13 +205,22 @@ class Host:
         sizes, strides = self._allocated[buffer] = self._layouts.get(buffer, (buffer.sizes, buffer.strides))
         for size in (*sizes, *strides):
             yield from self._sizes.naming(size)
-        layout = f"{self._tuple(sizes)}, {self._tuple(strides)}"
-        yield f"{self._names[buffer]} = empty({layout}, {self._dtype(buffer.dtype)})"
+        layout = f"{self._tuple(sizes)}, {self._tuple(strides)}, {self._dtype(buffer.dtype)}"
         needed = self.memory.size[buffer]
-        if self._large is not None and not (needed.is_constant and needed.constant < self._large):
-            yield from self._sizes.naming(needed)
-            yield f"if {self._sizes.text(needed, COMPARISON)} >= {self._large}:"
-            yield f"    large({self._names[buffer]})"
+        if self._large is None or (needed.is_constant and needed.constant < self._large):
+            yield f"{self._names[buffer]} = empty({layout})"
+            return
+        yield from self._sizes.naming(needed)
+        if self._keeps and buffer not in self._seen:
+            kept = f"kept({self._sizes.text(needed)}, {layout}) if {self._is_large(needed)} else "
+            yield f"{self._names[buffer]} = {kept}empty({layout})"
+            return
+        yield f"{self._names[buffer]} = empty({layout})"
+        yield f"if {self._is_large(needed)}:"
+        yield f"    large({self._names[buffer]})"
+
+    def _is_large(self, needed: Expr) -> str:
+        return f"{self._sizes.text(needed, COMPARISON)} >= {self._large}"
 
     def _dtype(self, name: str) -> str:
         self._scope[f"d_{name}"] = getattr(torch, name)
@@ -325,8 +343,10 @@ class Host:
         return ends
 
 
-def hosted(program: Program, backend: ModuleType, *, consuming: bool = False) -> Host | Unavailable:
-    """A program by a backend that makes kernels."""
+def hosted(
+    program: Program, backend: ModuleType, *, returned: int | None = None, consuming: bool = False
+) -> Host | Unavailable:
+    """A program by a backend that makes kernels; `returned` says how many outputs its caller sees, if not all."""
     steps = schedule(program, crosses=backend.crosses)
     kernels = [step for step in steps if isinstance(step, Kernel)]
     launches = backend.kernels(kernels, program.decisions)
@@ -339,6 +359,8 @@ def hosted(program: Program, backend: ModuleType, *, consuming: bool = False) ->
         allocate=backend.allocate,
         last=backend.last,
         large=backend.large,
+        kept=backend.kept,
+        returned=returned,
         consuming=consuming,
     )
 

@@ -293,6 +293,15 @@ def may_share(step: Scheduled) -> Sequence[Buffer]:
             return []
 
 
+def returned_by(program: Program, steps: Sequence[Scheduled], outputs: Sequence[object]) -> set[Buffer]:
+    """The buffers that some of the outputs share memory with."""
+    found = {output.buffer for output in outputs if isinstance(output, Memory)}
+    for step in reversed(steps):
+        if isinstance(step, Call) and any(result in found for result in step.results):
+            found.update(may_share(step))
+    return found
+
+
 def _views(steps: Sequence[Scheduled]) -> dict[object, set[Buffer]]:
     """Results of calls that may share memory, and with what."""
     found: dict[object, set[Buffer]] = {}

@@ -33,7 +33,7 @@ from torch._C._dynamo.guards import _empty_strided_cpu
 from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
 from backends.cpu.launcher import launcher as launching
-from backends.cpu.pages import LARGE, in_large_pages
+from backends.cpu.pages import LARGE, in_large_pages, kept
 from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
 from shapes.toolchain import Unavailable
@@ -75,4 +75,4 @@ def _address(library: ctypes.CDLL, name: str) -> int:
     return address
 
 
-__all__ = ["allocate", "crosses", "device", "kernels", "large", "last"]
+__all__ = ["allocate", "crosses", "device", "kept", "kernels", "large", "last"]

@@ -51,6 +51,8 @@ allocate: Final = _empty_strided_cpu if device == "cpu" else _empty_strided_cuda
 """Sizes, strides and a dtype to a tensor on the current device, in the least time that torch takes for it."""
 large: Final = None
 """Nothing is done with fresh memory."""
+kept: Final = None
+"""Nor is any kept: torch does that."""
 last: Final = None
 """Kernels are given nothing behind their numbers."""
 crosses: Final = False
@@ -88,4 +90,4 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
     return [launch.function for launch in launches]
 
 
-__all__ = ["allocate", "crosses", "device", "kernels", "large", "last"]
+__all__ = ["allocate", "crosses", "device", "kept", "kernels", "large", "last"]

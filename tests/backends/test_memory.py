@@ -11,6 +11,7 @@ import torch
 from backends import cpu
 from backends.decisions import Decisions
 from backends.host import Host, hosted
+from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
 from frontends.pytorch import Policy, compile
@@ -161,6 +162,33 @@ def test_large_memory_is_asked_for_in_large_pages():
         given = torch.randn(sizes)
         torch.testing.assert_close(host.function((given,))[0], given.exp())
     assert asked == [(16, 16), (3, 100)]
+
+
+def test_only_what_the_caller_does_not_see_is_kept():
+    """A result cannot be resized, as its memory is another's; or temporaries are fresh memory at every call."""
+    made, b, s = program()
+    build = made.build
+    x = made.input("x", "float32", (b, s), (s, build.one))
+    total = made.stored(build.reduce("sum", x, (1,), keepdim=True), (build.one, build.one))
+    shared = made.buffer("float32", (b, s), (s, build.one))
+    copied = made.stored(build.apply("add", x, build.expand(total, x.sizes)), (s, build.one))
+    made.steps.append(Call(torch.ops.aten.alias, (copied,), {}, (shared,)))
+    saved = made.stored(build.apply("exp", x), (s, build.one))
+    made.outputs += [build.memory(shared), saved]
+    steps = schedule(made)
+    asked = []
+
+    def kept(count, sizes, strides, dtype):
+        asked.append((count, sizes))
+        return torch.empty_strided(sizes, strides, dtype=dtype)
+
+    launches = cpu.kernels([step for step in steps if isinstance(step, Kernel)], made.decisions)
+    host = Host(made, steps, launches, last=cpu.last, large=(16, lambda tensor: None), kept=kept, returned=1)
+    given = torch.randn(40, 3)
+    first, second = host.function((given,))
+    torch.testing.assert_close(first, given + given.sum(1, keepdim=True))
+    torch.testing.assert_close(second, given.exp())
+    assert asked == [(480, (40, 3))]
 
 
 @pytest.mark.parametrize("withheld", [(), ("equal",)], ids=["views are known", "views are calls"])

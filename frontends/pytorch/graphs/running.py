@@ -136,7 +136,7 @@ def _by_kernels(
         joint = functional_joint(variant)
         form = joint.forward
         hosts = (
-            _host(variant, form, backend, withheld, bought),
+            _host(variant, form, backend, withheld, bought, returned=len(joint.results)),
             _host(variant, joint.backward, backend, withheld, bought, consuming=True),
         )
         run = variant.joint.runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
@@ -183,12 +183,13 @@ def _host(
     withheld: Collection[str],
     bought: Mapping[Prop, Weighed],
     *,
+    returned: int | None = None,
     consuming: bool = False,
 ) -> Host:
     from frontends.pytorch.lowering import lower
 
     decisions = Decisions(variant.env, withheld=withheld, bought=bought)
-    host = hosted(lower(form, variant.env, decisions), backend, consuming=consuming)
+    host = hosted(lower(form, variant.env, decisions), backend, returned=returned, consuming=consuming)
     if isinstance(host, Unavailable):
         raise Unsupported(host.reason)
     return host
