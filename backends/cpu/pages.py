@@ -10,7 +10,7 @@ the first time again: 32 MiB are 8192 small pages (15 ms where it was measured, 
 and writes them in 5. What a program makes for itself, temporaries and what its backward reads, is kept here instead; it
 comes back when its last tensor is gone, whoever holds that.
 
-Of smaller pieces the C library keeps twice as much as the largest one of up to 32 MiB that it was ever given back: it is
+Of smaller pieces the C library keeps twice as much as the largest one of up to 32 MiB that it was given back: it is
 given one, never touched, to begin with.
 
 There is never more memory than was needed at once, and while it lies here the system may take its pages

@@ -95,6 +95,16 @@ static PyObject *allocated(Output *output, const int64_t *numbers) {
     return made;
 }
 
+/* Asks for large pages for fresh memory if it is large, as `backends.cpu.pages` does. */
+static void in_large_pages(void *memory, int64_t bytes) {
+    enum { LARGE = 4 << 20, PAGE = 1 << 16 };
+    if (bytes < LARGE) return;
+#ifdef MADV_HUGEPAGE
+    uintptr_t start = ((uintptr_t)memory + PAGE - 1) & -(uintptr_t)PAGE;
+    madvise((void *)start, (uintptr_t)memory + (uintptr_t)bytes - start, MADV_HUGEPAGE);
+#endif
+}
+
 /* Memory for the temporaries in one piece, each at the start of a cache line. -1 with an exception. */
 static int reserve(const Program *program, Call *call, int64_t *work) {
     enum { LINE = 64 };
@@ -114,6 +124,7 @@ static int reserve(const Program *program, Call *call, int64_t *work) {
         PyErr_NoMemory();
         return -1;
     }
+    in_large_pages(call->scratch, total);
     char *next = call->scratch;
     for (Py_ssize_t place = 0; place < program->scratch; place++) {
         buffers[place] = next;
@@ -176,6 +187,7 @@ static PyObject *perform(const Program *program, Call *call, const Tensor *const
             !is_expected(&program->expected[program->tensors + place], &tensor, packed))
             return Py_NewRef(Py_NotImplemented);
         *buffer++ = tensor.data;
+        in_large_pages(tensor.data, elements * (tensor.dtype.bits / 8));
         if (elements > work) work = elements;
     }
     int planned = plan(program, call, tensors, integers);
@@ -198,6 +210,7 @@ static PyObject *perform(const Program *program, Call *call, const Tensor *const
         if (!is_exact(made) || !read_exact(made, &tensor, &elements, &packed))
             return PyErr_Format(PyExc_RuntimeError, "torch made a tensor without memory");
         *buffer++ = tensor.data;
+        in_large_pages(tensor.data, elements * (tensor.dtype.bits / 8));
         if (elements > work) work = elements;
     }
     if (program->scratch && reserve(program, call, &work)) return NULL;

@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 /* dlpack.h 1.3, as far as it is used here */
 typedef struct { int32_t type, id; } Device;
