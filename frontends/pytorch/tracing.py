@@ -1,15 +1,15 @@
 """`trace`: a function run once on symbolic sizes, as a graph with the guards under which it is right.
 
-    >>> import torch
-    >>> from frontends.pytorch import trace
-    >>> def f(x, y):
-    ...     return torch.cat([x, y]).relu().sum(-1)
-    >>> variant = trace(f, (torch.randn(3, 8), torch.randn(5, 8)))
-    >>> [str(guard) for guard in variant.guards]
-    ['x_size1 == y_size1']
-    >>> x, y = torch.randn(1, 4), torch.randn(7, 4)
-    >>> bool((variant.graph(x, y)[0] == f(x, y)).all())
-    True
+>>> import torch
+>>> from frontends.pytorch import trace
+>>> def f(x, y):
+...     return torch.cat([x, y]).relu().sum(-1)
+>>> variant = trace(f, (torch.randn(3, 8), torch.randn(5, 8)))
+>>> [str(guard) for guard in variant.guards]
+['x_size1 == y_size1']
+>>> x, y = torch.randn(1, 4), torch.randn(7, 4)
+>>> bool((variant.graph(x, y)[0] == f(x, y)).all())
+True
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from frontends.pytorch import composites, differentiation
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import Joint, differentiate
 from frontends.pytorch.graphs.running import Running, running
+from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects
 from frontends.pytorch.python.forcing import Symbolic
 from frontends.pytorch.recording import pools, references, resampling
@@ -174,6 +175,7 @@ def instead_of_torch() -> Iterator[None]:
     with ExitStack() as stack:
         for each in (composites, differentiation, references, pools, resampling):
             stack.enter_context(each.installed())
+        stack.enter_context(casting_anew())
         yield
 
 

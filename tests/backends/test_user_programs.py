@@ -164,3 +164,66 @@ def test_inference_mode(backend):
             torch.testing.assert_close(compiled(x, weight), program(x, weight))
     assert len(compiled.variants) == 1
     assert not compiled.variants[0].running.note
+
+
+@pytest.mark.parametrize("held", ["alone", "in a list"])
+def test_parameters_are_frozen_and_learned_again(held):
+    """What was traced for a frozen parameter gives no gradient, or stops, once it is learned again."""
+    weight, bias = torch.nn.Parameter(torch.randn(4, 4)), torch.nn.Parameter(torch.randn(4))
+    parameters = [weight, bias]
+
+    def alone(x):
+        return (x @ weight).tanh() * bias
+
+    def in_a_list(x):
+        return (x @ parameters[0]).tanh() * parameters[1]
+
+    program = alone if held == "alone" else in_a_list
+    compiled = compile(program, backend="cpu", dynamic=True)
+    for learned in [(False, False), (True, False), (False, True), (True, True)] * 2:
+        for parameter, is_learned in zip(parameters, learned):
+            parameter.requires_grad_(is_learned)
+        x = torch.randn(3, 4)
+        found, expected = compiled(x), program(x)
+        assert found.requires_grad == expected.requires_grad
+        wanted = [parameter for parameter in parameters if parameter.requires_grad]
+        if wanted:
+            gradients = [torch.autograd.grad(each.sum(), wanted) for each in (found, expected)]
+            torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_hooks_of_parameters(backend):
+    """A hook changes a gradient twice: when it is traced, and when it is there."""
+    linear = torch.nn.Linear(3, 3)
+    seen = []
+    linear.weight.register_hook(lambda gradient: seen.append(gradient) or gradient * 2)
+    compiled = compile(linear, backend=backend, dynamic=True)
+    x = torch.randn(4, 3)
+    for module in (compiled, linear):
+        (gradient,) = torch.autograd.grad(module(x).sum(), linear.weight)
+        torch.testing.assert_close(gradient, 2 * x.sum(0).expand(3, 3))
+    assert len(seen) == 2
+    linear(x).sum().backward()
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_autocast_around_compiled_and_not(breaks):
+    """Autocast keeps a tensor of the trace as the cast parameter, or the trace one of before the parameter changed."""
+    linear = torch.nn.Linear(3, 3)
+    x = torch.randn(4, 3)
+
+    def program(x):
+        if breaks:
+            x = x * float(x.abs().sum() > 0)
+        return linear(x)
+
+    for first in (program, compile(program, backend="cpu", dynamic=True)):
+        compiled = compile(program, backend="cpu", dynamic=True)
+        for _ in range(2):
+            with torch.autocast("cpu", torch.bfloat16):
+                for each in (first, compiled, linear, compiled):
+                    torch.testing.assert_close(each(x), torch.nn.functional.linear(x, linear.weight, linear.bias))
+            with torch.no_grad():
+                linear.weight.mul_(2)

@@ -22,6 +22,7 @@ from frontends.pytorch.breaks.operators import cause_of, forces, traits_of
 from frontends.pytorch.breaks.pending import Kind, Leaving, Pending, Value, pending_of
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
 from frontends.pytorch.composites.registry import is_composite
+from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.forcing import Symbolic, origin, suspended
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Session(TorchDispatchMode):
     def running(self):
         pending.enter(self)
         try:
-            with Symbolic(None, (), self._leaves), Reads(self), self:
+            with Symbolic(None, (), self._leaves), Reads(self), casting_anew(), self:
                 yield
         finally:
             pending.leave()

@@ -86,16 +86,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A tensor as it was: `.data` can give it another dtype, other sizes and other strides."""
+    """A tensor as it was: `.data` can give it another dtype, other sizes and other strides, and it may be frozen."""
 
     tensor: torch.Tensor
-    layout: object
+    layout: tuple[torch.dtype, torch.Size, object, bool]
 
 
-def layout(tensor: torch.Tensor) -> object:
+def layout(tensor: torch.Tensor) -> tuple[torch.dtype, torch.Size, object, bool]:
     """What a graph relies on of a tensor that it was not given."""
     strides = tensor.stride() if tensor.layout is torch.strided else tensor.layout
-    return tensor.dtype, tensor.shape, strides
+    return tensor.dtype, tensor.shape, strides, tensor.requires_grad
 
 
 class Contents:
@@ -106,6 +106,7 @@ class Contents:
         self.items = items_of(container)
         """Of a dictionary the keys, then the values."""
         self.values = self.items[len(container) :]
+        self.tensors = tuple([Kept(item, layout(item)) for item in self.items if isinstance(item, torch.Tensor)])
 
     def unchanged(self, container: str, contents: str) -> str:
         """Generated code: whether this container, which is the same, holds the very objects that it held."""
@@ -144,7 +145,11 @@ def same(a: object, b: object) -> bool:
         return a == b and repr(a) == repr(b)
     if type(a) is Kept:
         return a.tensor is b.tensor and a.layout == b.layout
-    return isinstance(a, Contents) and a.container is b.container and all(map(same, a.items, b.items))
+    return (
+        isinstance(a, Contents)
+        and a.container is b.container
+        and all(map(same, (*a.items, *a.tensors), (*b.items, *b.tensors)))
+    )
 
 
 class Surroundings:
@@ -244,6 +249,7 @@ class Surroundings:
                 tests.append(f"{read} is v{number}")
                 if id(found) not in looked:
                     looked.add(id(found))
+                    tensors.update({id(each.tensor): each for each in value.tensors})
                     scope[f"i{number}"] = value
                     tests.append(f"({value.unchanged(f'v{number}', f'i{number}')} or i{number}.holds(v{number}))")
             elif type(value) in SCALARS:
@@ -266,7 +272,8 @@ class Surroundings:
 def shown(value: object) -> str:
     """A value for people."""
     if isinstance(value, Kept):
-        value = value.tensor
+        dtype, shape, _, is_learned = value.layout
+        return f"a {str(dtype).removeprefix('torch.')} tensor of shape {tuple(shape)}{' with a gradient' * is_learned}"
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
     text = repr(value)

@@ -23,7 +23,8 @@ Gradients of gradients are not in the graph: asking for them is an error of auto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -108,9 +109,10 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
     tangents = [tensor_of(kind, recording.result(kind)) for kind in kinds]
     recorder.backward = True
     try:
-        gradients = torch.autograd.grad(
-            list(outputs.values()), [leaf for _, leaf in leaves], tangents, allow_unused=True
-        )
+        with _hooks_apart([each.constant for each, _ in leaves if each.constant is not None]):
+            gradients = torch.autograd.grad(
+                list(outputs.values()), [leaf for _, leaf in leaves], tangents, allow_unused=True
+            )
     finally:
         recorder.backward = False
     return Joint(
@@ -119,6 +121,19 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
         tuple([result for result, _ in leaves]),
         tuple([None if gradient is None else recorder.result_of(gradient) for gradient in gradients]),
     )
+
+
+@contextmanager
+def _hooks_apart(parameters: Sequence[torch.Tensor]) -> Iterator[None]:
+    """Without what parameters do with their gradients: it is done for those that the run gives."""
+    hooks = [(each, each._backward_hooks) for each in parameters if each._backward_hooks]
+    for parameter, _ in hooks:
+        parameter._backward_hooks = None
+    try:
+        yield
+    finally:
+        for parameter, before in hooks:
+            parameter._backward_hooks = before
 
 
 def _kind_of_tangent(recorder: Recorder, output: Metadata) -> Metadata:

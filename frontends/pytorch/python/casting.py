@@ -1,0 +1,30 @@
+"""Autocast, while a program is traced or queued.
+
+Autocast keeps each parameter that it has cast until its context is left. A tensor of a trace must not be kept so, as
+the next call outside of the trace would be given it; nor may a graph hold what an earlier call left there, which is no
+longer the parameter's value once that is learned.
+
+    >>> import torch
+    >>> from frontends.pytorch.python.casting import casting_anew
+    >>> with torch.autocast("cpu"), casting_anew():
+    ...     torch.is_autocast_cache_enabled()
+    False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+@contextmanager
+def casting_anew() -> Iterator[None]:
+    """Nothing that was cast is kept, and nothing that was kept is used, while this lasts."""
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(before)
