@@ -10,12 +10,13 @@ value itself, so a chain of tensors becomes one expression.
 
 Which drafts are put together is decided greedily, in the order of the program: each with the last one before it that it
 shares memory with and that it can be moved to, past all steps in between that do not depend on either; and once more
-when all are there.
+when all are there. Last come reductions with the same loops of what one kernel has left behind: two sums of small
+tensors take as long as starting two kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -87,20 +88,25 @@ class Fusion:
         item = self._item(draft, None, reads, writes)
         for symbol in self._told.keys() & symbols_of(draft) if self._told else ():
             item.before |= self._told[symbol].before | self._told[symbol].bit
-        first = self._fused(item, self.items)
+        first = self._fused(item, self.items, self._is_worth)
         if first is None:
             self._enter(item)
         else:
             self._register(first, reads, writes)
 
     def settle(self) -> None:
-        """Put together what could not be while it was added: kernels that each took in something in between."""
+        """Put together what could not be while it was added: kernels that each took in something in between, and then
+        reductions of what one kernel has written."""
+        for is_worth in (self._is_worth, self._are_siblings):
+            self._settle(is_worth)
+
+    def _settle(self, is_worth: Callable[[Item, Item], bool]) -> None:
         place = len(self.items)
         while place > 1:
             place -= 1
             item = self.items[place]
             if item.draft is not None:
-                first = self._fused(item, self.items[:place])
+                first = self._fused(item, self.items[:place], is_worth)
                 if first is not None:
                     del self.items[place]
                     for each in self.items:
@@ -150,7 +156,18 @@ class Fusion:
     def _is_worth(self, first: Item, second: Item) -> bool:
         """Whether they share memory."""
         shared = first.writes & second.reads or first.reads & second.reads
-        return bool(shared) and len(first.reads | first.writes | second.reads | second.writes) <= BUFFERS
+        return bool(shared) and self._are_few(first, second)
+
+    def _are_siblings(self, first: Item, second: Item) -> bool:
+        """Whether they reduce along the same axes what one kernel has written. What they leave is smaller than what
+        they read, so it does not matter for memory that it is there at once."""
+        if not first.draft.inner or first.draft.outer != second.draft.outer or first.draft.inner != second.draft.inner:
+            return False
+        makers = [each.writes for each in self.items if each.draft is not None]
+        return self._are_few(first, second) and any(each & first.reads and each & second.reads for each in makers)
+
+    def _are_few(self, first: Item, second: Item) -> bool:
+        return len(first.reads | first.writes | second.reads | second.writes) <= BUFFERS
 
     def _is_between(self, first: Item, second: Item) -> bool:
         """Whether something must come after the first and before the second, or the second before the first."""
@@ -159,13 +176,13 @@ class Fusion:
         between = second.before & ~first.bit
         return any(between & each.bit and each.before & first.bit for each in self.items)
 
-    def _fused(self, second: Item, others: Sequence[Item]) -> Item | None:
+    def _fused(self, second: Item, others: Sequence[Item], is_worth: Callable[[Item, Item], bool]) -> Item | None:
         """The last of the others that an item could become a part of, with the item as its part."""
         for first in reversed(others):
             if first.draft is None:
                 continue
             earlier, later = (second, first) if first.before & second.bit else (first, second)
-            if not self._is_worth(earlier, later) or self._is_between(earlier, later):
+            if not is_worth(earlier, later) or self._is_between(earlier, later):
                 continue
             fused = fused_drafts(self.build, self.bodies, earlier.draft, later.draft)
             if fused is None and self.crosses:

@@ -213,6 +213,16 @@ CASES = [
         lambda x, w: [(x.view(len(x), 2, -1) - x.view(len(x), 2, -1).mean(2, True)).view_as(x) * w[:, None]],
     ),
     Case(
+        "sums of two tensors that one kernel leaves",
+        ("b s 5",),
+        lambda b, x: [
+            b.reduce("sum", b.reduce("sum", x, (2,)), (0,)),
+            b.reduce("sum", b.reduce("maximum", x, (2,)), (0,)),
+        ],
+        lambda x: [x.sum(2).sum(0), x.amax(2).sum(0)],
+        kernels=2,
+    ),
+    Case(
         "a softmax of column sums",
         ("b s",),
         lambda b, x: [softmax(b, b.unsqueeze(b.reduce("sum", x, (0,)), 0), 1)],

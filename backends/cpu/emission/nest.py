@@ -129,8 +129,11 @@ class Nest:
         line(f"const int64_t stop = left < {self._extent(lanes)} - i{lanes} ? i{lanes} + left : {self._extent(lanes)};")
         line(f"left -= stop - i{lanes};")
         wide = self._side_by_side_blocks()
-        for vectors in self._lane_loops("stop", wide):
-            self._block(values, vectors)
+        with self.writer.scope():
+            if not self.kernel.inner:
+                self.writer.begin_rows(values, self.kernel.stores)
+            for vectors in self._lane_loops("stop", wide):
+                self._block(values, vectors)
         line(f"i{lanes} = 0;")
 
     def _goes_back(self, number: int) -> bool:
@@ -253,6 +256,9 @@ class Nest:
             first, stop = self._range(lanes)
             if joined < lanes:
                 stop = " * ".join([self._extent(axis) for axis in range(joined, lanes + 1)])
+            nest.enter_context(self.writer.scope())
+            each = self.kernel.passes[number]
+            self.writer.begin_rows(values, [store for store in each.stores if not store.summed])
             first, stop = nest.enter_context(totals.parts(first, stop, rest=rest))
             self.text.line(f"int64_t i{lanes} = {first};")
             for vectors in self._lane_loops(stop, wide, is_back=self._goes_back(number)):
