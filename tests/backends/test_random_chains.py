@@ -21,6 +21,7 @@ BY_TORCH = SimpleNamespace(
     device="cpu",
     crosses=True,
     large=None,
+    kept=None,
 )
 
 
