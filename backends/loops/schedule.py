@@ -34,6 +34,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from backends.loops.across import copied, lying_across, unchanged
 from backends.loops.axes import arranged, loaded, usual_order
 from backends.loops.binding import Binding, Draft
 from backends.loops.crossing import by_rows
@@ -59,6 +60,8 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
     fusion = Fusion(program.build, binding.bodies, crosses=crosses)
     homes = _homes(program)
     in_order = {tensor.source for tensor in descend(values) if isinstance(tensor, Merge)}
+    across = lying_across(values, needed, unchanged(program))
+    copies: dict[object, Buffer] = {}
     for step in program.steps:
         if isinstance(step, Assign):
             for tensor in descend([step.value], lambda tensor: tensor not in memory):
@@ -71,6 +74,11 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
                             draft = binding.assigned(home)
                     fusion.add_draft(draft)
                     memory[tensor] = program.build.memory(draft.stores[0].buffer)
+                elif isinstance(tensor, Memory) and tensor in across and tensor not in memory:
+                    memory[tensor], copy = copied(program, tensor, across[tensor], copies)
+                    if copy is not None:
+                        with program.decisions.at("", step.origin):
+                            fusion.add_draft(binding.assigned(replace(copy, origin=step.origin)))
             if homes.get(step.value) is not step or step.value not in memory:
                 with program.decisions.at("", step.origin):
                     fusion.add_draft(binding.assigned(step))

@@ -43,3 +43,36 @@ def test_lanes_run_along_what_is_read_and_not_along_what_is_stored_once():
     program.outputs.append(program.stored(build.reduce("sum", scaled, (0,)), (b, build.one)))
     for kernel in schedule(program):
         assert kernel.lanes < kernel.outer, kernel
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("changes", [False, True], ids=["", "changed"])
+def test_what_is_read_across_for_each_row_is_laid_out_once(layers, changes):
+    """A bias with the heads innermost is gathered for every row of every batch; or its copy is of what it was."""
+    env = ShapeEnv(origin=lambda: None)
+    b, s = [size.expr for size in env.sizes("b s")]
+    program = Program(Decisions(env))
+    build = program.build
+    heads = build.lift(4)
+    bias = program.input("bias", "float32", (s, s, heads), (s * heads, heads, build.one))
+    sizes = (b, heads, s, s)
+    for layer in range(layers):
+        scores = program.input(f"x{layer}", "float32", sizes, (heads * s * s, s * s, s, build.one))
+        shown = build.expand(build.permute(bias, (2, 0, 1)), sizes)
+        value = build.apply("exp", build.apply("add", scores, shown))
+        program.outputs.append(program.stored(build.reduce("sum", value, (3,)), (heads * s, s, build.one)))
+        if changes:
+            program.assign(bias, build.apply("neg", bias))
+    steps = schedule(program)
+    kernels = [step for step in steps if isinstance(step, Kernel)]
+    copies = [each for each in kernels if each.stores[0].buffer.sizes == (heads, s, s)]
+    assert len(copies) == (not changes)
+    for batch, length in ((3, 5), (1, 4), (2, 1)):
+        bias, *scores = torch.randn(length, length, 4), *torch.randn(layers, batch, 4, length, length)
+        expected = [
+            (x + (-1) ** (layer * changes) * bias.permute(2, 0, 1)).exp().sum(3) for layer, x in enumerate(scores)
+        ]
+        for one, other in zip(
+            Host(program, steps, interpreted(kernels)).function((bias, *scores)), expected, strict=True
+        ):
+            torch.testing.assert_close(one, other)
