@@ -1,11 +1,11 @@
 """What a program that is run with breaks has to know of an operator: whether it can wait, and what varies in it.
 
-    >>> import torch
-    >>> from frontends.pytorch.breaks.operators import cause_of, forces, traits_of
-    >>> forces(torch.ops.aten.nonzero.default, ()), forces(torch.ops.aten.relu.default, ())
-    (True, False)
-    >>> cause_of(torch.ops.aten._local_scalar_dense.default), traits_of(torch.ops.aten.select.int).varying
-    ('item()', (False, False, True))
+>>> import torch
+>>> from frontends.pytorch.breaks.operators import cause_of, forces, traits_of
+>>> forces(torch.ops.aten.nonzero.default, ()), forces(torch.ops.aten.relu.default, ())
+(True, False)
+>>> cause_of(torch.ops.aten._local_scalar_dense.default), traits_of(torch.ops.aten.select.int).varying
+('item()', (False, False, True))
 """
 
 from __future__ import annotations
@@ -22,6 +22,14 @@ FORCING_TAGS: Final = (torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_
 INDEXING: Final = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default)
 LAZY_BITS: Final = (aten._conj.default, aten._neg_view.default)
 """What marks a tensor as conjugated or negated without doing it; the mark is the real tensor's."""
+LAID_BY_KERNELS: Final = (
+    aten.convolution.default,
+    aten.native_batch_norm.default,
+    aten.reflection_pad2d.default,
+    aten.pixel_shuffle.default,
+    aten.roll.default,
+)
+"""Whose meta functions give other strides than the kernels of the CPU, where arguments are not packed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,22 @@ class Kind:
         self.sizes, self.strides, self.offset, self.dtype, self.device = key
         self.exemplar: torch.Tensor | None = None
 
-    def on_meta(self) -> torch.Tensor:
-        """A tensor of this kind without elements."""
+    @property
+    def is_packed(self) -> bool:
+        """Whether its elements lie one after the other, in the order of the axes."""
+        wanted = 1
+        for size, stride in zip(reversed(self.sizes), reversed(self.strides)):
+            if size != 1 and stride != wanted:
+                return False
+            wanted *= size
+        return True
+
+    def on(self, device: str) -> torch.Tensor:
+        """A tensor of this kind whose elements are zeros, or none on the meta device."""
         if self.offset == 0:
-            return torch.empty_strided(self.sizes, self.strides, dtype=self.dtype, device="meta")
+            return torch.empty_strided(self.sizes, self.strides, dtype=self.dtype, device=device).zero_()
         needed = self.offset + 1 + sum([(size - 1) * stride for size, stride in zip(self.sizes, self.strides)])
-        memory = torch.empty(max(needed, self.offset + 1), dtype=self.dtype, device="meta")
+        memory = torch.zeros(max(needed, self.offset + 1), dtype=self.dtype, device=device)
         return memory.as_strided(self.sizes, self.strides, self.offset)
 
 

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from frontends.pytorch.breaks import pending
-from frontends.pytorch.breaks.operators import cause_of, forces, traits_of
+from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, forces, traits_of
 from frontends.pytorch.breaks.pending import Kind, Leaving, Pending, Value, pending_of
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
 from frontends.pytorch.composites.registry import is_composite
@@ -115,7 +115,9 @@ class Session(TorchDispatchMode):
         return found
 
     def _outcome(self, func, args, kwargs, tensors: Sequence[Value]) -> object:
-        """What comes out, by torch's function on the meta device."""
+        """What comes out, by torch's function on the meta device, or by a kernel where that alone tells."""
+        by_kernel = func in LAID_BY_KERNELS and all(each.kind.device.type == "cpu" for each in tensors)
+        where = "cpu" if by_kernel and not all(each.kind.is_packed for each in tensors) else "meta"
         order = iter(tensors)
         places: dict[int, int] = {}
         twins: dict[int, torch.Tensor] = {}
@@ -125,10 +127,10 @@ class Session(TorchDispatchMode):
                 found = next(order)
                 twin = twins.get(id(found))
                 if twin is None:
-                    twin = twins[id(found)] = found.kind.on_meta()
+                    twin = twins[id(found)] = found.kind.on(where)
                     places[id(twin)] = tensors.index(found)
                 return twin
-            return torch.device("meta") if isinstance(value, torch.device) else value
+            return torch.device(where) if isinstance(value, torch.device) else value
 
         device = kwargs.get("device")
         device = device_of(tensors) if device is None else torch.device(device)
@@ -215,25 +217,29 @@ class Session(TorchDispatchMode):
             reals = [value.real for value in inputs]
             found = self.program.stretches.segment(place, needed)
             if found is None:
-                for value, real in zip(values, one_by_one(place, reals, numbers)):
-                    value.real = real
+                made = list(enumerate(one_by_one(place, reals, numbers)))
             else:
                 segment, holes, known = found
                 varying = [number for number, hole in zip(numbers, holes) if hole is VARIES]
                 started = time.perf_counter()
                 outputs = segment.run([value.kind for value in inputs], [*reals, *varying])
                 self.program.in_graphs += time.perf_counter() - started
-                for number, real in zip(segment.outputs, outputs):
-                    values[number].real = real
-                    if tuple(real.shape) != values[number].kind.sizes:
-                        self._surprised(values[number], real)
+                made = list(zip(segment.outputs, outputs))
                 captured = place.depth if known else 0
+            for number, real in made:
+                values[number].real = real
+                self._settle(values[number], real)
         self.captured += captured
         self._flushed = (place.depth, captured)
 
-    def _surprised(self, value: Value, real: torch.Tensor) -> None:
-        """The meta function of an operator says something else than its kernel: from here on it does not wait."""
-        self.program.distrusted.add(value.made_by)
+    def _settle(self, value: Value, real: torch.Tensor) -> None:
+        """Say of a value what it is, where the meta function of an operator says something else than its kernel. What
+        gives other sizes does not wait from here on."""
+        kind = value.kind
+        if tuple(real.shape) != kind.sizes:
+            self.program.distrusted.add(value.made_by)
+        elif real.stride() == kind.strides and real.storage_offset() == kind.offset:
+            return
         value.kind = self.kind_of(real, real.device)
         for holder in tuple(value.holders):
             tensor = holder()

@@ -1,21 +1,21 @@
 """Tensors of a subclass without elements: the first of a kind is laid out, each other one is a shallow copy of it.
 
-    >>> import torch
-    >>> from types import SimpleNamespace
-    >>> from frontends.pytorch.symbolic.shallow import another, become
-    >>> class Empty(torch.Tensor):
-    ...     @classmethod
-    ...     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-    ...         raise NotImplementedError
-    >>> def kind(*sizes):
-    ...     like = torch.empty(sizes)
-    ...     return SimpleNamespace(
-    ...         sizes=sizes, strides=like.stride(), offset=0, dtype=like.dtype, device=like.device, exemplar=None
-    ...     )
-    >>> one, other = another(Empty, kind(2, 3)), another(Empty, kind(4))
-    >>> become(one, other)
-    >>> type(one).__name__, one.shape
-    ('Empty', torch.Size([4]))
+>>> import torch
+>>> from types import SimpleNamespace
+>>> from frontends.pytorch.symbolic.shallow import another, become
+>>> class Empty(torch.Tensor):
+...     @classmethod
+...     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+...         raise NotImplementedError
+>>> def kind(*sizes):
+...     like = torch.empty(sizes)
+...     return SimpleNamespace(
+...         sizes=sizes, strides=like.stride(), offset=0, dtype=like.dtype, device=like.device, exemplar=None
+...     )
+>>> one, other = another(Empty, kind(2, 3)), another(Empty, kind(4))
+>>> become(one, other)
+>>> type(one).__name__, one.shape
+('Empty', torch.Size([4]))
 """
 
 from __future__ import annotations
@@ -45,17 +45,19 @@ def another(subclass: type[Tensor], kind: Kind) -> Tensor:
     """A tensor of a kind."""
     exemplar = kind.exemplar
     if exemplar is None:
-        first = torch.Tensor._make_wrapper_subclass(
-            subclass,
-            kind.sizes,
-            strides=kind.strides,
-            storage_offset=kind.offset,
-            dtype=kind.dtype,
-            device=kind.device,
-        )
-        with _without_dispatch():
-            # without the class, a copy costs no dispatch
-            exemplar = kind.exemplar = _data.__get__(first)
+        # a copy of what was made in inference mode serves nowhere else
+        with torch.inference_mode(False):
+            first = torch.Tensor._make_wrapper_subclass(
+                subclass,
+                kind.sizes,
+                strides=kind.strides,
+                storage_offset=kind.offset,
+                dtype=kind.dtype,
+                device=kind.device,
+            )
+            with _without_dispatch():
+                # without the class, a copy costs no dispatch
+                exemplar = kind.exemplar = _data.__get__(first)
     return torch.Tensor._make_subclass(subclass, exemplar)
 
 
