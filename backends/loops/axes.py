@@ -75,16 +75,27 @@ def _ranked(offsets: Sequence[Affine]) -> list[list[Affine]]:
 
 
 def _ordered(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
-    """The axis that most accesses are contiguous along comes last, among the outer and among the inner ones; the others
-    as memory is gone through by most of those that change along most axes."""
-    offsets = accesses(draft)
+    """Among the outer and among the inner axes, what most is contiguous along comes last: first of all stores, as
+    stores far apart take several times as long as loads. Before it the one that most of the rest is contiguous along:
+    the lines that its loads bring are near for its next turn. The others as memory is mostly gone through."""
+    offsets, stored = accesses(draft), [store.offset for store in draft.stores]
+    ranked = [(offsets, [offset for offset in offsets if offset in stored]) for offsets in _ranked(offsets)]
+
+    def weight(axis: int) -> list[int]:
+        """How many stores and how many accesses go one element on: of those that change along most axes, of others."""
+        return [_contiguous(each, axis) for offsets, stored in ranked for each in (stored, offsets)]
+
     outer = list(range(len(draft.outer)))
     inner = list(range(len(outer), len(draft.extents)))
-    order = []
+    order: list[int] = []
     for axes in (outer, inner):
-        if axes:
-            best = max(axes, key=lambda axis: ([_contiguous(each, axis) for each in _ranked(offsets)], axis))
-            order += [*[axis for axis in usual_order(offsets, axes) if axis != best], best]
+        last = sorted(axes, key=lambda axis: (weight(axis), axis))[-1:]
+        rest = [axis for axis in usual_order(offsets, axes) if axis not in last]
+        near = max(rest, key=lambda axis: weight(axis)[:2], default=None)
+        if near is not None and any(weight(near)[:2]):
+            rest.remove(near)
+            last = [near, *last]
+        order += [*rest, *last]
     if order == [*outer, *inner]:
         return draft
     return _moved(bodies, build, draft, order)

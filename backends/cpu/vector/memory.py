@@ -59,13 +59,19 @@ def _plain_kind(kind: str, element: Element, lanes: int, instructions: Instructi
     copied = f"for (int64_t i = 0; i < n && i < N; i++) if (where[i]) r[i] = ((const {scalar} *)p)[i];"
 
     def chosen(name: str, parameters: str, place: str) -> str:
+        places = [f"*(where[{lane}] ? q + {place.format(lane)} : &zero)" for lane in range(lanes)]
+        selected = "{" + ", ".join(places) + "}"
         return f"""{INLINE} {vector} {name}_{kind}(const void *p, {parameters}, {element.mask} where, int64_t n)
 {{
     const {scalar} *q = p;
+    if (__builtin_constant_p(n) && n >= N) {{
+        static const {scalar} zero;
+        return ({vector}){selected};
+    }}
     {vector} r = {{0}};
     for (int64_t i = 0; i < n && i < N; i++)
         if (where[i])
-            r[i] = q[{place}];
+            r[i] = q[{place.format("i")}];
     return r;
 }}
 """
@@ -91,8 +97,8 @@ def _plain_kind(kind: str, element: Element, lanes: int, instructions: Instructi
 """,
         f"load_strided_{kind}": collected("load_strided", "int64_t stride", "{} * stride"),
         f"gather_{kind}": collected("gather", "i64v index", "index[{}]"),
-        f"load_strided_where_{kind}": chosen("load_strided_where", "int64_t stride", "i * stride"),
-        f"gather_where_{kind}": chosen("gather_where", "i64v index", "index[i]"),
+        f"load_strided_where_{kind}": chosen("load_strided_where", "int64_t stride", "{} * stride"),
+        f"gather_where_{kind}": chosen("gather_where", "i64v index", "index[{}]"),
         f"load_where_{kind}": f"""{INLINE} {vector} load_where_{kind}(const void *p, {element.mask} where, int64_t n)
 {{
     {vector} r = {{0}};
