@@ -74,8 +74,10 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
                             draft = binding.assigned(home)
                     fusion.add_draft(draft)
                     memory[tensor] = program.build.memory(draft.stores[0].buffer)
-                elif isinstance(tensor, Memory) and tensor in across and tensor not in memory:
-                    memory[tensor], copy = copied(program, tensor, across[tensor], copies)
+                elif isinstance(tensor, Memory) and tensor in across and tensor not in memory and tensor not in homes:
+                    order = across[tensor]
+                    strides = contiguous(program.build, tuple([tensor.sizes[axis] for axis in order]))
+                    memory[tensor], copy = copied(program, tensor, order, strides, copies)
                     if copy is not None:
                         with program.decisions.at("", step.origin):
                             fusion.add_draft(binding.assigned(replace(copy, origin=step.origin)))

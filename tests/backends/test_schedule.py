@@ -76,3 +76,24 @@ def test_what_is_read_across_for_each_row_is_laid_out_once(layers, changes):
             Host(program, steps, interpreted(kernels)).function((bias, *scores)), expected, strict=True
         ):
             torch.testing.assert_close(one, other)
+
+
+def test_what_is_read_across_is_returned_as_well():
+    """A result that is what is shown to each row is never written, as it is read from the copy."""
+    env = ShapeEnv(origin=lambda: None)
+    b, s = [size.expr for size in env.sizes("b s")]
+    program = Program(Decisions(env))
+    build = program.build
+    heads = build.lift(4)
+    bias = program.input("bias", "float32", (s, s, heads), (s * heads, heads, build.one))
+    sizes, strides = (b, heads, s, s), (heads * s * s, s * s, s, build.one)
+    scores = program.input("scores", "float32", sizes, strides)
+    shown = build.expand(build.permute(bias, (2, 0, 1)), sizes)
+    program.outputs += [program.stored(build.apply("add", scores, shown), strides), program.stored(shown, strides)]
+    steps = schedule(program)
+    bias, scores = torch.randn(5, 5, 4), torch.randn(3, 4, 5, 5)
+    kernels = [step for step in steps if isinstance(step, Kernel)]
+    first, second = Host(program, steps, interpreted(kernels)).function((bias, scores))
+    expected = bias.permute(2, 0, 1).expand(3, 4, 5, 5)
+    torch.testing.assert_close(first, scores + expected)
+    torch.testing.assert_close(second, expected)
