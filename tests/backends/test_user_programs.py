@@ -227,3 +227,46 @@ def test_autocast_around_compiled_and_not(breaks):
                     torch.testing.assert_close(each(x), torch.nn.functional.linear(x, linear.weight, linear.bias))
             with torch.no_grad():
                 linear.weight.mul_(2)
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_inference_mode_now_and_then(backend):
+    """What was made in inference mode is copied outside of it, or the other way round."""
+    linear = torch.nn.Linear(3, 3)
+
+    def program(x):
+        y = linear(x).relu()
+        return y * 2 if y.sum() > 0 else y.exp()
+
+    def straight(x):
+        with torch.inference_mode():
+            y = x.relu() + 1
+        return y.sum(), linear(x).relu()
+
+    for each in (program, straight):
+        compiled = compile(each, backend=backend, dynamic=True)
+        for mode in (torch.inference_mode, torch.enable_grad, torch.no_grad) * 2:
+            x = torch.randn(4, 3)
+            with mode():
+                torch.testing.assert_close(compiled(x), each(x))
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_channels_last_between_breaks(backend):
+    """What waits is taken for another layout than it has: gradients of norms are wrong, and views are refused."""
+    convolution, norm = torch.nn.Conv2d(2, 4, 3, padding=1), torch.nn.GroupNorm(2, 4)
+
+    def program(x):
+        x = x if x.sum() > -1e9 else -x
+        y = norm(convolution(x))
+        return torch.nn.functional.silu(y) + 1, convolution(x).flatten(2), y.roll(1, 1).reshape(-1)
+
+    compiled = compile(program, backend=backend, dynamic=True)
+    for _ in range(3):
+        x = torch.randn(2, 2, 8, 4).contiguous(memory_format=torch.channels_last)
+        ours, theirs = (x.clone().requires_grad_() for _ in range(2))
+        found, expected = compiled(ours), program(theirs)
+        torch.testing.assert_close(found, expected)
+        (sum((each * each).sum() for each in found)).backward()
+        (sum((each * each).sum() for each in expected)).backward()
+        torch.testing.assert_close(ours.grad, theirs.grad)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.operators.layouts import is_packed
+from frontends.pytorch.operators.layouts import contiguous_strides, is_packed, suggested_strides
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled
 from frontends.pytorch.symbolic.metadata import Metadata
 
@@ -101,12 +101,35 @@ def batch_norm(
     recorder: Recorder, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: Optional,
     running_var: Optional, training: bool, momentum: float, eps: float,
 ) -> object:  # fmt: skip
-    """The sizes of the input; mean and deviation of each channel in training."""
+    """The sizes of the input, packed or with the channels innermost; mean and deviation of each channel in training."""
     x, w, b, mean, variance = given(recorder, input, weight, bias, running_mean, running_var)
-    if not one_dtype(x, w, b, mean, variance) or not is_packed(x):
+    if not one_dtype(x, w, b, mean, variance):
+        return NotImplemented
+    strides = _normalized_strides(recorder, x)
+    if strides is None:
         return NotImplemented
     shapes = ruled(recorder, aten.native_batch_norm.default, x, w, b, mean, variance, training, momentum, eps)
-    return tuple([packed(recorder, shape, x.dtype, x.device) for shape in shapes])
+    output, *statistics = [packed(recorder, shape, x.dtype, x.device) for shape in shapes]
+    return recorder.kinds.laid(output.sizes, strides, 0, x.dtype, x.device), *statistics
+
+
+@kind_rule(aten._native_batch_norm_legit_no_training.default)
+def batch_norm_of_before(
+    recorder: Recorder, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: torch.Tensor,
+    running_var: torch.Tensor, momentum: float, eps: float,
+) -> object:  # fmt: skip
+    """By the statistics that are there."""
+    return batch_norm(recorder, input, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
+def _normalized_strides(recorder: Recorder, x: Metadata) -> Sequence[object] | None:
+    """How the CPU's kernel lays out what it normalizes: packed, or with the channels innermost if they are. None where
+    torch's meta function says so."""
+    if is_packed(x):
+        return contiguous_strides(x.sizes)
+    if x.device.type != "cpu" or len(x.sizes) > 4:
+        return None
+    return suggested_strides(recorder.env, x, x.sizes) or contiguous_strides(x.sizes)
 
 
 @kind_rule(aten.native_batch_norm_backward.default)

@@ -1,0 +1,29 @@
+"""How what is normalized by batches lies."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from frontends.pytorch import compile
+
+LAYOUTS = {
+    "channels last": lambda x: x.contiguous(memory_format=torch.channels_last),
+    "turned": lambda x: x.transpose(2, 3).contiguous().transpose(2, 3),
+    "batches inside": lambda x: x.transpose(0, 1).contiguous().transpose(0, 1),
+    "repeated": lambda x: x[:1].expand(2, 4, 6, 8),
+    "every second": lambda x: torch.cat([x, x], 3)[..., ::2],
+}
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_layout(layout, training):
+    """What comes out is said to lie as what is given, with gaps or with one element for several places even."""
+    norm = torch.nn.BatchNorm2d(4).train(training)
+    compiled = compile(lambda x: norm(x) + 1, backend="cpu", dynamic=True)
+    x = layout(torch.randn(2, 4, 6, 8))
+    with torch.no_grad():
+        found, expected = compiled(x), norm(x) + 1
+    torch.testing.assert_close(found, expected)
+    assert found.stride() == expected.stride()
