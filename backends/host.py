@@ -366,8 +366,11 @@ def hosted(
 
 
 def laid_out(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
-    """The same elements with these strides."""
-    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+    """The same elements with these strides: the same memory, if only axes of one element differ."""
+    sizes = tensor.shape
+    if all(a == b or size == 1 for a, b, size in zip(tensor.stride(), strides, sizes)):
+        return torch.as_strided(tensor, sizes, strides)
+    return torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
 __all__ = ["Host", "Unavailable", "hosted", "laid_out", "schedule"]

@@ -25,6 +25,7 @@ from backends.loops.crossing import crossed, is_crossable, pays, with_copies
 from backends.loops.indices import Affine
 from backends.loops.kernels import Bodies, Buffer, Load, Scalar, Store
 from backends.loops.nodes import Places
+from backends.loops.order import parts_first
 from backends.loops.tensors import Expressions
 from solver.expr import Atom, Expr
 
@@ -114,20 +115,22 @@ class Fusion:
                             each.before = each.before & ~item.bit | first.bit | first.before
 
     def in_order(self) -> list[Item]:
-        """All items, each behind those that it depends on, otherwise as they came."""
+        """All items as they came, what an item depends on right before it where that came later; what is made of
+        nothing but what is given, as late as it can be."""
+        late = {each for each in self.items if each.draft and not any(read.role == "made" for read in each.reads)}
+        soon = [each for each in self.items if each not in late]
+        bits = {each.bit: each for each in self.items}
+
+        def behind(item: Item) -> list[Item]:
+            left = item.before & ~item.bit
+            return [each for bit, each in bits.items() if left & bit]
+
         done = 0
-        waiting = list(self.items)
         ordered: list[Item] = []
-        while waiting:
-            left = []
-            for item in waiting:
-                if item.before & ~done & ~item.bit:
-                    left.append(item)
-                else:
-                    ordered.append(item)
-                    done |= item.bit
-            assert len(left) < len(waiting), "steps depend on each other in a circle"
-            waiting = left
+        for item in parts_first([*soon, *self.items], behind):
+            assert not item.before & ~done & ~item.bit, "steps depend on each other in a circle"
+            done |= item.bit
+            ordered.append(item)
         return ordered
 
     # ------------------------------------------------------------------ what depends on what

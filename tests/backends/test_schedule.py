@@ -9,7 +9,7 @@ from backends.decisions import Decisions
 from backends.host import Host
 from backends.interpreter import interpreted
 from backends.loops.kernels import Kernel
-from backends.loops.program import Program
+from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
 from shapes import ShapeEnv
 from tests.backends.programs import CASES
@@ -97,3 +97,19 @@ def test_what_is_read_across_is_returned_as_well():
     expected = bias.permute(2, 0, 1).expand(3, 4, 5, 5)
     torch.testing.assert_close(first, scores + expected)
     torch.testing.assert_close(second, expected)
+
+
+def test_what_is_made_of_inputs_waits_until_it_is_read():
+    """What a later call reads is in memory while the calls before it run."""
+    env = ShapeEnv(origin=lambda: None)
+    (n,) = [size.expr for size in env.sizes("n")]
+    program = Program(Decisions(env))
+    build = program.build
+    x, y = [program.input(name, "float32", (n,), (build.one,)) for name in "xy"]
+    waiting = program.stored(build.apply("exp", y), (build.one,))
+    for given in (x, waiting):
+        made = program.buffer("float32", (n,), (build.one,))
+        program.steps.append(Call(torch.sort, (given,), {}, (made, None), is_list=True, is_fresh=True))
+        program.outputs.append(build.memory(made))
+    kinds = [type(step) for step in schedule(program)]
+    assert kinds == [Call, Kernel, Call]

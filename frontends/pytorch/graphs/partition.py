@@ -49,6 +49,8 @@ CHEAP: Final = frozenset(
             "full_like",
             "constant_pad_nd",
             "slice_backward",
+            "upsample_nearest2d",
+            "upsample_bilinear2d",
             "ones_like",
             "mish_backward",
         )
@@ -70,6 +72,8 @@ FUNCTIONS: Final = {
 """How many functions such as exp and erf an operator computes for an element."""
 DEAR: Final = 2
 """Functions that take longer than writing their result and reading it again: 0.4 ns each, which is 4 bytes written."""
+SIMPLE: Final = ((), ([1, 1],), (1,), ([1, 1], False), (1, False))
+"""Windows without gaps, inside of the image."""
 FEW_PIECES: Final = 3
 """Pieces that are joined where they are read; more are put into memory."""
 FORWARD, BACKWARD, IN, OUT = "forward", "backward", "in", "out"
@@ -170,7 +174,14 @@ def is_cheap(operation: Operation) -> bool:
         return False
     if target is aten.cat.default:
         return len(operation.args[0]) <= FEW_PIECES
+    if target is aten.max_pool2d_with_indices.default:
+        return _is_side_by_side(*operation.args[1:])
     return torch.Tag.pointwise in target.tags or is_view(target) or target in CHEAP
+
+
+def _is_side_by_side(window: object, step: object = (), padding: object = 0, *more: object) -> bool:
+    """Whether windows share no element and leave none out, so that kernels read each once as they go along."""
+    return (not step or step == window) and not any(listed(padding)) and more in SIMPLE
 
 
 def weight(env: ShapeEnv, metadata: Metadata) -> int:

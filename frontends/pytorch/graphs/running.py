@@ -26,7 +26,9 @@ from backends import Unreadable, eager
 from backends.costs import Costs, Expected, Weighed, commit, weighed
 from backends.decisions import Decisions
 from backends.host import Host, Unavailable, hosted
+from backends.layouts import strides_of
 from backends.loops.kernels import Kernel
+from backends.loops.nodes import Memory
 from backends.loops.program import Call
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
@@ -34,6 +36,8 @@ from frontends.pytorch.graphs.joint import Parts, graphs
 from frontends.pytorch.recording.recorder import is_random
 
 if TYPE_CHECKING:
+    from frontends.pytorch.lowering.writer import Laid
+    from frontends.pytorch.recording.recorder import Result
     from frontends.pytorch.tracing import Variant
     from solver.prop import Prop
 
@@ -135,10 +139,14 @@ def _by_kernels(
     else:
         joint = functional_joint(variant)
         form = joint.forward
-        hosts = (
-            _host(variant, form, backend, withheld, bought, returned=len(joint.results)),
-            _host(variant, joint.backward, backend, withheld, bought, consuming=True),
-        )
+        inner = {each for each in joint.saved if each not in joint.results}
+        first = _host(variant, form, backend, withheld, bought, inner=inner, returned=len(joint.results))
+        laid = {
+            result: strides_of(memory)
+            for result, memory in zip(form.outputs, first.program.outputs)
+            if result in inner and isinstance(memory, Memory)
+        }
+        hosts = first, _host(variant, joint.backward, backend, withheld, bought, laid=laid, consuming=True)
         run = variant.joint.runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
     if form.changed:
         return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
@@ -183,13 +191,16 @@ def _host(
     withheld: Collection[str],
     bought: Mapping[Prop, Weighed],
     *,
+    inner: Collection[Result] = (),
+    laid: Laid | None = None,
     returned: int | None = None,
     consuming: bool = False,
 ) -> Host:
     from frontends.pytorch.lowering import lower
 
     decisions = Decisions(variant.env, withheld=withheld, bought=bought)
-    host = hosted(lower(form, variant.env, decisions), backend, returned=returned, consuming=consuming)
+    program = lower(form, variant.env, decisions, inner=inner, laid=laid)
+    host = hosted(program, backend, returned=returned, consuming=consuming)
     if isinstance(host, Unavailable):
         raise Unsupported(host.reason)
     return host

@@ -22,6 +22,7 @@ stored. What a program casts to a half is rounded.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from backends.decisions import Decisions
@@ -40,21 +41,33 @@ from frontends.pytorch.lowering import (
     views,
 )
 from frontends.pytorch.lowering.registry import LOWERINGS
-from frontends.pytorch.lowering.writer import Writer
+from frontends.pytorch.lowering.writer import Laid, Writer
 
 if TYPE_CHECKING:
     from frontends.pytorch.graphs.functional import Functional
+    from frontends.pytorch.recording.recorder import Result
     from shapes.env import ShapeEnv
 
 
-def lower(form: Functional, env: ShapeEnv, decisions: Decisions | None = None) -> Program:
+def lower(
+    form: Functional,
+    env: ShapeEnv,
+    decisions: Decisions | None = None,
+    *,
+    inner: Collection[Result] = (),
+    laid: Laid | None = None,
+) -> Program:
     """A program without changes in place as steps for backends.
+
+    Args:
+        inner: outputs that only another program here looks at: they may lie in any way.
+        laid: the strides of such tensors, where they are inputs.
 
     Raises:
         Unsupported: it is on several devices, or changes an argument of a dtype that loops do not hold.
     """
     program = Program(Decisions(env) if decisions is None else decisions)
-    Writer(program, form).run()
+    Writer(program, form, inner, laid).run()
     return program
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import torch
 
+from frontends.pytorch.lowering.channels import Groups, group_norm, group_norm_backward, is_by_channel
 from frontends.pytorch.lowering.reductions import moments
 from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
@@ -143,6 +144,10 @@ def native_group_norm(
     eps: float,
 ) -> Lowered:
     parts = _grouped(x, groups)
+    if is_by_channel(x):
+        normalized, mean, deviation = group_norm(at, x, Groups(at, x, *parts.sizes[1:3]), eps)
+        vectors = [None if each is None else each.unsqueezed((0, *range(2, x.rank))) for each in (weight, bias)]
+        return [_scaled(normalized, *vectors), mean, deviation]
     mean, _, deviation = _spread(parts, tuple(range(2, parts.rank)), eps)
     normalized = (parts.computed() - mean) * deviation
     whole = _scaled(normalized, _by_group(weight, parts), _by_group(bias, parts))
@@ -168,6 +173,12 @@ def native_group_norm_backward(
     wanted: list[bool],
 ) -> Lowered:
     grads, parts = _grouped(grad, groups).computed(), _grouped(x, groups).computed()
+    if is_by_channel(grad, x):
+        grad = Value(at.build, at.memory(at.operation.args[0]), grad.sizes)
+        channels = Groups(at, x, *parts.sizes[1:3])
+        inner, *sums = group_norm_backward(grad, x, channels, mean, deviation, weight)
+        vectors = [each.sum((0,)) if asked else None for each, asked in zip(sums, wanted[1:])]
+        return [inner if wanted[0] else None, *vectors]
     inside = range(2, parts.rank)
     mean, deviation = [each.cast(parts.dtype).unsqueezed(inside) for each in (mean, deviation)]
     normalized = (parts - mean) * deviation

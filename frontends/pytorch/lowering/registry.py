@@ -64,7 +64,7 @@ class Site:
 
     Attributes:
         kinds: of each result; None for one that is no tensor.
-        memory: puts an argument in memory.
+        memory: puts an argument in memory, with whatever strides.
     """
 
     def __init__(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from backends.loops.channels import by_channel, lies_by_channel
 from backends.loops.indices import Affine, summed
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Tensor, descend
@@ -38,6 +39,8 @@ class Results:
         self.owners: dict[Buffer, Result] = {}
         self.unset: dict[Result, Callable[[], None]] = {}
         self._values: dict[Result, Value] = {}
+        self._otherwise: dict[Result, Memory] = {}
+        """Results with other strides than eager's, where calls take them so."""
 
     def leave_unset(self, result: Result, made: Callable[[], None]) -> None:
         """A result whose elements are any; `made` writes the call that gives it, should its memory be needed."""
@@ -114,6 +117,33 @@ class Results:
         self.own(result, memory)
         return memory
 
+    def by_channel(self, image: Result) -> Memory:
+        """An image in memory whose channels lie innermost, whatever eager gives it."""
+        if image in self.unset:
+            self.memory(image)
+        found = self._otherwise.get(image)
+        if found is None:
+            value = self.value(image)
+            found = value.memory
+            if found is None or not lies_by_channel(found):
+                memory = self.build.memory(self.program.buffer(value.dtype, value.sizes, by_channel(value.sizes)))
+                self.program.assign(memory, value.tensor)
+                if found is None:
+                    self.own(image, memory)
+                found = memory
+            self._otherwise[image] = found
+        return found
+
+    def anyhow(self, result: Result) -> Memory:
+        """A result in memory, with whatever strides: as it is there, else as what it is made of."""
+        if result not in self.unset:
+            memory = self._otherwise.get(result) or self.value(result).memory
+            if memory is not None:
+                return memory
+            if lies_by_channel(self.value(result).tensor):
+                return self.by_channel(result)
+        return self.memory(result)
+
     def buffer(self, kind: Metadata) -> Buffer:
         """New memory, as eager lays it out."""
         return self.program.buffer(name_of(kind.dtype), self.sizes(kind), self.strides(kind))
@@ -130,10 +160,10 @@ class Results:
 
     def is_laid(self, value: Value, kind: Metadata) -> bool:
         """Whether a value is in memory, with the strides of its kind."""
-        memory = value.memory
-        if memory is None:
-            return False
-        for axis, (size, stride) in enumerate(zip(memory.sizes, self.strides(kind))):
+        return value.memory is not None and self._lies(value.memory, self.strides(kind))
+
+    def _lies(self, memory: Memory, strides: tuple[Expr, ...]) -> bool:
+        for axis, (size, stride) in enumerate(zip(memory.sizes, strides)):
             if size.is_constant and size.constant in (0, 1):
                 continue
             if not self.build.decisions.equal(memory.offset.coefficient(axis) or self.build.zero, stride):

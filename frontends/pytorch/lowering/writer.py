@@ -6,11 +6,13 @@ of an argument.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import torch
 
+from backends.layouts import is_whole
+from backends.loops.channels import by_channel, has_channels
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Number, Pointwise, Tensor
 from backends.loops.operations import DTYPES
@@ -19,6 +21,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
 from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol
 from frontends.pytorch.graphs.unchanging import is_view, listed
+from frontends.pytorch.lowering.images import begins, images_of
 from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
 from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, symbolic_sizes_of
@@ -30,6 +33,8 @@ from frontends.pytorch.symbolic.node import Node
 from solver.expr import Atom, Expr
 
 aten: Final = torch.ops.aten
+Laid: TypeAlias = Mapping[Result, tuple[Expr, ...]]
+"""How results lie: their strides."""
 
 UNSET: Final = frozenset(
     [
@@ -47,8 +52,15 @@ UNSET: Final = frozenset(
 class Writer:
     """Goes through the operators of a program and writes its steps."""
 
-    def __init__(self, program: Program, form: Functional) -> None:
+    def __init__(
+        self, program: Program, form: Functional, inner: Collection[Result] = (), laid: Laid | None = None
+    ) -> None:
+        """`inner` are outputs that no program looks at, which may lie in any way; `laid` says how inputs lie that do
+        not as eager has them."""
         self.program = program
+        self._inner = inner
+        self._laid = laid or {}
+        self._begins = begins(form.operations)
         self.build = program.build
         self.form = form
         self.numbers = Numbers(program)
@@ -92,6 +104,7 @@ class Writer:
     def _input(self, name: str, result: Result) -> None:
         kind = self.results.kind(result)
         sizes, strides = [symbolic_sizes_of(each, self.build) for each in (kind.sizes, kind.strides)]
+        strides = self._laid.get(result, strides)
         self.results.own(result, self.program.input(name, name_of(kind.dtype), sizes, strides))
         for size in (*sizes, *strides):
             self._known(size)
@@ -131,7 +144,7 @@ class Writer:
                 self.results.set(result, converted.of(converted.tensor, self.results.sizes(kind)))
                 if result in self._returned:
                     # at once, so that what it is made from need not be there for longer
-                    self._hold(result)
+                    (self._inside if result in self._inner else self._hold)(result)
 
     def _lowered(self, operation: Operation) -> Sequence[Value | None] | None:
         """The values that an operator gives, or None if it is to be called."""
@@ -158,7 +171,7 @@ class Writer:
             args, named = in_order(operation)
             args = [self._operand(arg, function) for arg in args]
             named = {name: self._operand(value, function) for name, value in named.items()}
-            made = function(Site(self.program, operation, kinds, self.results.memory), *args, **named)
+            made = function(Site(self.program, operation, kinds, self.results.anyhow), *args, **named)
         except Declined:
             return None
         return made if isinstance(made, list) else [made]
@@ -204,7 +217,9 @@ class Writer:
         self.calls.append(operation)
         outputs = listed(operation.output)
         by_place, by_name = in_order(operation)
-        args = tuple([self._argument(arg) for arg in by_place])
+        images = images_of(operation, self.results, begins=self._begins)
+        read = dict.fromkeys(images, self.results.by_channel)
+        args = tuple([read.get(place, self._argument)(arg) for place, arg in enumerate(by_place)])
         named = {name: self._argument(value) for name, value in by_name.items()}
         made: list[Buffer | Atom | None] = []
         target: Callable[..., object] = operation.target
@@ -213,6 +228,8 @@ class Writer:
             if isinstance(each, Result) and not self.results.is_there(each):
                 kind = self.results.kind(each)
                 buffer = self.results.buffer(kind)
+                if images and has_channels(buffer.sizes):
+                    buffer = self.program.buffer(buffer.dtype, buffer.sizes, by_channel(buffer.sizes))
                 self.results.own(each, self.build.memory(buffer))
                 if each in self.results.views:
                     source = self.results.memory(self.results.views[each]).buffer
@@ -307,7 +324,7 @@ class Writer:
         for output in self.form.outputs:
             if isinstance(output, Result):
                 if self.results.is_there(output):
-                    found.append(self._output(output))
+                    found.append(self._inside(output) if output in self._inner else self._output(output))
             elif isinstance(output, Node):
                 found.append(self.numbers.of(output))
             elif isinstance(output, Atom):
@@ -320,6 +337,14 @@ class Writer:
         """Give a result memory that it shares with none that eager does not share it with."""
         if self.results.owners[self.results.memory(result).buffer] is not result:
             self.results.store(result)
+
+    def _inside(self, result: Result) -> Memory:
+        """An output that may lie in any way: all of a buffer of its own, or as eager has it."""
+        if result not in self.results.views and result.constant is None:
+            memory = self.results.anyhow(result)
+            if self.results.owners.get(memory.buffer) is result and is_whole(memory, self.program.decisions):
+                return memory
+        return self._output(result)
 
     def _output(self, result: Result) -> Memory:
         root = self.results.root(result)

@@ -67,3 +67,17 @@ def test_a_slope_at_an_argument_that_changes_is_the_one_before() -> None:
         (found,) = torch.autograd.grad(compiled(x, state).sum(), [x])
         torch.testing.assert_close(found, expected)
         torch.testing.assert_close(state, theirs)
+
+
+@pytest.mark.parametrize(("window", "step", "again"), [(2, 2, True), (3, 1, False)])
+def test_windows_side_by_side_and_elements_taken_are_computed_again(window: int, step: int, again: bool) -> None:
+    """Indices of the largest are kept, of eight bytes each, and images that are larger than what they are made of; or
+    windows that share elements are gone through twice."""
+
+    def program(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        y = functional.max_pool2d(functional.conv2d(x, weight), window, step)
+        return functional.interpolate(functional.interpolate(y, size=(19, 23)), size=(29, 31), mode="bilinear").square()
+
+    found = joint(program, given(2, 3, 8, 8), given(4, 3, 3, 3))
+    assert (torch.int64 not in [each.metadata.dtype for each in found.saved]) is again
+    assert not [each for each in found.saved if 19 in each.metadata.sizes[2:3] or 29 in each.metadata.sizes[2:3]]

@@ -1,0 +1,147 @@
+"""Images whose channels lie innermost between convolutions: what comes out is, and lies, as eager has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from backends.loops.nodes import Memory
+from backends.loops.program import Call
+from frontends.pytorch import compile
+
+aten = torch.ops.aten
+Program = Callable[..., object]
+
+
+def made(module: nn.Module) -> nn.Module:
+    torch.manual_seed(0)
+    return module
+
+
+class Resized(nn.Module):
+    """Down and up again, with what went past joined; two results."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.GroupNorm(4, 8)
+        self.second, self.third = nn.Conv2d(8, 12, 3, padding=1), nn.Conv2d(20, 5, 3, stride=2)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outer = torch.relu(self.norm(self.first(x)))
+        inner = torch.relu(self.second(functional.max_pool2d(outer, 2)))
+        grown = functional.interpolate(inner, size=outer.shape[-2:], mode="bilinear")
+        near = functional.interpolate(inner, size=outer.shape[-2:])
+        return self.third(torch.cat([grown + near, outer], 1)), inner
+
+
+class Separate(nn.Module):
+    """Channels of their own, transposed, averaged, flattened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.each = nn.Conv2d(3, 6, 5, padding=2), nn.Conv2d(6, 6, 3, padding=1, groups=6)
+        self.grown, self.norm = nn.ConvTranspose2d(6, 4, 3, stride=2), nn.BatchNorm2d(4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.norm(self.grown(functional.gelu(self.each(self.first(x)))))
+        return functional.avg_pool2d(functional.max_pool2d(y, 3, 2, 1), 2).flatten(1)
+
+
+def gradients(program: Program, module: nn.Module, x: Tensor) -> list[Tensor]:
+    results = program(x)
+    results = [results] if isinstance(results, Tensor) else list(results)
+    loss = torch.stack([(result * result.detach().cos()).sum() for result in results]).sum()
+    return [*results, *torch.autograd.grad(loss, [x, *module.parameters()])]
+
+
+@pytest.mark.parametrize("kind", [Resized, Separate])
+@pytest.mark.parametrize("form", [torch.contiguous_format, torch.channels_last], ids=["packed", "channels last"])
+def test_as_eager(kind: type[nn.Module], form: torch.memory_format) -> None:
+    """Elements are looked for where they are not, or a result lies otherwise than a program expects."""
+    module = made(kind())
+    compiled = compile(module, backend="cpu", dynamic=True)
+    for sizes in ((2, 3, 9, 12), (3, 3, 16, 8), (1, 3, 8, 8), (2, 3, 8, 33)):
+        x = torch.randn(sizes).contiguous(memory_format=form).requires_grad_()
+        found, expected = [gradients(each, module, x) for each in (compiled, module)]
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=2e-3, atol=2e-3)
+            assert form is torch.channels_last or one.stride() == other.stride()
+
+
+def convolutions(program: Program, *inputs: Tensor) -> list[list[Memory]]:
+    """What convolutions of the compiled forward take and give."""
+    compiled = compile(program, backend="cpu", dynamic=True)
+    compiled(*inputs)
+    lowered = compiled.variants[-1].running.hosts[0].program
+    calls = [each for each in lowered.steps if isinstance(each, Call) and each.target is aten.convolution.default]
+    return [[call.arguments[0], lowered.build.memory(call.results[0])] for call in calls]
+
+
+def is_innermost(image: Memory) -> bool:
+    found = image.offset.coefficient(1)
+    return found is not None and found.is_constant and found.constant == 1
+
+
+def test_which_lie_so() -> None:
+    """oneDNN copies what it is given and what it gives; or one copy is made where none pays."""
+    first, second, x = torch.randn(8, 3, 3, 3), torch.randn(8, 8, 3, 3), torch.randn(2, 3, 10, 12)
+
+    def chain(x: Tensor) -> Tensor:
+        return functional.conv2d(functional.conv2d(x, first).relu(), second)
+
+    def patches(x: Tensor) -> Tensor:
+        return functional.conv2d(functional.conv2d(x, first, stride=3).relu(), second)
+
+    def many(x: Tensor) -> Tensor:
+        return functional.conv2d(functional.conv2d(x, first.repeat(40, 1, 1, 1)), first.repeat(60, 107, 1, 1)[:, :320])
+
+    with torch.no_grad():
+        assert all(is_innermost(each) for images in convolutions(chain, x) for each in images)
+        assert not any(is_innermost(each) for each in convolutions(lambda x: functional.conv2d(x, first), x)[0])
+        assert not any(is_innermost(each) for each in convolutions(patches, x)[0])
+        assert [is_innermost(images[0]) for images in convolutions(many, x)] == [True, False]
+
+
+NORMS = ((1, torch.float32), (2, torch.float32), (6, torch.float32), (2, torch.float64), (2, torch.bfloat16))
+
+
+@pytest.mark.parametrize(("groups", "dtype"), NORMS, ids=str)
+def test_norms_of_groups(groups: int, dtype: torch.dtype) -> None:
+    """Statistics are of another group's channels, or are shown to them."""
+    weight, bias = torch.randn(6, dtype=dtype), torch.randn(6, dtype=dtype)
+
+    def program(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+        return functional.group_norm(x * 2, groups, weight, bias).relu()
+
+    tolerances = {"rtol": 3e-2, "atol": 3e-2} if dtype is torch.bfloat16 else {"rtol": 1e-4, "atol": 1e-5}
+    for vectors in ((weight, bias), (None, None)):
+        compiled = compile(program, backend="cpu", dynamic=True)
+        for sizes in ((2, 6, 5, 7), (3, 6, 2, 4), (4, 6, 17, 33)):
+            x = torch.randn(sizes).add(3).to(dtype).contiguous(memory_format=torch.channels_last).requires_grad_()
+            leaves = [x, *[vector.requires_grad_() for vector in vectors if vector is not None]]
+            # eager adds up less exactly where channels lie innermost
+            results = [compiled(x, *vectors), program(x.contiguous(), *vectors)]
+            torch.testing.assert_close(*results, **tolerances)
+            grad = torch.randn(sizes, dtype=dtype)
+            found, expected = [torch.autograd.grad(result, leaves, grad) for result in results]
+            for one, other in zip(found, expected):
+                torch.testing.assert_close(one, other, **{**tolerances, "atol": 20 * tolerances["atol"]})
+
+
+def test_what_is_kept_and_returned_lies_as_eager_has_it() -> None:
+    """What the backward reads may lie in any way, but not where the program has it as well."""
+    first, second = torch.randn(8, 3, 3, 3, requires_grad=True), torch.randn(8, 8, 3, 3, requires_grad=True)
+
+    def program(x: Tensor) -> tuple[Tensor, Tensor]:
+        inner = functional.conv2d(x, first).relu()
+        return inner, functional.conv2d(inner, second)
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    x = torch.randn(2, 3, 9, 8)
+    for one, other in zip(compiled(x), program(x)):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+        assert one.stride() == other.stride()
