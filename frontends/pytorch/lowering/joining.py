@@ -65,13 +65,19 @@ def stack(at: Site, tensors: list[Value], axis: int = 0) -> Value:
 
 @lowering(aten.constant_pad_nd.default)
 def constant_pad_nd(at: Site, x: Value, pad: list[Number], value: Number = 0) -> Value:
-    """Padding that may be negative takes elements away."""
-    if any(isinstance(each, Value) or not at.is_nonnegative(at.build.lift(each)) for each in pad):
+    """What is negative takes elements away, as in the gradient of padding."""
+    if any(isinstance(each, Value) for each in pad):
         raise Declined
     around, made = at.operand(value), x.cast(at.dtype)
     for place in range(len(pad) // 2):
         axis = x.rank - 1 - place
-        made = _within(at, around, made, axis, at.build.lift(pad[2 * place]), at.sizes[axis])
+        before, after = [at.build.lift(each) for each in pad[2 * place : 2 * place + 2]]
+        if at.is_nonnegative(before) and at.is_nonnegative(after):
+            made = _within(at, around, made, axis, before, at.sizes[axis])
+        elif at.is_nonnegative(-before) and at.is_nonnegative(-after):
+            made = sliced(at, made, axis, -before, 1, _with(made.sizes, axis, at.sizes[axis]))
+        else:
+            raise Declined
     return made
 
 
@@ -85,6 +91,23 @@ def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Exp
         return x
     tensors, bounds = tensors[first : 3 - last], bounds[first : 2 - last]
     return Value(at.build, at.build.join(tensors, axis, bounds, sizes), sizes)
+
+
+@lowering(aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default)
+def replication_pad(at: Site, x: Value, pad: list[Number]) -> Value:
+    """The first and the last element, as often as is asked for."""
+    if any(isinstance(each, Value) or not at.is_nonnegative(at.build.lift(each)) for each in pad):
+        raise Declined
+    made = x
+    for place in range(len(pad) // 2):
+        axis = x.rank - 1 - place
+        before, after = [at.build.lift(each) for each in pad[2 * place : 2 * place + 2]]
+        ends = (at.build.zero, before), (made.sizes[axis] - 1, after)
+        first, last = [sliced(at, made, axis, start, 0, _with(made.sizes, axis, count)) for start, count in ends]
+        sizes = _with(made.sizes, axis, at.sizes[axis])
+        tensors, bounds = [first.tensor, made.tensor, last.tensor], (before, before + made.sizes[axis])
+        made = Value(at.build, at.build.join(tensors, axis, bounds, sizes), sizes)
+    return made
 
 
 @lowering(aten.slice_scatter.default)

@@ -115,17 +115,19 @@ def nll_loss_forward(
     at: Site, x: Value, target: Value, weight: Value | None, reduction: int, ignored: int
 ) -> Lowered:
     """The element of each target; none is outside of the classes."""
-    if x.rank < 2 or weight is not None or type(ignored) is not int or x.dtype not in ("float32", "float64"):
+    if x.rank < 2 or type(ignored) is not int or x.dtype not in ("float32", "float64"):
         raise Declined
     counts = target.differs(ignored)
     inside = (target >= 0) & (target < x.sizes[1])
     at.require(inside | ~counts, IndexError, "a target is out of bounds")
     places = (at.build.axis(0), target.tensor, *[at.build.axis(axis) for axis in range(1, target.rank)])
-    chosen = counts.select(-x.taken(places, inside), 0)
+    share = counts.cast(x.dtype) if weight is None else counts.select(weight.taken((target.tensor,), inside), 0)
+    chosen = -x.taken(places, inside)
+    chosen = counts.select(chosen if weight is None else chosen * share, 0)
     axes = range(target.rank)
     if reduction == 0:
         return [chosen, at.full(0, sizes=())]
-    count = counts.cast(x.dtype).sum(axes)
+    count = share.sum(axes)
     total = chosen.sum(axes)
     return [total / count if reduction == MEAN else total, count]
 
@@ -147,10 +149,12 @@ def nll_loss_backward(
     total: Value,
 ) -> Value:
     """Only the element of the target has a gradient. The forward has seen that all targets are inside."""
-    if x.rank < 2 or weight is not None or type(ignored) is not int:
+    if x.rank < 2 or type(ignored) is not int:
         raise Declined
     if reduction == 0:
         share = at.operand(grad.unsqueezed([1]))
     else:
         share = at.operand(grad) / at.operand(total) if reduction == MEAN else at.operand(grad)
+    if weight is not None:
+        share = share.expanded(x.sizes) * weight.along(1, x.rank).expanded(x.sizes)
     return _is_target(at, x, target, ignored).select(-share, 0)

@@ -71,6 +71,40 @@ def aminmax(at: Site, x: Value, *, dim: int | None = None, keepdim: bool = False
     return [_extreme(at, x, operation, dim, keepdim) for operation in ("minimum", "maximum")]
 
 
+@lowering(aten.argmax.default)
+def argmax(at: Site, x: Value, axis: int | None = None, keepdim: bool = False) -> Value:
+    return _extreme_and_place(at, x, "maximum", axis, keepdim)[1]
+
+
+@lowering(aten.argmin.default)
+def argmin(at: Site, x: Value, axis: int | None = None, keepdim: bool = False) -> Value:
+    return _extreme_and_place(at, x, "minimum", axis, keepdim)[1]
+
+
+@lowering(aten.max.dim)
+def max_along(at: Site, x: Value, axis: int, keepdim: bool = False) -> Lowered:
+    return list(_extreme_and_place(at, x, "maximum", axis, keepdim))
+
+
+@lowering(aten.min.dim)
+def min_along(at: Site, x: Value, axis: int, keepdim: bool = False) -> Lowered:
+    return list(_extreme_and_place(at, x, "minimum", axis, keepdim))
+
+
+def _extreme_and_place(at: Site, x: Value, operation: str, axis: int | None, keepdim: bool) -> tuple[Value, Value]:
+    """The first place where the extreme is, or a nan."""
+    if axis is None or not x.rank or x.dtype == "bool" or not _is_positive(at, x.sizes[axis % x.rank]):
+        raise Declined
+    axes = (axis % x.rank,)
+    x = x.computed()
+    most = x.reduce(operation, axes, keepdim=True).expanded(x.sizes)
+    found = x.equals(most)
+    if x.is_float:
+        found = found | x.apply("isnan")
+    place = found.select(at.position(axes[0], x.sizes), x.sizes[axes[0]]).reduce("minimum", axes, keepdim=keepdim)
+    return x.reduce(operation, axes, keepdim=keepdim), place
+
+
 @lowering(aten.nansum.default)
 def nansum(at: Site, x: Value, axes: object = None, keepdim: bool = False, *, dtype: object = None) -> Value:
     x = x.cast(computed_as(at.dtype))

@@ -219,6 +219,18 @@ def pixel_shuffle(at: Site, x: Value, factor: int) -> Value:
     return reshaped(_permuted(parts, [*range(rank), *[rank + axis for axis in (0, 3, 1, 4, 2)]]), at.sizes)
 
 
+@lowering(aten.pixel_unshuffle.default)
+def pixel_unshuffle(at: Site, x: Value, factor: int) -> Value:
+    """The places of a square become channels."""
+    *outer, channels, rows, columns = x.sizes
+    step, (down, right) = x.build.lift(factor), at.sizes[-2:]
+    if not (x.build.decisions.equal(down * step, rows) and x.build.decisions.equal(right * step, columns)):
+        raise Declined
+    parts = reshaped(x, (*outer, channels, down, step, right, step))
+    rank = len(outer)
+    return reshaped(_permuted(parts, [*range(rank), *[rank + axis for axis in (0, 2, 4, 1, 3)]]), at.sizes)
+
+
 @lowering(aten.rot90.default)
 def rot90(at: Site, x: Value, times: int = 1, axes: list[int] | None = None) -> Value:
     first, second = [axis % x.rank for axis in ([0, 1] if axes is None else axes)]
