@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from backends.cpu.emission.copies import Copy
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.reducing import Totals
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.values import Copy
 from backends.loops.kernels import Load, Place, Reduced, Scalar
 
 VECTORS: Final = (1, 2, 4)
@@ -100,7 +100,8 @@ class Short(Nest):
         """Those that are the same for all rows, given operands first."""
         found: dict[Scalar, bool] = {}
         for value in values:
-            match value:
+            # the place in a comparison by lanes is no value of its own
+            match self.loops.by_lane[value].place if value in self.loops.by_lane else value:
                 case Load(offset=index) | Place(index=index):
                     own = set(index.axes) <= {self.kernel.lanes}
                 case _:
