@@ -27,7 +27,8 @@ from backends.loops.kernels import Apply, Place, Scalar, SizeValue
 from solver.expr import Expr
 
 if TYPE_CHECKING:
-    from backends.cpu.emission.values import Copy, Writer
+    from backends.cpu.emission.copies import Copy
+    from backends.cpu.emission.values import Writer
 
 MOST: Final = 2
 """Cuts of one loop; what meets elsewhere is loaded under masks."""

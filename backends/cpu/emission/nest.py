@@ -22,14 +22,16 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from math import prod
 from typing import Final
 
+from backends.cpu.emission.copies import ONE, Copy, vector_loops, vector_loops_turned
 from backends.cpu.emission.cutting import divided
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.reducing import Totals, is_long_sum
 from backends.cpu.emission.spelling import KINDS, MEMORY, Named, element_of, identity
 from backends.cpu.emission.summing import Sums
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.values import ONE, Copy, Writer, vector_loops, vector_loops_back
+from backends.cpu.emission.values import Writer
 from backends.loops.kernels import Load, Reduction, Scalar
+from backends.loops.operations import ITEMSIZE
 
 SIDE_BY_SIDE: Final = 4
 """Vectors that a reduction that has little to compute handles in one turn: it would wait for its own sums. Twice as
@@ -40,6 +42,8 @@ FEW: Final = 2
 """With more costly operations than these, one vector is enough, and the code is long as it is."""
 PART: Final = 64
 """Additions that one accumulator takes before it is added to the total."""
+FIRST_CACHE: Final = 1 << 15
+"""Bytes that the first cache holds for certain."""
 STACK: Final = 16384
 """Bytes of kept values that lie on the stack."""
 
@@ -136,19 +140,27 @@ class Nest:
                 self._block(values, vectors)
         line(f"i{lanes} = 0;")
 
-    def _goes_back(self, number: int) -> bool:
-        """Whether a pass goes from the end of a row to its beginning: what the pass before it has read last is nearest
-        then, where a row is longer than the first cache. Sums go forwards, in their parts."""
+    def _may_go_back(self, number: int) -> bool:
+        """Whether a pass may go from the end of a row to its beginning. Sums go forwards, in their parts."""
         is_row = self.kernel.inner == 1 and not self.loops.cuts
         return number > 0 and is_row and not self.kernel.passes[number].reductions
 
-    def _lane_loops(self, stop: str, wide: int, *, is_back: bool = False) -> Iterator[Sequence[Copy]]:
+    def _is_long(self) -> str:
+        """Whether a row is longer than the first cache: what the pass before has read last is nearest then. Where rows
+        fit, memory is gone through in the order in which it is fetched ahead."""
+        indices = [(value.buffer, value.offset) for value in self.loops.values() if isinstance(value, Load)]
+        indices += [(store.buffer, store.offset) for store in self.kernel.stores]
+        along = {buffer for buffer, offset in indices if self.loops.is_stored_along(offset)}
+        size = sum([ITEMSIZE[buffer.dtype] for buffer in along])
+        return f"{self._extent(self.kernel.lanes)} > {FIRST_CACHE // max(size, 1)}"
+
+    def _lane_loops(self, stop: str, wide: int, *, may_go_back: bool = False) -> Iterator[Sequence[Copy]]:
         """Loops along the lanes, from where their axis is by now."""
         place, cuts = f"i{self.loops.lanes}", self.loops.cuts
         has_tail = bool(cuts) or not self.loops.is_divided
 
-        if is_back:
-            yield from vector_loops_back(self.text, place, stop, has_tail=has_tail)
+        if may_go_back:
+            yield from vector_loops_turned(self.text, place, stop, self._is_long(), has_tail=has_tail)
             return
 
         def loops(end: str) -> Iterator[Sequence[Copy]]:
@@ -261,7 +273,7 @@ class Nest:
             self.writer.begin_rows(values, [store for store in each.stores if not store.summed])
             first, stop = nest.enter_context(totals.parts(first, stop, rest=rest))
             self.text.line(f"int64_t i{lanes} = {first};")
-            for vectors in self._lane_loops(stop, wide, is_back=self._goes_back(number)):
+            for vectors in self._lane_loops(stop, wide, may_go_back=self._may_go_back(number)):
                 self._turn(number, values, vectors, totals)
         for (reduction, _), name in totals.results(over_lanes=True):
             self.writer.give(reduction, -1, name)

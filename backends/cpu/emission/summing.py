@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Final
 
+from backends.cpu.emission.copies import Copy, vector_loops
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.reducing import PARTS, Totals
 from backends.cpu.emission.spelling import KINDS, MEMORY, element_of, identity, joined
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.values import Copy, Writer, vector_loops
+from backends.cpu.emission.values import Writer
 from backends.loops.indices import is_zero
 from backends.loops.kernels import Load, Reduction, Store
 

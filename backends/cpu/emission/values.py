@@ -1,8 +1,5 @@
 """Writing the values of a kernel: addresses, loads, operations and stores, for one or several vectors side by side.
 
-    >>> Copy(2, 2).place("i1"), Copy(0, 0, "n").count
-    ('(i1 + 2 * N)', 'n')
-
 A value is defined once in the innermost loop in which it changes. What differs between lanes is defined once for every
 vector that a turn of the loop handles (a `Copy`); what does not is one vector with the same in all lanes.
 """
@@ -12,9 +9,9 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count as serials
 
+from backends.cpu.emission.copies import ONE, Copy
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.places import ByLane
 from backends.cpu.emission.single import applied as single_applied
@@ -37,58 +34,6 @@ from backends.loops.kernels import Apply, Buffer, Constant, Load, Place, Reduced
 from backends.loops.operations import ITEMSIZE, computed_as, is_float
 from backends.loops.order import parts_first
 from solver.expr import Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """One of the vectors that a turn of a loop handles.
-
-    Attributes:
-        shift: by how many vectors it is ahead of the loop's variable.
-        count: how many of its lanes are elements.
-    """
-
-    number: int
-    shift: int
-    count: str = "N"
-
-    def place(self, variable: str) -> str:
-        return f"({variable} + {self.shift} * N)" if self.shift else variable
-
-
-def copies(count: int) -> tuple[Copy, ...]:
-    """So many whole vectors."""
-    return tuple([Copy(number, number) for number in range(count)])
-
-
-ONE = copies(1)
-TAIL = (Copy(0, 0, "n"),)
-"""The last vector, of n elements."""
-
-
-def vector_loops(text: Text, place: str, stop: str, wide: int, *, has_tail: bool = True) -> Iterator[Sequence[Copy]]:
-    """Loops along the lanes; each is given with the vectors that one turn of it handles. (One loop for whole vectors
-    and the tail would be shorter, but masks cost a tenth of the time even of erf.)"""
-    for count in (wide, 1) if wide > 1 else (1,):
-        step = f"{count} * N" if count > 1 else "N"
-        with text.block(f"for (; {place} + {step} <= {stop}; {place} += {step})"):
-            yield copies(count)
-    if has_tail:
-        with text.block(f"if ({place} < {stop})"):
-            text.line(f"const int64_t n = {stop} - {place};")
-            yield TAIL
-
-
-def vector_loops_back(text: Text, place: str, stop: str, *, has_tail: bool = True) -> Iterator[Sequence[Copy]]:
-    """The same from the end to 0, vector by vector; the place begins wherever it is."""
-    text.line(f"{place} = {stop} / N * N;")
-    if has_tail:
-        with text.block(f"if ({place} < {stop})"):
-            text.line(f"const int64_t n = {stop} - {place};")
-            yield TAIL
-    with text.block(f"while ({place} > 0)"):
-        text.line(f"{place} -= N;")
-        yield ONE
 
 
 class Writer:
@@ -410,4 +355,4 @@ class Writer:
             self.text.line(f"store_strided_{kind}({address}, {value}, {self.size(step)}, {copy.count});")
 
 
-__all__ = ["ONE", "TAIL", "Copy", "Writer", "copies", "vector_loops", "vector_loops_back"]
+__all__ = ["Writer"]

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from backends.cpu.emission.copies import ONE
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.spelling import KINDS, Named, element_of, identity, joined
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.values import ONE
 
 MOST: Final = 64
 """Chunks at most."""

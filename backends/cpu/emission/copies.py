@@ -1,0 +1,82 @@
+"""Loops along the lanes, and the vectors that one turn of them handles.
+
+>>> Copy(2, 2).place("i1"), Copy(0, 0, "n").count
+('(i1 + 2 * N)', 'n')
+>>> text = Text()
+>>> for vectors in vector_loops(text, "i0", "n0", 1):
+...     text.line(f"... {vectors[0].count}")
+>>> print(text)
+for (; i0 + N <= n0; i0 += N) {
+    ... N
+}
+if (i0 < n0) {
+    const int64_t n = n0 - i0;
+    ... n
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from backends.cpu.emission.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One of the vectors that a turn of a loop handles.
+
+    Attributes:
+        shift: by how many vectors it is ahead of the loop's variable.
+        count: how many of its lanes are elements.
+    """
+
+    number: int
+    shift: int
+    count: str = "N"
+
+    def place(self, variable: str) -> str:
+        return f"({variable} + {self.shift} * N)" if self.shift else variable
+
+
+def copies(count: int) -> tuple[Copy, ...]:
+    """So many whole vectors."""
+    return tuple([Copy(number, number) for number in range(count)])
+
+
+ONE = copies(1)
+TAIL = (Copy(0, 0, "n"),)
+"""The last vector, of n elements."""
+
+
+def vector_loops(text: Text, place: str, stop: str, wide: int, *, has_tail: bool = True) -> Iterator[Sequence[Copy]]:
+    """Loops along the lanes; each is given with the vectors that one turn of it handles. (One loop for whole vectors
+    and the tail would be shorter, but masks cost a tenth of the time even of erf.)"""
+    for count in (wide, 1) if wide > 1 else (1,):
+        step = f"{count} * N" if count > 1 else "N"
+        with text.block(f"for (; {place} + {step} <= {stop}; {place} += {step})"):
+            yield copies(count)
+    if has_tail:
+        with text.block(f"if ({place} < {stop})"):
+            text.line(f"const int64_t n = {stop} - {place};")
+            yield TAIL
+
+
+def vector_loops_turned(
+    text: Text, place: str, stop: str, is_back: str, *, has_tail: bool = True
+) -> Iterator[Sequence[Copy]]:
+    """Vector by vector, from the end to 0 where a condition holds, otherwise from 0; what is no whole vector comes
+    last. The place begins wherever it is."""
+    text.line(f"const int64_t step = {is_back} ? -N : N;")
+    text.line(f"{place} = {is_back} ? ({stop} / N - 1) * N : 0;")
+    with text.block(f"for (int64_t rest = {stop} / N; rest > 0; rest--, {place} += step)"):
+        yield ONE
+    if has_tail:
+        text.line(f"{place} = {stop} / N * N;")
+        with text.block(f"if ({place} < {stop})"):
+            text.line(f"const int64_t n = {stop} - {place};")
+            yield TAIL
+
+
+__all__ = ["ONE", "TAIL", "Copy", "copies", "vector_loops", "vector_loops_turned"]
