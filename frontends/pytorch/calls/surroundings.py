@@ -31,6 +31,7 @@ from typing import Final
 
 import torch
 
+from frontends.pytorch.calls.unchanged import Held
 from frontends.pytorch.python.rewriting import all_names, is_users, names_read, program_of
 
 SCALARS: Final = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
@@ -223,7 +224,8 @@ class Surroundings:
         containers: dict[int, str] = {}
         looked: set[int] = set()
         tensors: dict[int, Kept] = {}
-        tests = []
+        tests: list[str] = []
+        held, besides = Held(), []
         for number, (place, value) in enumerate(zip(self.places, state)):
             name = containers.setdefault(id(place.container), f"c{number}")
             scope[name] = place.container
@@ -231,8 +233,8 @@ class Surroundings:
                 scope[f"p{number}"] = place
                 scope["absent"] = ABSENT
                 tests.append(f"p{number}.read() is absent")
+                besides.append(tests[-1])
                 continue
-            scope[f"v{number}"] = value
             key = repr(place.key)
             if type(place.key) not in (str, int):
                 key = f"k{number}"
@@ -240,33 +242,47 @@ class Surroundings:
             read = place.printed(name, key)
             if place.count:
                 tests.append(f"{read} == {value}" if value else f"not {name}")
-            elif isinstance(value, Kept):
-                scope[f"v{number}"] = value.tensor
-                tests.append(f"{read} is v{number}")
-                tensors[id(value.tensor)] = value
-            elif isinstance(value, Contents):
-                found = scope[f"v{number}"] = value.container
-                tests.append(f"{read} is v{number}")
-                if id(found) not in looked:
-                    looked.add(id(found))
-                    tensors.update({id(each.tensor): each for each in value.tensors})
-                    scope[f"i{number}"] = value
-                    tests.append(f"({value.unchanged(f'v{number}', f'i{number}')} or i{number}.holds(v{number}))")
-            elif type(value) in SCALARS:
-                tests.append(f"({read} is v{number} or same({read}, v{number}))")
-            else:
-                tests.append(f"{read} is v{number}")
+                held.count(place.container, value)
+                continue
+            found = scope[f"v{number}"] = _itself(value)
+            (held.attribute if place.slot else held.item)(place.container, place.key, found)
+            is_plain = type(value) in SCALARS
+            tests.append(f"({read} is v{number} or same({read}, v{number}))" if is_plain else f"{read} is v{number}")
+            if isinstance(value, Kept):
+                tensors[id(found)] = value
+            elif isinstance(value, Contents) and id(found) not in looked:
+                looked.add(id(found))
+                tensors.update({id(each.tensor): each for each in value.tensors})
+                scope[f"i{number}"] = value
+                tests.append(f"({value.unchanged(f'v{number}', f'i{number}')} or i{number}.holds(v{number}))")
+                if isinstance(found, set):
+                    besides.append(tests[-1])
+                else:
+                    held.contents(found, value.items)
         if tensors:
             scope["layout"] = layout
             scope["tensors"] = [each.tensor for each in tensors.values()]
             scope["layouts"] = [each.layout for each in tensors.values()]
             tests.append("list(map(layout, tensors)) == layouts")
-        parts = [tests[start : start + 64] for start in range(0, len(tests), 64)]
-        lines = [f"    if not ({' and '.join(part)}): return False" for part in parts]
+            besides.append(tests[-1])
+        scope["unchanged"] = held.test()
+        lines = ["same_objects = unchanged()"]
+        lines += [f"same_objects = same_objects and {part}" for part in _parts(besides)]
+        lines += ["if same_objects: return True", *[f"if not ({part}): return False" for part in _parts(tests)]]
         errors = ["  except (KeyError, IndexError, ValueError, AttributeError):", "    return False"]
-        text = "\n".join(["def check():", *(["  try:", *lines, *errors] if lines else []), "  return True"])
+        text = "\n".join(["def check():", "  try:", *[f"    {line}" for line in lines], *errors, "  return True"])
         exec(compile(text, "<surroundings>", "exec"), scope)
         return scope["check"]
+
+
+def _itself(value: object) -> object:
+    """What is there, of what is remembered of it."""
+    return value.tensor if isinstance(value, Kept) else value.container if isinstance(value, Contents) else value
+
+
+def _parts(tests: Sequence[str]) -> list[str]:
+    """The tests together, as expressions that are not too deep for Python's compiler."""
+    return [" and ".join(tests[start : start + 64]) for start in range(0, len(tests), 64)]
 
 
 def shown(value: object) -> str:
