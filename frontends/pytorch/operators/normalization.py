@@ -109,8 +109,8 @@ def batch_norm(
     if strides is None:
         return NotImplemented
     shapes = ruled(recorder, aten.native_batch_norm.default, x, w, b, mean, variance, training, momentum, eps)
-    output, *statistics = [packed(recorder, shape, x.dtype, x.device) for shape in shapes]
-    return recorder.kinds.laid(output.sizes, strides, 0, x.dtype, x.device), *statistics
+    _, *statistics = [packed(recorder, shape, x.dtype, x.device) for shape in shapes]
+    return recorder.kinds.laid(x.shape, strides, 0, x.dtype, x.device), *statistics
 
 
 @kind_rule(aten._native_batch_norm_legit_no_training.default)
@@ -126,10 +126,10 @@ def _normalized_strides(recorder: Recorder, x: Metadata) -> Sequence[object] | N
     """How the CPU's kernel lays out what it normalizes: packed, or with the channels innermost if they are. None where
     torch's meta function says so."""
     if is_packed(x):
-        return contiguous_strides(x.sizes)
+        return contiguous_strides(x.shape)
     if x.device.type != "cpu" or len(x.sizes) > 4:
         return None
-    return suggested_strides(recorder.env, x, x.sizes) or contiguous_strides(x.sizes)
+    return suggested_strides(recorder.env, x, x.shape) or contiguous_strides(x.shape)
 
 
 @kind_rule(aten.native_batch_norm_backward.default)
