@@ -13,7 +13,7 @@
     >>> found = lying_across([build.apply("add", scores, seen)], set(), unchanged(program))
     >>> found == {seen: (1, 2, 3)}
     True
-    >>> copied(program, seen, found[seen], (build.lift(512), build.lift(32), build.one), {})[0].offset
+    >>> copied(program, seen, found[seen], {})[0].offset
     512*i1 + 32*i2 + i3
 
 The position bias of T5 is such memory: a kernel whose lanes run along the keys would gather it, one head of many at a
@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from backends.loops.indices import Affine, is_one, summed
+from backends.loops.indices import Affine, is_one, packed, summed
 from backends.loops.kernels import Buffer
-from backends.loops.nodes import Memory, Places, Pointwise, Reduce, Sizes, Tensor, View
+from backends.loops.nodes import Memory, Places, Pointwise, Reduce, Tensor, View
 from backends.loops.program import Assign, Call, Program
 
 
@@ -80,12 +80,12 @@ def _leaves(root: Tensor, needed: Collection[Tensor]) -> Iterator[tuple[Memory, 
 
 
 def copied(
-    program: Program, leaf: Memory, order: Sequence[int], strides: Sizes, known: dict[object, Buffer]
+    program: Program, leaf: Memory, order: Sequence[int], known: dict[object, Buffer]
 ) -> tuple[Memory, Assign | None]:
-    """The same elements with these strides along the axes in this order; and the step that puts them there, where none
-    is `known`."""
+    """The same elements without gaps, the axes in this order; and the step that puts them there unless it is `known`."""
     build = program.build
     sizes = tuple([leaf.sizes[axis] for axis in order])
+    strides = packed(sizes)
     steps = [(axis, leaf.offset.coefficient(axis) or build.zero) for axis in order]
     key = (leaf.buffer, sizes, tuple([step for _, step in steps]), leaf.offset.constant)
     step = None

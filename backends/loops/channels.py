@@ -12,18 +12,13 @@
 
 from __future__ import annotations
 
-from backends.loops.indices import is_one
+from backends.loops.indices import is_one, packed
 from backends.loops.nodes import Memory, Reduce, Sizes, Tensor, descend
-from solver.expr import Expr
 
 
 def by_channel(sizes: Sizes) -> Sizes:
     """The strides of an image whose second axis lies innermost."""
-    strides = [sizes[1]]
-    for size in reversed(sizes[3:]):
-        strides.append(strides[-1] * size)
-    first = strides[-1] * sizes[2]
-    return (first, first.interner.constant(1), *reversed(strides))
+    return packed(sizes, (0, *range(2, len(sizes)), 1))
 
 
 def has_channels(sizes: Sizes) -> bool:
@@ -43,12 +38,4 @@ def lies_by_channel(tensor: Tensor) -> bool:
     return False
 
 
-def packed(sizes: Sizes, one: Expr) -> Sizes:
-    """The strides of what lies axis by axis, the last innermost."""
-    strides = [one]
-    for size in reversed(sizes[1:]):
-        strides.append(strides[-1] * size)
-    return tuple(reversed(strides[: len(sizes)]))
-
-
-__all__ = ["by_channel", "has_channels", "lies_by_channel", "packed"]
+__all__ = ["by_channel", "has_channels", "lies_by_channel"]

@@ -93,6 +93,17 @@ def summed(parts: Iterable[Affine]) -> Affine:
     return Affine(tuple([(axis, c) for axis, c in sorted(coefficients.items()) if not is_zero(c)]), constant)
 
 
+def packed(sizes: Sequence[Expr], order: Sequence[int] | None = None) -> tuple[Expr, ...]:
+    """The strides of memory without gaps whose axes follow each other in this order, the last innermost; those that are
+    left out have size 1."""
+    strides = [size.interner.constant(1) for size in sizes]
+    step: Expr | None = None
+    for axis in reversed(range(len(sizes)) if order is None else order):
+        strides[axis] = strides[axis] if step is None else step
+        step = strides[axis] * sizes[axis]
+    return tuple(strides)
+
+
 def is_zero(size: Expr) -> bool:
     return size.is_constant and size.constant == 0
 

@@ -39,9 +39,9 @@ from backends.loops.axes import arranged, loaded, usual_order
 from backends.loops.binding import Binding, Draft
 from backends.loops.crossing import by_rows
 from backends.loops.fusion import Fusion, Item, buffers_of
-from backends.loops.indices import Affine, summed
+from backends.loops.indices import Affine, packed, summed
 from backends.loops.kernels import Buffer, Kernel
-from backends.loops.nodes import Memory, Merge, Sizes, Tensor, descend
+from backends.loops.nodes import Memory, Merge, Tensor, descend
 from backends.loops.program import Assign, Bind, Call, Check, Program
 from backends.loops.roots import materialized
 from backends.loops.tensors import Expressions
@@ -75,9 +75,7 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
                     fusion.add_draft(draft)
                     memory[tensor] = program.build.memory(draft.stores[0].buffer)
                 elif isinstance(tensor, Memory) and tensor in across and tensor not in memory and tensor not in homes:
-                    order = across[tensor]
-                    strides = contiguous(program.build, tuple([tensor.sizes[axis] for axis in order]))
-                    memory[tensor], copy = copied(program, tensor, order, strides, copies)
+                    memory[tensor], copy = copied(program, tensor, across[tensor], copies)
                     if copy is not None:
                         with program.decisions.at("", step.origin):
                             fusion.add_draft(binding.assigned(replace(copy, origin=step.origin)))
@@ -115,31 +113,16 @@ def _fresh(program: Program, binding: Binding, tensor: Tensor, origin: str, *, i
     order."""
     build = program.build
     axes = [axis for axis, size in enumerate(tensor.sizes) if not build.decisions.is_one(size)]
-    buffer = program.buffer(tensor.dtype, tensor.sizes, _packed(build, tensor.sizes, axes))
+    buffer = program.buffer(tensor.dtype, tensor.sizes, packed(tensor.sizes, axes))
     draft = binding.assigned(Assign(buffer, tensor.sizes, build.memory(buffer).offset, tensor, origin))
     loops = list(range(len(draft.outer)))
     order = loops if in_order else usual_order(loaded(draft), loops)
     if order == loops or len(axes) != len(loops):
         return draft
-    strides = _packed(build, tensor.sizes, [axes[loop] for loop in order])
+    strides = packed(tensor.sizes, [axes[loop] for loop in order])
     buffer = replace(buffer, strides=strides)
     offset = summed([Affine.of(build.zero), *[build.axis(loop) * strides[axes[loop]] for loop in loops]])
     return replace(draft, stores=(replace(draft.stores[0], buffer=buffer, offset=offset),))
-
-
-def contiguous(build: Expressions, sizes: Sizes) -> Sizes:
-    """The strides of memory whose elements are in order."""
-    return _packed(build, sizes, range(len(sizes)))
-
-
-def _packed(build: Expressions, sizes: Sizes, order: Sequence[int]) -> Sizes:
-    """The strides of fresh memory whose axes follow each other in this order; those that are left out have size 1."""
-    strides = [build.one] * len(sizes)
-    step = build.one
-    for axis in reversed(order):
-        strides[axis] = step
-        step = step * sizes[axis]
-    return tuple(strides)
 
 
 def _touched(step: Call | Check | Bind) -> tuple[set[Buffer], set[Buffer]]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from backends.loops.channels import lies_by_channel, packed
+from backends.loops.channels import lies_by_channel
+from backends.loops.indices import packed
 from frontends.pytorch.lowering.registry import Site
 from frontends.pytorch.lowering.values import Value
 from solver.expr import Expr
@@ -44,7 +45,7 @@ class Groups:
         """What is of a group, in memory for each of its channels."""
         build = x.build
         wide = x.unsqueezed((2,)).expanded(self._sizes)
-        memory = self.at.program.stored(wide.tensor, packed(self._sizes, build.one))
+        memory = self.at.program.stored(wide.tensor, packed(self._sizes))
         made = build.reshape(memory, self._channels)
         assert made is not None
         return Value(build, made, self._channels).unsqueezed(self.space)
