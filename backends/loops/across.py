@@ -82,7 +82,7 @@ def _leaves(root: Tensor, needed: Collection[Tensor]) -> Iterator[tuple[Memory, 
 def copied(
     program: Program, leaf: Memory, order: Sequence[int], known: dict[object, Buffer]
 ) -> tuple[Memory, Assign | None]:
-    """The same elements without gaps, the axes in this order; and the step that puts them there unless it is `known`."""
+    """The same elements without gaps, the axes in this order; the step that puts them there unless it is `known`."""
     build = program.build
     sizes = tuple([leaf.sizes[axis] for axis in order])
     strides = packed(sizes)
