@@ -211,7 +211,8 @@ class Loops:
     def indices(self, number: int) -> Iterator[Affine]:
         """Where a pass loads and stores, and the places that it computes with."""
         for value in self.needed(number):
-            match value:
+            # the place in a comparison by lanes is no value of its own
+            match self.by_lane[value].place if value in self.by_lane else value:
                 case Load(offset=index) | Place(index=index):
                     yield index
         yield from [store.offset for store in self.kernel.passes[number].stores]

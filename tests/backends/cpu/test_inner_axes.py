@@ -65,3 +65,21 @@ def test_no_image_is_stored_but_what_is_returned():
     for host in compiled.variants[0].running.hosts:
         stored = [store.buffer for step in host.steps for store in step.stores]
         assert sum(len(buffer.sizes) > 3 and not is_one(buffer.sizes[-1]) for buffer in stored) == 1
+
+
+def rotated(x, angles):
+    first, second = x[..., :4], x[..., 4:]
+    turned = torch.cat((-second, first), -1) * angles.repeat(1, 2)
+    return turned / (turned.abs().amax((1, 2), keepdim=True) + 0.1)
+
+
+def test_pieces_of_rows_that_go_on_evenly():
+    """If this fails, rows are one loop in which the pieces of only the first row are told apart."""
+    compiled = compile(rotated, backend="cpu", dynamic=True)
+    for size in ((5, 2, 8), (2, 7, 8), (1, 1, 8), (3, 40, 8)):
+        x, angles = torch.randn(size), torch.ones(size[1], 4)
+        torch.testing.assert_close(compiled(x, angles), rotated(x, angles))
+    compiled = compile(lambda x: rotated(x, torch.ones(x.shape[1], 4).sin()), backend="cpu", dynamic=True)
+    for size in ((5, 2, 8), (2, 7, 8), (1, 1, 8), (3, 40, 8)):
+        x = torch.randn(size)
+        torch.testing.assert_close(compiled(x), rotated(x, torch.ones(size[1], 4).sin()))
