@@ -270,3 +270,17 @@ def test_channels_last_between_breaks(backend):
         (sum((each * each).sum() for each in found)).backward()
         (sum((each * each).sum() for each in expected)).backward()
         torch.testing.assert_close(ours.grad, theirs.grad)
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.AdamW], ids=lambda each: each.__name__)
+def test_step_of_an_optimizer(backend, kind):
+    """What an optimizer says to a profiler around its step is taken for an operator."""
+    parameters = [torch.nn.Parameter(torch.ones(3, 4)) for _ in range(2)]
+    optimizers = [kind([each], lr=0.1) for each in parameters]
+    steps = [compile(optimizers[0].step, backend=backend, dynamic=True), optimizers[1].step]
+    for number in range(4):
+        for parameter, step in zip(parameters, steps):
+            parameter.grad = torch.full((3, 4), number - 1.5)
+            step()
+        torch.testing.assert_close(*parameters)

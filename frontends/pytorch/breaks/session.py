@@ -21,7 +21,7 @@ from frontends.pytorch.breaks import pending
 from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, forces, traits_of
 from frontends.pytorch.breaks.pending import Kind, Leaving, Pending, Value, pending_of
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
-from frontends.pytorch.composites.registry import is_composite
+from frontends.pytorch.composites.registry import PROFILER, is_composite
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.forcing import Symbolic, origin, suspended
 
@@ -71,6 +71,8 @@ class Session(TorchDispatchMode):
             return self.outside(func.name(), func, args, kwargs)
         if func is aten.lift_fresh.default and not isinstance(args[0], Pending):
             return args[0]
+        if func.namespace == PROFILER:
+            return func(*args, **kwargs)
         if is_composite(func):
             with self:
                 return func.decompose(*args, **kwargs)

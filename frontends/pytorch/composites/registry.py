@@ -20,6 +20,8 @@ import torch
 from torch._C import DispatchKey
 
 COMPOSITES: Final[dict[torch._ops.OpOverload, Callable[..., object]]] = {}
+PROFILER: Final = "profiler"
+"""The namespace of operators that only say to a profiler where a program is, as optimizers do around a step."""
 KEYS: Final = (DispatchKey.CompositeImplicitAutograd, DispatchKey.Autograd)
 
 
