@@ -114,6 +114,8 @@ class Host:
         self._allocated: dict[Buffer, Layout] = {}
         """The sizes and strides of memory that is made here, by the first buffer in it."""
         self._layouts = layouts_of(program, steps, self.memory.places)
+        self._views: dict[Buffer, dict[str, str]] = {}
+        """The names of views of each place in memory, by their text: each is made once, and stays as long as that."""
         self._bound: set[Atom] = set()
         """The symbols that have a value by now."""
         for place, (buffer, tensor) in enumerate(program.constants):
@@ -146,7 +148,9 @@ class Host:
         for place, step in enumerate(self.steps):
             for line in self._step(step):
                 yield f"    {line}"
-            gone = [self._names[buffer] for buffer in ends.get(place, ()) if buffer in self._names]
+            ended = ends.get(place, ())
+            gone = [self._names[buffer] for buffer in ended if buffer in self._names]
+            gone += [view for buffer in ended for view in self._views.get(buffer, {}).values()]
             if gone:
                 yield f"    del {', '.join(gone)}"
         yield from self._returned()
@@ -318,7 +322,14 @@ class Host:
         start = self._sizes.text(memory.offset.constant, COMPARISON)
         if made is None and seen == "as_strided":
             start = f"{name}.storage_offset()" if start == "0" else f"{name}.storage_offset() + ({start})"
-        return f"{seen}({name}, {self._tuple(memory.sizes)}, {self._tuple(laid)}, {start})"
+        text = f"{seen}({name}, {self._tuple(memory.sizes)}, {self._tuple(laid)}, {start})"
+        if seen == "as_strided":
+            return text
+        views = self._views.setdefault(owner, {})
+        if text not in views:
+            views[text] = f"w{sum(map(len, self._views.values()))}"
+            lines.append(f"{views[text]} = {text}")
+        return views[text]
 
     def _tuple(self, sizes: Iterable[Expr]) -> str:
         texts = [self._sizes.text(size) for size in sizes]
