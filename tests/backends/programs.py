@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from backends.decisions import Decisions
+from backends.loops.indices import packed
 from backends.loops.nodes import Memory, Tensor
 from backends.loops.program import Program
-from backends.loops.schedule import contiguous
 from shapes import ShapeEnv
 
 
@@ -39,9 +39,9 @@ class Case:
         made: list[Memory] = []
         for place, (dtype, words) in enumerate(self.spelled):
             sizes = tuple([symbols[word] if word in symbols else program.build.lift(int(word)) for word in words])
-            made.append(program.input(f"x{place}", dtype, sizes, contiguous(program.build, sizes)))
+            made.append(program.input(f"x{place}", dtype, sizes, packed(sizes)))
         for value in self.build(program.build, *made):
-            program.outputs.append(program.stored(value, contiguous(program.build, value.sizes)))
+            program.outputs.append(program.stored(value, packed(value.sizes)))
         return program
 
     def tensors(self, **sizes: int) -> list[torch.Tensor]:

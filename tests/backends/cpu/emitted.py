@@ -10,10 +10,11 @@ import torch
 from backends.cpu import kernels
 from backends.decisions import Decisions
 from backends.host import Host
+from backends.loops.indices import packed
 from backends.loops.kernels import Kernel
 from backends.loops.nodes import Memory, Tensor
 from backends.loops.program import Program
-from backends.loops.schedule import contiguous, schedule
+from backends.loops.schedule import schedule
 from backends.loops.tensors import Expressions
 from shapes import ShapeEnv
 from shapes.toolchain import Unavailable
@@ -47,14 +48,14 @@ class Compiled:
         memories: list[Memory] = []
         for place, (text, dtype) in enumerate(inputs):
             extents = tuple([sizes[name] if name in sizes else expressions.lift(int(name)) for name in text.split()])
-            strides = contiguous(expressions, extents)
+            strides = packed(extents)
             if strided:
                 names = " ".join(f"t{place}_{axis}" for axis in range(len(extents)))
                 strides = tuple([size.expr for size in env.sizes(names)])
             memories.append(self.program.input(f"x{place}", dtype, extents, strides))
         results = build(expressions, *memories)
         for result in [results] if isinstance(results, Tensor) else results:
-            self.program.outputs.append(self.program.stored(result, contiguous(expressions, result.sizes)))
+            self.program.outputs.append(self.program.stored(result, packed(result.sizes)))
         self.steps = schedule(self.program, crosses=True)
         self.kernels = [step for step in self.steps if isinstance(step, Kernel)]
         launches = kernels(self.kernels, self.decisions)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from backends.decisions import Decisions
+from backends.loops.indices import packed
 from backends.loops.kernels import Kernel
 from backends.loops.nodes import Tensor
 from backends.loops.program import Program
-from backends.loops.schedule import contiguous, schedule
+from backends.loops.schedule import schedule
 from backends.triton.compiling import TARGETS, compiled
 from backends.triton.emission import Source
 from backends.triton.launching import Launch
@@ -35,9 +36,9 @@ def launch_of(
     for fact in facts:
         env.assume(fact)
     program = Program(Decisions(env, withheld=withheld))
-    x = program.input("x", "float32", sizes, contiguous(program.build, sizes))
+    x = program.input("x", "float32", sizes, packed(sizes))
     y = build(program.build, x)
-    program.outputs.append(program.stored(y, contiguous(program.build, y.sizes)))
+    program.outputs.append(program.stored(y, packed(y.sizes)))
     (kernel,) = schedule(program)
     assert isinstance(kernel, Kernel)
     return Launch(kernel, program.decisions)
