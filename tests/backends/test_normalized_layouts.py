@@ -27,3 +27,16 @@ def test_layout(layout, training):
         found, expected = compiled(x), norm(x) + 1
     torch.testing.assert_close(found, expected)
     assert found.stride() == expected.stride()
+    assert not compiled.fallbacks
+
+
+def test_rows_with_channels_inside():
+    """Sizes that are symbols are multiplied with numbers of torch's, and the program breaks."""
+    norm = torch.nn.BatchNorm1d(4)
+    compiled = compile(lambda x: norm(x.transpose(1, 2)) + 1, backend="cpu", dynamic=True)
+    for length in (5, 7):
+        x = torch.randn(3, length, 4)
+        found, expected = compiled(x), norm(x.transpose(1, 2)) + 1
+        torch.testing.assert_close(found, expected)
+        assert found.stride() == expected.stride()
+    assert not compiled.fallbacks
