@@ -52,7 +52,6 @@ CHEAP: Final = frozenset(
             "upsample_nearest2d",
             "upsample_bilinear2d",
             "ones_like",
-            "mish_backward",
         )
     ]
 )
@@ -61,9 +60,7 @@ FUNCTIONS: Final = {
     aten.gelu.default: 1,
     aten.gelu_backward.default: 2,
     aten.mish.default: 3,
-    aten.mish_backward.default: 4,
     aten.silu.default: 1,
-    aten.silu_backward.default: 1,
 } | {
     getattr(aten, name).default: 1
     for name, operation in OPERATIONS.items()

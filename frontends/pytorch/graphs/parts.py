@@ -27,8 +27,9 @@ from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 from frontends.pytorch.symbolic.node import Node, value_of
 
 aten: Final = torch.ops.aten
-SLOPED: Final = (aten.gelu_backward.default, aten.mish_backward.default, aten.silu_backward.default)
-"""Operators that multiply a gradient by a slope which takes an exponential or more; the gradient is given first."""
+SLOPED: Final = (aten.gelu_backward.default,)
+"""Operators that multiply a gradient, which they are given first, by a slope that takes an exponential or more; others
+such as that of mish are recorded as what they are made of."""
 
 
 def greatest(x: torch.Tensor, axis: int) -> torch.Tensor:

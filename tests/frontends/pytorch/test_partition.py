@@ -23,10 +23,9 @@ def given(*sizes: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return torch.randn(sizes, dtype=dtype)
 
 
-@pytest.mark.parametrize("activation", [functional.gelu, functional.mish])
-def test_a_dear_slope_is_kept_and_not_its_argument(activation: Program) -> None:
+def test_a_dear_slope_is_kept_and_not_its_argument() -> None:
     """The backward computes erf and exp again, though the slope takes as much memory as their argument."""
-    found = joint(lambda x, bias: activation(x + bias), given(3, 8), given(8))
+    found = joint(lambda x, bias: functional.gelu(x + bias), given(3, 8), given(8))
     assert [str(each.metadata) for each in found.saved] == ["float32[x_size0, x_size1]"]
     assert [each.target for each in found.backward.operations][:1] == [aten.mul.Tensor]
 
@@ -42,7 +41,7 @@ def test_no_slope_is_kept_beside_its_argument() -> None:
 def test_what_costs_little_is_not_kept() -> None:
     """Memory is written that kernels would not write otherwise, to save one function."""
     found = joint(lambda x, bias: functional.silu(x + bias), given(3, 8), given(8))
-    assert aten.silu_backward.default in [each.target for each in found.backward.operations]
+    assert [str(each.metadata) for each in found.saved] == ["float32[x_size0, x_size1]", "float32[bias_size0]"]
 
 
 def test_a_slope_that_would_be_rounded_is_not_kept() -> None:
