@@ -284,3 +284,24 @@ def test_step_of_an_optimizer(backend, kind):
             parameter.grad = torch.full((3, 4), number - 1.5)
             step()
         torch.testing.assert_close(*parameters)
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_gradients_that_parameters_have(backend):
+    """The gradient of the first call is taken for that of all calls."""
+    parameters = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+
+    def stepping(parameter):
+        def step():
+            with torch.no_grad():
+                if parameter.grad is not None:
+                    parameter.sub_(0.1 * parameter.grad)
+
+        return step
+
+    steps = [compile(stepping(parameters[0]), backend=backend, dynamic=True), stepping(parameters[1])]
+    for gradient in (None, torch.ones(3), torch.full((3,), 2.0), None, torch.full((3,), -1.0)):
+        for parameter, step in zip(parameters, steps):
+            parameter.grad = gradient
+            step()
+        torch.testing.assert_close(*parameters)
