@@ -47,6 +47,7 @@ Kind = Literal[
     "stride one",
     "collapse",
     "divisible",
+    "lanes",
     "parallel",
     "split",
     "index width",

@@ -87,6 +87,25 @@ def test_strides(facts, added, vector, strided):
     torch.testing.assert_close(out, given[: 8 * step : step].exp())
 
 
+@pytest.mark.parametrize(("facts", "added"), [((), "branch"), (("s >= 64",), "nothing")], ids=["any", "long"])
+def test_lanes_of_transposing_kernels(facts, added):
+    """Lanes run along an axis that fills no vector, or a kernel for such runs is made where there are none."""
+    made, b, s = program("b s", *facts)
+    x = made.input("x", "float32", (s, b), (b, made.build.one))
+    turned = made.build.permute(made.build.apply("exp", x), (1, 0))
+    made.outputs.append(made.stored(turned, (s, made.build.one)))
+    kernels = schedule(made)
+    text = file_source(kernels, made.decisions)
+    assert {each.added for each in made.decisions.log if each.kind == "lanes"} == {added}
+    assert ("k0_across" in text) == (added == "branch")
+    launch = cpu.kernels(kernels, made.decisions)[0]
+    for rows, length in ((70, 3), (33, 1), (1, 1), (0, 2), (2, 0)) if added == "branch" else ((70, 65), (1, 64)):
+        given = torch.randn(length, rows)
+        out = torch.empty(rows, length)
+        launch(out, given, *[{b: rows, s: length}[number] for number in kernels[0].numbers], 1)
+        torch.testing.assert_close(out, given.t().exp())
+
+
 @pytest.mark.parametrize(("facts", "shared"), [((), False), (("c <= s",), True)])
 def test_memory_that_is_used_again(facts, shared):
     """A buffer takes a place that is too small, or memory that fits is not used again."""

@@ -22,7 +22,7 @@ The file of several kernels holds, of the vector library, only what they call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from backends.cpu.emission.loops import ALIGNED, Loops
@@ -31,6 +31,7 @@ from backends.cpu.emission.short import Short, chosen, is_only_short, short_form
 from backends.cpu.emission.spelling import integer
 from backends.cpu.emission.summing import Sums, write_summing
 from backends.cpu.emission.text import Text
+from backends.cpu.emission.turning import crosswise
 from backends.cpu.emission.values import Writer
 from backends.cpu.emission.whole import is_whole, write_chunk, write_whole
 from backends.cpu.vector import source
@@ -43,7 +44,7 @@ MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
 
 def kernel_source(kernel: Kernel, decisions: Decisions, name: str = "k0") -> str:
     """The text of a kernel, without what it calls."""
-    return _written(Loops(kernel, decisions), name)
+    return _written(forms(kernel, decisions), name)
 
 
 def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
@@ -52,14 +53,48 @@ def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
     keeps = False
     for place, kernel in enumerate(kernels):
         with decisions.at(kernel.name, next(iter(kernel.origins), "")):
-            loops = Loops(kernel, decisions)
-        keeps = keeps or bool(loops.kept or kernel.summed)
-        texts.append((loops.count, _written(loops, f"k{place}")))
+            loops = forms(kernel, decisions)
+        keeps = keeps or bool(loops[0].kept or kernel.summed)
+        texts.append((loops[0].count, _written(loops, f"k{place}")))
     return (MALLOC if keeps else "") + source(texts)
 
 
-def _written(loops: Loops, name: str) -> str:
+def forms(kernel: Kernel, decisions: Decisions) -> Sequence[Loops]:
+    """The loops of a kernel; of a transposing one as well with its two axes exchanged, for runs that fill no vector."""
+    loops = Loops(kernel, decisions)
+    across = crosswise(kernel)
+    if across is None:
+        return (loops,)
+    along, other = kernel.extents[kernel.lanes], kernel.extents[across]
+    full = decisions.interner.ge(along, loops.count)
+    if along.is_constant:
+        is_full = along.constant >= loops.count or other.is_constant and other.constant <= along.constant
+    else:
+        is_full = decisions.holds("lanes", full, "one version", "two versions", added="branch")
+    if is_full:
+        return (loops,)
+    exchanged = Loops(kernel, decisions, is_exchanged=True)
+    return (exchanged,) if along.is_constant and other.is_constant else (loops, exchanged)
+
+
+def _written(forms: Sequence[Loops], name: str) -> str:
     text = Text()
+    if len(forms) == 1:
+        _write(forms[0], text, name)
+        return str(text)
+    names = (f"{name}_along", f"{name}_across")
+    for loops, each in zip(forms, names):
+        _write(loops, text, each)
+    first = forms[0]
+    numbers = _numbers(first)
+    *_, along, across = [_product([extent], numbers) for extent in first.kernel.extents]
+    with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
+        text.line(f"({along} < N && {along} < {across} ? {names[1]} : {names[0]})(pointers, numbers);")
+    return str(text)
+
+
+def _write(loops: Loops, text: Text, name: str) -> None:
+    """All functions of one form."""
     write = write_chunk if is_whole(loops) else Nest.write
     if loops.open:
         write(Nest(loops, text, is_narrow=False), f"{name}_strided")
@@ -70,15 +105,23 @@ def _written(loops: Loops, name: str) -> str:
     if loops.kernel.summed:
         Sums(loops, Writer(loops, text, is_narrow=False), text).write_totals(f"{name}_sums")
     _entry(loops, text, name)
-    return str(text)
+
+
+def _numbers(loops: Loops) -> dict[Expr, str]:
+    """Where sizes are among what a kernel is given."""
+    return {size: f"numbers[{place}]" for place, size in enumerate(loops.numbers)}
+
+
+def _product(sizes: Sequence[Expr], numbers: Mapping[Expr, str]) -> str:
+    return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
 
 
 def _entry(loops: Loops, text: Text, name: str) -> None:
     kernel = loops.kernel
-    numbers = {size: f"numbers[{place}]" for place, size in enumerate(loops.numbers)}
+    numbers = _numbers(loops)
 
     def product(sizes: Sequence[Expr]) -> str:
-        return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
+        return _product(sizes, numbers)
 
     with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
         run = chosen(loops, product(kernel.extents[-1:]), name, f"{name}_unit")

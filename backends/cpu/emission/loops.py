@@ -31,7 +31,7 @@ from typing import Final
 from backends.cpu.emission.cutting import cuts
 from backends.cpu.emission.places import ByLane, by_lane
 from backends.cpu.emission.spelling import width
-from backends.cpu.emission.turning import turned
+from backends.cpu.emission.turning import exchanged, turned
 from backends.cpu.vector import lanes_for
 from backends.decisions import Decisions
 from backends.loops.indices import Affine, is_one
@@ -70,10 +70,10 @@ class Loops:
             tells.
     """
 
-    def __init__(self, given: Kernel, decisions: Decisions) -> None:
+    def __init__(self, given: Kernel, decisions: Decisions, *, is_exchanged: bool = False) -> None:
         self.numbers = given.numbers
         self.buffers = given.buffers
-        self.kernel = kernel = turned(given)
+        self.kernel = kernel = exchanged(given) if is_exchanged else turned(given)
         self.lanes = kernel.lanes if kernel.extents else None
         self.along_inner = kernel.inner > 0 and kernel.lanes >= kernel.outer
         self.depth: dict[Scalar, int] = {}

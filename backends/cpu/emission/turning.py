@@ -15,6 +15,8 @@
 
 Lanes run along the axis that most accesses are contiguous along. What is contiguous along another is read a line of
 memory per lane, of which one element is used; with that other axis innermost the next turns find the rest of the line.
+
+Where the axis of the lanes is shorter than a vector, most lanes compute nothing; the two axes are exchanged then.
 """
 
 from __future__ import annotations
@@ -29,10 +31,20 @@ from backends.loops.kernels import Bodies, Kernel, Load, walk
 
 def turned(kernel: Kernel) -> Kernel:
     """The same kernel, with the axis innermost that accesses which are strided along the lanes are contiguous along."""
-    axis = None if kernel.inner else next(_crosswise(kernel), None)
-    if axis is None:
-        return kernel
-    order = [each for each in range(len(kernel.extents)) if each != axis] + [axis]
+    axis = crosswise(kernel)
+    return kernel if axis is None else _innermost(kernel, axis, kernel.lanes)
+
+
+def exchanged(kernel: Kernel) -> Kernel:
+    """A transposing kernel the other way round: lanes along its crosswise axis, that of the lanes innermost."""
+    axis = crosswise(kernel)
+    assert axis is not None
+    return _innermost(kernel, kernel.lanes, axis)
+
+
+def _innermost(kernel: Kernel, axis: int, lanes: int) -> Kernel:
+    """One axis as the inner one, and behind the others that of the lanes."""
+    order = [each for each in range(len(kernel.extents)) if each not in (axis, lanes)] + [lanes, axis]
     roots = [store.value for store in kernel.stores]
     interner = kernel.extents[0].interner
     places = tuple([Affine.axis(order.index(each), interner) for each in range(len(order))])
@@ -49,8 +61,12 @@ def turned(kernel: Kernel) -> Kernel:
     )
 
 
+def crosswise(kernel: Kernel) -> int | None:
+    """The axis that accesses are contiguous along which are not along the lanes, though they change with them."""
+    return None if kernel.inner else next(_crosswise(kernel), None)
+
+
 def _crosswise(kernel: Kernel) -> Iterator[int]:
-    """The axes that accesses are contiguous along which are not along the lanes, though they change with them."""
     loads = [value.offset for value in walk(kernel.roots()) if isinstance(value, Load) and not value.indirect]
     for offset in [*loads, *[store.offset for store in kernel.stores]]:
         along = offset.coefficient(kernel.lanes)
@@ -58,4 +74,4 @@ def _crosswise(kernel: Kernel) -> Iterator[int]:
             yield from [axis for axis, step in offset.terms if axis != kernel.lanes and is_one(step)]
 
 
-__all__ = ["turned"]
+__all__ = ["crosswise", "exchanged", "turned"]
