@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.operators.layouts import is_packed, is_repeated, suggested_strides
-from frontends.pytorch.operators.normalization import given, gradients, one_dtype
-from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.operators.layouts import is_packed, is_repeated, suggested_strides, suggests_channels_last
+from frontends.pytorch.operators.normalization import given, one_dtype
+from frontends.pytorch.operators.registry import KindRule, kind_rule, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
+from shapes.layout import channels_last_strides
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder
+    from shapes.choices import Int
 
 aten: Final = torch.ops.aten
 
@@ -26,15 +28,30 @@ def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
     return all(kind is None or kind.device.type == "cpu" and is_packed(kind) for kind in kinds)
 
 
+def settles_layout(recorder: Recorder, *kinds: Metadata) -> bool:
+    """Whether these tell how the CPU's kernels lay out what they make of them: images by channel if one of them is."""
+    if on_cpu_and_packed(*kinds):
+        return True
+    known = [suggests_channels_last(recorder.env, kind) is not None for kind in kinds if len(kind.sizes) == 4]
+    return len(known) == len(kinds) and all(known) and kinds[0].device.type == "cpu"
+
+
+def image(recorder: Recorder, sizes: Sequence[Int], *kinds: Metadata) -> Metadata:
+    """An image of these sizes that is made of images, or of numbers for windows of them."""
+    by_channel = any(suggests_channels_last(recorder.env, kind) for kind in kinds)
+    strides = channels_last_strides(sizes) if by_channel else None
+    return recorder.kinds.laid(sizes, strides, 0, kinds[0].dtype, kinds[0].device)
+
+
 @kind_rule(aten.convolution.default)
 def convolution(
     recorder: Recorder, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, *numbers: object
 ) -> object:
     """Convolution, or its transpose, over as many axes as the weight has beside its channels."""
     x, w, b = given(recorder, input, weight, bias)
-    if not one_dtype(x, w, b) or not on_cpu_and_packed(x, w) or len(x.sizes) != len(w.sizes):
+    if not one_dtype(x, w, b) or len(x.sizes) != len(w.sizes) or not settles_layout(recorder, x, w):
         return NotImplemented
-    return packed(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), x.dtype, x.device)
+    return image(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), x, w)
 
 
 @kind_rule(aten.convolution_backward.default)
@@ -45,11 +62,43 @@ def convolution_backward(
 ) -> object:  # fmt: skip
     """Gradients like the input and the weight, and one number for each channel that came out."""
     x, w, grad = given(recorder, input, weight, grad_output)
-    if not one_dtype(x, w, grad) or not on_cpu_and_packed(x, w):
+    if not one_dtype(x, w, grad) or not settles_layout(recorder, x, w):
         return NotImplemented
-    found = gradients(recorder, output_mask, x, w)
+    found = [image(recorder, kind.shape, x, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
     bias = packed(recorder, (grad.shape[1],), x.dtype, x.device) if output_mask[2] else None
     return (*found, bias)
+
+
+# ---------------------------------------------------------------------- pixels elsewhere
+
+
+def moved(func: torch._ops.OpOverload) -> KindRule:
+    """The rule of an operator that gives the same pixels elsewhere, some of them more than once."""
+
+    def rule(recorder: Recorder, self: torch.Tensor, *numbers: object) -> object:
+        x = metadata_of(recorder, self)
+        return image(recorder, ruled(recorder, func, x, *numbers), x) if settles_layout(recorder, x) else NotImplemented
+
+    return rule
+
+
+for _func in (
+    aten.reflection_pad2d.default,
+    aten.replication_pad2d.default,
+    aten.pixel_shuffle.default,
+    aten.pixel_unshuffle.default,
+):
+    kind_rule(_func)(moved(_func))
+
+
+@kind_rule(aten.roll.default)
+def roll(recorder: Recorder, self: torch.Tensor, shifts: object, dims: Sequence[int] = ()) -> object:
+    """Two pieces put together the other way round; packed where it is done as if there were one axis."""
+    x = metadata_of(recorder, self)
+    sizes = ruled(recorder, aten.roll.default, x, shifts, list(dims))
+    if not dims or len(x.sizes) < 4:
+        return packed(recorder, sizes, x.dtype, x.device)
+    return image(recorder, sizes, x) if settles_layout(recorder, x) else NotImplemented
 
 
 # ---------------------------------------------------------------------- pooling

@@ -234,12 +234,42 @@ def is_repeated(metadata: Metadata) -> bool:
 
 def suggested_strides(env: ShapeEnv, metadata: Metadata, sizes: Sequence[Int]) -> Sequence[Int] | None:
     """The strides of a fresh tensor with these sizes in the memory format of a tensor of rank 4; None if unclear."""
-    if len(metadata.sizes) != 4 or is_packed(metadata):
-        return contiguous_strides(sizes)
-    order = order_of(env, metadata)
-    if order is None or not order.axes:
+    channels = suggests_channels_last(env, metadata)
+    if channels is None:
         return None
-    innermost = [axis for axis in CHANNELS_LAST[4] if axis in order.axes]
-    if list(order.axes) == innermost and order.axes[0] == 1:
-        return channels_last_strides(sizes)
-    return contiguous_strides(sizes) if order.axes[0] == 3 else None
+    return channels_last_strides(sizes) if channels else contiguous_strides(sizes)
+
+
+def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
+    """Whether kernels take the channels of a tensor to be innermost: each step is as far as all of the axis further in.
+
+    Where only the sizes of this call tell, there is a guard; None if they do not tell either.
+    """
+    shape = metadata.shape
+    strides = shape.strides
+    assert strides is not None
+    if len(shape) != 4 or any(is_number(stride, 0) for stride in strides):
+        return False
+    # of one channel, its own step tells which of two layouts it is, as both are packed
+    is_single = is_number(shape[1], 1) and is_number(strides[1], 1)
+    if is_packed(metadata) and (not is_single or all(is_number(size, 1) for size in shape[2:])):
+        return False
+    order = order_of(env, metadata)
+    if order is not None and 1 in order.axes:
+        if list(order.axes) == [axis for axis in CHANNELS_LAST[4] if axis in order.axes]:
+            return True
+        if order.axes[0] == 3:
+            return False
+    inside, *outside = CHANNELS_LAST[4]
+    for axis in outside:
+        size = shape[inside]
+        least = strides[inside] * (size if is_positive(size) else sym_max(size, 1))
+        holds = known(env, strides[axis] >= least)
+        if holds is None:
+            if None in [env.hint(each) for each in (strides[axis], least) if not isinstance(each, int)]:
+                return None
+            holds = env.guard(strides[axis] >= least)
+        if not holds:
+            return False
+        inside = axis
+    return True

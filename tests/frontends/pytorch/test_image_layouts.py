@@ -1,0 +1,69 @@
+"""How results of kernels for images lie: as eagerly, by channel or not, whatever lies how."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+import torch
+from torch.nn import functional
+
+from frontends.pytorch import compile
+
+LAYOUTS: Final = ("packed", "by channel", "cut out", "turned", "expanded")
+DEPTHWISE: Final = torch.randn(4, 1, 3, 3).to(memory_format=torch.channels_last)
+
+
+def laid(sizes: tuple[int, ...], layout: str) -> torch.Tensor:
+    images, channels, height, width = sizes
+    match layout:
+        case "by channel":
+            return torch.randn(sizes).to(memory_format=torch.channels_last)
+        case "cut out":
+            return torch.randn(images, channels, height + 1, width).to(memory_format=torch.channels_last)[:, :, 1:]
+        case "turned":
+            return torch.randn(images, height, channels, width).transpose(1, 2)
+        case "expanded":
+            return torch.randn(1, channels, height, width).to(memory_format=torch.channels_last).expand(sizes)
+    return torch.randn(sizes)
+
+
+def program(x: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return (
+        functional.conv2d(x, weight),
+        functional.conv_transpose2d(x, weight.transpose(0, 1)),
+        functional.conv2d(x, DEPTHWISE, groups=4),
+        torch.roll(x, 1, 2),
+        torch.roll(x, (1, 2), (0, 3)),
+        torch.roll(x, 1),
+        functional.pad(x, (1, 1, 1, 1), mode="reflect"),
+        functional.pad(x, (1, 1, 1, 1), mode="replicate"),
+        functional.pixel_shuffle(x, 2),
+        functional.pixel_unshuffle(x, 2),
+    )
+
+
+@pytest.mark.parametrize("of_weight", LAYOUTS[:2])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_results_lie_as_eagerly(layout: str, of_weight: str) -> None:
+    """A result has other strides than eagerly, or what the trace says of them is wrong."""
+    compiled = compile(program, backend="cpu", dynamic=True)
+    for sizes in ((2, 4, 8, 10), (3, 4, 6, 8)):
+        x, weight = laid(sizes, layout), laid((6, 4, 3, 3), of_weight)
+        for found, expected in zip(compiled(x, weight), program(x, weight), strict=True):
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+            assert found.stride() == expected.stride()
+    assert len(compiled.variants) == 1
+
+
+@pytest.mark.parametrize("of_weight", LAYOUTS[:2])
+@pytest.mark.parametrize("layout", LAYOUTS[:4])
+def test_gradients_lie_as_eagerly(layout: str, of_weight: str) -> None:
+    """A gradient of a convolution has other strides than eagerly."""
+    compiled = compile(functional.conv2d, backend="cpu", dynamic=True)
+    for sizes in ((2, 4, 8, 10), (3, 4, 6, 8)):
+        given = [laid(sizes, layout).requires_grad_(), laid((6, 4, 3, 3), of_weight).requires_grad_()]
+        expected = torch.autograd.grad(functional.conv2d(*given).sin().sum(), given)
+        for found, other in zip(torch.autograd.grad(compiled(*given).sin().sum(), given), expected, strict=True):
+            torch.testing.assert_close(found, other, rtol=1e-4, atol=1e-4)
+            assert found.stride() == other.stride()
