@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.operators.layouts import is_packed, is_repeated, suggested_strides, suggests_channels_last
+from frontends.pytorch.operators.layouts import (
+    is_by_channel,
+    is_packed,
+    is_repeated,
+    suggested_strides,
+    suggests_channels_last,
+)
 from frontends.pytorch.operators.normalization import given, one_dtype
 from frontends.pytorch.operators.registry import KindRule, kind_rule, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
@@ -25,7 +31,9 @@ aten: Final = torch.ops.aten
 
 def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
     """Whether the kernels give packed results for these."""
-    return all(kind is None or kind.device.type == "cpu" and is_packed(kind) for kind in kinds)
+    return all(
+        kind is None or kind.device.type == "cpu" and is_packed(kind) and not is_by_channel(kind) for kind in kinds
+    )
 
 
 def settles_layout(recorder: Recorder, *kinds: Metadata) -> bool:

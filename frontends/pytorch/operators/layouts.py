@@ -225,6 +225,18 @@ def is_packed(metadata: Metadata) -> bool:
     return True
 
 
+def is_by_channel(metadata: Metadata) -> bool:
+    """Whether ATen takes an image for one with the channels innermost though it is packed as well: so lie those of one
+    channel or of one point, by the strides of axes of one element."""
+    shape = metadata.shape
+    strides = shape.strides
+    if len(shape) != 4 or strides is None or not (is_number(shape[1], 1) or is_number(shape[3], 1)):
+        return False
+    if not all(map(same, strides, channels_last_strides(shape))):
+        return False
+    return not all(map(same, strides, contiguous_strides(shape)))
+
+
 def is_repeated(metadata: Metadata) -> bool:
     """Whether all elements are one and the same in memory: to kernels such a tensor lies in no order of its own."""
     strides = metadata.shape.strides
@@ -248,11 +260,9 @@ def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
     shape = metadata.shape
     strides = shape.strides
     assert strides is not None
-    if len(shape) != 4 or any(is_number(stride, 0) for stride in strides):
-        return False
-    # of one channel, its own step tells which of two layouts it is, as both are packed
-    is_single = is_number(shape[1], 1) and is_number(strides[1], 1)
-    if is_packed(metadata) and (not is_single or all(is_number(size, 1) for size in shape[2:])):
+    if is_by_channel(metadata):
+        return True
+    if len(shape) != 4 or is_packed(metadata) or any(is_number(stride, 0) for stride in strides):
         return False
     order = order_of(env, metadata)
     if order is not None and 1 in order.axes:
