@@ -5,13 +5,13 @@
 | column | what is measured |
 |---|---|
 | first call | CPU seconds from the first call to its result, trace included |
-| / dynamic | wall time of a call, ours by Inductor's with `dynamic=True`: geometric mean of the sizes, and the worst |
+| / dynamic | time of a call, ours by Inductor's with `dynamic=True`: geometric mean of the sizes, and the worst |
 | / eager | the same by torch operator by operator |
 | peak | the most memory allocated during a call at the largest size, as torch's profiler sees it, ours by Inductor's |
 
 First calls are made in fresh processes with empty caches; each has compiled another function before, so that what is
 built once per machine is there. Inference runs without gradients; training is the loss and the gradients of all
-parameters. All take turns, size by size.
+parameters. All take turns, size by size. With one thread it is processor time, with more wall time.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import report
+from benchmarks.clocks import Clock, clock_for
 
 if TYPE_CHECKING:
     import torch
@@ -160,7 +160,7 @@ def measure(options: argparse.Namespace) -> str:
             continue
         for training in (False, True):
             peers = [engine for engine in ENGINES if engine != "static" or options.static]
-            times, peaks = timed(model, training, peers, options.rounds)
+            times, peaks = timed(model, training, peers, options.rounds, clock_for(options.threads))
             seconds = [cold(engine, name, training, options.threads) for engine in ("ours", "dynamic")]
             row: list[report.Cell] = [f"{name}, training" if training else name, *seconds, seconds[0] / seconds[1]]
             for peer in peers[1:]:
@@ -180,7 +180,7 @@ def geometric(values: Sequence[float]) -> float:
 
 
 def timed(
-    model: Model, training: bool, engines: Sequence[str], rounds: int
+    model: Model, training: bool, engines: Sequence[str], rounds: int, clock: Clock
 ) -> tuple[dict[str, list[float]], dict[str, int]]:
     """Seconds of a call by each engine, size by size, and the most memory at the last size."""
     import torch
@@ -200,18 +200,18 @@ def timed(
         spans: dict[str, list[float]] = {engine: [] for engine in engines}
         for _ in range(rounds):
             for engine, run in runs.items():
-                spans[engine].append(stretch(run, inputs))
+                spans[engine].append(stretch(run, inputs, clock))
         for engine in engines:
             times[engine].append(statistics.median(spans[engine]))
         peaks = {engine: peak(run, inputs) for engine, run in runs.items()}
     return times, peaks
 
 
-def stretch(run: Callable[..., object], inputs: dict[str, object]) -> float:
+def stretch(run: Callable[..., object], inputs: dict[str, object], clock: Clock) -> float:
     """Seconds of a call, of as many as last long enough."""
-    began = time.perf_counter()
+    began = clock()
     count = 0
-    while (now := time.perf_counter()) - began < LEAST:
+    while (now := clock()) - began < LEAST:
         run(inputs)
         count += 1
     return (now - began) / count

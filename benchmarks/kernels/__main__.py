@@ -16,14 +16,13 @@ import math
 import os
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 from benchmarks import report
+from benchmarks.clocks import Clock, clock_for
 from benchmarks.kernels.forms import Calls, Form, inductors, ours, replay
 from benchmarks.kernels.programs import PROGRAMS, Program, chains
 
-Clock = Callable[[], float]
 LEAST = 2e-3
 """Seconds of one measured stretch."""
 
@@ -34,7 +33,7 @@ def measure(options: argparse.Namespace) -> str:
     torch.set_num_threads(options.threads)
     torch._inductor.config.force_disable_caches = True
     torch._inductor.config.compile_threads = 1
-    clock = clock_for(options)
+    clock = clock_for(options.threads)
     rows: list[list[report.Cell]] = []
     ratios: dict[str, list[float]] = {"dynamic": [], "static": [], "constant": []}
     compiling: dict[str, list[float]] = {}
@@ -62,11 +61,6 @@ def measure(options: argparse.Namespace) -> str:
     seconds = {name: statistics.median(each) for name, each in compiling.items()}
     cost = report.table(["first call", "CPU seconds, median"], [[name, each] for name, each in seconds.items()])
     return f"{table}\n\n{cost}\n\n{report.versions('torch')}."
-
-
-def clock_for(options: argparse.Namespace) -> Clock:
-    """Processor time where one thread works, else wall time."""
-    return time.process_time if options.threads == 1 else time.perf_counter
 
 
 def geometric(values: Sequence[float]) -> float:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 
 from benchmarks import report
-from benchmarks.kernels.__main__ import clock_for, interleaved
+from benchmarks.clocks import clock_for
+from benchmarks.kernels.__main__ import interleaved
 from benchmarks.kernels.forms import ours
 from benchmarks.kernels.programs import PROGRAMS
 
@@ -38,7 +39,7 @@ def measure(options: argparse.Namespace) -> str:
         for here, elsewhere in ((MANY, FEW), (FEW, MANY)):
             calls = {count: form.forward(inputs[here])[1] for count, form in forms.items()}
             micros = interleaved(
-                {str(count): each for count, each in calls.items()}, options.rounds, clock_for(options)
+                {str(count): each for count, each in calls.items()}, options.rounds, clock_for(options.threads)
             )
             row += [micros[str(here)], micros[str(elsewhere)] / micros[str(here)]]
         rows.append(row)

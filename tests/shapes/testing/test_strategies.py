@@ -80,7 +80,8 @@ def test_shapes(together, one):
 def test_shapes_that_broadcast_differ_and_shrink():
     """If it fails, only equal shapes are drawn, or a counterexample stays large."""
     found = find(shapes_that_broadcast(2), lambda pair: pair[0] != pair[1])
-    assert sorted([tuple(shape) for shape in found]) in ([(), (0,)], [(0,), (1,)], [(), (1,)])
+    assert sum(map(len, found)) <= 2
+    assert max([size for shape in found for size in shape]) <= 1
 
 
 @settings(max_examples=100, deadline=None)
