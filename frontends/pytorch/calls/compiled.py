@@ -389,6 +389,9 @@ class Compiled:
                 found = self._as_it_is
             else:
                 found = signature.otherwise or self._variant(args, kwargs)
+                if found == self._unless_new:
+                    # the variant would have been one too many
+                    found = self._as_it_is
             if len(self._decisions) >= MOST_DECISIONS:
                 self._decisions.clear()
             self._decisions[key] = found

@@ -301,3 +301,11 @@ def test_an_equal_item_is_no_change() -> None:
     surroundings = Surroundings([program])
     held["size"], held["name"] = int("1000"), "".join(["lon", "g"])
     assert surroundings.state() == 0
+
+
+def test_one_variant_too_many_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call whose question is the last that may be asked looks for a variant again and again, until Python gives up."""
+    compiled = compile(lambda x: x * 2, dynamic=True)
+    monkeypatch.setattr(compiled, "_variant", lambda args, kwargs: compiled._unless_new)
+    x = torch.ones(3)
+    assert torch.equal(compiled._unless_new((x,), {}), x * 2)
