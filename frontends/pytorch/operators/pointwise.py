@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.operators.dtypes import dtypes_of
-from frontends.pytorch.operators.layouts import common_sizes, elementwise_strides, order_of
-from frontends.pytorch.operators.registry import kind_rule, metadata_of
+from frontends.pytorch.operators.layouts import common_sizes, elementwise_strides, is_by_channel, order_of
+from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.broadcasting import same
 
@@ -83,7 +83,12 @@ def result_of(
     if converted(recorder, operands[1:] if func in CHOOSING else operands):
         return NotImplemented
     dtypes = dtypes_of(func, args, kwargs) if operands else None
-    return NotImplemented if dtypes is None else combined(recorder, operands, dtypes[0])
+    if dtypes is None:
+        return NotImplemented
+    if len(operands) == len(args) and all(is_by_channel(operand) and operand is operands[0] for operand in operands):
+        # with nothing to broadcast, kernels look first whether all is packed
+        return packed(recorder, operands[0].shape, dtypes[0], operands[0].device)
+    return combined(recorder, operands, dtypes[0])
 
 
 def converted(recorder: Recorder, operands: Sequence[Metadata]) -> bool:

@@ -12,6 +12,7 @@ from frontends.pytorch import compile
 
 LAYOUTS: Final = ("packed", "by channel", "cut out", "turned", "expanded")
 DEPTHWISE: Final = torch.randn(4, 1, 3, 3).to(memory_format=torch.channels_last)
+POINTWISE: Final = torch.randn(6, 6, 1, 1)
 
 
 def laid(sizes: tuple[int, ...], layout: str) -> torch.Tensor:
@@ -67,3 +68,23 @@ def test_gradients_lie_as_eagerly(layout: str, of_weight: str) -> None:
         for found, other in zip(torch.autograd.grad(compiled(*given).sin().sum(), given), expected, strict=True):
             torch.testing.assert_close(found, other, rtol=1e-4, atol=1e-4)
             assert found.stride() == other.stride()
+
+
+def pooled(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    point = functional.conv2d(functional.adaptive_avg_pool2d(x, 1), POINTWISE)
+    spread = [
+        functional.interpolate(each, size=x.shape[2:])
+        for each in (point, point.relu(), point.sigmoid(), point * point, point + 1, functional.gelu(point))
+    ]
+    return (*spread, torch.cat([x, spread[1]], 1), x * point.sigmoid())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[:2])
+def test_images_of_one_point_lie_as_eagerly(layout: str) -> None:
+    """What is spread from one point for each channel has other strides than eagerly."""
+    compiled = compile(pooled, backend="cpu", dynamic=True)
+    for sizes in ((2, 6, 4, 5), (3, 6, 7, 2)):
+        x = laid(sizes, layout)
+        for place, (found, expected) in enumerate(zip(compiled(x), pooled(x), strict=True)):
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+            assert found.stride() == expected.stride(), place
