@@ -32,7 +32,7 @@ from typing import Final
 import torch
 
 from frontends.pytorch.calls.unchanged import Held
-from frontends.pytorch.python.rewriting import all_names, is_users, names_read, program_of
+from frontends.pytorch.python.rewriting import all_names, is_users, names_read, program_of, reads_global
 
 SCALARS: Final = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
 OF_MODULES: Final = frozenset([name for name in vars(torch.nn.Module()) if name.startswith("_")])
@@ -319,10 +319,11 @@ class _Explorer:
     def _function(self, function: FunctionType) -> None:
         scope = function.__globals__
         for name in all_names(function.__code__):
-            if name in scope and not isinstance(scope[name], ModuleType):
-                self._place(Place(name, scope, name), scope[name])
-            elif isinstance(scope.get(name), ModuleType):
-                self._module(name, scope[name])
+            value = scope.get(name)
+            if isinstance(value, ModuleType):
+                self._module(name, value)
+            elif name in scope and (isinstance(value, FunctionType | type) or reads_global(function.__code__, name)):
+                self._place(Place(name, scope, name), value)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:
                 self._place(Place(name, cell), cell.cell_contents)

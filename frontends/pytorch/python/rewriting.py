@@ -21,8 +21,8 @@ import os
 import sys
 import sysconfig
 import weakref
-from collections.abc import Iterable, Mapping
-from dis import opmap
+from collections.abc import Iterable, Iterator, Mapping
+from dis import Instruction, get_instructions, opmap
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Final
 
@@ -85,6 +85,19 @@ def all_names(code: CodeType) -> tuple[str, ...]:
     key = id(code)
     _names[key] = (weakref.ref(code, lambda _: _names.pop(key, None)), tuple(names))
     return tuple(names)
+
+
+def reads_global(code: CodeType, name: str) -> bool:
+    """Whether code takes a name that it mentions for a global, and not only for an attribute of something."""
+    found = [each.opname for each in _instructions(code) if each.argval == name]
+    return not found or any("GLOBAL" in operation or "NAME" in operation for operation in found)
+
+
+def _instructions(code: CodeType) -> Iterator[Instruction]:
+    yield from get_instructions(code)
+    for constant in code.co_consts:
+        if type(constant) is CodeType:
+            yield from _instructions(constant)
 
 
 def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:

@@ -101,3 +101,30 @@ def test_attributes_of_modules() -> None:
     for _ in range(3):
         f(x)
     assert len(f.variants) == known
+
+
+def test_globals_that_are_named_like_an_attribute(monkeypatch) -> None:
+    """Fails when a tensor of a script is compared on each call, as an attribute that the program reads has its name."""
+    module = Scaling()
+    f = compile(module, dynamic=True, fullgraph=True)
+    for size in range(2, 7):
+        x = torch.ones(size)
+        monkeypatch.setitem(globals(), "_inner", x * 2)
+        monkeypatch.setitem(globals(), "factor", x * 3)
+        assert torch.equal(f(x), module(x))
+    assert len(f.variants) == 1
+
+
+def test_globals_beside_attributes_of_one_name(monkeypatch) -> None:
+    """Fails when a global is not compared because an attribute has its name as well."""
+    monkeypatch.setitem(globals(), "factor", 2.0)
+    module = Scaling()
+
+    def program(x):
+        return module(x) * factor  # noqa: F821
+
+    f = compile(program, dynamic=True, fullgraph=True)
+    x = torch.ones(3)
+    for value in (2.0, 3.0, 2.0):
+        monkeypatch.setitem(globals(), "factor", value)
+        assert torch.equal(f(x), program(x))
