@@ -305,3 +305,18 @@ def test_gradients_that_parameters_have(backend):
             parameter.grad = gradient
             step()
         torch.testing.assert_close(*parameters)
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_weighted_bags(backend):
+    """An operator that asks for sizes by one that only TorchScript has stops the trace."""
+    weights = torch.rand(6)
+
+    def program(table, places):
+        offsets = torch.tensor([0, 2, 2])
+        return torch.nn.functional.embedding_bag(places, table, offsets, mode="sum", per_sample_weights=weights)
+
+    compiled = compile(program, backend=backend, dynamic=True, fullgraph=True)
+    for rows in (5, 9):
+        table, places = torch.randn(rows, 4), torch.randint(0, rows, (6,))
+        torch.testing.assert_close(compiled(table, places), program(table, places))

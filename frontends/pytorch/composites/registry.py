@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from typing import Final
 
 import torch
@@ -59,10 +60,13 @@ def composite(*operators: torch._ops.OpOverload) -> Callable[[Callable[..., obje
     return register
 
 
+@cache
 def is_composite(func: object) -> bool:
     """Whether an operator is made of others: in inference mode, where autograd takes none apart, it comes whole."""
     return (
         isinstance(func, torch._ops.OpOverload)
         and func.namespace == "aten"
+        # some are TorchScript's only
+        and torch._C._dispatch_has_kernel(func.name())
         and torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
     )
