@@ -14,8 +14,8 @@
     k0: for i0 < b*s, lanes i0
         made0[i0] = exp(x[i0])
 
-Lanes run along the axis that most accesses are contiguous along. Neighbouring axes are one where a step along the outer
-is as far as all steps along the inner, for everything that is accessed.
+Lanes run along the axis that stores, then most accesses are contiguous along. Neighbouring axes are one where a step
+along the outer is as far as all steps along the inner, for everything that is accessed.
 """
 
 from __future__ import annotations
