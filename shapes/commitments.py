@@ -235,7 +235,10 @@ class Commitments(Declarations):
             return self._branch_inside(prop, domain, text, fallback)
         mark = self._position()
         try:
-            self._commit_domain(prop, domain)
+            if not self._commit_domain(prop, domain, checks=fallback is None):
+                # an optional question costs the run nothing: what it could answer is not worth a check that may fail
+                self._log_choice(prop, fallback is True, f"only the run knows whether `{domain}`")
+                return fallback is True
             return self._branch_inside(prop, domain, text, fallback)
         except BaseException:
             self._return_to(mark)
@@ -313,20 +316,24 @@ class Commitments(Declarations):
             pass
         return None
 
-    def _commit_domain(self, prop: Prop, domain: Prop) -> None:
-        """A question that the program asks needs its domain: a guard, or a check where only the run decides."""
+    def _commit_domain(self, prop: Prop, domain: Prop, checks: bool) -> bool:
+        """A question that the program asks needs its domain: a guard, or a check where only the run decides. False, and
+        nothing is committed, where that takes a check and there shall be none."""
         match self._decided(domain, self._true, "fast"):
             case Always():
-                return
+                return True
             case Never(core=core):
                 raise Undefined(f"`{prop}` needs `{domain}`, but {', '.join([fact.text for fact in core])}")
         at_hint = self._at_hint(domain, self._true)
         if at_hint is False:
             raise Undefined(f"`{prop}` needs `{domain}`, which is false at the hints")
         kind: Kind = "guard" if self._checkable(domain, at_hint) else "assert"
+        if kind == "assert" and not checks:
+            return False
         fact = self._fact(domain, self._true, kind)
         why = f"`{prop}` needs it"
         self._add(fact, Guarded(fact, domain, True, why) if kind == "guard" else Deferred(fact, why, self._hypotheses))
+        return True
 
     def _decided(
         self, prop: Prop, domain: Prop, effort: Effort, text: str | None = None, *, commits: bool = False

@@ -68,6 +68,17 @@ def test_fallbacks_are_choices_and_no_facts() -> None:
     assert env.guard_or_false(b > 3) is True and texts(env) == ["b >= 4"], "with a hint it is a guard"
 
 
+def test_an_optional_question_adds_no_check() -> None:
+    """If it fails, a program that asks by the way whether 1 % u == 0 is refused where u is 0."""
+    env = ShapeEnv()
+    u, b = env.unbacked("u0", lo=0), env.symbol("b", hint=4)
+    assert env.guard_or_false(1 % u == 0) is False and env.guard_or_true(b // u == 0) is True
+    assert env.runtime_asserts() == () and len([event for event in env.events if isinstance(event, Chosen)]) == 2
+    assert env.guard_or_false(8 % b == 0) is True and texts(env) == ["8 % b == 0"], "of inputs it is a guard"
+    with pytest.raises(UndecidedGuard):
+        env.guard(1 % u == 0)
+
+
 def test_a_choice_is_logged_once_per_stretch() -> None:
     """If it fails, a loop over a guessed condition fills the memory with its log."""
     env = ShapeEnv()
