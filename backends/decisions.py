@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from solver.errors import Undefined
 from solver.verdict import Always, Depends, Never, Verdict
@@ -48,15 +48,27 @@ Kind = Literal[
     "collapse",
     "divisible",
     "lanes",
+    "order",
     "parallel",
     "split",
+    "parts",
+    "backwards",
     "index width",
     "short",
+    "sign",
+    "channels",
+    "across",
+    "again",
     "reuse",
+    "large",
 ]
 KINDS: Final = frozenset(get_args(Kind))
 Added = Literal["nothing", "guard", "branch"]
 WORDS: Final = {Always: "always", Never: "never", Depends: "depends"}
+Put: TypeAlias = tuple[object, ...]
+"""The words of a question as it was put, for one whose normal form is that it is true, or false."""
+NO_LIMIT: Final = f" <= {2**63 - 1}"
+"""What every size is at most, and nobody needs to be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +96,7 @@ class Decision:
         where: the kernel, or the step of the program.
         added: a guard, a branch at run time between two versions, or nothing.
         bought: what the guard saves and costs, where one was added for this answer.
-        same: both sides of an equation, where their normal form is one and the same.
+        put: how the question was put, where its normal form does not show it.
     """
 
     kind: Kind
@@ -94,7 +106,7 @@ class Decision:
     added: Added
     where: str
     bought: Weighed | None = None
-    same: Expr | None = None
+    put: Put = ()
 
     @property
     def answer(self) -> str:
@@ -107,10 +119,10 @@ class Decision:
         return tuple(self.verdict.core) if isinstance(self.verdict, Always | Never) else ()
 
     def __str__(self) -> str:
-        facts = ", ".join([fact.text for fact in self.core])
+        facts = ", ".join([fact.text.removesuffix(NO_LIMIT) for fact in self.core])
         because = f", because {facts}" if facts else ""
         place = f"{self.where}: " if self.where else ""
-        question = self.question if self.same is None else f"{self.same} == {self.same}"
+        question = " ".join(map(str, self.put)) if self.put else self.question
         price = "" if self.bought is None else f": {self.bought.price}"
         return f"{place}{self.kind}: {question}? {self.answer}{because}: {self.chosen}; {self.added} added{price}"
 
@@ -185,23 +197,27 @@ class Decisions:
         never: str | None = None,
         turns: Expr | None = None,
         length: Expr | None = None,
+        put: Put = (),
     ) -> bool | None:
         """Whether it always or never holds, or None; with what is chosen if it does, and if that is not known.
 
         `added` is what an open question adds; `never` is chosen where it can not hold (the same as otherwise, if not
-        given). The answer saves something in each of so many `turns` of a loop of this `length`.
+        given). The answer saves something in each of so many `turns` of a loop of this `length`. `put` are the words
+        of the question, in case that its normal form is that it is true, or false.
         """
-        verdict = None if kind in self.withheld else self._asked(question)
+        is_settled = question is self.interner.true or question is self.interner.false
+        put = put if is_settled else ()
+        verdict = None if kind in self.withheld and not (put and is_of_numbers(put)) else self._asked(question)
         if isinstance(verdict, Always):
             bought = self._bought_for(verdict)
             what: Added = "nothing" if bought is None else "guard"
-            self._note(Decision(kind, question, verdict, yes, what, self.where, bought))
+            self._note(Decision(kind, question, verdict, yes, what, self.where, bought, put))
             return True
         if isinstance(verdict, Never):
             chosen = otherwise if never is None else never
-            self._note(Decision(kind, question, verdict, chosen, "nothing", self.where))
+            self._note(Decision(kind, question, verdict, chosen, "nothing", self.where, put=put))
             return False
-        self._note(Decision(kind, question, verdict, otherwise, added, self.where))
+        self._note(Decision(kind, question, verdict, otherwise, added, self.where, put=put))
         key = (kind, question, turns, length, self.where)
         self._open.setdefault(key, Open(kind, question, turns, length, self.origin))
         return None
@@ -227,14 +243,11 @@ class Decisions:
         they have one normal form; only numbers are compared without asking."""
         if a.is_constant and b.is_constant:
             return a is b
-        if a is not b or kind in self.withheld:
-            question = self.interner.eq(a, b)
-            return self.holds(kind, question, yes, otherwise, turns=turns, length=length) is True
-        key = (kind, a, self.where)
-        if key not in self._log:
-            verdict = self._asked(self.interner.true)
-            self._log[key] = Decision(kind, self.interner.true, verdict, yes, "nothing", self.where, same=a)
-        return True
+        put = (a, "==", b)
+        if a is b and (kind, self.interner.true, self.where, yes, put) in self._log:
+            return True
+        question = self.interner.eq(a, b)
+        return self.holds(kind, question, yes, otherwise, turns=turns, length=length, put=put) is True
 
     def same_place(self, a: Affine, b: Affine, *, turns: Expr | None = None) -> bool:
         """Whether two indices are known to mean the same element in every turn."""
@@ -248,6 +261,13 @@ class Decisions:
         if size.is_constant:
             return size.constant == 1
         return self.holds("size one", self.interner.eq(size, 1), "no loop", "a loop", turns=turns)
+
+    def sooner(self, kind: Kind, question: Prop, yes: str, otherwise: str, *, put: Put = (), likely: bool) -> bool:
+        """Whether the first of two ways is taken that give the same, for any sizes, in other time or memory. What is
+        not known is decided by what is `likely`: what holds where the program was traced."""
+        guess = f"{yes if likely else otherwise}, as where it was traced"
+        found = self.holds(kind, question, yes, guess, never=otherwise, put=put)
+        return likely if found is None and kind not in self.withheld else found is True
 
     def number(self, size: Expr) -> Expr:
         """A size with numbers in place of what is known to be one."""
@@ -270,7 +290,13 @@ class Decisions:
         return next((found for fact in verdict.core if (found := self.bought.get(fact.prop)) is not None), None)
 
     def _note(self, decision: Decision) -> None:
-        self._log.setdefault((decision.kind, decision.question, decision.where, decision.chosen), decision)
+        key = (decision.kind, decision.question, decision.where, decision.chosen, decision.put)
+        self._log.setdefault(key, decision)
+
+
+def is_of_numbers(put: Put) -> bool:
+    """Whether a question is about numbers alone, which needs no engine."""
+    return all(isinstance(word, str | int) or getattr(word, "is_constant", False) for word in put)
 
 
 def is_plain(size: Expr) -> bool:

@@ -210,21 +210,31 @@ class Host:
         for size in (*sizes, *strides):
             yield from self._sizes.naming(size)
         layout = f"{self._tuple(sizes)}, {self._tuple(strides)}, {self._dtype(buffer.dtype)}"
+        is_kept = self._keeps and buffer not in self._seen
         needed = self.memory.size[buffer]
-        if self._large is None or (needed.is_constant and needed.constant < self._large):
+        is_large = self._large is not None and self._is_large(needed, "kept from call to call" if is_kept else "paged")
+        if is_large is False:
             yield f"{self._names[buffer]} = empty({layout})"
             return
         yield from self._sizes.naming(needed)
-        if self._keeps and buffer not in self._seen:
-            kept = f"kept({self._sizes.text(needed)}, {layout}) if {self._is_large(needed)} else "
-            yield f"{self._names[buffer]} = {kept}empty({layout})"
+        condition = f"{self._sizes.text(needed, COMPARISON)} >= {self._large}"
+        if is_kept:
+            kept = f"kept({self._sizes.text(needed)}, {layout})"
+            yield f"{self._names[buffer]} = {kept if is_large else f'{kept} if {condition} else empty({layout})'}"
             return
         yield f"{self._names[buffer]} = empty({layout})"
-        yield f"if {self._is_large(needed)}:"
-        yield f"    large({self._names[buffer]})"
+        if is_large:
+            yield f"large({self._names[buffer]})"
+        else:
+            yield f"if {condition}:"
+            yield f"    large({self._names[buffer]})"
 
-    def _is_large(self, needed: Expr) -> str:
-        return f"{self._sizes.text(needed, COMPARISON)} >= {self._large}"
+    def _is_large(self, needed: Expr, yes: str) -> bool | None:
+        """Whether it is as many bytes as something else is done for than to ask for fresh memory."""
+        decisions, least = self.program.decisions, self._large
+        question, put = decisions.interner.ge(needed, least), (needed, ">=", least)
+        otherwise = f"{yes} where it is large"
+        return decisions.holds("large", question, yes, otherwise, added="branch", never="fresh", put=put)
 
     def _dtype(self, name: str) -> str:
         self._scope[f"d_{name}"] = getattr(torch, name)

@@ -119,24 +119,27 @@ def greatest_step(columns: Expr, decisions: Decisions) -> int:
     """The power of two that divides the columns for sure."""
     if columns.is_constant:
         constant = columns.constant
-        return min(constant & -constant, GREATEST_STEP) if constant else GREATEST_STEP
+        step = min(constant & -constant, GREATEST_STEP) if constant else GREATEST_STEP
+        _is_multiple(columns, step, decisions)
+        return step
     step = 8
-    while step < GREATEST_STEP:
-        question = decisions.interner.divides(2 * step, columns)
-        if not decisions.holds("divisible", question, "no mask", "a mask where it is not", added="branch"):
-            break
+    while step < GREATEST_STEP and _is_multiple(columns, 2 * step, decisions):
         step *= 2
     return step if step > 8 else 1
+
+
+def _is_multiple(columns: Expr, step: int, decisions: Decisions) -> bool | None:
+    question, put = decisions.interner.divides(step, columns), (columns, "%", step, "==", 0)
+    return decisions.holds("divisible", question, "no mask", "a mask where it is not", added="branch", put=put)
 
 
 def is_short(columns: Expr, shape: Tile, decisions: Decisions) -> bool | None:
     limit = SHORT_ALONG_ROWS if shape.is_along_rows else SHORT
     if shape.kind != "reduction":
         return None
-    if columns.is_constant:
-        return columns.constant <= limit
-    question = decisions.interner.le(columns, limit)
-    return decisions.holds("short", question, "rows in registers", "both forms", added="branch", never="in blocks")
+    question, put = decisions.interner.le(columns, limit), (columns, "<=", limit)
+    yes, otherwise, never = "rows in registers", "both forms", "in blocks"
+    return decisions.holds("short", question, yes, otherwise, added="branch", never=never, put=put)
 
 
 def is_narrow(kernel: Kernel, decisions: Decisions) -> bool | None:
@@ -148,13 +151,10 @@ def is_narrow(kernel: Kernel, decisions: Decisions) -> bool | None:
         if bound is None:
             return None
         bounds.append(bound)
-    known = [bound.constant <= LARGEST for bound in bounds if bound.is_constant]
-    questions = [interner.le(bound, LARGEST) for bound in dict.fromkeys(bounds) if not bound.is_constant]
-    if not all(known):
-        return False
-    for question in questions:
-        otherwise = "32 bits where it fits"
-        answer = decisions.holds("index width", question, "32 bits", otherwise, added="branch", never="64 bits")
+    yes, otherwise, never = "32 bits", "32 bits where it fits", "64 bits"
+    for bound in sorted(dict.fromkeys(bounds), key=lambda bound: not bound.is_constant):
+        question, put = interner.le(bound, LARGEST), (bound, "<=", LARGEST)
+        answer = decisions.holds("index width", question, yes, otherwise, added="branch", never=never, put=put)
         if answer is not True:
             return answer
     return True

@@ -54,8 +54,8 @@ def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
     for place, kernel in enumerate(kernels):
         with decisions.at(kernel.name, next(iter(kernel.origins), "")):
             loops = forms(kernel, decisions)
+            texts.append((loops[0].count, _written(loops, f"k{place}")))
         keeps = keeps or bool(loops[0].kept or kernel.summed)
-        texts.append((loops[0].count, _written(loops, f"k{place}")))
     return (MALLOC if keeps else "") + source(texts)
 
 
@@ -66,15 +66,15 @@ def forms(kernel: Kernel, decisions: Decisions) -> Sequence[Loops]:
     if across is None:
         return (loops,)
     along, other = kernel.extents[kernel.lanes], kernel.extents[across]
-    full = decisions.interner.ge(along, loops.count)
-    if along.is_constant:
-        is_full = along.constant >= loops.count or other.is_constant and other.constant <= along.constant
-    else:
-        is_full = decisions.holds("lanes", full, "one version", "two versions", added="branch")
-    if is_full:
+    terms = decisions.interner
+    put = (along, ">=", loops.count, "or", along, ">=", other)
+    better = terms.disjunction([terms.ge(along, loops.count), terms.ge(along, other)])
+    yes, otherwise, never = "along what is stored", "both versions", "along the other axis"
+    is_along = decisions.holds("lanes", better, yes, otherwise, added="branch", never=never, put=put)
+    if is_along:
         return (loops,)
     exchanged = Loops(kernel, decisions, is_exchanged=True)
-    return (exchanged,) if along.is_constant and other.is_constant else (loops, exchanged)
+    return (exchanged,) if is_along is False else (loops, exchanged)
 
 
 def _written(forms: Sequence[Loops], name: str) -> str:

@@ -2,7 +2,7 @@
 
     >>> from solver.interner import Interner
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions import Decisions, Kind
     >>> from backends.loops.indices import Affine
     >>> from backends.loops.kernels import Apply, Buffer, Kernel, Load, Store
     >>> env = ShapeEnv(origin=lambda: None)
@@ -33,7 +33,7 @@ from backends.cpu.emission.places import ByLane, by_lane
 from backends.cpu.emission.spelling import width
 from backends.cpu.emission.turning import exchanged, turned
 from backends.cpu.vector import lanes_for
-from backends.decisions import Decisions
+from backends.decisions import Decisions, Kind
 from backends.loops.indices import Affine, is_one
 from backends.loops.kernels import Apply, Kernel, Load, Pass, Place, Reduced, Scalar
 from backends.loops.operations import ITEMSIZE, OPERATIONS
@@ -52,6 +52,7 @@ class Loops:
     """The loops of a kernel.
 
     Attributes:
+        decisions: where code that depends on sizes is decided.
         numbers, buffers: what the kernel is given, in this order.
         lanes: the axis that lanes run along, None where there are no axes.
         along_inner: whether that is an inner axis, so that reductions go over the lanes as well.
@@ -71,6 +72,7 @@ class Loops:
     """
 
     def __init__(self, given: Kernel, decisions: Decisions, *, is_exchanged: bool = False) -> None:
+        self.decisions = decisions
         self.numbers = given.numbers
         self.buffers = given.buffers
         self.kernel = kernel = exchanged(given) if is_exchanged else turned(given)
@@ -108,11 +110,9 @@ class Loops:
         if self.lanes is None or (not self.along_inner and self.count > ALIGNED):
             return False
         extent = self.kernel.extents[self.lanes]
-        if extent.is_constant:
-            return extent.constant % self.count == 0
         question = decisions.interner.divides(self.count, extent)
-        turns = self._turns(decisions)
-        return decisions.holds("divisible", question, "no tail", "a tail", turns=turns, length=extent) is True
+        turns, put = self._turns(decisions), (extent, "%", self.count, "==", 0)
+        return decisions.holds("divisible", question, "no tail", "a tail", turns=turns, length=extent, put=put) is True
 
     def _ask_large(self, decisions: Decisions) -> bool | None:
         kernel = self.kernel
@@ -123,10 +123,9 @@ class Loops:
         else:
             question, least = decisions.interner.ge(elements, 2 * self.grain), 2 * self.grain
             yes, otherwise, never = "threads", "threads where there is enough to do", "one thread"
-        if elements.is_constant:
-            return elements.constant >= least
-        kind = "parallel" if kernel.outer else "split"
-        return decisions.holds(kind, question, yes, otherwise, added="branch", never=never)
+        kind: Kind = "parallel" if kernel.outer else "split"
+        put = (elements, ">=", least)
+        return decisions.holds(kind, question, yes, otherwise, added="branch", never=never, put=put)
 
     def _turns(self, decisions: Decisions) -> Expr:
         """How often the axis of the lanes is gone through."""

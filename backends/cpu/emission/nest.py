@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from math import prod
+from functools import reduce
 from typing import Final
 
 from backends.cpu.emission.copies import ONE, Copy, vector_loops, vector_loops_turned
@@ -30,8 +30,10 @@ from backends.cpu.emission.spelling import KINDS, MEMORY, Named, element_of, ide
 from backends.cpu.emission.summing import Sums
 from backends.cpu.emission.text import Text
 from backends.cpu.emission.values import Writer
+from backends.loops.indices import Affine
 from backends.loops.kernels import Load, Reduction, Scalar
 from backends.loops.operations import ITEMSIZE
+from solver.expr import Expr
 
 SIDE_BY_SIDE: Final = 4
 """Vectors that a reduction that has little to compute handles in one turn: it would wait for its own sums. Twice as
@@ -145,22 +147,27 @@ class Nest:
         is_row = self.kernel.inner == 1 and not self.loops.cuts
         return number > 0 and is_row and not self.kernel.passes[number].reductions
 
-    def _is_long(self) -> str:
+    def _is_long(self) -> str | None:
         """Whether a row is longer than the first cache: what the pass before has read last is nearest then. Where rows
-        fit, memory is gone through in the order in which it is fetched ahead."""
+        fit, memory is gone through in the order in which it is fetched ahead; None where they are known to."""
         indices = [(value.buffer, value.offset) for value in self.loops.values() if isinstance(value, Load)]
         indices += [(store.buffer, store.offset) for store in self.kernel.stores]
         along = {buffer for buffer, offset in indices if self.loops.is_stored_along(offset)}
         size = sum([ITEMSIZE[buffer.dtype] for buffer in along])
-        return f"{self._extent(self.kernel.lanes)} > {FIRST_CACHE // max(size, 1)}"
+        extent, most = self.kernel.extents[self.kernel.lanes], FIRST_CACHE // max(size, 1)
+        question, put = self.loops.decisions.interner.ge(extent, most + 1), (extent, ">", most)
+        yes, otherwise, never = "from the end", "from the end where rows are long", "from the beginning"
+        asked = self.loops.decisions.holds("backwards", question, yes, otherwise, added="branch", never=never, put=put)
+        return None if asked is False else "1" if asked else f"{self._extent(self.kernel.lanes)} > {most}"
 
     def _lane_loops(self, stop: str, wide: int, *, may_go_back: bool = False) -> Iterator[Sequence[Copy]]:
         """Loops along the lanes, from where their axis is by now."""
         place, cuts = f"i{self.loops.lanes}", self.loops.cuts
         has_tail = bool(cuts) or not self.loops.is_divided
 
-        if may_go_back:
-            yield from vector_loops_turned(self.text, place, stop, self._is_long(), has_tail=has_tail)
+        is_back = self._is_long() if may_go_back else None
+        if is_back is not None:
+            yield from vector_loops_turned(self.text, place, stop, is_back, has_tail=has_tail)
             return
 
         def loops(end: str) -> Iterator[Sequence[Copy]]:
@@ -315,13 +322,13 @@ class Nest:
 
     def _is_in_parts(self, reductions: Sequence[Reduction], axis: int, part: int, rest: int) -> bool:
         """Whether sums are taken in parts, as many additions one after the other would lose digits."""
-        extents = self.kernel.extents[self.kernel.outer : axis + 1]
         if not any(map(is_long_sum, reductions)):
             return False
-        if not all(extent.is_constant for extent in extents):
-            return True
-        rows = prod([extent.constant for extent in extents[:-1]])
-        return rows * (extents[-1].constant + rest) > part + rest
+        *around, along = self.kernel.extents[self.kernel.outer : axis + 1]
+        decisions = self.loops.decisions
+        count = reduce(Expr.__mul__, around, along + rest)
+        question, put = decisions.interner.ge(count, part + rest + 1), (count, ">", part + rest)
+        return decisions.holds("parts", question, "in parts", "in parts", never="at once", put=put) is not False
 
     def _joined_from(self, number: int) -> int:
         """The first of the inner axes that are one loop in this pass, though not in all: memory is gone through evenly.
@@ -331,12 +338,17 @@ class Nest:
         indices = [] if is_divided else list(self.loops.indices(number))
         while indices and first > self.kernel.outer:
             extent = self.kernel.extents[first]
-            for index in indices:
-                along = index.coefficient(first)
-                if index.coefficient(first - 1) is not (None if along is None else along * extent):
-                    return first
+            if not all(self._is_even(index, first, extent) for index in indices):
+                return first
             first -= 1
         return first
+
+    def _is_even(self, index: Affine, axis: int, extent: Expr) -> bool:
+        """Whether a step along the axis before is as far as all of this one."""
+        outer, inner = index.coefficient(axis - 1), index.coefficient(axis)
+        if outer is None or inner is None:
+            return outer is inner
+        return self.loops.decisions.same("collapse", outer, inner * extent, "one loop in this pass", "two loops")
 
     def _range(self, axis: int) -> tuple[str, str]:
         """Where an inner loop begins and ends."""

@@ -36,11 +36,16 @@ def short_forms(loops: Loops) -> Sequence[int]:
     kernel = loops.kernel
     if not loops.along_inner or not kernel.outer or kernel.inner != 1 or kernel.summed or loops.work() > MOST:
         return ()
-    extent = kernel.extents[-1]
+    extent, limit = kernel.extents[-1], VECTORS[-1] * loops.count
+    question, put = loops.decisions.interner.ge(extent, limit + 1), (extent, ">", limit)
+    yes, otherwise = "loops along the row", "versions for short rows as well"
+    never = "rows in registers" if extent.is_constant else otherwise
+    if loops.decisions.holds("short", question, yes, otherwise, added="branch", never=never, put=put):
+        return ()
     if not extent.is_constant:
         return VECTORS
     needed = -(-extent.constant // loops.count)
-    return (needed,) if 0 < needed <= VECTORS[-1] else ()
+    return (needed,) if needed else ()
 
 
 def chosen(loops: Loops, extent: str, name: str, otherwise: str) -> str:

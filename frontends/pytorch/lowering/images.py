@@ -60,20 +60,29 @@ def begins(operations: Sequence[Operation]) -> bool:
 def _pays(operation: Operation, results: Results, image: int, behind: int, *, begins: bool) -> bool:
     x, weights = operation.args[image], operation.args[behind]
     assert isinstance(x, Result) and isinstance(weights, Result)
-    kind, sizes = results.kind(x), results.kind(weights).sizes
+    kind, sizes = results.kind(x), results.sizes(results.kind(weights))
     if kind.device.type != "cpu" or kind.dtype is not torch.float32 or len(kind.sizes) != 4:
         return False
-    if not torch.backends.mkldnn.is_available() or not all(type(size) is int for size in sizes):
-        return False
-    if math.prod(sizes) > MOST_WEIGHTS:
+    if not torch.backends.mkldnn.is_available():
         return False
     value = results.value(x)
-    if lies_by_channel(value.tensor):
-        return True
-    steps, groups = operation.args[behind + 2], operation.args[-1 if image == 0 else -2]
-    products = math.prod(sizes) // (max(sizes[1], 1) * groups)
-    overlap = any(type(step) is int and window > step for window, step in zip(sizes[2:], steps))
-    return begins and overlap and products >= FEW and value.memory is not None
+    goes_on = lies_by_channel(value.tensor)
+    if not goes_on and (not begins or value.memory is None):
+        return False
+    decisions = results.build.decisions
+    terms = decisions.interner
+    first, second, *windows = sizes
+    products = math.prod(windows, start=first)
+    questions, words = [terms.le(products * second, MOST_WEIGHTS)], [products * second, "<=", MOST_WEIGHTS]
+    if not goes_on:
+        steps, groups = operation.args[behind + 2], operation.args[-1 if image == 0 else -2]
+        pairs = [(window, step) for window, step in zip(windows, steps) if type(step) is int]
+        overlap = terms.disjunction([terms.gt(window, step) for window, step in pairs])
+        questions += [terms.ge(products, FEW * groups), overlap]
+        words += ["and", products, ">=", FEW * groups, "and either"]
+        words += [word for pair in pairs for word in ("or", pair[0], ">", pair[1])][1:]
+    question = terms.conjunction(questions)
+    return decisions.holds("channels", question, "channels innermost", "as it lies", put=tuple(words)) is True
 
 
 __all__ = ["begins", "images_of"]
