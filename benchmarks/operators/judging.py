@@ -16,7 +16,7 @@ from benchmarks.operators.programs import SEED, NotDifferentiable, Program, copi
 from benchmarks.operators.record import Outcome, first_line
 from benchmarks.operators.resizing import Sizes, axes_of, proposed, scaled
 from frontends.pytorch import trace
-from frontends.pytorch.recording.recorder import Result
+from frontends.pytorch.symbolic.tensor import Result
 from shapes.symint import SymInt
 from solver.expr import Atom
 

@@ -32,13 +32,11 @@ from frontends.pytorch.graphs.running import Running, running
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects
 from frontends.pytorch.python.forcing import Symbolic
+from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording import pools, references, resampling
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
-from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
-from frontends.pytorch.recording.recorder import Recorder, Recording, Result, renamed_inputs
-from frontends.pytorch.recording.wrappers import opened
-from frontends.pytorch.symbolic.inputs import (
+from frontends.pytorch.recording.inputs import (
     STATIC,
     Dynamic,
     Dynamism,
@@ -49,6 +47,9 @@ from frontends.pytorch.symbolic.inputs import (
     symbolic_input,
     symbolic_number,
 )
+from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
+from frontends.pytorch.recording.operations import Recording, Result
+from frontends.pytorch.recording.recorder import Recorder, renamed_inputs
 from frontends.pytorch.symbolic.node import Node, value_of
 from frontends.pytorch.symbolic.nodes import Nodes
 from frontends.pytorch.symbolic.policy import general_path

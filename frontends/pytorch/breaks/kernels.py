@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import torch
 
 from backends import eager
-from frontends.pytorch.symbolic.inputs import LARGEST
+from frontends.pytorch.recording.inputs import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -26,14 +26,14 @@ from backends.costs import Expected
 from backends.decisions import KINDS
 from frontends.pytorch.errors import WrongStatement
 from frontends.pytorch.python.forcing import refusal
-from frontends.pytorch.symbolic.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
+from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
 
 if TYPE_CHECKING:
     import torch
 
     from frontends.pytorch.calls.marks import Mark
     from frontends.pytorch.calls.relations import Relations
-    from frontends.pytorch.symbolic.inputs import Input
+    from frontends.pytorch.recording.inputs import Input
     from shapes.env import ShapeEnv
 
 SEEN_TO_DIFFER: Final = Choice("dynamic", why="seen to differ")
@@ -136,4 +136,3 @@ class Mixed(Dynamism):
     def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
         if self.relations is not None:
             self.relations.assume(env, inputs)
-

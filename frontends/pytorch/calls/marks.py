@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from frontends.pytorch.errors import WrongStatement
 from frontends.pytorch.python.forcing import origin, refusal
-from frontends.pytorch.symbolic.inputs import Choice
+from frontends.pytorch.recording.inputs import Choice
 
 if TYPE_CHECKING:
     import torch

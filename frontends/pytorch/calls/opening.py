@@ -31,7 +31,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec
 
-from frontends.pytorch.recording.wrappers import Opened, apart
+from frontends.pytorch.python.wrappers import Opened, apart
 from frontends.pytorch.tracing import Variant, in_graph
 from shapes.arguments import Opening
 

@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from frontends.pytorch.errors import WrongStatement
 from frontends.pytorch.python.forcing import origin, refusal
-from frontends.pytorch.symbolic.inputs import Choice
+from frontends.pytorch.recording.inputs import Choice
 from shapes.declarations import RESERVED
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
 
 if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.inputs import Input
+    from frontends.pytorch.recording.inputs import Input
     from shapes.origin import Origin
 
 NAME: Final = re.compile(r"[A-Za-z_]\w*")

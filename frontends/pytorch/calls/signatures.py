@@ -40,8 +40,8 @@ from frontends.pytorch.calls.opening import (
     pattern,
 )
 from frontends.pytorch.python.forcing import unsupported
-from frontends.pytorch.recording.wrappers import opened
-from frontends.pytorch.symbolic.inputs import LARGEST, check_supported
+from frontends.pytorch.python.wrappers import opened
+from frontends.pytorch.recording.inputs import LARGEST, check_supported
 from frontends.pytorch.tracing import Variant, leaf_names
 from shapes.arguments import Path, Source, usable
 from shapes.codegen import Check

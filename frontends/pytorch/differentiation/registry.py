@@ -16,7 +16,7 @@ import torch
 from torch._C import DispatchKey
 
 from frontends.pytorch.composites.registry import standing_in
-from frontends.pytorch.recording.recorder import current_recorder
+from frontends.pytorch.symbolic.tensor import current_trace
 
 Tensor = torch.Tensor
 Gradients: TypeAlias = Sequence[Tensor | None]
@@ -65,7 +65,7 @@ class Applied(torch.autograd.Function):
         saved, args = ctx.saved_tensors, list(ctx.args)
         for place, tensor in zip(ctx.tensors, saved):
             args[place] = tensor
-        with current_recorder().nodes.lays_out():
+        with current_trace().nodes.lays_out():
             found = ctx.formula(grads, args, saved[len(ctx.tensors) :], **ctx.options)
         return (None, None, None, None, *found, *[None] * (len(args) - len(found)))
 

@@ -27,7 +27,7 @@ from torch import fx
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.graph import GraphBuilder, is_symbol
 from frontends.pytorch.python.python_calls import pattern
-from frontends.pytorch.recording.recorder import Operation, Result
+from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.symbolic.node import Node, value_of
 from shapes.symbool import SymBool
 from shapes.symfloat import SymFloat

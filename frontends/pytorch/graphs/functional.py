@@ -35,7 +35,7 @@ from frontends.pytorch.graphs.joint import needed
 from frontends.pytorch.graphs.partition import computed_again
 from frontends.pytorch.graphs.parts import in_parts, with_slopes
 from frontends.pytorch.graphs.unchanging import Values
-from frontends.pytorch.recording.recorder import Operation, Result
+from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.values import symbols_of
 from solver.expr import Atom

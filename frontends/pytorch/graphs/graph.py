@@ -16,7 +16,7 @@ from torch.fx._lazy_graph_module import _LazyGraphModule
 
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.float_nodes import program_nodes
-from frontends.pytorch.recording.recorder import Branch, Operation, Result, has_effects
+from frontends.pytorch.recording.operations import Branch, Operation, Result, has_effects
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.values import symbols_of
 from shapes.lowering import Lowering, Operations

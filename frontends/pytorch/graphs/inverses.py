@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 import torch
 
-from frontends.pytorch.recording.recorder import Argument, Result
+from frontends.pytorch.recording.operations import Argument, Result
 from frontends.pytorch.symbolic.metadata import Metadata
 
 aten: Final = torch.ops.aten

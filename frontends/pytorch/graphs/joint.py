@@ -35,7 +35,8 @@ from backends import eager
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.operators.layouts import order_of
 from frontends.pytorch.operators.registry import packed
-from frontends.pytorch.recording.recorder import Operation, Recorder, Recording, Result
+from frontends.pytorch.recording.operations import Operation, Recording, Result
+from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of

@@ -28,7 +28,7 @@ import torch
 
 from backends.loops.operations import OPERATIONS
 from frontends.pytorch.graphs.unchanging import is_view, listed
-from frontends.pytorch.recording.recorder import Operation, Result, has_effects
+from frontends.pytorch.recording.operations import Operation, Result, has_effects
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from shapes.env import ShapeEnv

@@ -22,7 +22,7 @@ from typing import Final
 import torch
 
 from frontends.pytorch.graphs.unchanging import listed
-from frontends.pytorch.recording.recorder import Operation, Recording, Result
+from frontends.pytorch.recording.operations import Operation, Recording, Result
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 from frontends.pytorch.symbolic.node import Node, value_of
 

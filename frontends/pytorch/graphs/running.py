@@ -33,11 +33,11 @@ from backends.loops.program import Call
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
 from frontends.pytorch.graphs.joint import Parts, graphs
-from frontends.pytorch.recording.recorder import is_random
+from frontends.pytorch.recording.operations import is_random
 
 if TYPE_CHECKING:
     from frontends.pytorch.lowering.writer import Laid
-    from frontends.pytorch.recording.recorder import Result
+    from frontends.pytorch.symbolic.tensor import Result
     from frontends.pytorch.tracing import Variant
     from solver.prop import Prop
 

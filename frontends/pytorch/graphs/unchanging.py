@@ -13,7 +13,7 @@ import torch
 
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.inverses import INVERSES
-from frontends.pytorch.recording.recorder import STATISTICS, Argument, Operation, Recording, Result
+from frontends.pytorch.recording.operations import STATISTICS, Argument, Operation, Recording, Result
 from frontends.pytorch.symbolic.metadata import Metadata
 
 aten: Final = torch.ops.aten

@@ -45,7 +45,7 @@ from frontends.pytorch.lowering.writer import Laid, Writer
 
 if TYPE_CHECKING:
     from frontends.pytorch.graphs.functional import Functional
-    from frontends.pytorch.recording.recorder import Result
+    from frontends.pytorch.symbolic.tensor import Result
     from shapes.env import ShapeEnv
 
 

@@ -17,7 +17,7 @@ import torch
 
 from backends.loops.channels import lies_by_channel
 from frontends.pytorch.lowering.results import Results
-from frontends.pytorch.recording.recorder import Operation, Result
+from frontends.pytorch.recording.operations import Operation, Result
 
 aten: Final = torch.ops.aten
 

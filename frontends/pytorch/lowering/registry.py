@@ -16,7 +16,7 @@ from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from solver.expr import Expr
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Operation, Result
+    from frontends.pytorch.recording.operations import Operation, Result
 
 Number: TypeAlias = int | float | bool | Expr
 Lowered: TypeAlias = Value | list[Value | None]

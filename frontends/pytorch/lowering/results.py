@@ -18,8 +18,8 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.lowering.layouts import laid_out
 from frontends.pytorch.lowering.registry import sizes_of
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.recording.recorder import Result
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
+from frontends.pytorch.symbolic.tensor import Result
 from solver.expr import Expr
 
 

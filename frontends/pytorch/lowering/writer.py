@@ -27,7 +27,7 @@ from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.recording.recorder import Branch, Operation, Result
+from frontends.pytorch.recording.operations import Branch, Operation, Result
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node
 from solver.expr import Atom, Expr

@@ -23,7 +23,7 @@ from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.layout import channels_last_strides
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
     from shapes.choices import Int
 
 aten: Final = torch.ops.aten
@@ -36,7 +36,7 @@ def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
     )
 
 
-def settles_layout(recorder: Recorder, *kinds: Metadata) -> bool:
+def settles_layout(recorder: Trace, *kinds: Metadata) -> bool:
     """Whether these tell how the CPU's kernels lay out what they make of them: images by channel if one of them is."""
     if on_cpu_and_packed(*kinds):
         return True
@@ -44,7 +44,7 @@ def settles_layout(recorder: Recorder, *kinds: Metadata) -> bool:
     return len(known) == len(kinds) and all(known) and kinds[0].device.type == "cpu"
 
 
-def image(recorder: Recorder, sizes: Sequence[Int], *kinds: Metadata) -> Metadata:
+def image(recorder: Trace, sizes: Sequence[Int], *kinds: Metadata) -> Metadata:
     """An image of these sizes that is made of images, or of numbers for windows of them."""
     by_channel = any(suggests_channels_last(recorder.env, kind) for kind in kinds)
     strides = channels_last_strides(sizes) if by_channel else None
@@ -53,7 +53,7 @@ def image(recorder: Recorder, sizes: Sequence[Int], *kinds: Metadata) -> Metadat
 
 @kind_rule(aten.convolution.default)
 def convolution(
-    recorder: Recorder, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, *numbers: object
+    recorder: Trace, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, *numbers: object
 ) -> object:
     """Convolution, or its transpose, over as many axes as the weight has beside its channels."""
     x, w, b = given(recorder, input, weight, bias)
@@ -64,7 +64,7 @@ def convolution(
 
 @kind_rule(aten.convolution_backward.default)
 def convolution_backward(
-    recorder: Recorder, grad_output: torch.Tensor, input: torch.Tensor, weight: torch.Tensor,
+    recorder: Trace, grad_output: torch.Tensor, input: torch.Tensor, weight: torch.Tensor,
     bias_sizes: Sequence[int] | None, stride: object, padding: object, dilation: object, transposed: bool,
     output_padding: object, groups: int, output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
@@ -83,7 +83,7 @@ def convolution_backward(
 def moved(func: torch._ops.OpOverload) -> KindRule:
     """The rule of an operator that gives the same pixels elsewhere, some of them more than once."""
 
-    def rule(recorder: Recorder, self: torch.Tensor, *numbers: object) -> object:
+    def rule(recorder: Trace, self: torch.Tensor, *numbers: object) -> object:
         x = metadata_of(recorder, self)
         return image(recorder, ruled(recorder, func, x, *numbers), x) if settles_layout(recorder, x) else NotImplemented
 
@@ -100,7 +100,7 @@ for _func in (
 
 
 @kind_rule(aten.roll.default)
-def roll(recorder: Recorder, self: torch.Tensor, shifts: object, dims: Sequence[int] = ()) -> object:
+def roll(recorder: Trace, self: torch.Tensor, shifts: object, dims: Sequence[int] = ()) -> object:
     """Two pieces put together the other way round; packed where it is done as if there were one axis."""
     x = metadata_of(recorder, self)
     sizes = ruled(recorder, aten.roll.default, x, shifts, list(dims))
@@ -113,7 +113,7 @@ def roll(recorder: Recorder, self: torch.Tensor, shifts: object, dims: Sequence[
 
 
 @kind_rule(aten.max_pool2d_with_indices.default)
-def max_pool(recorder: Recorder, self: torch.Tensor, *args: object) -> object:
+def max_pool(recorder: Trace, self: torch.Tensor, *args: object) -> object:
     """The largest number of each window, and where it was."""
     x = metadata_of(recorder, self)
     if not on_cpu_and_packed(x):
@@ -124,7 +124,7 @@ def max_pool(recorder: Recorder, self: torch.Tensor, *args: object) -> object:
 
 
 @kind_rule(aten.adaptive_max_pool2d.default)
-def adaptive_max_pool(recorder: Recorder, self: torch.Tensor, output_size: Sequence[object]) -> object:
+def adaptive_max_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
     """The largest number of as many windows as wanted, and where it was."""
     x = metadata_of(recorder, self)
     if not on_cpu_and_packed(x):
@@ -134,7 +134,7 @@ def adaptive_max_pool(recorder: Recorder, self: torch.Tensor, output_size: Seque
 
 
 @kind_rule(aten._adaptive_avg_pool2d.default)
-def adaptive_pool(recorder: Recorder, self: torch.Tensor, output_size: Sequence[object]) -> object:
+def adaptive_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
     """The mean of as many windows as wanted."""
     x = metadata_of(recorder, self)
     if x.device.type != "cpu" or len(x.sizes) not in (3, 4):
@@ -150,7 +150,7 @@ def adaptive_pool(recorder: Recorder, self: torch.Tensor, output_size: Sequence[
     aten._adaptive_avg_pool2d_backward.default,
     aten.adaptive_max_pool2d_backward.default,
 )
-def pool_backward(recorder: Recorder, grad_output: torch.Tensor, self: torch.Tensor, *args: object) -> object:
+def pool_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *args: object) -> object:
     """A gradient that lies as the input does."""
     x, grad = given(recorder, self, grad_output)
     if not one_dtype(x, grad) or not on_cpu_and_packed(x):
@@ -167,7 +167,7 @@ def pool_backward(recorder: Recorder, grad_output: torch.Tensor, self: torch.Ten
     aten._upsample_bilinear2d_aa.default,
     aten._upsample_bicubic2d_aa.default,
 )
-def resampled(recorder: Recorder, self: torch.Tensor, output_size: Sequence[object], *args: object) -> object:
+def resampled(recorder: Trace, self: torch.Tensor, output_size: Sequence[object], *args: object) -> object:
     """The channels in another size."""
     x = metadata_of(recorder, self)
     if len(x.sizes) != 4 or not on_cpu_and_packed(x):
@@ -182,7 +182,7 @@ def resampled(recorder: Recorder, self: torch.Tensor, output_size: Sequence[obje
     aten._upsample_bicubic2d_aa_backward.default,
 )
 def resampled_backward(
-    recorder: Recorder, grad_output: torch.Tensor, output_size: object, input_size: Sequence[object], *args: object
+    recorder: Trace, grad_output: torch.Tensor, output_size: object, input_size: Sequence[object], *args: object
 ) -> object:
     """A gradient of the size before."""
     grad = metadata_of(recorder, grad_output)

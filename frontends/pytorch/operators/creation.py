@@ -14,14 +14,14 @@ from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.broadcasting import same
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 PRESERVED: Final = (None, torch.preserve_format)
 
 
 def copied(
-    recorder: Recorder,
+    recorder: Trace,
     base: Metadata,
     dtype: torch.dtype | None = None,
     device: torch.device | None = None,
@@ -46,14 +46,14 @@ def copied(
 
 
 @kind_rule(aten.clone.default)
-def clone(recorder: Recorder, self: torch.Tensor, *, memory_format: torch.memory_format | None = None) -> object:
+def clone(recorder: Trace, self: torch.Tensor, *, memory_format: torch.memory_format | None = None) -> object:
     """A copy."""
     return copied(recorder, metadata_of(recorder, self), memory_format=memory_format)
 
 
 @kind_rule(aten._to_copy.default)
 def to_copy(
-    recorder: Recorder, self: torch.Tensor, *, dtype: torch.dtype | None = None, layout: object = None,
+    recorder: Trace, self: torch.Tensor, *, dtype: torch.dtype | None = None, layout: object = None,
     device: torch.device | None = None, pin_memory: bool | None = None, non_blocking: bool = False,
     memory_format: torch.memory_format | None = None,
 ) -> object:  # fmt: skip
@@ -66,7 +66,7 @@ def to_copy(
 def _register_like(operator: object, arguments: int) -> None:
     @kind_rule(operator)
     def like(
-        recorder: Recorder, self: torch.Tensor, *values: object, dtype: torch.dtype | None = None,
+        recorder: Trace, self: torch.Tensor, *values: object, dtype: torch.dtype | None = None,
         layout: object = None, device: torch.device | None = None, pin_memory: bool | None = None,
         memory_format: torch.memory_format | None = None,
     ) -> object:  # fmt: skip
@@ -86,7 +86,7 @@ for _operator, _arguments in (
 def _register_new(operator: object) -> None:
     @kind_rule(operator)
     def new(
-        recorder: Recorder, self: torch.Tensor, size: Sequence[object], *values: object,
+        recorder: Trace, self: torch.Tensor, size: Sequence[object], *values: object,
         dtype: torch.dtype | None = None, layout: object = None, device: torch.device | None = None,
         pin_memory: bool | None = None,
     ) -> object:  # fmt: skip
@@ -104,7 +104,7 @@ for _operator in (aten.new_zeros.default, aten.new_ones.default, aten.new_empty.
 
 def _register_fresh(operator: object) -> None:
     @kind_rule(operator)
-    def fresh(recorder: Recorder, size: Sequence[object], *values: object, **options: object) -> object:
+    def fresh(recorder: Trace, size: Sequence[object], *values: object, **options: object) -> object:
         """A fresh tensor of sizes that are given."""
         device = torch.device(options.get("device") or "cpu")
         if device.type != "cpu" or options.get("pin_memory") or options.get("layout") not in (None, torch.strided):
@@ -124,7 +124,7 @@ for _operator in (
 
 def _register_range(operator: object) -> None:
     @kind_rule(operator)
-    def counted(recorder: Recorder, *numbers: object, **options: object) -> object:
+    def counted(recorder: Trace, *numbers: object, **options: object) -> object:
         """Numbers at even distances."""
         device = torch.device(options.get("device") or "cpu")
         if device.type != "cpu" or options.get("pin_memory") or any(isinstance(one, float) for one in numbers):
@@ -140,7 +140,7 @@ for _operator in (aten.arange.default, aten.arange.start, aten.arange.start_step
 
 
 @kind_rule(aten.copy_.default)
-def copy_into(recorder: Recorder, self: torch.Tensor, src: torch.Tensor, non_blocking: bool = False) -> object:
+def copy_into(recorder: Trace, self: torch.Tensor, src: torch.Tensor, non_blocking: bool = False) -> object:
     """The tensor written to."""
     target, source = metadata_of(recorder, self).shape, metadata_of(recorder, src).shape
     alike = len(target) == len(source) and all(same(one, other) for one, other in zip(target, source))
@@ -148,13 +148,13 @@ def copy_into(recorder: Recorder, self: torch.Tensor, src: torch.Tensor, non_blo
 
 
 @kind_rule(aten.fill_.Scalar, aten.fill_.Tensor, aten.zero_.default)
-def filled(recorder: Recorder, self: torch.Tensor, value: object = 0) -> object:
+def filled(recorder: Trace, self: torch.Tensor, value: object = 0) -> object:
     """The tensor written to."""
     return NotImplemented if isinstance(value, torch.Tensor) and value.dim() else 0
 
 
 @kind_rule(aten.native_dropout.default)
-def dropout(recorder: Recorder, input: torch.Tensor, p: float, train: bool | None) -> object:
+def dropout(recorder: Trace, input: torch.Tensor, p: float, train: bool | None) -> object:
     """The input, and which of it was kept."""
     x = metadata_of(recorder, input)
     order = order_of(recorder.env, x)

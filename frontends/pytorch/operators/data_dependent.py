@@ -12,13 +12,13 @@ from frontends.vocabularies.aten_operators import aten as vocabulary
 from shapes.rules import Shape
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 
 
 @kind_rule(aten.nonzero.default, once=True)
-def nonzero(recorder: Recorder, self: torch.Tensor) -> object:
+def nonzero(recorder: Trace, self: torch.Tensor) -> object:
     """A row of coordinates for each element that is not 0, written one axis after the other."""
     shape = ruled(recorder, aten.nonzero.default, self)
     assert isinstance(shape, Shape)
@@ -26,7 +26,7 @@ def nonzero(recorder: Recorder, self: torch.Tensor) -> object:
 
 
 @kind_rule(aten.index.Tensor, once=True)
-def index(recorder: Recorder, self: torch.Tensor, indices: list[torch.Tensor | None]) -> object:
+def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None]) -> object:
     """What indices pick, of which a mask picks as many as it has true elements; without one, torch's own answer."""
     if not any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in indices):
         return NotImplemented
@@ -36,13 +36,13 @@ def index(recorder: Recorder, self: torch.Tensor, indices: list[torch.Tensor | N
 
 
 @kind_rule(aten.masked_select.default, once=True)
-def masked_select(recorder: Recorder, self: torch.Tensor, mask: torch.Tensor) -> object:
+def masked_select(recorder: Trace, self: torch.Tensor, mask: torch.Tensor) -> object:
     """The elements under a mask."""
     return packed(recorder, shape_of(ruled(recorder, aten.masked_select.default, self, mask)), self.dtype, self.device)
 
 
 @kind_rule(aten.bincount.default, once=True)
-def bincount(recorder: Recorder, self: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0) -> object:
+def bincount(recorder: Trace, self: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0) -> object:
     """A bin for each number up to the largest: counts, or sums of weights."""
     shape = shape_of(ruled(recorder, aten.bincount.default, self, weights, minlength))
     if weights is None:
@@ -53,7 +53,7 @@ def bincount(recorder: Recorder, self: torch.Tensor, weights: torch.Tensor | Non
 
 
 @kind_rule(aten.repeat_interleave.Tensor, once=True)
-def repeat_interleave(recorder: Recorder, repeats: torch.Tensor, *, output_size: int | None = None) -> object:
+def repeat_interleave(recorder: Trace, repeats: torch.Tensor, *, output_size: int | None = None) -> object:
     """Each place as often as it is to be repeated."""
     shape = shape_of(ruled(recorder, aten.repeat_interleave.Tensor, repeats, output_size=output_size))
     return packed(recorder, shape, repeats.dtype, repeats.device)
@@ -64,7 +64,7 @@ def repeat_interleave(recorder: Recorder, repeats: torch.Tensor, *, output_size:
 
 @kind_rule(aten._unique2.default, once=True)
 def unique(
-    recorder: Recorder,
+    recorder: Trace,
     self: torch.Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
@@ -76,14 +76,14 @@ def unique(
 
 
 @kind_rule(aten._unique.default, once=True)
-def unique_inverse(recorder: Recorder, self: torch.Tensor, sorted: bool = True, return_inverse: bool = False) -> object:
+def unique_inverse(recorder: Trace, self: torch.Tensor, sorted: bool = True, return_inverse: bool = False) -> object:
     """The distinct elements and, if asked for, where each is found."""
     return unique(recorder, self, sorted, return_inverse)[:2]
 
 
 @kind_rule(aten.unique_consecutive.default, once=True)
 def unique_consecutive(
-    recorder: Recorder,
+    recorder: Trace,
     self: torch.Tensor,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -98,7 +98,7 @@ def unique_consecutive(
 
 @kind_rule(aten.unique_dim.default, once=True)
 def unique_slices(
-    recorder: Recorder,
+    recorder: Trace,
     self: torch.Tensor,
     dim: int,
     sorted: bool = True,
@@ -111,14 +111,14 @@ def unique_slices(
 
 @kind_rule(aten.unique_dim_consecutive.default, once=True)
 def unique_slices_consecutive(
-    recorder: Recorder, self: torch.Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+    recorder: Trace, self: torch.Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
 ) -> object:
     """One slice for each run of equal ones."""
     return distinct(recorder, self, vocabulary["unique_dim"](recorder.env, sizes_of(self), dim))
 
 
 def distinct(
-    recorder: Recorder, self: torch.Tensor, found: object, *, inverse: bool = True, counts: bool = True
+    recorder: Trace, self: torch.Tensor, found: object, *, inverse: bool = True, counts: bool = True
 ) -> tuple[Metadata, ...]:
     """Kinds of values, inverse and counts."""
     assert isinstance(found, tuple)

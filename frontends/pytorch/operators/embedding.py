@@ -10,14 +10,14 @@ from frontends.pytorch.operators.normalization import given, one_dtype
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 
 
 @kind_rule(aten.embedding.default)
 def embedding(
-    recorder: Recorder, weight: torch.Tensor, indices: torch.Tensor, padding_idx: int = -1,
+    recorder: Trace, weight: torch.Tensor, indices: torch.Tensor, padding_idx: int = -1,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> object:  # fmt: skip
     """A row for each index."""
@@ -29,7 +29,7 @@ def embedding(
 
 @kind_rule(aten.embedding_dense_backward.default)
 def embedding_backward(
-    recorder: Recorder, grad_output: torch.Tensor, indices: torch.Tensor, num_weights: int, padding_idx: int,
+    recorder: Trace, grad_output: torch.Tensor, indices: torch.Tensor, num_weights: int, padding_idx: int,
     scale_grad_by_freq: bool,
 ) -> object:  # fmt: skip
     """A gradient for the whole table."""
@@ -41,7 +41,7 @@ def embedding_backward(
 
 @kind_rule(aten.nll_loss_forward.default)
 def nll_loss(
-    recorder: Recorder, self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int,
+    recorder: Trace, self: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int,
     ignore_index: int,
 ) -> object:  # fmt: skip
     """The loss, and the weight of all targets."""
@@ -54,7 +54,7 @@ def nll_loss(
 
 @kind_rule(aten.nll_loss_backward.default, aten.nll_loss2d_backward.default)
 def nll_loss_backward(
-    recorder: Recorder, grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor,
+    recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, target: torch.Tensor,
     weight: torch.Tensor | None, reduction: int, ignore_index: int, total_weight: torch.Tensor,
 ) -> object:  # fmt: skip
     """A gradient like the scores."""

@@ -13,12 +13,12 @@ from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed,
 from frontends.pytorch.symbolic.metadata import Metadata
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 
 
-def may_be_channels_last(recorder: Recorder, kind: Metadata) -> bool:
+def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:
     """Whether the strides could be taken for those of a tensor whose channels are innermost."""
     if len(kind.sizes) not in (4, 5):
         return False
@@ -27,18 +27,18 @@ def may_be_channels_last(recorder: Recorder, kind: Metadata) -> bool:
 
 
 @kind_rule(aten.cat.default)
-def cat(recorder: Recorder, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
+def cat(recorder: Trace, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
     """One after the other along an axis that is there."""
     return joined(recorder, aten.cat.default, tensors, dim)
 
 
 @kind_rule(aten.stack.default)
-def stack(recorder: Recorder, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
+def stack(recorder: Trace, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
     """One after the other along a new axis."""
     return joined(recorder, aten.stack.default, tensors, dim)
 
 
-def joined(recorder: Recorder, func: object, tensors: Sequence[torch.Tensor], dim: int) -> object:
+def joined(recorder: Trace, func: object, tensors: Sequence[torch.Tensor], dim: int) -> object:
     """The kind of tensors put together."""
     kinds = [metadata_of(recorder, tensor) for tensor in tensors]
     if not kinds or any(may_be_channels_last(recorder, kind) for kind in kinds):
@@ -53,14 +53,14 @@ def joined(recorder: Recorder, func: object, tensors: Sequence[torch.Tensor], di
 
 
 @kind_rule(aten.repeat.default)
-def repeat(recorder: Recorder, self: torch.Tensor, repeats: Sequence[object]) -> object:
+def repeat(recorder: Trace, self: torch.Tensor, repeats: Sequence[object]) -> object:
     """Copies beside each other."""
     x = metadata_of(recorder, self)
     return packed(recorder, ruled(recorder, aten.repeat.default, x, repeats), x.dtype, x.device)
 
 
 @kind_rule(aten.constant_pad_nd.default)
-def padded(recorder: Recorder, self: torch.Tensor, pad: Sequence[object], value: object = 0) -> object:
+def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[object], value: object = 0) -> object:
     """With a border of one number."""
     x = metadata_of(recorder, self)
     if may_be_channels_last(recorder, x) or all(is_number(one, 0) for one in pad):

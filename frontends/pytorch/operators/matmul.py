@@ -9,14 +9,14 @@ import torch
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 
 
 def _register(operator: object) -> None:
     @kind_rule(operator)
-    def product(recorder: Recorder, *tensors: torch.Tensor, **numbers: object) -> object:
+    def product(recorder: Trace, *tensors: torch.Tensor, **numbers: object) -> object:
         factors = [metadata_of(recorder, tensor) for tensor in tensors]
         first = factors[0]
         if any(factor.dtype is not first.dtype or factor.device != first.device for factor in factors):

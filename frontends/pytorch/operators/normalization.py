@@ -12,13 +12,13 @@ from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed,
 from frontends.pytorch.symbolic.metadata import Metadata
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 Optional = torch.Tensor | None
 
 
-def given(recorder: Recorder, *tensors: Optional) -> list[Metadata | None]:
+def given(recorder: Trace, *tensors: Optional) -> list[Metadata | None]:
     """The kinds of arguments that may be left out."""
     return [None if tensor is None else metadata_of(recorder, tensor) for tensor in tensors]
 
@@ -34,7 +34,7 @@ def one_dtype(*kinds: Metadata | None) -> bool:
 
 @kind_rule(aten.native_layer_norm.default)
 def layer_norm(
-    recorder: Recorder, input: torch.Tensor, normalized_shape: Sequence[int], weight: Optional, bias: Optional,
+    recorder: Trace, input: torch.Tensor, normalized_shape: Sequence[int], weight: Optional, bias: Optional,
     eps: float,
 ) -> object:  # fmt: skip
     """The sizes of the input, packed; mean and deviation of each row."""
@@ -47,7 +47,7 @@ def layer_norm(
 
 @kind_rule(aten.native_layer_norm_backward.default)
 def layer_norm_backward(
-    recorder: Recorder, grad_out: torch.Tensor, input: torch.Tensor, normalized_shape: Sequence[int],
+    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, normalized_shape: Sequence[int],
     mean: torch.Tensor, rstd: torch.Tensor, weight: Optional, bias: Optional, output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
     """Gradients like the input and the weights, packed, of those that are wanted."""
@@ -57,7 +57,7 @@ def layer_norm_backward(
     return gradients(recorder, output_mask, x, w, b)
 
 
-def gradients(recorder: Recorder, wanted: Sequence[bool], *kinds: Metadata | None) -> tuple[Metadata | None, ...]:
+def gradients(recorder: Trace, wanted: Sequence[bool], *kinds: Metadata | None) -> tuple[Metadata | None, ...]:
     """Packed tensors like these where they are wanted."""
     return tuple([
         packed(recorder, kind.shape, kind.dtype, kind.device) if want and kind is not None else None
@@ -70,7 +70,7 @@ def gradients(recorder: Recorder, wanted: Sequence[bool], *kinds: Metadata | Non
 
 @kind_rule(aten.native_group_norm.default)
 def group_norm(
-    recorder: Recorder, input: torch.Tensor, weight: Optional, bias: Optional, N: object, C: object, HxW: object,
+    recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, N: object, C: object, HxW: object,
     group: int, eps: float,
 ) -> object:  # fmt: skip
     """The sizes of the input; mean and deviation of each group."""
@@ -83,7 +83,7 @@ def group_norm(
 
 @kind_rule(aten.native_group_norm_backward.default)
 def group_norm_backward(
-    recorder: Recorder, grad_out: torch.Tensor, input: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor,
+    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor,
     weight: Optional, N: object, C: object, HxW: object, group: int, output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
     """Gradients like the input and the weight, of those that are wanted."""
@@ -98,7 +98,7 @@ def group_norm_backward(
 
 @kind_rule(aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
 def batch_norm(
-    recorder: Recorder, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: Optional,
+    recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: Optional,
     running_var: Optional, training: bool, momentum: float, eps: float,
 ) -> object:  # fmt: skip
     """The sizes of the input, packed or with the channels innermost; mean and deviation of each channel in training."""
@@ -115,14 +115,14 @@ def batch_norm(
 
 @kind_rule(aten._native_batch_norm_legit_no_training.default)
 def batch_norm_of_before(
-    recorder: Recorder, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: torch.Tensor,
+    recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: torch.Tensor,
     running_var: torch.Tensor, momentum: float, eps: float,
 ) -> object:  # fmt: skip
     """By the statistics that are there."""
     return batch_norm(recorder, input, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
-def _normalized_strides(recorder: Recorder, x: Metadata) -> Sequence[object] | None:
+def _normalized_strides(recorder: Trace, x: Metadata) -> Sequence[object] | None:
     """How the CPU's kernel lays out what it normalizes: packed, or with the channels innermost if they are. None where
     torch's meta function says so."""
     if is_packed(x):
@@ -134,7 +134,7 @@ def _normalized_strides(recorder: Recorder, x: Metadata) -> Sequence[object] | N
 
 @kind_rule(aten.native_batch_norm_backward.default)
 def batch_norm_backward(
-    recorder: Recorder, grad_out: torch.Tensor, input: torch.Tensor, weight: Optional, running_mean: Optional,
+    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, weight: Optional, running_mean: Optional,
     running_var: Optional, save_mean: Optional, save_invstd: Optional, train: bool, eps: float,
     output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
@@ -149,7 +149,7 @@ def batch_norm_backward(
 
 
 @kind_rule(aten._softmax.default, aten._log_softmax.default)
-def softmax(recorder: Recorder, self: torch.Tensor, dim: int, half_to_float: bool) -> object:
+def softmax(recorder: Trace, self: torch.Tensor, dim: int, half_to_float: bool) -> object:
     """The sizes of the input, packed."""
     x = metadata_of(recorder, self)
     if half_to_float or not -len(x.sizes) <= dim < max(len(x.sizes), 1):
@@ -159,7 +159,7 @@ def softmax(recorder: Recorder, self: torch.Tensor, dim: int, half_to_float: boo
 
 @kind_rule(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)
 def softmax_backward(
-    recorder: Recorder, grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype
+    recorder: Trace, grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype
 ) -> object:
     """The sizes of the gradient, packed."""
     grad, out = given(recorder, grad_output, output)
@@ -169,7 +169,7 @@ def softmax_backward(
 
 
 @kind_rule(aten._safe_softmax.default)
-def safe_softmax(recorder: Recorder, self: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> object:
+def safe_softmax(recorder: Trace, self: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> object:
     """The sizes of the input."""
     x = metadata_of(recorder, self)
     if dtype is not None and dtype is not x.dtype or not is_packed(x) or not x.dtype.is_floating_point:

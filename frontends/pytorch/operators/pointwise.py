@@ -18,7 +18,7 @@ from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.broadcasting import same
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 
@@ -71,13 +71,9 @@ def in_place_overloads() -> Sequence[object]:
     return found
 
 
-def result_of(
-    recorder: Recorder, func: object, args: Sequence[object], kwargs: Mapping[str, object]
-) -> Metadata | object:
+def result_of(recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Metadata | object:
     """The kind of tensor that an element-wise operator gives."""
-    operands = [
-        metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)
-    ]
+    operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
     if func in REVERSED:
         operands.reverse()
     if converted(recorder, operands[1:] if func in CHOOSING else operands):
@@ -91,7 +87,7 @@ def result_of(
     return combined(recorder, operands, dtypes[0])
 
 
-def converted(recorder: Recorder, operands: Sequence[Metadata]) -> bool:
+def converted(recorder: Trace, operands: Sequence[Metadata]) -> bool:
     """Whether a kernel first makes copies of another dtype, which lie in another way than the operands."""
     ranked = [operand for operand in operands if operand.sizes]
     if all(operand.dtype is ranked[0].dtype for operand in ranked):
@@ -100,7 +96,7 @@ def converted(recorder: Recorder, operands: Sequence[Metadata]) -> bool:
     return any(order is None or not order.dense for order in orders)
 
 
-def combined(recorder: Recorder, operands: Sequence[Metadata], dtype: torch.dtype) -> Metadata | object:
+def combined(recorder: Trace, operands: Sequence[Metadata], dtype: torch.dtype) -> Metadata | object:
     """The kind of what an element-wise kernel makes of these."""
     ranked = [operand for operand in operands if operand.sizes]
     if not ranked:
@@ -122,7 +118,7 @@ def combined(recorder: Recorder, operands: Sequence[Metadata], dtype: torch.dtyp
 
 
 @kind_rule(aten.masked_fill.Scalar, aten.masked_fill.Tensor)
-def masked_fill(recorder: Recorder, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
+def masked_fill(recorder: Trace, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
     """What tensor and mask broadcast to, packed."""
     kinds = [metadata_of(recorder, self), metadata_of(recorder, mask)]
     ranked = [kind for kind in kinds if kind.sizes]
@@ -133,7 +129,7 @@ def masked_fill(recorder: Recorder, self: torch.Tensor, mask: torch.Tensor, valu
 
 
 @kind_rule(aten.masked_fill_.Scalar, aten.masked_fill_.Tensor)
-def masked_fill_in_place(recorder: Recorder, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
+def masked_fill_in_place(recorder: Trace, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
     """The tensor written to, if the mask broadcasts to it."""
     made = masked_fill(recorder, self, mask, value)
     if made is NotImplemented:
@@ -146,19 +142,19 @@ def masked_fill_in_place(recorder: Recorder, self: torch.Tensor, mask: torch.Ten
 def _register() -> None:
     for operator in overloads():
 
-        def rule(recorder: Recorder, *args: object, _func: object = operator, **kwargs: object) -> object:
+        def rule(recorder: Trace, *args: object, _func: object = operator, **kwargs: object) -> object:
             return result_of(recorder, _func, args, kwargs)
 
         kind_rule(operator)(rule)
     for operator in in_place_overloads():
 
-        def rule(recorder: Recorder, *args: object, _func: object = operator, **kwargs: object) -> object:
+        def rule(recorder: Trace, *args: object, _func: object = operator, **kwargs: object) -> object:
             return written(recorder, _func, args, kwargs)
 
         kind_rule(operator)(rule)
 
 
-def written(recorder: Recorder, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+def written(recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
     """The first operand, if the others broadcast to it."""
     made = result_of(recorder, func, args, kwargs)
     if made is NotImplemented:

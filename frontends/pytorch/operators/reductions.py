@@ -13,7 +13,7 @@ from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.axes import axes_of
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 
@@ -30,7 +30,7 @@ PLACES: Final = (aten.argmax.default, aten.argmin.default)
 
 
 def reduced(
-    recorder: Recorder, func: object, args: Sequence[object], kwargs: Mapping[str, object]
+    recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Metadata | tuple[Metadata, ...] | object:
     """Packed results of the sizes of the rule."""
     dtypes = dtypes_of(func, args, kwargs)
@@ -45,15 +45,13 @@ def reduced(
 
 def _register(operator: object) -> None:
     @kind_rule(operator)
-    def reduction(recorder: Recorder, self: torch.Tensor, *args: object, **kwargs: object) -> object:
+    def reduction(recorder: Trace, self: torch.Tensor, *args: object, **kwargs: object) -> object:
         return reduced(recorder, operator, (self, *args), kwargs)
 
 
 def _register_along(operator: object) -> None:
     @kind_rule(operator)
-    def reduction(
-        recorder: Recorder, self: torch.Tensor, dim: object = None, *args: object, **kwargs: object
-    ) -> object:
+    def reduction(recorder: Trace, self: torch.Tensor, dim: object = None, *args: object, **kwargs: object) -> object:
         if isinstance(dim, list | tuple) and not dim:
             # no axes mean all of them
             dim = axes_of(None, self.dim())

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import torch
 
 from frontends.pytorch.python.torch_calls import dtype_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.symbolic.tensor import Trace, Traced
 from frontends.vocabularies.aten_operators import aten as vocabulary
 from shapes.choices import Int
 from shapes.rules import Shape
-
-if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
 
 Kind: TypeAlias = Metadata
 KindRule = Callable[..., object]
@@ -45,7 +42,7 @@ def word_of(func: torch._ops.OpOverload) -> str:
     return f"{name}.{func._overloadname}" if func._overloadname != "default" else name
 
 
-def ruled(recorder: Recorder, func: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
+def ruled(recorder: Trace, func: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
     """The sizes that come out by the rule for sizes: a `Shape`, or a tuple of them."""
     given = [sizes_of(arg) for arg in args]
     named = {name: sizes_of(value) for name, value in kwargs.items()}
@@ -67,7 +64,7 @@ def sizes_of(value: object) -> object:
     return value
 
 
-def metadata_of(recorder: Recorder, tensor: torch.Tensor) -> Metadata:
+def metadata_of(recorder: Trace, tensor: torch.Tensor) -> Metadata:
     """The kind of an argument: a tensor of the trace, or one that the program brought along."""
     if isinstance(tensor, int | float | complex):
         # C++ has a tensor, and hands over the number in it
@@ -75,12 +72,12 @@ def metadata_of(recorder: Recorder, tensor: torch.Tensor) -> Metadata:
     return tensor.metadata if type(tensor) is Traced else recorder.lift(tensor).metadata
 
 
-def packed(recorder: Recorder, shape: Sequence[Int], dtype: torch.dtype, device: torch.device) -> Metadata:
+def packed(recorder: Trace, shape: Sequence[Int], dtype: torch.dtype, device: torch.device) -> Metadata:
     """The kind of a fresh tensor of these sizes."""
     return recorder.kinds.laid(shape, None, 0, dtype, device)
 
 
-def viewed(recorder: Recorder, shape: object, base: Metadata) -> Metadata:
+def viewed(recorder: Trace, shape: object, base: Metadata) -> Metadata:
     """The kind of a tensor on the elements of another one."""
     assert isinstance(shape, Shape) and shape.strides is not None
     return recorder.kinds.laid(shape, shape.strides, shape.storage_offset, base.dtype, base.device)

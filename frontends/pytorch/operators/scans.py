@@ -10,14 +10,14 @@ from frontends.pytorch.operators.dtypes import dtypes_of
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 
 
 def _register(operator: object) -> None:
     @kind_rule(operator)
-    def scanned(recorder: Recorder, self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> object:
+    def scanned(recorder: Trace, self: torch.Tensor, dim: int, *, dtype: torch.dtype | None = None) -> object:
         """The sizes of the input, packed."""
         x = metadata_of(recorder, self)
         dtypes = dtypes_of(operator, (self, dim), {"dtype": dtype})
@@ -29,9 +29,7 @@ for _operator in (aten.cumsum.default, aten.cumprod.default):
 
 
 @kind_rule(aten.gather.default)
-def gather(
-    recorder: Recorder, self: torch.Tensor, dim: int, index: torch.Tensor, *, sparse_grad: bool = False
-) -> object:
+def gather(recorder: Trace, self: torch.Tensor, dim: int, index: torch.Tensor, *, sparse_grad: bool = False) -> object:
     """The sizes of the index, packed."""
     x, places = metadata_of(recorder, self), metadata_of(recorder, index)
     if sparse_grad or places.dtype is not torch.int64:
@@ -40,7 +38,7 @@ def gather(
 
 
 @kind_rule(aten.index_select.default)
-def index_select(recorder: Recorder, self: torch.Tensor, dim: int, index: torch.Tensor) -> object:
+def index_select(recorder: Trace, self: torch.Tensor, dim: int, index: torch.Tensor) -> object:
     """As many places of the axis as there are indices, packed."""
     x, places = metadata_of(recorder, self), metadata_of(recorder, index)
     return packed(recorder, ruled(recorder, aten.index_select.default, x, dim, places), x.dtype, x.device)

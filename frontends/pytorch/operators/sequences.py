@@ -10,7 +10,7 @@ from frontends.pytorch.operators.registry import kind_rule, packed, ruled
 from shapes.rules import Shape
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 WINDOWS: Final = (
@@ -31,7 +31,7 @@ def registered(
     """The rule of a factory: sizes from the numbers it gets, or from the first of them."""
 
     @kind_rule(*operators)
-    def factory(recorder: Recorder, *numbers: object, **options: object) -> object:
+    def factory(recorder: Trace, *numbers: object, **options: object) -> object:
         shape = ruled(recorder, default, *numbers[:counts])
         assert isinstance(shape, Shape)
         kind = options.get("dtype") or dtype or torch.get_default_dtype()
@@ -50,7 +50,7 @@ for window in WINDOWS:
 
 
 @kind_rule(aten.one_hot.default, once=True)
-def one_hot(recorder: Recorder, self: torch.Tensor, num_classes: int = -1) -> object:
+def one_hot(recorder: Trace, self: torch.Tensor, num_classes: int = -1) -> object:
     """A place for each class; the run tells how many there are where the program does not."""
     shape = ruled(recorder, aten.one_hot.default, self, num_classes)
     assert isinstance(shape, Shape)

@@ -12,23 +12,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
 from frontends.pytorch.operators.registry import kind_rule
 from frontends.pytorch.symbolic.metadata import Metadata, Template, TorchValue
-from frontends.pytorch.symbolic.tensor import Traced
-
-if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten
 
 
 @kind_rule(aten.resize_.default)
 def resize(
-    recorder: Recorder, self: Traced, size: Sequence[TorchValue], *, memory_format: torch.memory_format | None = None
+    recorder: Trace, self: Traced, size: Sequence[TorchValue], *, memory_format: torch.memory_format | None = None
 ) -> object:
     """A packed tensor of these sizes; one that has them already is left alone, whatever its strides."""
     if memory_format not in (None, torch.contiguous_format):
@@ -48,7 +45,7 @@ def resize(
 
 @kind_rule(aten.resize_as_.default)
 def resize_as(
-    recorder: Recorder, self: Traced, other: torch.Tensor, *, memory_format: torch.memory_format | None = None
+    recorder: Trace, self: Traced, other: torch.Tensor, *, memory_format: torch.memory_format | None = None
 ) -> object:
     """As `resize_` with the sizes of the other."""
     return resize(recorder, self, other.shape, memory_format=memory_format)

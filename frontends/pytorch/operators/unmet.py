@@ -10,26 +10,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
 from frontends.pytorch.operators.registry import kind_rule, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
-from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.symbolic.tensor import Trace, Traced
 from frontends.vocabularies.aten_operators import aten as vocabulary
 from shapes.choices import Int, sym_max
 from shapes.rules import Shape
 from shapes.rules.broadcasting import broadcast
 
-if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
-
 aten: Final = torch.ops.aten
 REAL: Final = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
 
-def kinds(recorder: Recorder, found: object, dtypes: Sequence[torch.dtype], device: torch.device) -> object:
+def kinds(recorder: Trace, found: object, dtypes: Sequence[torch.dtype], device: torch.device) -> object:
     """Fresh tensors of these sizes."""
     assert isinstance(found, tuple)
     return tuple([packed(recorder, shape, dtype, device) for shape, dtype in zip(found, dtypes)])
@@ -39,28 +36,26 @@ def kinds(recorder: Recorder, found: object, dtypes: Sequence[torch.dtype], devi
 
 
 @kind_rule(aten.histogram.bin_ct, aten.histogram.bins_tensor)
-def histogram(recorder: Recorder, self: torch.Tensor, bins: torch.Tensor | int = 100, **options: object) -> object:
+def histogram(recorder: Trace, self: torch.Tensor, bins: torch.Tensor | int = 100, **options: object) -> object:
     """Counts, and the edges between them."""
     found = ruled(recorder, aten.histogram.bin_ct, self, bins, **options)
     return kinds(recorder, found, (self.dtype, self.dtype), self.device)
 
 
 @kind_rule(aten._histogramdd_bin_edges.default)
-def histogram_edges(recorder: Recorder, self: torch.Tensor, bins: Sequence[int], **options: object) -> object:
+def histogram_edges(recorder: Trace, self: torch.Tensor, bins: Sequence[int], **options: object) -> object:
     """The edges along each axis."""
     return [packed(recorder, (number + 1,), self.dtype, self.device) for number in bins]
 
 
 @kind_rule(aten._histogramdd_from_bin_cts.default)
-def histogram_counts(recorder: Recorder, self: torch.Tensor, bins: Sequence[int], **options: object) -> object:
+def histogram_counts(recorder: Trace, self: torch.Tensor, bins: Sequence[int], **options: object) -> object:
     """A count for each bin of each axis."""
     return packed(recorder, tuple(bins), self.dtype, self.device)
 
 
 @kind_rule(aten._histogramdd_from_bin_tensors.default)
-def histogram_between(
-    recorder: Recorder, self: torch.Tensor, bins: Sequence[torch.Tensor], **options: object
-) -> object:
+def histogram_between(recorder: Trace, self: torch.Tensor, bins: Sequence[torch.Tensor], **options: object) -> object:
     """A count between each two edges."""
     edges = [shape_of(sizes_of(each)) for each in bins]
     return packed(recorder, tuple([each[0] - 1 for each in edges]), self.dtype, self.device)
@@ -74,7 +69,7 @@ def shape_of(found: object) -> Shape:
 # ---------------------------------------------------------------------- linear algebra
 
 
-def by_columns(recorder: Recorder, shape: Shape, dtype: torch.dtype, device: torch.device, rows: Int) -> Metadata:
+def by_columns(recorder: Trace, shape: Shape, dtype: torch.dtype, device: torch.device, rows: Int) -> Metadata:
     """A stack of matrices that lie column after column, each column so long."""
     steps: list[Int] = [1, rows]
     step: Int = rows * shape[-1]
@@ -85,7 +80,7 @@ def by_columns(recorder: Recorder, shape: Shape, dtype: torch.dtype, device: tor
 
 
 @kind_rule(aten.geqrf.default)
-def geqrf(recorder: Recorder, self: torch.Tensor) -> object:
+def geqrf(recorder: Trace, self: torch.Tensor) -> object:
     """The matrix, and a factor for each column."""
     found = ruled(recorder, aten.geqrf.default, self)
     assert isinstance(found, tuple)
@@ -96,7 +91,7 @@ def geqrf(recorder: Recorder, self: torch.Tensor) -> object:
 
 @kind_rule(aten.linalg_lstsq.default)
 def least_squares(
-    recorder: Recorder, self: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
+    recorder: Trace, self: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> object:
     """The solution, residuals, ranks and singular values."""
     found = vocabulary["linalg.lstsq"](recorder.env, sizes_of(self), sizes_of(b), rcond, driver=driver)
@@ -118,7 +113,7 @@ def least_squares(
 
 
 @kind_rule(aten.linalg_solve_triangular.default)
-def solve_triangular(recorder: Recorder, self: torch.Tensor, B: torch.Tensor, **options: bool) -> object:
+def solve_triangular(recorder: Trace, self: torch.Tensor, B: torch.Tensor, **options: bool) -> object:
     """As the right side."""
     found = vocabulary["linalg.solve_triangular"](recorder.env, sizes_of(self), sizes_of(B), **options)
     shape = shape_of(found)
@@ -126,7 +121,7 @@ def solve_triangular(recorder: Recorder, self: torch.Tensor, B: torch.Tensor, **
 
 
 @kind_rule(aten.linalg_pinv.atol_rtol_tensor)
-def pseudo_inverse(recorder: Recorder, self: torch.Tensor, **options: object) -> object:
+def pseudo_inverse(recorder: Trace, self: torch.Tensor, **options: object) -> object:
     """Rows become columns; a product, so that it is packed."""
     return packed(recorder, shape_of(vocabulary["linalg.pinv"](recorder.env, sizes_of(self))), self.dtype, self.device)
 
@@ -136,7 +131,7 @@ def pseudo_inverse(recorder: Recorder, self: torch.Tensor, **options: object) ->
 
 @kind_rule(aten._ctc_loss.default)
 def ctc_loss(
-    recorder: Recorder,
+    recorder: Trace,
     log_probs: torch.Tensor,
     targets: torch.Tensor,
     input_lengths: Sequence[int],
@@ -157,7 +152,7 @@ def ctc_loss(
 
 @kind_rule(aten._ctc_loss.Tensor, once=True)
 def ctc_loss_by_tensors(
-    recorder: Recorder,
+    recorder: Trace,
     log_probs: torch.Tensor,
     targets: torch.Tensor,
     input_lengths: torch.Tensor,
@@ -175,14 +170,14 @@ def ctc_loss_by_tensors(
 
 
 @kind_rule(aten.adaptive_max_pool3d.default)
-def adaptive_max_pool3d(recorder: Recorder, self: torch.Tensor, output_size: Sequence[Int]) -> object:
+def adaptive_max_pool3d(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int]) -> object:
     """The largest of each window, and where it is."""
     return pooled(recorder, self, output_size, 3)
 
 
 @kind_rule(aten.fractional_max_pool2d.default, aten.fractional_max_pool3d.default)
 def fractional_max_pool(
-    recorder: Recorder,
+    recorder: Trace,
     self: torch.Tensor,
     kernel_size: Sequence[int],
     output_size: Sequence[int],
@@ -196,7 +191,7 @@ def fractional_max_pool(
     return pooled(recorder, self, output_size, rank)
 
 
-def pooled(recorder: Recorder, self: torch.Tensor, output_size: Sequence[Int], rank: int) -> object:
+def pooled(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int], rank: int) -> object:
     """Values and places, packed."""
     sizes = (*shape_of(sizes_of(self))[:-rank], *[sizes_of(size) for size in output_size])
     return kinds(recorder, (sizes, sizes), (self.dtype, torch.int64), self.device)
@@ -204,20 +199,20 @@ def pooled(recorder: Recorder, self: torch.Tensor, output_size: Sequence[Int], r
 
 @kind_rule(aten.adaptive_max_pool3d_backward.default)
 def adaptive_max_pool3d_backward(
-    recorder: Recorder, grad_output: torch.Tensor, self: torch.Tensor, indices: torch.Tensor
+    recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, indices: torch.Tensor
 ) -> object:
     return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
 
 
 @kind_rule(aten.fractional_max_pool2d_backward.default, aten.fractional_max_pool3d_backward.default)
 def fractional_max_pool_backward(
-    recorder: Recorder, grad_output: torch.Tensor, self: torch.Tensor, *rest: object
+    recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *rest: object
 ) -> object:
     return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
 
 
 @kind_rule(aten._ctc_loss_backward.default, aten._ctc_loss_backward.Tensor)
-def ctc_loss_backward(recorder: Recorder, grad: torch.Tensor, log_probs: torch.Tensor, *rest: object) -> object:
+def ctc_loss_backward(recorder: Trace, grad: torch.Tensor, log_probs: torch.Tensor, *rest: object) -> object:
     return packed(recorder, shape_of(sizes_of(log_probs)), log_probs.dtype, log_probs.device)
 
 
@@ -226,7 +221,7 @@ def ctc_loss_backward(recorder: Recorder, grad: torch.Tensor, log_probs: torch.T
 
 @kind_rule(aten._trilinear.default)
 def trilinear(
-    recorder: Recorder,
+    recorder: Trace,
     i1: torch.Tensor,
     i2: torch.Tensor,
     i3: torch.Tensor,
@@ -252,7 +247,7 @@ def trilinear(
 
 
 @kind_rule(aten._native_batch_norm_legit_no_training.default)
-def batch_norm_without_training(recorder: Recorder, input: torch.Tensor, *rest: object) -> object:
+def batch_norm_without_training(recorder: Trace, input: torch.Tensor, *rest: object) -> object:
     """The sizes of the input; nothing is saved. The kernel does not look how many channels the rest has."""
     if type(input) is not Traced:
         return NotImplemented
@@ -265,7 +260,7 @@ def batch_norm_without_training(recorder: Recorder, input: torch.Tensor, *rest: 
 
 
 @kind_rule(aten.linalg_eig.default)
-def eigen(recorder: Recorder, self: torch.Tensor) -> object:
+def eigen(recorder: Trace, self: torch.Tensor) -> object:
     """Values, and vectors as columns, one after the other in memory."""
     found = vocabulary["linalg.eig"](recorder.env, sizes_of(self))
     assert isinstance(found, tuple)
@@ -277,7 +272,7 @@ def eigen(recorder: Recorder, self: torch.Tensor) -> object:
 
 @kind_rule(aten._fft_r2c.default)
 def real_transform(
-    recorder: Recorder, self: torch.Tensor, dim: Sequence[int], normalization: int, onesided: bool
+    recorder: Trace, self: torch.Tensor, dim: Sequence[int], normalization: int, onesided: bool
 ) -> object:
     """Along several axes: the other ones outermost, then these as they lie, the last of them innermost."""
     if len(dim) < 2 or self.device.type != "cpu" or type(self) is not Traced:
@@ -310,7 +305,7 @@ def real_transform(
 
 
 @kind_rule(aten.glu.default)
-def gated(recorder: Recorder, self: torch.Tensor, dim: int = -1) -> object:
+def gated(recorder: Trace, self: torch.Tensor, dim: int = -1) -> object:
     """Half as long along one axis; of a packed tensor it is packed, whatever its sizes."""
     if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
         return NotImplemented
@@ -318,13 +313,13 @@ def gated(recorder: Recorder, self: torch.Tensor, dim: int = -1) -> object:
 
 
 @kind_rule(aten.glu_backward.default)
-def gated_backward(recorder: Recorder, grad_output: torch.Tensor, self: torch.Tensor, dim: int) -> object:
+def gated_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, dim: int) -> object:
     """A fresh tensor of the sizes before."""
     return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
 
 
 @kind_rule(aten.flip.default)
-def flipped(recorder: Recorder, self: torch.Tensor, dims: Sequence[int]) -> object:
+def flipped(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
     """The same sizes; of a packed tensor it is packed, whatever they are."""
     if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
         return NotImplemented
@@ -334,7 +329,7 @@ def flipped(recorder: Recorder, self: torch.Tensor, dims: Sequence[int]) -> obje
 
 @kind_rule(aten.hash_tensor.default)
 def hashed(
-    recorder: Recorder, self: torch.Tensor, dim: Sequence[int] = (), *, keepdim: bool = False, mode: int = 0
+    recorder: Trace, self: torch.Tensor, dim: Sequence[int] = (), *, keepdim: bool = False, mode: int = 0
 ) -> object:
     """A number for all elements along some axes."""
     found = vocabulary["sum.dim_IntList"](recorder.env, sizes_of(self), list(dim) or None, keepdim)

@@ -19,13 +19,13 @@ from shapes.rules.broadcasting import same
 from shapes.rules.reshaping import reshaped
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 aten: Final = torch.ops.aten
 
 
 @kind_rule(aten.view.default, aten._unsafe_view.default)
-def view(recorder: Recorder, self: torch.Tensor, size: Sequence[object]) -> object:
+def view(recorder: Trace, self: torch.Tensor, size: Sequence[object]) -> object:
     """The sizes asked for; of a tensor without gaps every one is possible, of others if their strides allow it."""
     base = metadata_of(recorder, self)
     target = sizes_of(size)
@@ -38,14 +38,14 @@ def view(recorder: Recorder, self: torch.Tensor, size: Sequence[object]) -> obje
 
 
 @kind_rule(aten._reshape_alias.default)
-def reshape_alias(recorder: Recorder, self: torch.Tensor, size: Sequence[object], stride: Sequence[object]) -> object:
+def reshape_alias(recorder: Trace, self: torch.Tensor, size: Sequence[object], stride: Sequence[object]) -> object:
     """Sizes and strides as they are given."""
     base = metadata_of(recorder, self)
     return recorder.kinds.laid(sizes_of(size), sizes_of(stride), base.shape.storage_offset, base.dtype, base.device)
 
 
 @kind_rule(aten.expand.default)
-def expand(recorder: Recorder, self: torch.Tensor, size: Sequence[object], *, implicit: bool = False) -> object:
+def expand(recorder: Trace, self: torch.Tensor, size: Sequence[object], *, implicit: bool = False) -> object:
     """Axes of size 1 repeated, by a stride of 0. An axis as long as the one wanted this time is taken to be so."""
     base = metadata_of(recorder, self)
     target = sizes_of(size)
@@ -62,7 +62,7 @@ def expand(recorder: Recorder, self: torch.Tensor, size: Sequence[object], *, im
 
 
 @kind_rule(aten.permute.default)
-def permute(recorder: Recorder, self: torch.Tensor, dims: Sequence[int]) -> object:
+def permute(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
     """The axes in the order given."""
     base = metadata_of(recorder, self)
     rank = len(base.sizes)
@@ -70,7 +70,7 @@ def permute(recorder: Recorder, self: torch.Tensor, dims: Sequence[int]) -> obje
 
 
 @kind_rule(aten.transpose.int)
-def transpose(recorder: Recorder, self: torch.Tensor, dim0: int, dim1: int) -> object:
+def transpose(recorder: Trace, self: torch.Tensor, dim0: int, dim1: int) -> object:
     """Two axes change places."""
     base = metadata_of(recorder, self)
     rank = len(base.sizes)
@@ -82,7 +82,7 @@ def transpose(recorder: Recorder, self: torch.Tensor, dim0: int, dim1: int) -> o
 
 
 @kind_rule(aten.t.default)
-def t(recorder: Recorder, self: torch.Tensor) -> object:
+def t(recorder: Trace, self: torch.Tensor) -> object:
     """Rows become columns."""
     base = metadata_of(recorder, self)
     if len(base.sizes) > 2:
@@ -90,7 +90,7 @@ def t(recorder: Recorder, self: torch.Tensor) -> object:
     return reordered(recorder, base, range(len(base.sizes) - 1, -1, -1))
 
 
-def reordered(recorder: Recorder, base: Metadata, order: Sequence[int]) -> object:
+def reordered(recorder: Trace, base: Metadata, order: Sequence[int]) -> object:
     """The axes in another order."""
     if len(order) != len(base.sizes) or len(set(order)) != len(order):
         return NotImplemented
@@ -107,14 +107,14 @@ def reordered(recorder: Recorder, base: Metadata, order: Sequence[int]) -> objec
 
 
 @kind_rule(aten.unsqueeze.default)
-def unsqueeze(recorder: Recorder, self: torch.Tensor, dim: int) -> object:
+def unsqueeze(recorder: Trace, self: torch.Tensor, dim: int) -> object:
     """A new axis of size 1."""
     base = metadata_of(recorder, self)
     return viewed(recorder, ruled(recorder, aten.unsqueeze.default, base, dim), base)
 
 
 @kind_rule(aten.squeeze.dim, aten.squeeze.dims, aten.squeeze.default)
-def squeeze(recorder: Recorder, self: torch.Tensor, dim: int | Sequence[int] | None = None) -> object:
+def squeeze(recorder: Trace, self: torch.Tensor, dim: int | Sequence[int] | None = None) -> object:
     """Without the axes of size 1, or those of them that are named; a size that may be 1 is a branch."""
     base = metadata_of(recorder, self)
     named = () if dim is None else (dim,)
@@ -122,14 +122,14 @@ def squeeze(recorder: Recorder, self: torch.Tensor, dim: int | Sequence[int] | N
 
 
 @kind_rule(aten.alias.default)
-def alias(recorder: Recorder, self: torch.Tensor) -> object:
+def alias(recorder: Trace, self: torch.Tensor) -> object:
     """The same elements."""
     return metadata_of(recorder, self)
 
 
 @kind_rule(aten.slice.Tensor)
 def slice_tensor(
-    recorder: Recorder,
+    recorder: Trace,
     self: torch.Tensor,
     dim: int = 0,
     start: object = None,
@@ -151,21 +151,21 @@ def slice_tensor(
 
 
 @kind_rule(aten.select.int)
-def select(recorder: Recorder, self: torch.Tensor, dim: int, index: object) -> object:
+def select(recorder: Trace, self: torch.Tensor, dim: int, index: object) -> object:
     """Without one axis, of which one place is left."""
     base = metadata_of(recorder, self)
     return viewed(recorder, ruled(recorder, aten.select.int, base, dim, index), base)
 
 
 @kind_rule(aten.split.Tensor)
-def split(recorder: Recorder, self: torch.Tensor, split_size: object, dim: int = 0) -> object:
+def split(recorder: Trace, self: torch.Tensor, split_size: object, dim: int = 0) -> object:
     """Pieces of one length along an axis, the last one with the rest."""
     base = metadata_of(recorder, self)
     return [viewed(recorder, one, base) for one in ruled(recorder, aten.split.Tensor, base, split_size, dim)]
 
 
 @kind_rule(aten.split_with_sizes.default)
-def split_with_sizes(recorder: Recorder, self: torch.Tensor, split_sizes: Sequence[object], dim: int = 0) -> object:
+def split_with_sizes(recorder: Trace, self: torch.Tensor, split_sizes: Sequence[object], dim: int = 0) -> object:
     """Pieces of these lengths along an axis."""
     base = metadata_of(recorder, self)
     found = ruled(recorder, aten.split_with_sizes.default, base, split_sizes, dim)
@@ -173,7 +173,7 @@ def split_with_sizes(recorder: Recorder, self: torch.Tensor, split_sizes: Sequen
 
 
 @kind_rule(aten.unbind.int)
-def unbind(recorder: Recorder, self: torch.Tensor, dim: int = 0) -> object:
+def unbind(recorder: Trace, self: torch.Tensor, dim: int = 0) -> object:
     """Each place of an axis, without the axis."""
     base = metadata_of(recorder, self)
     return [viewed(recorder, one, base) for one in ruled(recorder, aten.unbind.int, base, dim)]
@@ -184,7 +184,7 @@ def unbind(recorder: Recorder, self: torch.Tensor, dim: int = 0) -> object:
 
 def _register_scatter(operator: torch._ops.OpOverload) -> None:
     @kind_rule(operator)
-    def scattered(recorder: Recorder, self: torch.Tensor, src: torch.Tensor, *args: object, **kwargs: object) -> object:
+    def scattered(recorder: Trace, self: torch.Tensor, src: torch.Tensor, *args: object, **kwargs: object) -> object:
         base = metadata_of(recorder, self)
         if not is_repeated(base) and not (is_packed(base) and is_number(base.shape.storage_offset, 0)):
             return NotImplemented
@@ -204,8 +204,7 @@ for _operator in (aten.select_scatter.default, aten.slice_scatter.default, aten.
     aten.diagonal_backward.default,
     aten.unfold_backward.default,
 )
-def whole(recorder: Recorder, grad_output: torch.Tensor, input_sizes: Sequence[object], *_: object) -> object:
+def whole(recorder: Trace, grad_output: torch.Tensor, input_sizes: Sequence[object], *_: object) -> object:
     """A tensor of the sizes that the view was taken of."""
     base = metadata_of(recorder, grad_output)
     return packed(recorder, sizes_of(input_sizes), base.dtype, base.device)
-

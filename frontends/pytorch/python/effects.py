@@ -38,7 +38,7 @@ from torch.utils._pytree import tree_leaves
 from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.python.forcing import refusal
 from frontends.pytorch.python.rewriting import INSTALLED, all_names, is_users
-from frontends.pytorch.recording.wrappers import opened
+from frontends.pytorch.python.wrappers import opened
 from shapes.origin import Origin
 
 FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"

@@ -45,7 +45,7 @@ from shapes.errors import UndecidedGuard
 from shapes.origin import Origin
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.tensor import Trace
 
 
 class Unhashable(GraphBreak, TypeError):
@@ -116,12 +116,12 @@ class Symbolic:
     """
 
     def __init__(
-        self, recorder: Recorder | None, starts: Iterable[object], refuse: Callable[[str, str], None] | None = None
+        self, trace: Trace | None, starts: Iterable[object], refuse: Callable[[str, str], None] | None = None
     ) -> None:
         self.functions: Final = program_of(starts)
         self._rewritten: Final = dict.fromkeys([*self.functions, *asking_for_types(self.functions)])
         self.raised: Final[list[TraceError | UndecidedGuard]] = []
-        self._calls = TorchCalls(recorder, self) if recorder is not None else None
+        self._calls = TorchCalls(trace, self) if trace is not None else None
         self._refuse = refuse
         self._changed: list[FunctionType] = []
 

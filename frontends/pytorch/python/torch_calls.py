@@ -24,16 +24,15 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak
-from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 if TYPE_CHECKING:
     from frontends.pytorch.python.forcing import Symbolic
-    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 Handler = Callable[..., object]
 HANDLERS: Final[dict[object, Handler]] = {}
-"""What takes a call: the recorder, the function, its arguments; `NotImplemented` leaves it to torch."""
+"""What takes a call: the mode, the function, its arguments; `NotImplemented` leaves it to torch."""
 
 SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -41,9 +40,9 @@ SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 class TorchCalls(TorchFunctionMode):
     """The mode that sees the calls of torch's functions."""
 
-    def __init__(self, recorder: Recorder, symbolic: Symbolic) -> None:
+    def __init__(self, trace: Trace, symbolic: Symbolic) -> None:
         super().__init__()
-        self.recorder: Final = recorder
+        self.trace: Final = trace
         self.symbolic: Final = symbolic
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -221,7 +220,7 @@ def _by_operator(packet: torch._ops.OpOverloadPacket) -> Handler:
                 break
             positional.append(named.pop(name))
         with torch._C.DisableTorchFunction():
-            return mode.recorder.operator(found, tuple(positional), named)
+            return mode.trace.operator(found, tuple(positional), named)
 
     return handler
 
@@ -275,7 +274,7 @@ for function, what in (
 def compared(mode: TorchCalls, func, args, kwargs):
     """A truth that only the run knows. C++ would want it now."""
     operator = aten.equal.default if func in (torch.equal, torch.Tensor.equal) else aten.allclose.default
-    return mode.recorder.number(operator, args, kwargs, mode.recorder.env.unbacked(kind="bool"))
+    return mode.trace.number(operator, args, kwargs, mode.trace.env.unbacked(kind="bool"))
 
 
 @handles(torch.is_nonzero, torch.Tensor.is_nonzero)

@@ -20,36 +20,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.recording.operations import Copy
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.tensor import Traced
-from shapes.symint import SymInt
+from frontends.pytorch.symbolic.tensor import Result, Traced
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder, Result
-    from shapes.origin import Origin
+    from frontends.pytorch.recording.recorder import Recorder
 
 aten: Final = torch.ops.aten
 
 
 OF_SLICES: Final = "torch::autograd::CopySlices"
 """What gives the gradient of a change to a view; it copies, whatever the sizes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """A copy that is a view where one of these sizes is 1."""
-
-    source: Result
-    made: Result
-    sizes: tuple[SymInt, ...]
-    origin: Origin | None
 
 
 @special(aten.clone.default)
@@ -80,8 +68,6 @@ def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
     copies = recorder.recording.copies
     if not copies:
         return
-    from frontends.pytorch.recording.recorder import Result
-
     roots: dict[Result, Result] = {}
     read: dict[Result, float] = {}
     writes: list[tuple[int, Result]] = []
@@ -146,4 +132,4 @@ def _guard(recorder: Recorder, copy: Copy) -> None:
                 )
 
 
-__all__ = ["Copy", "settle"]
+__all__ = ["settle"]

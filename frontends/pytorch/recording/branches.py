@@ -25,7 +25,8 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map
 
 from frontends.pytorch.errors import TraceError
-from frontends.pytorch.recording.recorder import Branch, Operation, Recorder, Result
+from frontends.pytorch.recording.operations import Branch, Operation, Result
+from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import Node, value_of
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 from frontends.pytorch.symbolic.values import Value, symbols_of

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final
 
 import torch
 from torch._higher_order_ops import utils as higher_order
@@ -32,11 +32,13 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.breaks.pending import current_session
-from frontends.pytorch.errors import GraphBreak, TraceError
-from frontends.pytorch.python.forcing import origin, refusal
+from frontends.pytorch.errors import TraceError
 from frontends.pytorch.recording.branches import Choice, Substitution, Ways, equality
-from frontends.pytorch.recording.recorder import Recorder, current_recorder, is_random
+from frontends.pytorch.recording.operations import is_random
+from frontends.pytorch.recording.recorder import Recorder
+from frontends.pytorch.recording.special import refuse_control_flow
 from frontends.pytorch.symbolic.node import value_of
+from frontends.pytorch.symbolic.tensor import current_trace
 from shapes.symbool import SymBool
 from solver.verdict import Always, Never
 
@@ -167,25 +169,13 @@ def _hop_compile_and_call(fn: Function, args: Sequence[object], kwargs: dict[str
     if session is not None:
         return session.outside(fn.__qualname__.partition(".")[0], lambda *args: _eager(fn, args, kwargs), args)
     try:
-        recorder = current_recorder()
+        recorder = current_trace()
     except TraceError:
         return _eager(fn, args, kwargs)
     if fn.__qualname__ == "cond.<locals>._cond_op_wrapper":
         return cond(recorder, *args)
     refuse_control_flow(fn.__qualname__.partition(".")[0])
 
-
-def refuse_control_flow(name: str) -> NoReturn:
-    """Say that an operator on functions is none of the graph's.
-
-    Raises:
-        GraphBreak: always.
-    """
-    what = f"{name}: of torch's operators that take functions, only torch.cond is traced"
-    raise GraphBreak(refusal(what, CONTROL, origin()))
-
-
-CONTROL: Final = "a loop in Python, torch.cond, or tensor operators; fullgraph=False runs it between two graphs"
 
 higher_order._hop_compile_and_call = _hop_compile_and_call
 

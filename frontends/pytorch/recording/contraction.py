@@ -36,7 +36,7 @@ def einsum(mode: TorchCalls, func, args, kwargs):
 
     def number(size: object) -> int:
         value = value_of(size)
-        hint = mode.recorder.env.hint(value) if isinstance(value, SymInt) else value
+        hint = mode.trace.env.hint(value) if isinstance(value, SymInt) else value
         return TYPICAL if hint is None else int(hint)
 
     shapes = [tuple([number(size) for size in operand.shape]) for operand in operands]

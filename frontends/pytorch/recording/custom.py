@@ -28,7 +28,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 from torch._library import custom_ops, fake_impl, simple_registry
@@ -38,14 +38,12 @@ from torch.utils._pytree import tree_leaves, tree_map
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.operators.registry import sizes_of
 from frontends.pytorch.python.forcing import suspended
+from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.symbolic.metadata import Template
-from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.env import ShapeEnv
 from shapes.rules import Rule, Shape
 from shapes.rules.registry import rules
-
-if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
 
 Kernel = Callable[..., object]
 RULES: Final[dict[object, Rule]] = {}
@@ -146,20 +144,18 @@ def _fake(op: torch._ops.OpOverload, rule: Rule, *args: object, **kwargs: object
 # ---------------------------------------------------------------------- in a trace
 
 
-def template(recorder: Recorder, func: torch._ops.OpOverload, args, kwargs, tensors: Sequence[Traced]) -> Template:
+def template(recorder: Trace, func: torch._ops.OpOverload, args, kwargs, tensors: Sequence[Traced]) -> Template:
     """What a custom operator gives: by its rule, by its fake implementation, or else by a rule that is inferred."""
-    from frontends.pytorch.recording.inference import by_meta
-
     rule = RULES.get(func)
     if rule is None and (not func._schema.returns or has_meta(func)):
         fake = simple_registry.singleton.find(func._schema.name).fake_impl.kernel
         with DynamicSizes(recorder) as sizes:
             found = by_meta(recorder, func, args, kwargs, tensors, run=func if fake is None else fake)
         return replace(found, once=True) if sizes.used else found
-    inferred = rule is None
+    inferred = ""
     if rule is None:
         rule = _inferred(func, args, kwargs)
-        recorder.recording.inferred[func.name()] = rule.__doc__ or rule.name
+        inferred = rule.__doc__ or rule.name
     env = recorder.env
     before = len(env.symbols)
     outputs = rule(env, *[sizes_of(arg) for arg in args], **{name: sizes_of(value) for name, value in kwargs.items()})
@@ -168,7 +164,7 @@ def template(recorder: Recorder, func: torch._ops.OpOverload, args, kwargs, tens
     device = like.device if like is not None else torch.get_default_device()
     kinds = [recorder.kinds.laid(list(shape), None, 0, _dtype_of(shape, dtype), device) for shape in _flat(outputs)]
     output: object = kinds if _is_list(func) else kinds[0] if len(func._schema.returns) == 1 else tuple(kinds)
-    return Template(output, once=len(env.symbols) > before, checked=inferred)
+    return Template(output, once=len(env.symbols) > before, inferred=inferred)
 
 
 def has_meta(func: torch._ops.OpOverload) -> bool:
@@ -186,7 +182,7 @@ def has_meta(func: torch._ops.OpOverload) -> bool:
 class DynamicSizes:
     """What a fake implementation takes for the size that only a run tells (`torch.library.get_ctx`)."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Trace) -> None:
         self.recorder = recorder
         self.used = False
 

@@ -40,7 +40,7 @@ from torch.utils._pytree import SUPPORTED_NODES, _get_node_type, register_pytree
 
 from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.python.forcing import refusal
-from frontends.pytorch.recording.wrappers import Opened
+from frontends.pytorch.python.wrappers import Opened
 from frontends.pytorch.symbolic.tensor import Traced
 
 Part: TypeAlias = tuple[Literal["leaf", "object", "container", "constant"], Any]

@@ -22,8 +22,7 @@ from typing import Any, Final
 import torch
 from torch.autograd.function import once_differentiable
 
-from frontends.pytorch.recording.recorder import current_recorder
-from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.symbolic.tensor import Traced, current_trace
 
 aten: Final = torch.ops.aten
 Tensor = torch.Tensor
@@ -34,7 +33,7 @@ class Pooled(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, word: str, numbers: Sequence[object], tensor: Tensor, *rest: object) -> object:
-        values, places = current_recorder().operator(getattr(aten, word).default, (tensor, *rest), {})
+        values, places = current_trace().operator(getattr(aten, word).default, (tensor, *rest), {})
         ctx.word, ctx.numbers, ctx.count = word, numbers, len(rest)
         ctx.save_for_backward(tensor, places)
         ctx.mark_non_differentiable(places)
@@ -45,7 +44,7 @@ class Pooled(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[object, ...]:
         tensor, places = ctx.saved_tensors
         backward = getattr(aten, f"{ctx.word}_backward").default
-        found = current_recorder().operator(backward, (grad, tensor, *ctx.numbers, places), {})
+        found = current_trace().operator(backward, (grad, tensor, *ctx.numbers, places), {})
         return (None, None, found, *[None] * ctx.count)
 
 

@@ -20,19 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.symbolic.metadata import Metadata
-from frontends.pytorch.symbolic.tensor import Traced
-
-if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
+from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten
-_random: Final[dict[object, bool]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,79 +63,29 @@ class Draws:
         self.place = self._states[id(state)][1]
 
 
-def is_random(func: torch._ops.OpOverload) -> bool:
-    """Whether an operator draws numbers."""
-    found = _random.get(func)
-    if found is None:
-        found = _random[func] = torch.Tag.nondeterministic_seeded in func.tags
-    return found
-
-
-def drawn(recorder: Recorder, func: torch._ops.OpOverload, args, kwargs, run: Callable[[], object]) -> object:
+def drawn(trace: Trace, draws: Draws, func: torch._ops.OpOverload, args, run: Callable[[], object]) -> object:
     """The numbers that an operator draws: new ones, or those that it drew when the program was here before."""
-    draws = recorder.draws
-    assert draws is not None
     if draws.place < len(draws.made):
-        return _again(recorder, func, args, draws)
+        return _again(trace, draws, func, args)
     outcome = run()
     tensors = outcome if isinstance(outcome, tuple | list) else [outcome]
     # what is drawn may be changed in place afterwards
-    values = tuple([recorder.operator(aten.clone.default, (tensor,), {}) for tensor in tensors])
+    values = tuple([trace.operator(aten.clone.default, (tensor,), {}) for tensor in tensors])
     draws.made.append(Draw(func, tuple([value.metadata for value in values]), values))
     draws.place += 1
     return outcome
 
 
-def _again(recorder: Recorder, func: torch._ops.OpOverload, args, draws: Draws) -> object:
+def _again(trace: Trace, draws: Draws, func: torch._ops.OpOverload, args) -> object:
     draw = draws.made[draws.place]
     draws.place += 1
     if draw.func is not func or (func._schema.is_mutable and args[0].metadata is not draw.kinds[0]):
         raise TraceError(f"{func}: a block that is computed again draws other random numbers than the first time")
     if func._schema.is_mutable:
-        recorder.operator(aten.copy_.default, (args[0], draw.values[0]), {})
+        trace.operator(aten.copy_.default, (args[0], draw.values[0]), {})
         return args[0]
-    values = [recorder.operator(aten.clone.default, (value,), {}) for value in draw.values]
+    values = [trace.operator(aten.clone.default, (value,), {}) for value in draw.values]
     return tuple(values) if len(func._schema.returns) > 1 else values[0]
 
 
-def _recorder() -> Recorder | None:
-    from frontends.pytorch.recording.recorder import current_recorder
-
-    try:
-        return current_recorder()
-    except TraceError:
-        return None
-
-
-def _installed(name: str) -> None:
-    """Stand before one of torch's functions for the generator's state: outside of a trace nothing changes."""
-    plain = getattr(torch, name)
-
-    def get_rng_state(*args: object) -> torch.Tensor:
-        state = plain(*args)
-        recorder = _recorder()
-        if recorder is not None:
-            if recorder.draws is None:
-                recorder.draws = Draws()
-            recorder.draws.save(state)
-        return state
-
-    def set_rng_state(state: torch.Tensor, *args: object) -> None:
-        recorder = _recorder()
-        if recorder is None:
-            plain(state, *args)
-        elif recorder.draws is None:
-            Draws().restore(state)
-        else:
-            recorder.draws.restore(state)
-
-    stand_in = get_rng_state if name == "get_rng_state" else set_rng_state
-    stand_in.__wrapped__ = plain
-    setattr(torch, name, stand_in)
-    setattr(torch.random, name, stand_in)
-
-
-for _name in ("get_rng_state", "set_rng_state"):
-    _installed(_name)
-
-__all__ = ["Draws", "drawn", "is_random"]
+__all__ = ["Draws", "drawn"]

@@ -8,34 +8,27 @@ a rule of ours (`frontends.pytorch.operators`) or by torch's own meta function, 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
 from frontends.pytorch.composites.registry import is_composite
-from frontends.pytorch.errors import TraceError
 from frontends.pytorch.python.forcing import unsupported
+from frontends.pytorch.python.wrappers import is_foreign
 from frontends.pytorch.recording.inference import Template, infer
+from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers
 from frontends.pytorch.recording.randomness import Draws, drawn
-from frontends.pytorch.recording.randomness import is_random as draws_numbers
-from frontends.pytorch.recording.wrappers import is_foreign
-from frontends.pytorch.symbolic.metadata import Kinds, Metadata
-from frontends.pytorch.symbolic.node import Node
+from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
+from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.nodes import Nodes
-from frontends.pytorch.symbolic.tensor import Traced, become, tensor_of
+from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of
 from shapes.origin import StackWalk
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.aliasing import Copy
     from shapes.env import ShapeEnv
-    from shapes.guards import RuntimeAssert
-    from shapes.origin import Origin
-    from solver.expr import Atom
 
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
@@ -43,105 +36,11 @@ KNOWN_ELEMENTS: Final = 64
 """A tensor that the program wrote down is known up to this many elements."""
 
 
-STATISTICS: Final = {
-    torch.ops.aten.native_batch_norm.default: 5,
-    torch.ops.aten._native_batch_norm_legit.default: 5,
-}
-"""Operators that update their running statistics, said or not, where the argument at this place is true."""
-
-
-class Result:
-    """A tensor or number in the graph. `constant` is the tensor that it always is, if it is one."""
-
-    __slots__ = ("constant", "index", "metadata")
-
-    def __init__(self, index: int, metadata: Metadata | None, constant: torch.Tensor | None = None) -> None:
-        self.index = index
-        self.metadata = metadata
-        self.constant = constant
-
-    def __repr__(self) -> str:
-        return f"%{self.index}"
-
-
-Argument: TypeAlias = object
-"""A `Result`, a `Node`, a plain value, or a list of them."""
-
-
-@dataclass(slots=True)
-class Operation:
-    """One operator of the program as it was run; `outputs` are results, or numbers known only at run time."""
-
-    target: Callable[..., object]
-    args: tuple[Argument, ...]
-    kwargs: dict[str, Argument]
-    output: object
-    backward: bool = False
-    origin: Origin | None = None
-
-
-@dataclass(slots=True)
-class Branch:
-    """A program within the program: an argument of an operator that runs it or does not."""
-
-    placeholders: list[Result]
-    """The tensors that it takes."""
-    numbers: list[Atom]
-    """The symbols that it takes, behind the tensors."""
-    operations: list[Operation]
-    outputs: list[Argument]
-    checks: tuple[RuntimeAssert, ...]
-
-    @property
-    def has_effects(self) -> bool:
-        """Whether it does more than compute its outputs."""
-        return bool(self.checks) or any(has_effects(operation) for operation in self.operations)
-
-
-def has_effects(operation: Operation) -> bool:
-    """Whether an operator does more than compute its outputs."""
-    target = operation.target
-    if isinstance(target, torch._ops.OpOverload):
-        return target._schema.is_mutable or not target._schema.returns or is_random(operation)
-    return any(isinstance(argument, Branch) and argument.has_effects for argument in operation.args)
-
-
-def is_random(operation: Operation) -> bool:
-    """Whether an operator draws random numbers."""
-    target = operation.target
-    if isinstance(target, torch._ops.OpOverload):
-        return draws_numbers(target)
-    branches = [argument for argument in operation.args if isinstance(argument, Branch)]
-    return any(is_random(each) for branch in branches for each in branch.operations)
-
-
-@dataclass(slots=True)
-class Recording:
-    """A program as a list of operators."""
-
-    operations: list[Operation] = field(default_factory=list)
-    constants: list[Result] = field(default_factory=list)
-    ends: list[Operation] = field(default_factory=list)
-    """What is left to do to the arguments when all outputs are there (`renamed_inputs`)."""
-    copies: list[Copy] = field(default_factory=list)
-    """Copies that are views at other sizes."""
-    inferred: dict[str, str] = field(default_factory=dict)
-    """The rules that were found by running an operator: its name, and the rule's text."""
-    count: int = 0
-
-    def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:
-        self.count += 1
-        return Result(self.count - 1, metadata, constant)
-
-
-class Recorder(TorchDispatchMode):
+class Recorder(Trace):
     """The mode that sees every operator."""
 
     def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
-        super().__init__()
-        self.env: Final = env
-        self.nodes: Final = nodes
-        self.kinds: Final = Kinds(nodes)
+        super().__init__(env, nodes)
         self.recording: Final = Recording()
         self.backward = False
         self.given: Final[set[Result]] = set()
@@ -164,11 +63,7 @@ class Recorder(TorchDispatchMode):
 
     def seen(self, func, types, args=(), kwargs=None):
         """What becomes of an operator."""
-        from frontends.pytorch.recording.special import SPECIAL
-
         if isinstance(func, torch._ops.HigherOrderOperator):
-            from frontends.pytorch.recording.cond import refuse_control_flow
-
             refuse_control_flow(func.name())
         if types and is_foreign(types):
             return NotImplemented
@@ -178,7 +73,7 @@ class Recorder(TorchDispatchMode):
             if done is not NotImplemented:
                 return done
         if self.draws is not None and draws_numbers(func):
-            return drawn(self, func, args, kwargs or {}, lambda: self.operator(func, args, kwargs or {}))
+            return drawn(self, self.draws, func, args, lambda: self.operator(func, args, kwargs or {}))
         return self.operator(func, args, kwargs or {})
 
     def operator(self, func, args, kwargs):
@@ -203,7 +98,8 @@ class Recorder(TorchDispatchMode):
         if template.renames:
             converted, named = self._apart(template, tensors, converted, named)
         outside = self._record(func, converted, named, template, tensors)
-        if template.checked:
+        if template.inferred:
+            self.recording.inferred[func.name()] = template.inferred
             for tensor in tree_flatten(outside)[0]:
                 self._check_kind(tensor)
         if self._known:
@@ -379,17 +275,6 @@ def replaced(value: Argument, fresh: dict[Result, Result]) -> Argument:
     return value
 
 
-def current_recorder() -> Recorder:
-    """The recorder of the trace that is running."""
-    from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
-
-    for mode in reversed(_get_current_dispatch_mode_stack()):
-        recorder = getattr(mode, "recorder", mode)
-        if isinstance(recorder, Recorder):
-            return recorder
-    raise TraceError("no trace is running")
-
-
 def renamed_inputs(inputs: Iterable[tuple[Traced, Result]]) -> list[Operation]:
     """What the graph does at its end, so that arguments whose sizes were changed in place are what they became."""
     ends: list[Operation] = []
@@ -403,4 +288,4 @@ def renamed_inputs(inputs: Iterable[tuple[Traced, Result]]) -> list[Operation]:
     return ends
 
 
-__all__ = ["Node", "Operation", "Recorder", "Recording", "Result"]
+__all__ = ["Recorder", "renamed_inputs"]

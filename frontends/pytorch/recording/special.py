@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NoReturn
 
 import torch
 
 from frontends.pytorch.errors import GraphBreak
-from frontends.pytorch.python.forcing import unsupported
+from frontends.pytorch.python.forcing import origin, refusal, unsupported
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 
 aten = torch.ops.aten
 
 SPECIAL: Final[dict[object, Callable[..., object]]] = {}
+
+
+CONTROL: Final = "a loop in Python, torch.cond, or tensor operators; fullgraph=False runs it between two graphs"
 
 
 def special(*functions: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
@@ -130,3 +133,13 @@ def not_dense(recorder, func, args, kwargs):
     kind = "nested" if "nested" in func._schema.name else "sparse"
     fix = "make it outside of the function, or use dense operators"
     unsupported(f"a {kind} tensor: only dense ones are traced", fix)
+
+
+def refuse_control_flow(name: str) -> NoReturn:
+    """Say that an operator on functions is none of the graph's.
+
+    Raises:
+        GraphBreak: always.
+    """
+    what = f"{name}: of torch's operators that take functions, only torch.cond is traced"
+    raise GraphBreak(refusal(what, CONTROL, origin()))

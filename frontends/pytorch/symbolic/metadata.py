@@ -119,14 +119,14 @@ class Template:
     """What an operator gives: a kind, the place of an argument that is given back, None, or a list or tuple of these.
 
     `once` says that another call with the same kinds may give something else; `renames` are the places of arguments
-    that the operator makes tensors of another kind, as `t_` and `resize_` do. `checked` has the graph compare what
-    comes out with what is said here.
+    that the operator makes tensors of another kind, as `t_` and `resize_` do. `inferred` is the rule by which it is
+    known, where that was found by running the operator: the graph compares what comes out with what is said here.
     """
 
     output: object
     once: bool = False
     renames: tuple[tuple[int, Metadata], ...] = ()
-    checked: bool = False
+    inferred: str = ""
 
 
 class Kinds:

@@ -1,24 +1,42 @@
-"""The tensors of a trace: on their real device, with symbolic sizes, without elements.
+"""A trace and its tensors: on their real device, with symbolic sizes, without elements.
 
-Every operator on one goes to the recorder of its trace. A `Traced` outside of a trace, kept by the program for
-later, is of no use, and says so.
+Every operator on one goes to the recorder of its trace, which rules for operators and what stands in for functions of
+Python and torch know as a `Trace`. A `Traced` outside of a trace, kept by the program for later, is of no use, and says
+so.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from frontends.pytorch.errors import EscapedTensor
+from frontends.pytorch.errors import EscapedTensor, TraceError
 from frontends.pytorch.symbolic import shallow
-from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 
 if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Result
+    from frontends.pytorch.symbolic.nodes import Nodes
+    from shapes.env import ShapeEnv
 
 _data: Final = torch.Tensor.data
+
+
+class Result:
+    """A tensor or number in the graph. `constant` is the tensor that it always is, if it is one."""
+
+    __slots__ = ("constant", "index", "metadata")
+
+    def __init__(self, index: int, metadata: Metadata | None, constant: torch.Tensor | None = None) -> None:
+        self.index = index
+        self.metadata = metadata
+        self.constant = constant
+
+    def __repr__(self) -> str:
+        return f"%{self.index}"
 
 
 class Traced(torch.Tensor):
@@ -56,9 +74,7 @@ class Traced(torch.Tensor):
     @data.setter
     def data(self, other: torch.Tensor) -> None:
         if not isinstance(other, Traced):
-            from frontends.pytorch.recording.recorder import current_recorder
-
-            other = current_recorder().lift(other)
+            other = current_trace().lift(other)
         become(self, other.metadata, other.result)
 
     def tolist(self) -> object:
@@ -67,6 +83,47 @@ class Traced(torch.Tensor):
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
         return f"Traced({self.metadata})"
+
+
+class Trace(TorchDispatchMode, ABC):
+    """The trace that is running. It is a `Recorder`, of which what records nothing itself knows no more than this.
+
+    Attributes:
+        env: what is known of sizes.
+        nodes: the numbers of the trace.
+        kinds: the kinds of its tensors.
+    """
+
+    def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
+        super().__init__()
+        self.env: Final = env
+        self.nodes: Final = nodes
+        self.kinds: Final = Kinds(nodes)
+
+    @abstractmethod
+    def operator(self, func, args, kwargs):
+        """Run an operator on tensors of the trace: record it, and give tensors of the kinds that come out."""
+
+    @abstractmethod
+    def number(self, func, args, kwargs, value):
+        """Record an operator whose result is a number that only the run knows, and give it to the program."""
+
+    @abstractmethod
+    def lift(self, tensor: torch.Tensor) -> Traced:
+        """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
+
+
+def current_trace() -> Trace:
+    """The trace that is running.
+
+    Raises:
+        TraceError: none is.
+    """
+    for mode in reversed(_get_current_dispatch_mode_stack()):
+        trace = getattr(mode, "recorder", mode)
+        if isinstance(trace, Trace):
+            return trace
+    raise TraceError("no trace is running")
 
 
 def tensor_of(metadata: Metadata, result: Result) -> Traced:

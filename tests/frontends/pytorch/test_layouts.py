@@ -18,7 +18,7 @@ from benchmarks.operators.programs import NotDifferentiable, Program, copied, da
 from benchmarks.operators.resizing import scaled
 from frontends.pytorch import trace
 from frontends.pytorch.lowering.layouts import FRESH, SURE
-from frontends.pytorch.recording.recorder import Result
+from frontends.pytorch.symbolic.tensor import Result
 from tests.backends.evaluation import significant
 
 aten: Final = torch.ops.aten

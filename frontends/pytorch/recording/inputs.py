@@ -7,7 +7,7 @@ mean nothing; otherwise they are symbols, expressed through the sizes where they
 offset is a number, which a check tests where the program read it.
 
     >>> import torch
-    >>> from frontends.pytorch.symbolic.inputs import Choice
+    >>> from frontends.pytorch.recording.inputs import Choice
     >>> from frontends.pytorch.tracing import trace
     >>> first = lambda name, axis, size: Choice("dynamic", hi=64) if axis == 0 else Choice("static")
     >>> variant = trace(lambda x: x * 2, (torch.randn(3, 8),), dynamic=first)
@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Final, Literal
 import torch
 
 from frontends.pytorch.python.forcing import unsupported
-from frontends.pytorch.recording.recorder import Recorder, Result
+from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.tensor import Traced, tensor_of
+from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 
 if TYPE_CHECKING:
     from shapes.arguments import Path
@@ -106,9 +106,7 @@ class Number:
     choice: Choice
 
 
-def symbolic_input(
-    recorder: Recorder, name: str, tensor: torch.Tensor, dynamism: Dynamism
-) -> tuple[Traced, Input]:
+def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism: Dynamism) -> tuple[Traced, Input]:
     """A tensor of the trace for a tensor argument."""
     check_supported(name, tensor)
     env, nodes = recorder.env, recorder.nodes

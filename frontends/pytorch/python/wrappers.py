@@ -1,7 +1,7 @@
 """Wrapper subclasses as arguments and results: a graph takes and gives the tensors inside of them.
 
     >>> import torch
-    >>> from frontends.pytorch.recording.wrappers import opened
+    >>> from frontends.pytorch.python.wrappers import opened
     >>> opened((torch.ones(2), {"a": 3}))                                # nothing to open
     (tensor([1., 1.]), {'a': 3})
 

@@ -1,0 +1,112 @@
+"""What kind of tensor an operator gives, by torch's own meta function: symbolic sizes, and no elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import torch
+from torch._decomp import decomposition_table
+from torch.utils._pytree import tree_map
+
+from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.symbolic.metadata import Metadata, Template
+from frontends.pytorch.symbolic.tensor import Trace, Traced
+
+RESIZED: Final = "tried to directly modify sizes for customized tensor"
+"""What C++ says of a tensor with symbolic sizes that is to be resized."""
+WANTS_NUMBERS: Final = "dispatch_on_subclass called with NO overloaded args"
+"""What a meta function of C++ ends with that reads a symbolic size as a plain number."""
+
+
+def by_meta(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced], *, run=None) -> Template:
+    """Torch's own meta function, or `run`, on tensors of the meta device with the same symbolic sizes."""
+    mutates = func._schema.is_mutable
+    twins: dict[int, torch.Tensor] = {}
+    places: dict[int, int] = {}
+    order = iter(range(len(tensors)))
+
+    def on_meta(value):
+        if isinstance(value, torch.Tensor):
+            place = next(order)
+            tensor = tensors[place]
+            # a twin for each place where something is written: what is given back is told apart by them
+            twin = tensor.metadata.fresh_on_meta() if mutates else tensor.metadata.on_meta()
+            twins[place] = twin
+            places[id(twin)] = place
+            return twin
+        if isinstance(value, torch.device):
+            return torch.device("meta")
+        return value
+
+    device = kwargs.get("device") or device_of(tensors)
+    on_meta_args = tree_map(on_meta, args)
+    on_meta_kwargs = tree_map(on_meta, kwargs)
+    if "device" in on_meta_kwargs or not tensors:
+        if any(argument.name == "device" for argument in func._schema.arguments):
+            on_meta_kwargs["device"] = torch.device("meta")
+    try:
+        output = (run or func)(*on_meta_args, **on_meta_kwargs)
+    except NotImplementedError:
+        decomposed = decomposition_table.get(func)
+        if decomposed is None:
+            raise
+        output = decomposed(*on_meta_args, **on_meta_kwargs)
+    except RuntimeError as error:
+        if RESIZED in str(error):
+            raise GraphBreak(
+                f"{func}: a tensor given as out= is resized to what the operator gives; give one of the right sizes"
+            ) from error
+        if WANTS_NUMBERS not in str(error) or mutates:
+            raise
+        output = func(*tree_map(with_numbers, on_meta_args), **tree_map(with_numbers, on_meta_kwargs))
+
+    def piece(value):
+        if isinstance(value, torch.Tensor):
+            place = places.get(id(value))
+            if place is not None and (mutates or func._schema.returns[0].alias_info is not None):
+                return place
+            return recorder.kinds.of_tensor(value, torch.device(device))
+        return None
+
+    renames = tuple(renamed(recorder, tensors, twins)) if may_rename(func) else ()
+    if isinstance(output, list):
+        return Template([piece(value) for value in output], renames=renames)
+    if isinstance(output, tuple):
+        return Template(tuple([piece(value) for value in output]), renames=renames)
+    return Template(piece(output), renames=renames)
+
+
+def may_rename(func) -> bool:
+    """Whether an operator may leave an argument with other sizes or strides than it had."""
+    return torch.Tag.inplace_view in func.tags or any(
+        argument.is_out or (argument.alias_info is not None and argument.alias_info.is_write and argument.kwarg_only)
+        for argument in func._schema.arguments
+    )
+
+
+def renamed(
+    recorder: Trace, tensors: Sequence[Traced], twins: dict[int, torch.Tensor]
+) -> Iterator[tuple[int, Metadata]]:
+    """The arguments whose twins are of another kind now."""
+    for place, twin in twins.items():
+        before = tensors[place].metadata
+        after = recorder.kinds.of_tensor(twin, before.device)
+        if after is not before:
+            yield place, after
+
+
+def with_numbers(value: object) -> object:
+    """A tensor on the meta device or a size as its value this time: it becomes a constant."""
+    if isinstance(value, torch.Tensor):
+        sizes, strides = [int(size) for size in value.shape], [int(stride) for stride in value.stride()]
+        return torch.empty_strided(sizes, strides, dtype=value.dtype, device="meta")
+    return int(value) if isinstance(value, torch.SymInt) else value
+
+
+def device_of(tensors: Sequence[Traced]) -> torch.device:
+    """Where the result is: with the arguments, of which numbers in tensors may be on the CPU."""
+    for tensor in tensors:
+        if tensor.metadata.sizes:
+            return tensor.metadata.device
+    return tensors[0].metadata.device if tensors else torch.get_default_device()

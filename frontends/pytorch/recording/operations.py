@@ -1,0 +1,119 @@
+"""A program as it was run: its operators in order, with what they took and gave.
+
+>>> import torch
+>>> from frontends.pytorch import trace
+>>> recording = trace(lambda x: (x + 1).relu(), (torch.ones(3),)).recording
+>>> for operation in recording.operations:
+...     print(operation.target, operation.args, operation.output)
+aten.add.Tensor [%0, 1] %1
+aten.relu.default [%1] %2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import torch
+
+from frontends.pytorch.symbolic.tensor import Result
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.metadata import Metadata
+    from shapes.guards import RuntimeAssert
+    from shapes.origin import Origin
+    from shapes.symint import SymInt
+    from solver.expr import Atom
+
+STATISTICS: Final = {
+    torch.ops.aten.native_batch_norm.default: 5,
+    torch.ops.aten._native_batch_norm_legit.default: 5,
+}
+"""Operators that update their running statistics, said or not, where the argument at this place is true."""
+
+Argument: TypeAlias = object
+"""A `Result`, a `Node`, a plain value, or a list of them."""
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operator of the program as it was run; `outputs` are results, or numbers known only at run time."""
+
+    target: Callable[..., object]
+    args: tuple[Argument, ...]
+    kwargs: dict[str, Argument]
+    output: object
+    backward: bool = False
+    origin: Origin | None = None
+
+
+@dataclass(slots=True)
+class Branch:
+    """A program within the program: an argument of an operator that runs it or does not."""
+
+    placeholders: list[Result]
+    """The tensors that it takes."""
+    numbers: list[Atom]
+    """The symbols that it takes, behind the tensors."""
+    operations: list[Operation]
+    outputs: list[Argument]
+    checks: tuple[RuntimeAssert, ...]
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether it does more than compute its outputs."""
+        return bool(self.checks) or any(has_effects(operation) for operation in self.operations)
+
+
+def has_effects(operation: Operation) -> bool:
+    """Whether an operator does more than compute its outputs."""
+    target = operation.target
+    if isinstance(target, torch._ops.OpOverload):
+        return target._schema.is_mutable or not target._schema.returns or is_random(operation)
+    return any(isinstance(argument, Branch) and argument.has_effects for argument in operation.args)
+
+
+@cache
+def draws_numbers(func: torch._ops.OpOverload) -> bool:
+    """Whether one of torch's operators draws random numbers."""
+    return torch.Tag.nondeterministic_seeded in func.tags
+
+
+def is_random(operation: Operation) -> bool:
+    """Whether an operator draws random numbers."""
+    target = operation.target
+    if isinstance(target, torch._ops.OpOverload):
+        return draws_numbers(target)
+    branches = [argument for argument in operation.args if isinstance(argument, Branch)]
+    return any(is_random(each) for branch in branches for each in branch.operations)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy that is a view where one of these sizes is 1."""
+
+    source: Result
+    made: Result
+    sizes: tuple[SymInt, ...]
+    origin: Origin | None
+
+
+@dataclass(slots=True)
+class Recording:
+    """A program as a list of operators."""
+
+    operations: list[Operation] = field(default_factory=list)
+    constants: list[Result] = field(default_factory=list)
+    ends: list[Operation] = field(default_factory=list)
+    """What is left to do to the arguments when all outputs are there (`renamed_inputs`)."""
+    copies: list[Copy] = field(default_factory=list)
+    """Copies that are views at other sizes."""
+    inferred: dict[str, str] = field(default_factory=dict)
+    """The rules that were found by running an operator: its name, and the rule's text."""
+    count: int = 0
+
+    def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:
+        self.count += 1
+        return Result(self.count - 1, metadata, constant)
