@@ -106,6 +106,7 @@ def shares(name: str) -> tuple[Share, Share]:
     from benchmarks.models.model import loss_of
     from frontends.pytorch import trace
     from frontends.pytorch.graphs.functional import functional_joint
+    from frontends.pytorch.lowering import LOWERINGS
 
     model = MODELS[name]
     module = model.build()
@@ -114,7 +115,7 @@ def shares(name: str) -> tuple[Share, Share]:
         return loss_of(module(**inputs))
 
     variant = trace(loss, (), model.inputs(*model.sizes[0]), gradients=True)
-    joint = functional_joint(variant)
+    joint = functional_joint(variant, LOWERINGS)
     return share_of(joint.forward, variant.env), share_of(joint.backward, variant.env)
 
 

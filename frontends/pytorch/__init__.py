@@ -8,6 +8,7 @@
 """
 
 from backends.costs import Expected
+from frontends.pytorch.breaks import control_flow as _control_flow  # stands before torch.cond where a graph breaks
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.compiling import compile
 from frontends.pytorch.calls.dynamism import Policy

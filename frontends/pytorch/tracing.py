@@ -26,9 +26,8 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from frontends.pytorch import composites, differentiation
-from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
-from frontends.pytorch.graphs.joint import Joint, differentiate
-from frontends.pytorch.graphs.running import Running, running
+from frontends.pytorch.graphs.captured import Captured, Joint, in_graph
+from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects
 from frontends.pytorch.python.forcing import Symbolic
@@ -48,9 +47,10 @@ from frontends.pytorch.recording.inputs import (
     symbolic_number,
 )
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
-from frontends.pytorch.recording.operations import Recording, Result
+from frontends.pytorch.recording.operations import Recording
 from frontends.pytorch.recording.recorder import Recorder, renamed_inputs
-from frontends.pytorch.symbolic.node import Node, value_of
+from frontends.pytorch.running import Running, running
+from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.nodes import Nodes
 from frontends.pytorch.symbolic.policy import general_path
 from shapes.env import ShapeEnv
@@ -60,8 +60,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from backends.costs import Expected
-    from shapes.guards import Guard, RuntimeAssert
-    from solver.expr import Atom
+    from shapes.guards import Guard
 
 READS_OFFSET: Final = frozenset(
     [
@@ -72,17 +71,13 @@ READS_OFFSET: Final = frozenset(
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 
 
-class Variant:
+class Variant(Captured):
     """One graph of a function, with what it relies on.
 
     Attributes:
-        env: the facts about its sizes.
-        inputs: the tensors among the arguments, in order, each once.
-        integers: the integers among the arguments.
-        numbers: those of them that are symbols; the graph takes them behind the tensors.
+        arguments: the leaves of the arguments that it was traced with.
+        structure: how what the function returns is put together.
         places: where inputs and numbers are among the leaves of the arguments.
-        with_gradient: which outputs have one.
-        joint: the backward, where it was recorded.
         cause: why it was traced.
         running: how it runs, once a backend has been chosen.
     """
@@ -101,20 +96,12 @@ class Variant:
         places: Sequence[int] = (),
         cause: str = "first call",
     ) -> None:
-        self.env = env
-        self.recording = recording
-        self.inputs = tuple(inputs)
+        super().__init__(env, recording, inputs, outputs, with_gradient, joint, integers)
         self.arguments = tuple(arguments)
-        self.outputs = tuple(outputs)
         self.structure = structure
-        self.with_gradient = tuple(with_gradient)
-        self.joint = joint
-        self.integers = tuple(integers)
-        self.numbers = tuple([each for each in integers if each.choice.kind != "static"])
         self.places = tuple(places)
         self.cause = cause
         self.running: Running | None = None
-        self._graph: torch.fx.GraphModule | None = None
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -124,33 +111,6 @@ class Variant:
     def inferred_rules(self) -> dict[str, str]:
         """The custom operators without a shape rule, each with the rule that was found by running it."""
         return self.recording.inferred
-
-    @property
-    def runtime_asserts(self) -> tuple[RuntimeAssert, ...]:
-        return self.env.runtime_asserts()
-
-    @property
-    def graph(self) -> torch.fx.GraphModule:
-        """The graph, made when it is first looked at; it returns a list of the outputs that are tensors or sizes."""
-        if self._graph is None:
-            builder = GraphBuilder(self.runtime_asserts)
-            for each in self.inputs:
-                builder.placeholder(each.name, each.result)
-            for atom in self.number_atoms:
-                builder.size_placeholder(atom)
-            ends = self.recording.ends
-            checked = [check.prop.symbols for check in self.runtime_asserts]
-            for operation in unused_removed(self.recording.operations, (self.outputs, arguments_of(ends), checked)):
-                builder.operation(operation)
-            outputs = [builder.argument(output) if in_graph(output) else None for output in self.outputs]
-            self._graph = builder.module(outputs, ends)
-        return self._graph
-
-    @property
-    def number_atoms(self) -> tuple[Atom, ...]:
-        """The symbols of the graph's inputs that are integers."""
-        names = self.env.names
-        return tuple([atom for each in self.numbers for atom in names[each.symbol].symbols])
 
     def run_by(
         self,
@@ -263,11 +223,6 @@ def with_offset(env: ShapeEnv, given: Input) -> Input:
     return replace(given, symbols=(*given.symbols, (word, (".storage_offset()",))))
 
 
-def in_graph(output: object) -> bool:
-    """Whether a graph returns this, and not its caller."""
-    return type(output) in (Result, Node, int, float, bool, str, type(None))
-
-
 def output_of(recorder: Recorder, value: object) -> object:
     """What the graph returns for a value that the function returned."""
     if isinstance(value, torch.Tensor):
@@ -305,6 +260,3 @@ def leaf_names(
             names.append(name)
     assert len(names) == count
     return names
-
-
-__all__ = ["Result", "Variant", "trace"]

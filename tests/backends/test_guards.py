@@ -16,7 +16,7 @@ from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
 from frontends.pytorch import Policy, compile, mark_dynamic, trace
 from frontends.pytorch.graphs.functional import functional, functional_joint
-from frontends.pytorch.lowering import lower
+from frontends.pytorch.lowering import LOWERINGS, lower
 from shapes import ShapeEnv
 from solver.errors import ShapeError
 from tests.frontends.pytorch.lowered_functions import FLOATS, GRADIENTS, INTEGERS, special
@@ -117,7 +117,7 @@ def variants_of(table):
     for name, function in {"floats": FLOATS, "integers": INTEGERS, "gradients": GRADIENTS}[table].items():
         if table == "gradients":
             variant = trace(function, (torch.randn(4, 8, requires_grad=True), torch.randn(8, 8)), gradients=True)
-            joint = functional_joint(variant)
+            joint = functional_joint(variant, LOWERINGS)
             yield name, variant, (joint.forward, joint.backward)
         else:
             given = (special(4),) if table == "floats" else (torch.randint(1, 9, (4, 5)), torch.randint(1, 5, (4, 5)))

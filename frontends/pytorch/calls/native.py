@@ -27,7 +27,7 @@ from backends.cpu.launcher.entry import Call, Form, Leaf, Structure, Variant, ma
 from backends.cpu.launcher.program import Description, Fixed, make_native
 from backends.cpu.launcher.whole import described
 from frontends.pytorch.calls.opening import nothing_around
-from frontends.pytorch.tracing import in_graph
+from frontends.pytorch.graphs.captured import in_graph
 from shapes.native_form import NotNative
 from shapes.toolchain import Unavailable
 

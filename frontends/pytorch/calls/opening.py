@@ -31,8 +31,9 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec
 
+from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.wrappers import Opened, apart
-from frontends.pytorch.tracing import Variant, in_graph
+from frontends.pytorch.tracing import Variant
 from shapes.arguments import Opening
 
 if TYPE_CHECKING:

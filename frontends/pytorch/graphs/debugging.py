@@ -34,7 +34,7 @@ from shapes.symfloat import SymFloat
 from shapes.symint import SymInt
 
 if TYPE_CHECKING:
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.graphs.captured import Captured
     from shapes.origin import Origin
     from solver.expr import Atom
 
@@ -65,7 +65,7 @@ class WrongPrediction(TraceError):
         )
 
 
-def debug(variant: Variant, *args: object) -> list[Step]:
+def debug(variant: Captured, *args: object) -> list[Step]:
     """Run the graph of a variant on these inputs, node by node, each result checked. Gives the operators that ran.
 
     Raises:

@@ -22,7 +22,7 @@ needs no such condition.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import needed
 from frontends.pytorch.graphs.partition import computed_again
@@ -41,7 +42,6 @@ from frontends.pytorch.symbolic.values import symbols_of
 from solver.expr import Atom
 
 if TYPE_CHECKING:
-    from frontends.pytorch.tracing import Variant
     from shapes.guards import RuntimeAssert
 
 aten: Final = torch.ops.aten
@@ -122,31 +122,31 @@ class FunctionalJoint:
     symbols: tuple[Atom, ...]
 
 
-def functional(variant: Variant) -> Functional:
-    """The program of a variant without changes in place.
+def functional(program: Captured) -> Functional:
+    """A program without changes in place.
 
     Raises:
         Unsupported: it changes the size of an argument, or uses an operator that only exists as a change in place.
     """
-    values = _taken_over(variant)
-    outputs = [values.argument(output) for output in variant.outputs]
-    return _forward(variant, values, outputs, ())
+    values = _taken_over(program)
+    outputs = [values.argument(output) for output in program.outputs]
+    return _forward(program, values, outputs, ())
 
 
-def functional_joint(variant: Variant) -> FunctionalJoint:
-    """Forward and backward of a variant, as `frontends.pytorch.graphs.joint` cuts them.
+def functional_joint(program: Captured, lowered: Container[object]) -> FunctionalJoint:
+    """Forward and backward, as `frontends.pytorch.graphs.joint` cuts them, for kernels that compute these operators.
 
     Raises:
         Unsupported: as `functional`.
     """
-    joint = variant.joint
+    joint = program.joint
     assert joint is not None
-    values = _taken_over(variant)
-    first = list(dict.fromkeys([each for each in variant.outputs if isinstance(each, Result | Node)]))
+    values = _taken_over(program)
+    first = list(dict.fromkeys([each for each in program.outputs if isinstance(each, Result | Node)]))
     results = [values.argument(output) for output in first]
-    values.operations = list(in_parts(values.operations, variant.recording))
+    values.operations = list(in_parts(values.operations, program.recording))
     cut = len(values.operations)
-    for operation in variant.recording.operations:
+    for operation in program.recording.operations:
         if operation.backward:
             values.run(operation)
     if values.unwritten():
@@ -154,19 +154,19 @@ def functional_joint(variant: Variant) -> FunctionalJoint:
     gradients = [values.argument(gradient) for gradient in joint.gradients]
     backward = unused_removed(values.operations[cut:], [each for each in gradients if each is not None])
     del values.operations[cut:]
-    values.operations, backward = with_slopes(values.operations, backward, variant.recording)
+    values.operations, backward = with_slopes(values.operations, backward, program.recording)
     changed = {operation.args[0] for operation in values.operations if operation.target is aten.copy_.default}
     there = {each for each in results if isinstance(each, Result)}
     ends = replace(joint, gradients=tuple(gradients))
     read_back, _ = needed(backward, ends)
-    backward = [*computed_again(variant.env, values.operations, read_back, there, changed), *backward]
+    backward = [*computed_again(program.env, values.operations, read_back, there, changed, lowered), *backward]
     saved, symbols = needed(backward, ends)
-    given = {*variant.number_atoms, *sizes_in([each.result for each in variant.inputs])}
+    given = {*program.number_atoms, *sizes_in([each.result for each in program.inputs])}
     made = {*given, *sizes_in([operation.output for operation in values.operations])}
     read = sizes_in([saved, joint.tangents, [operation.output for operation in backward]])
     symbols = list(dict.fromkeys([*symbols, *[atom for atom in read if atom in made]]))
     return FunctionalJoint(
-        _forward(variant, values, [*results, *saved], symbols),
+        _forward(program, values, [*results, *saved], symbols),
         Functional(
             (
                 *[(f"saved_{place}", result) for place, result in enumerate(saved)],
@@ -182,28 +182,28 @@ def functional_joint(variant: Variant) -> FunctionalJoint:
     )
 
 
-def _taken_over(variant: Variant) -> Values:
+def _taken_over(program: Captured) -> Values:
     """All values at the end of the forward, with the arguments written."""
-    if variant.recording.ends:
+    if program.recording.ends:
         raise Unsupported("an argument changes its sizes in place: there is no form without such a change")
-    values = Values(variant.recording)
-    for operation in variant.recording.operations:
+    values = Values(program.recording)
+    for operation in program.recording.operations:
         if not operation.backward:
             values.run(operation)
     values.finish()
     return values
 
 
-def _forward(variant: Variant, values: Values, outputs: Sequence[object], symbols: Sequence[Atom]) -> Functional:
-    checked = [check.prop.symbols for check in variant.runtime_asserts]
+def _forward(program: Captured, values: Values, outputs: Sequence[object], symbols: Sequence[Atom]) -> Functional:
+    checked = [check.prop.symbols for check in program.runtime_asserts]
     kept = unused_removed(values.operations, (outputs, symbols, checked))
     return Functional(
-        tuple([(each.name, each.result) for each in variant.inputs]),
-        variant.number_atoms,
+        tuple([(each.name, each.result) for each in program.inputs]),
+        program.number_atoms,
         tuple(kept),
         (*outputs, *symbols),
         tuple([operation.args[0] for operation in kept if operation.target is aten.copy_.default]),
-        variant.runtime_asserts,
+        program.runtime_asserts,
     )
 
 

@@ -1,12 +1,13 @@
 """Forward and backward in one trace, cut in two graphs that autograd runs.
 
     >>> import torch
+    >>> from frontends.pytorch.graphs.joint import runner
     >>> from frontends.pytorch.tracing import trace
     >>> weight = torch.nn.Parameter(torch.randn(8, 4))
     >>> def f(x):
     ...     return torch.tanh(x @ weight)
     >>> variant = trace(f, (torch.randn(3, 8, requires_grad=True),), gradients=True)
-    >>> run = variant.joint.runner(variant)
+    >>> run = runner(variant)
     >>> x = torch.randn(5, 8, requires_grad=True)
     >>> (y,) = run([x])
     >>> y.sum().backward()
@@ -26,25 +27,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 from torch.autograd.function import FunctionCtx
 
 from backends import eager
+from frontends.pytorch.graphs.captured import Captured, Joint
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.operators.layouts import order_of
 from frontends.pytorch.operators.registry import packed
-from frontends.pytorch.recording.operations import Operation, Recording, Result
+from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 from frontends.pytorch.symbolic.values import symbols_of
 from solver.expr import Atom
-
-if TYPE_CHECKING:
-    from frontends.pytorch.tracing import Variant
 
 NO_SECOND: Final = (
     b"a compiled function was differentiated twice, and its graph holds the first gradient only: differentiate inside"
@@ -69,27 +68,6 @@ class Parts:
     forward: Runner
     backward: Runner
     saved: int
-
-
-@dataclass(frozen=True, slots=True)
-class Joint:
-    """What the backward part of a recording computes.
-
-    Attributes:
-        differentiable: the outputs that have a gradient, each once.
-        tangents: their gradients, given to the backward.
-        leaves: the inputs and constants whose gradients come out, in the order of `gradients`.
-    """
-
-    differentiable: tuple[Result, ...]
-    tangents: tuple[Result, ...]
-    leaves: tuple[Result, ...]
-    gradients: tuple[Result | None, ...]
-
-    def runner(self, variant: Variant, parts: Parts | None = None) -> Runner:
-        """The two parts, if not others then the graphs as they are, as one call that autograd differentiates: tensors
-        in, flat outputs out."""
-        return JointRunner(variant, self, graphs(variant, self) if parts is None else parts)
 
 
 def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence[object]) -> Joint | None:
@@ -148,21 +126,21 @@ def _kind_of_tangent(recorder: Recorder, output: Metadata) -> Metadata:
 class JointRunner:
     """Forward and backward of a variant as autograd runs them."""
 
-    def __init__(self, variant: Variant, joint: Joint, parts: Parts) -> None:
+    def __init__(self, program: Captured, joint: Joint, parts: Parts) -> None:
         self.saved = parts.saved
         self.run_forward = parts.forward
         self._run_backward = parts.backward
         results: dict[object, int] = {}
-        for output in variant.outputs:
+        for output in program.outputs:
             if isinstance(output, Result | Node):
                 results.setdefault(output, len(results))
-        self._outputs = [results[each] if isinstance(each, Result | Node) else None for each in variant.outputs]
-        self._plain = [None if isinstance(each, Result | Node) else each for each in variant.outputs]
+        self._outputs = [results[each] if isinstance(each, Result | Node) else None for each in program.outputs]
+        self._plain = [None if isinstance(each, Result | Node) else each for each in program.outputs]
         self._detached = [
             isinstance(output, Result) and output in joint.differentiable and not wanted
-            for output, wanted in zip(variant.outputs, variant.with_gradient)
+            for output, wanted in zip(program.outputs, program.with_gradient)
         ]
-        inputs = {each.result: place for place, each in enumerate(variant.inputs)}
+        inputs = {each.result: place for place, each in enumerate(program.inputs)}
         self.given = [inputs.get(each) for each in results]
         """The outputs that are inputs, given back as they are."""
         self.differentiable = [isinstance(each, Result) and each in joint.differentiable for each in results]
@@ -173,7 +151,7 @@ class JointRunner:
         """Which of the outputs have a gradient, and whether it lies as they do."""
         self.parameters = [leaf.constant for leaf in joint.leaves if leaf.constant is not None]
         places = [inputs[leaf] for leaf in joint.leaves if leaf.constant is None]
-        given = len(variant.inputs) + len(variant.numbers)
+        given = len(program.inputs) + len(program.numbers)
         places += range(given, given + len(self.parameters))
         self._gradient_places = places
         self.count = given + len(self.parameters)
@@ -200,7 +178,7 @@ class JointRunner:
 
 
 class _JointFunction(torch.autograd.Function):
-    """What autograd sees of a variant."""
+    """What autograd sees of a program."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, runner: JointRunner, *tensors: torch.Tensor) -> tuple[object, ...]:
@@ -295,26 +273,33 @@ def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], l
     return list(saved), list(symbols)
 
 
-def graphs(variant: Variant, joint: Joint) -> Parts:
+def runner(program: Captured, parts: Parts | None = None) -> Runner:
+    """Two parts, if none are given then the graphs as they are, as one call that autograd differentiates: tensors in,
+    flat outputs out."""
+    assert program.joint is not None
+    return JointRunner(program, program.joint, graphs(program, program.joint) if parts is None else parts)
+
+
+def graphs(program: Captured, joint: Joint) -> Parts:
     """The recording cut in two graphs, which run as they are."""
-    recording = variant.recording
+    recording = program.recording
     backward = [operation for operation in recording.operations if operation.backward]
     backward = unused_removed(backward, [each for each in joint.gradients if each is not None])
     saved, symbols = needed(backward, joint)
-    results = list(dict.fromkeys([each for each in variant.outputs if isinstance(each, Result | Node)]))
-    forward = _forward_graph(variant, [*results, *saved], symbols)
+    results = list(dict.fromkeys([each for each in program.outputs if isinstance(each, Result | Node)]))
+    forward = _forward_graph(program, [*results, *saved], symbols)
     return Parts(eager.runner(forward), eager.runner(_backward_graph(backward, joint, saved, symbols)), len(saved))
 
 
-def _forward_graph(variant: Variant, outputs: Sequence[object], symbols: Sequence[Atom]) -> torch.fx.GraphModule:
-    operations = [operation for operation in variant.recording.operations if not operation.backward]
-    builder = GraphBuilder(variant.runtime_asserts)
-    for each in variant.inputs:
+def _forward_graph(program: Captured, outputs: Sequence[object], symbols: Sequence[Atom]) -> torch.fx.GraphModule:
+    operations = [operation for operation in program.recording.operations if not operation.backward]
+    builder = GraphBuilder(program.runtime_asserts)
+    for each in program.inputs:
         builder.placeholder(each.name, each.result)
-    for atom in variant.number_atoms:
+    for atom in program.number_atoms:
         builder.size_placeholder(atom)
-    ends = variant.recording.ends
-    checked = [check.prop.symbols for check in variant.runtime_asserts]
+    ends = program.recording.ends
+    checked = [check.prop.symbols for check in program.runtime_asserts]
     for operation in unused_removed(operations, (outputs, arguments_of(ends), symbols, checked)):
         builder.operation(operation)
     sizes = [builder.sizes.expression(atom.expr) for atom in symbols]
@@ -336,4 +321,4 @@ def _backward_graph(
     return builder.module([None if each is None else builder.argument(each) for each in joint.gradients])
 
 
-__all__ = ["Joint", "JointRunner", "Parts", "Recording", "differentiate", "graphs"]
+__all__ = ["JointRunner", "Parts", "differentiate", "graphs", "runner"]

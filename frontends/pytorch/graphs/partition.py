@@ -2,11 +2,12 @@
 
     >>> import torch
     >>> from frontends.pytorch.graphs.functional import functional_joint
+    >>> from frontends.pytorch.lowering import LOWERINGS
     >>> from frontends.pytorch.tracing import trace
     >>> def program(x, w):
     ...     return torch.nn.functional.gelu(torch.tanh(x @ w) * 2, approximate="tanh")
     >>> inputs = (torch.randn(3, 8, requires_grad=True), torch.randn(8, 4, requires_grad=True))
-    >>> joint = functional_joint(trace(program, inputs, gradients=True))
+    >>> joint = functional_joint(trace(program, inputs, gradients=True), LOWERINGS)
     >>> [str(result.metadata) for result in joint.saved]       # the product, and what it was made from
     ['float32[x_size0, w_size1]', 'float32[x_size0, x_size1]', 'float32[w_size0, w_size1]']
 
@@ -20,7 +21,7 @@ one with the least work: a slope is kept and not its argument, where it takes mo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Final
 
 import networkx
@@ -89,7 +90,8 @@ def computed_again(
     forward: Sequence[Operation],
     read: Sequence[Result],
     there: Collection[Result],
-    changed: Collection[Result] = (),
+    changed: Collection[Result],
+    lowered: Container[object],
 ) -> list[Operation]:
     """The operators of the forward that the backward runs once more, in order.
 
@@ -97,8 +99,9 @@ def computed_again(
         read: the results that the backward reads.
         there: what the forward returns.
         changed: what it writes at the end, which can not be read later.
+        lowered: the operators that kernels compute.
     """
-    in_memory = given_to_calls(forward)
+    in_memory = given_to_calls(forward, lowered)
     makers = {output: each for each in forward for output in listed(each.output) if isinstance(output, Result)}
     network = networkx.DiGraph()
     network.add_nodes_from((FORWARD, BACKWARD))
@@ -139,16 +142,13 @@ def computed_again(
     return [operation for operation in forward if id(operation) in again]
 
 
-def given_to_calls(forward: Sequence[Operation]) -> set[Result]:
+def given_to_calls(forward: Sequence[Operation], lowered: Container[object]) -> set[Result]:
     """The results that operators are given which are called, as they are or as views: they are written in any case."""
-    # what is lowered is known only when all of it is loaded, and that needs this module
-    from frontends.pytorch.lowering import LOWERINGS
-
     found: set[Result] = set()
     for operation in reversed(forward):
         target = operation.target
         views = isinstance(target, torch._ops.OpOverload) and is_view(target)
-        if target not in LOWERINGS or views and found.intersection(listed(operation.output)):
+        if target not in lowered or views and found.intersection(listed(operation.output)):
             found.update(sources(operation))
     return found
 

@@ -3,9 +3,10 @@
     >>> import torch
     >>> from frontends.pytorch import trace
     >>> from frontends.pytorch.graphs.functional import functional_joint
+    >>> from frontends.pytorch.lowering import LOWERINGS
     >>> def program(x):
     ...     return torch.log_softmax(x, -1)[:, 0].sum()
-    >>> joint = functional_joint(trace(program, (torch.randn(3, 8, requires_grad=True),), gradients=True))
+    >>> joint = functional_joint(trace(program, (torch.randn(3, 8, requires_grad=True),), gradients=True), LOWERINGS)
     >>> [str(result.metadata) for result in joint.saved]       # the argument, and two numbers of each row
     ['float32[x_size0, x_size1]', 'float32[x_size0, 1]', 'float32[x_size0, 1]']
 

@@ -31,7 +31,6 @@ from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from frontends.pytorch.breaks.pending import current_session
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.recording.branches import Choice, Substitution, Ways, equality
 from frontends.pytorch.recording.operations import is_random
@@ -165,16 +164,19 @@ _eager: Final = higher_order._hop_compile_and_call
 
 def _hop_compile_and_call(fn: Function, args: Sequence[object], kwargs: dict[str, object] | None = None) -> object:
     """In the place of torch's own, which compiles the branches: in a trace they are recorded."""
-    session = current_session()
-    if session is not None:
-        return session.outside(fn.__qualname__.partition(".")[0], lambda *args: _eager(fn, args, kwargs), args)
     try:
         recorder = current_trace()
     except TraceError:
         return _eager(fn, args, kwargs)
+    assert isinstance(recorder, Recorder)
     if fn.__qualname__ == "cond.<locals>._cond_op_wrapper":
         return cond(recorder, *args)
-    refuse_control_flow(fn.__qualname__.partition(".")[0])
+    refuse_control_flow(name_of(fn))
+
+
+def name_of(fn: Function) -> str:
+    """Which operator on functions has wrapped this."""
+    return fn.__qualname__.partition(".")[0]
 
 
 higher_order._hop_compile_and_call = _hop_compile_and_call

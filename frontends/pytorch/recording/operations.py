@@ -1,12 +1,12 @@
 """A program as it was run: its operators in order, with what they took and gave.
 
->>> import torch
->>> from frontends.pytorch import trace
->>> recording = trace(lambda x: (x + 1).relu(), (torch.ones(3),)).recording
->>> for operation in recording.operations:
-...     print(operation.target, operation.args, operation.output)
-aten.add.Tensor [%0, 1] %1
-aten.relu.default [%1] %2
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> recording = trace(lambda x: (x + 1).relu(), (torch.ones(3),)).recording
+    >>> for operation in recording.operations:
+    ...     print(operation.target, operation.args, operation.output)
+    aten.add.Tensor (%0, 1) %1
+    aten.relu.default (%1,) %2
 """
 
 from __future__ import annotations

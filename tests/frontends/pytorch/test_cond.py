@@ -7,6 +7,7 @@ import torch
 
 from frontends.pytorch import trace
 from frontends.pytorch.errors import TraceError
+from frontends.pytorch.graphs.joint import runner
 from frontends.pytorch.recording import cond
 from shapes import Always
 from tests.frontends.pytorch.against_eager import Program, agrees, run
@@ -220,9 +221,9 @@ def test_forward_and_backward_graphs() -> None:
         return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x * 3, (x,))
 
     variant = trace(program, (randn(4, requires_grad=True),), gradients=True)
-    runner = variant.joint.runner(variant)
+    call = runner(variant)
     for start in (torch.ones(5), -torch.ones(3)):
         x = start.clone().requires_grad_()
-        (y,) = runner([x])
+        (y,) = call([x])
         y.sum().backward()
         torch.testing.assert_close(x.grad, start.cos() if start.sum() > 0 else torch.full_like(start, 3))

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from frontends.pytorch import compile, trace
+from frontends.pytorch.graphs.joint import runner
 
 Program = Callable[..., object]
 
@@ -30,7 +31,7 @@ def agrees(program: Program, traced: Sequence[torch.Tensor], *others: Sequence[t
     """The graphs give what eager gives, on the traced inputs and on others."""
     variant = trace(program, traced, gradients=True)
     assert variant.joint is not None
-    run = variant.joint.runner(variant)
+    run = runner(variant)
     for inputs in (traced, *others):
         learned = [each for each in inputs if each.requires_grad]
         expected, got = flat(program(*inputs)), run(inputs)
@@ -102,15 +103,14 @@ def test_an_input_that_is_an_output() -> None:
     agrees(program, inputs, [leaf(8), leaf(8)])
     variant = trace(program, inputs, gradients=True)
     assert variant.joint is not None
-    assert variant.joint.runner(variant)(inputs)[0] is inputs[0]
+    assert runner(variant)(inputs)[0] is inputs[0]
 
 
 def test_a_gradient_of_other_strides() -> None:
     """If it fails, a backward that was traced for packed gradients misreads an expanded one."""
     x = leaf(3, 4)
     variant = trace(lambda x: (x * x).view(-1), (x,), gradients=True)
-    assert variant.joint is not None
-    (y,) = variant.joint.runner(variant)([x])
+    (y,) = runner(variant)([x])
     y.backward(torch.ones(()).expand(12))
     torch.testing.assert_close(x.grad, 2 * x.detach())
 
@@ -144,8 +144,7 @@ def test_gradients_of_gradients_are_an_error() -> None:
     """If it fails, a second derivative is silently zero."""
     x = leaf(3)
     variant = trace(lambda x: x.pow(3), (x,), gradients=True)
-    assert variant.joint is not None
-    (y,) = variant.joint.runner(variant)([x])
+    (y,) = runner(variant)([x])
     (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     torch.testing.assert_close(first.detach(), 3 * x.detach() ** 2)
     with pytest.raises(RuntimeError, match="differentiated twice"):
@@ -157,7 +156,7 @@ def test_a_tensor_changed_before_its_backward_is_an_error() -> None:
     x, y = leaf(3), torch.randn(3)
     variant = trace(lambda x, y: x * y, (x, y), gradients=True)
     assert variant.joint is not None
-    (z,) = variant.joint.runner(variant)([x, y])
+    (z,) = runner(variant)([x, y])
     y.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         z.sum().backward()

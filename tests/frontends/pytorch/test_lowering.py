@@ -16,6 +16,7 @@ from benchmarks.models.running import admitted, close, traced
 from frontends.pytorch import trace
 from frontends.pytorch.errors import GraphBreak, Unsupported
 from frontends.pytorch.graphs.functional import functional, functional_joint
+from frontends.pytorch.lowering import LOWERINGS
 from shapes.errors import UndecidedGuard
 from tests.backends.evaluation import evaluate
 from tests.frontends.pytorch.against_eager import admits
@@ -88,7 +89,7 @@ def test_backward(name: str) -> None:
     torch.manual_seed(0)
     first = [randn(4, 8, requires_grad=True), randn(8, 8, requires_grad=True)]
     variant = trace(function, first, gradients=True)
-    joint = functional_joint(variant)
+    joint = functional_joint(variant, LOWERINGS)
     forward, backward = [written(form, variant)[0] for form in (joint.forward, joint.backward)]
     for rows in (4, 7, 2):
         inputs = [randn(rows, 8, requires_grad=True), first[1]]

@@ -10,13 +10,14 @@ from torch.nn import functional
 
 from frontends.pytorch import compile, trace
 from frontends.pytorch.graphs.functional import FunctionalJoint, functional_joint
+from frontends.pytorch.lowering import LOWERINGS
 
 aten = torch.ops.aten
 Program = Callable[..., torch.Tensor]
 
 
 def joint(program: Program, *inputs: torch.Tensor) -> FunctionalJoint:
-    return functional_joint(trace(program, [x.requires_grad_() for x in inputs], gradients=True))
+    return functional_joint(trace(program, [x.requires_grad_() for x in inputs], gradients=True), LOWERINGS)
 
 
 def given(*sizes: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:

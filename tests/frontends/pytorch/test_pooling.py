@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from backends.loops.program import Call
 from frontends.pytorch import compile
 from frontends.pytorch.graphs.functional import functional_joint
+from frontends.pytorch.lowering import LOWERINGS
 from frontends.pytorch.tracing import trace
 
 SIZES = (2, 3, 8, 9), (1, 2, 7, 6), (3, 1, 4, 4), (1, 1, 13, 20)
@@ -76,5 +77,5 @@ def test_what_a_call_is_given_is_kept() -> None:
 
     inputs = torch.randn(2, 3, 9, 9), torch.randn(4, 3, 3, 3), torch.randn(5, 4, 3, 3)
     variant = trace(program, tuple([each.requires_grad_() for each in inputs]), gradients=True)
-    joint = functional_joint(variant)
+    joint = functional_joint(variant, LOWERINGS)
     assert not any(each.target is torch.ops.aten.relu.default for each in joint.backward.operations)

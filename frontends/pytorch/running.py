@@ -2,7 +2,7 @@
 
     >>> import torch
     >>> from backends import Unreadable, eager
-    >>> from frontends.pytorch.graphs.running import running
+    >>> from frontends.pytorch.running import running
     >>> from frontends.pytorch.tracing import trace
     >>> variant = trace(lambda x, y: (x + y).relu(), (torch.randn(3), torch.randn(3)))
     >>> running(variant, eager).call((torch.tensor([1.0, -2.0]), torch.tensor([1.0, 1.0])))
@@ -32,13 +32,14 @@ from backends.loops.nodes import Memory
 from backends.loops.program import Call
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
-from frontends.pytorch.graphs.joint import Parts, graphs
+from frontends.pytorch.graphs.joint import Parts, runner
+from frontends.pytorch.lowering import LOWERINGS, lower
 from frontends.pytorch.recording.operations import is_random
 
 if TYPE_CHECKING:
+    from frontends.pytorch.graphs.captured import Captured
     from frontends.pytorch.lowering.writer import Laid
     from frontends.pytorch.symbolic.tensor import Result
-    from frontends.pytorch.tracing import Variant
     from solver.prop import Prop
 
 Run = Callable[[Sequence[object]], Sequence[object]]
@@ -64,7 +65,7 @@ class Running:
 
 
 def running(
-    variant: Variant,
+    variant: Captured,
     backend: ModuleType,
     withheld: Collection[str] = (),
     guards: Expected | None = None,
@@ -86,25 +87,25 @@ def running(
     return Running(_eagerly(variant), note=note)
 
 
-def _eagerly(variant: Variant) -> Run:
+def _eagerly(variant: Captured) -> Run:
     if variant.joint is not None:
-        return variant.joint.runner(variant, graphs(variant, variant.joint))
+        return runner(variant)
     return _followed(variant, eager.runner(variant.graph))
 
 
-def _followed(variant: Variant, run: Run) -> Run:
+def _followed(variant: Captured, run: Run) -> Run:
     # nothing that comes out has a gradient: the operators of one taken inside must not be followed again
     return run if any(variant.with_gradient) else _unfollowed(variant, run)
 
 
-def _unfollowed(variant: Variant, run: Run) -> Run:
+def _unfollowed(variant: Captured, run: Run) -> Run:
     learned = [each.requires_grad for each in variant.inputs]
     learned += [each.constant.requires_grad for each in variant.recording.constants]
     return torch.no_grad()(run) if any(learned) else run
 
 
 def _with_guards(
-    variant: Variant,
+    variant: Captured,
     backend: ModuleType,
     withheld: Collection[str],
     expected: Expected,
@@ -125,7 +126,7 @@ def _with_guards(
 
 
 def _by_kernels(
-    variant: Variant, backend: ModuleType, withheld: Collection[str], bought: Mapping[Prop, Weighed]
+    variant: Captured, backend: ModuleType, withheld: Collection[str], bought: Mapping[Prop, Weighed]
 ) -> Running:
     tensors = [*variant.inputs, *[each.constant for each in variant.recording.constants]]
     elsewhere = {each.device.type for each in tensors} - {backend.device}
@@ -137,7 +138,7 @@ def _by_kernels(
         # what kernels make has no gradient, and what operators write to memory that is planned cannot have one
         run = _unfollowed(variant, hosts[0].function)
     else:
-        joint = functional_joint(variant)
+        joint = functional_joint(variant, LOWERINGS)
         form = joint.forward
         inner = {each for each in joint.saved if each not in joint.results}
         first = _host(variant, form, backend, withheld, bought, inner=inner, returned=len(joint.results))
@@ -147,7 +148,7 @@ def _by_kernels(
             if result in inner and isinstance(memory, Memory)
         }
         hosts = first, _host(variant, joint.backward, backend, withheld, bought, laid=laid, consuming=True)
-        run = variant.joint.runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
+        run = runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
     if form.changed:
         return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
     random = any(map(is_random, form.operations))
@@ -185,7 +186,7 @@ def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:
 
 
 def _host(
-    variant: Variant,
+    variant: Captured,
     form: Functional,
     backend: ModuleType,
     withheld: Collection[str],
@@ -196,8 +197,6 @@ def _host(
     returned: int | None = None,
     consuming: bool = False,
 ) -> Host:
-    from frontends.pytorch.lowering import lower
-
     decisions = Decisions(variant.env, withheld=withheld, bought=bought)
     program = lower(form, variant.env, decisions, inner=inner, laid=laid)
     host = hosted(program, backend, returned=returned, consuming=consuming)

@@ -1,0 +1,108 @@
+"""A program as a trace gives it, with what it takes and gives, and its graph.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> captured = trace(lambda x, n: (x * n, n), (torch.ones(3), 2), dynamic=lambda name, axis, size: True)
+    >>> [each.name for each in captured.inputs], captured.number_atoms, captured.outputs
+    (['x'], (n,), (%1, n))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
+from frontends.pytorch.recording.operations import Recording, Result
+from frontends.pytorch.symbolic.node import Node
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.inputs import Input, Number
+    from shapes.env import ShapeEnv
+    from shapes.guards import RuntimeAssert
+    from solver.expr import Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """What the backward part of a recording computes.
+
+    Attributes:
+        differentiable: the outputs that have a gradient, each once.
+        tangents: their gradients, given to the backward.
+        leaves: the inputs and constants whose gradients come out, in the order of `gradients`.
+    """
+
+    differentiable: tuple[Result, ...]
+    tangents: tuple[Result, ...]
+    leaves: tuple[Result, ...]
+    gradients: tuple[Result | None, ...]
+
+
+class Captured:
+    """A recorded program.
+
+    Attributes:
+        env: the facts about its sizes.
+        inputs: the tensors among the arguments, in order, each once.
+        integers: the integers among the arguments.
+        numbers: those of them that are symbols; the graph takes them behind the tensors.
+        outputs: what it returns, flat.
+        with_gradient: which outputs have one.
+        joint: the backward, where it was recorded.
+    """
+
+    def __init__(
+        self,
+        env: ShapeEnv,
+        recording: Recording,
+        inputs: Sequence[Input],
+        outputs: Sequence[object],
+        with_gradient: Sequence[bool] = (),
+        joint: Joint | None = None,
+        integers: Sequence[Number] = (),
+    ) -> None:
+        self.env = env
+        self.recording = recording
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.with_gradient = tuple(with_gradient)
+        self.joint = joint
+        self.integers = tuple(integers)
+        self.numbers = tuple([each for each in integers if each.choice.kind != "static"])
+        self._graph: torch.fx.GraphModule | None = None
+
+    @property
+    def runtime_asserts(self) -> tuple[RuntimeAssert, ...]:
+        return self.env.runtime_asserts()
+
+    @property
+    def graph(self) -> torch.fx.GraphModule:
+        """The graph, made when it is first looked at; it returns a list of the outputs that are tensors or sizes."""
+        if self._graph is None:
+            builder = GraphBuilder(self.runtime_asserts)
+            for each in self.inputs:
+                builder.placeholder(each.name, each.result)
+            for atom in self.number_atoms:
+                builder.size_placeholder(atom)
+            ends = self.recording.ends
+            checked = [check.prop.symbols for check in self.runtime_asserts]
+            for operation in unused_removed(self.recording.operations, (self.outputs, arguments_of(ends), checked)):
+                builder.operation(operation)
+            outputs = [builder.argument(output) if in_graph(output) else None for output in self.outputs]
+            self._graph = builder.module(outputs, ends)
+        return self._graph
+
+    @property
+    def number_atoms(self) -> tuple[Atom, ...]:
+        """The symbols of the graph's inputs that are integers."""
+        names = self.env.names
+        return tuple([atom for each in self.numbers for atom in names[each.symbol].symbols])
+
+
+def in_graph(output: object) -> bool:
+    """Whether a graph returns this, and not its caller."""
+    return type(output) in (Result, Node, int, float, bool, str, type(None))
