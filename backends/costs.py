@@ -33,6 +33,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from backends.guards import Weighed
 from solver.errors import ShapeError
 from solver.verdict import Always
 
@@ -108,39 +109,6 @@ class Costs:
         return first + share * (second - first)
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """A guard that could be added.
-
-    Attributes:
-        question: what it would say.
-        kinds: of the decisions that would rest on it.
-        saves: seconds a call.
-        calls: how many are expected.
-        costs: seconds in all, as far as they are to be expected.
-        origin: the line of the program that saves most.
-    """
-
-    question: Prop
-    kinds: tuple[str, ...]
-    saves: float
-    calls: float
-    costs: float
-    origin: str
-
-    @property
-    def pays(self) -> bool:
-        return self.saves * self.calls > self.costs
-
-    @property
-    def price(self) -> str:
-        """What it saves and costs, for people."""
-        return f"saves {_span(self.saves)} a call, {_span(self.saves * self.calls)} in all, costs {_span(self.costs)}"
-
-    def __str__(self) -> str:
-        return f"{self.question}: {self.price}: {'pays' if self.pays else 'does not pay'}"
-
-
 def weighed(
     asked: Iterable[Decisions], expected: Expected, costs: Costs, *, seconds: float, varying: Collection[str] = ()
 ) -> list[Weighed]:
@@ -178,13 +146,6 @@ def _saved(env: ShapeEnv, question: Open, costs: Costs) -> float:
     return 0.0 if turns is None or length is None else turns * costs.of_turn(question.kind, length)
 
 
-def _span(seconds: float) -> str:
-    for unit, factor in (("s", 1), ("ms", 1e3), ("us", 1e6)):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:,.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
-
-
 def commit(env: ShapeEnv, guards: Iterable[Weighed], origins: Mapping[str, Origin]) -> dict[Prop, Weighed]:
     """Add those that pay to an environment, as guards; the ones that were added, by what they say.
 
@@ -203,4 +164,4 @@ def commit(env: ShapeEnv, guards: Iterable[Weighed], origins: Mapping[str, Origi
     return added
 
 
-__all__ = ["Costs", "Expected", "Weighed", "commit", "is_guard", "weighed"]
+__all__ = ["Costs", "Expected", "commit", "is_guard", "weighed"]

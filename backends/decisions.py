@@ -32,7 +32,7 @@ from solver.errors import Undefined
 from solver.verdict import Always, Depends, Never, Verdict
 
 if TYPE_CHECKING:
-    from backends.costs import Weighed
+    from backends.guards import Weighed
     from backends.loops.indices import Affine
     from shapes.env import ShapeEnv
     from solver.expr import Atom, Expr

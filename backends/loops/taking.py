@@ -20,18 +20,15 @@ A sum of what is 0 but at one place of an axis is the element there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from backends.loops.elementwise import Elementwise
 from backends.loops.indices import Affine, is_one, is_zero, summed
 from backends.loops.nodes import Anywhere, Memory, Number, Pointwise, Position, Sizes, Taken, Tensor, View
 from backends.loops.operations import is_float
 from solver.expr import Expr
 
-if TYPE_CHECKING:
-    from backends.loops.tensors import Expressions
 
-
-def taken(build: Expressions, x: Tensor, sizes: Sizes, places: Anywhere, inside: Tensor) -> Tensor:
+def taken(build: Elementwise, x: Tensor, sizes: Sizes, places: Anywhere, inside: Tensor) -> Tensor:
     """A tensor of these sizes: for each element, the places along the axes of x, some of them computed; 0 where
     they are not `inside`.
 
@@ -65,7 +62,7 @@ def _is_once(places: Anywhere, sizes: Sizes) -> bool:
     return all(axis in plain or is_one(size) for axis, size in enumerate(sizes))
 
 
-def _through(build: Expressions, index: Affine, places: Anywhere, sizes: Sizes) -> Affine | Tensor:
+def _through(build: Elementwise, index: Affine, places: Anywhere, sizes: Sizes) -> Affine | Tensor:
     """An index of axes as one of places."""
     direct = [Affine.of(index.constant)]
     computed: list[tuple[Tensor, Expr]] = []
@@ -88,7 +85,7 @@ def _through(build: Expressions, index: Affine, places: Anywhere, sizes: Sizes) 
     return made
 
 
-def _as_tensor(build: Expressions, place: Affine | Tensor, sizes: Sizes) -> Tensor:
+def _as_tensor(build: Elementwise, place: Affine | Tensor, sizes: Sizes) -> Tensor:
     """A place as a number that is computed with."""
     if isinstance(place, Tensor):
         return place
@@ -100,8 +97,9 @@ def _as_tensor(build: Expressions, place: Affine | Tensor, sizes: Sizes) -> Tens
     return made
 
 
-def single(build: Expressions, x: Tensor, axes: tuple[int, ...]) -> Tensor | None:
-    """The sum of what differs from 0 at one place of an axis only: the element there, if x is of this kind."""
+def single(build: Elementwise, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, tuple[int, ...]] | None:
+    """The sum of what differs from 0 at one place of an axis only: the element there, if x is of this kind, and the
+    axes that are left to be summed up."""
     found = _alone(x)
     if found is None:
         return None
@@ -129,7 +127,7 @@ def single(build: Expressions, x: Tensor, axes: tuple[int, ...]) -> Tensor | Non
         # the sum of -0 and zeros is 0
         made = build.apply("add", made, zero)
     left = tuple([each - (each > axis) for each in axes if each != axis])
-    return build.reduce("sum", made, left) if left else made
+    return made, left
 
 
 def _alone(x: Tensor) -> tuple[list[Tensor], Tensor] | None:

@@ -7,279 +7,33 @@
     >>> b, s = [size.expr for size in env.sizes("b s")]
     >>> build = Expressions(Decisions(env))
     >>> x = build.memory(Buffer("x", "float32", (b, s), (s, build.lift(1))))
-    >>> build.permute(x, (1, 0)).offset                          # views of memory are other offsets
-    i0 + s*i1
     >>> total = build.reduce("sum", build.apply("exp", x), (1,), keepdim=True)
     >>> total
     float32[b, 1]
 
-Views are affine maps from places to places, so they cost nothing. A view that would have to divide, several axes seen
-as one, is a `Merge`: what is computed from it is computed along the axes before they were merged.
+A sum of what is 0 but at one place of an axis is the element there, and what is taken elsewhere is taken of what a
+tensor is computed from (`taking`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from backends.decisions import Decisions
-from backends.loops.indices import Affine, is_one, summed
-from backends.loops.kernels import Buffer
+from backends.loops.elementwise import Elementwise
 from backends.loops.nodes import (
     Anywhere,
     Joined,
-    Memory,
     Merge,
     Number,
-    Places,
-    Pointwise,
-    Position,
     Reduce,
     Sizes,
     Tensor,
-    View,
 )
-from backends.loops.operations import result_dtype
 from backends.loops.taking import single, taken
-from solver.expr import Expr
 
 
-class Expressions:
+class Expressions(Elementwise):
     """Builds tensors; what is the same as something simpler becomes that."""
-
-    def __init__(self, decisions: Decisions) -> None:
-        self.decisions = decisions
-        self.interner = decisions.interner
-        self.zero: Final = self.interner.constant(0)
-        self.one: Final = self.interner.constant(1)
-
-    def lift(self, size: Expr | int) -> Expr:
-        return self.interner.constant(size) if isinstance(size, int) else self.decisions.number(size)
-
-    def axis(self, number: int) -> Affine:
-        return Affine.axis(number, self.interner)
-
-    def axes(self, rank: int) -> Places:
-        return tuple([self.axis(number) for number in range(rank)])
-
-    # ------------------------------------------------------------------ leaves
-
-    def memory(self, buffer: Buffer) -> Memory:
-        strides = zip(self.axes(len(buffer.sizes)), map(self.lift, buffer.strides))
-        offset = summed([Affine.of(self.zero), *[axis * stride for axis, stride in strides]])
-        return Memory(tuple(map(self.lift, buffer.sizes)), buffer.dtype, buffer, offset)
-
-    def number(self, value: int | float | bool | Expr, dtype: str) -> Number:
-        return Number((), dtype, value.constant if isinstance(value, Expr) and value.is_constant else value)
-
-    def position(self, sizes: Sizes, axis: int) -> Position:
-        return Position(sizes, "int64", axis)
-
-    # ------------------------------------------------------------------ elementwise
-
-    def apply(self, operation: str, *operands: Tensor) -> Tensor:
-        """An operation on tensors of the same sizes, and numbers; their dtypes are as the operation takes them."""
-        same = _given_back(operation, operands)
-        if same is not None:
-            return same
-        sizes = next((operand.sizes for operand in operands if operand.rank), ())
-        return self._pointwise(operation, operands, sizes, result_dtype(operation, [x.dtype for x in operands]))
-
-    def cast(self, x: Tensor, dtype: str) -> Tensor:
-        if x.dtype == dtype:
-            return x
-        if isinstance(x, Number) and not isinstance(x.value, Expr):
-            return Number((), dtype, _converted(x.value, dtype))
-        if isinstance(x, Number):
-            return Number((), dtype, x.value)
-        return self._pointwise("cast", (x,), x.sizes, dtype)
-
-    def _pointwise(self, operation: str, operands: Sequence[Tensor], sizes: Sizes, dtype: str) -> Tensor:
-        merged = next((operand for operand in operands if isinstance(operand, Merge)), None)
-        if merged is None:
-            return Pointwise(sizes, dtype, operation, tuple(operands))
-        inside = [self.split(operand, merged.runs, merged.source.sizes) for operand in operands]
-        whole = Pointwise(merged.source.sizes, dtype, operation, tuple(inside))
-        return Merge(sizes, dtype, whole, merged.runs)
-
-    def split(self, x: Tensor, runs: tuple[tuple[int, ...], ...], sizes: Sizes) -> Tensor:
-        """The other way round: each axis seen as a run of axes of these sizes."""
-        if not x.rank:
-            return x
-        if isinstance(x, Merge) and x.runs == runs and all(map(self.decisions.equal, x.source.sizes, sizes)):
-            return x.source
-        return self.view(x, sizes, [self._flat(run, sizes) for run in runs])
-
-    def _flat(self, run: Sequence[int], sizes: Sizes) -> Affine:
-        """The place along a merged axis, from those along its parts."""
-        place = Affine.of(self.zero)
-        for axis in run:
-            place = place * sizes[axis] + self.axis(axis)
-        return place
-
-    # ------------------------------------------------------------------ views
-
-    def view(self, x: Tensor, sizes: Sizes, places: Sequence[Affine]) -> Tensor:
-        """A tensor of these sizes; `places` say where to look in x, for each axis of it."""
-        if isinstance(x, Number):
-            return x
-        places = tuple(places)
-        if len(sizes) == x.rank and all(place.as_axis == axis for axis, place in enumerate(places)):
-            if all(a is b for a, b in zip(sizes, x.sizes)):
-                return x
-            if isinstance(x, Merge) and all(map(self.decisions.equal, sizes, x.sizes)):
-                # other names of the same sizes: still what elementwise operators are pulled through
-                return Merge(sizes, x.dtype, x.source, x.runs)
-        if isinstance(x, Memory):
-            return Memory(sizes, x.dtype, x.buffer, x.offset.at(places))
-        if isinstance(x, View):
-            return View(sizes, x.dtype, x.source, tuple([place.at(places) for place in x.places]))
-        return View(sizes, x.dtype, x, places)
-
-    def expand(self, x: Tensor, sizes: Sizes) -> Tensor:
-        """Broadcast: new axes come first, and an axis of size 1 is the same everywhere."""
-        if isinstance(x, Number):
-            return x
-        first = len(sizes) - x.rank
-        places = [self._along(axis + first, x.sizes[axis], sizes[axis + first]) for axis in range(x.rank)]
-        return self.view(x, sizes, places)
-
-    def _along(self, axis: int, given: Expr, wanted: Expr) -> Affine:
-        """Where to look along an axis that is as long as the result's, or 1."""
-        if given is wanted and self.decisions.equal(given, wanted):
-            return self.axis(axis)
-        if self.decisions.is_one(given):
-            return Affine.of(self.zero)
-        if self.decisions.equal(given, wanted):
-            return self.axis(axis)
-        one = self.interner.eq(given, 1)
-        return self.axis(axis) * self.interner.ite(one, self.zero, self.one)
-
-    def permute(self, x: Tensor, order: Sequence[int]) -> Tensor:
-        places = [self.axis(list(order).index(axis)) for axis in range(x.rank)]
-        return self.view(x, tuple([x.sizes[axis] for axis in order]), places)
-
-    def unsqueeze(self, x: Tensor, axis: int) -> Tensor:
-        sizes = (*x.sizes[:axis], self.one, *x.sizes[axis:])
-        return self.view(x, sizes, [self.axis(k if k < axis else k + 1) for k in range(x.rank)])
-
-    def squeeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
-        """Without these axes, which have size 1."""
-        kept = [axis for axis in range(x.rank) if axis not in axes]
-        places = [self.axis(kept.index(k)) if k in kept else Affine.of(self.zero) for k in range(x.rank)]
-        return self.view(x, tuple([x.sizes[axis] for axis in kept]), places)
-
-    def slice(self, x: Tensor, axis: int, start: Expr, step: int, size: Expr) -> Tensor:
-        places = list(self.axes(x.rank))
-        places[axis] = places[axis] * self.lift(step) + Affine.of(start)
-        return self.view(x, (*x.sizes[:axis], size, *x.sizes[axis + 1 :]), places)
-
-    def select(self, x: Tensor, axis: int, place: Expr) -> Tensor:
-        places = [self.axis(k if k < axis else k - 1) for k in range(x.rank)]
-        places[axis] = Affine.of(place)
-        return self.view(x, (*x.sizes[:axis], *x.sizes[axis + 1 :]), places)
-
-    def reshape(self, x: Tensor, sizes: Sizes) -> Tensor | None:
-        """The same elements in order with other sizes; None where the axes do not match up.
-
-        Axes are matched from the left by equal products. A run of axes that becomes one is merged (memory only if its
-        strides do not allow it), one axis that becomes a run is split.
-        """
-        if isinstance(x, Number):
-            return x
-        if isinstance(x, Merge):
-            # its elements are those of what was merged, in the same order
-            found = self.reshape(x.source, sizes)
-            if found is not None:
-                return found
-        matched = self._matched(x.sizes, sizes)
-        if matched is None:
-            return None
-        if all(len(run) <= 1 for run, _ in matched):
-            return self.view(x, sizes, [self._of_run(matched, axis, sizes) for axis in range(x.rank)])
-        middle = tuple([self.product([sizes[axis] for axis in run]) for _, run in matched])
-        merged = self._merged(x, tuple([run for run, _ in matched]), middle)
-        return self.view(merged, sizes, [self._flat(run, sizes) for _, run in matched])
-
-    def _of_run(self, matched: Matched, axis: int, sizes: Sizes) -> Affine:
-        return next((self._flat(to, sizes) for run, to in matched if axis in run), Affine.of(self.zero))
-
-    def _matched(self, given: Sizes, wanted: Sizes) -> Matched | None:
-        """Runs of axes with equal products on both sides; an axis of size 1 that pairs with nothing is in no run on
-        its side (it is never looked along)."""
-        matched: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
-        left = [axis for axis in range(len(given)) if not is_one(given[axis])]
-        right = [axis for axis in range(len(wanted)) if not is_one(wanted[axis])]
-        i = j = 0
-        while i < len(left) and j < len(right):
-            a, b = [left[i]], [right[j]]
-            i, j = i + 1, j + 1
-            while not self._same_product(given, a, wanted, b):
-                grow_left = self._is_factor(given, a, wanted, b)
-                if grow_left and i < len(left):
-                    a.append(left[i])
-                    i += 1
-                elif j < len(right):
-                    b.append(right[j])
-                    j += 1
-                elif i < len(left):
-                    a.append(left[i])
-                    i += 1
-                else:
-                    return None
-            matched.append((tuple(a), tuple(b)))
-        rest_left, rest_right = left[i:], right[j:]
-        if any(not self.decisions.is_one(given[axis]) for axis in rest_left):
-            return None
-        if any(not self.decisions.is_one(wanted[axis]) for axis in rest_right):
-            return None
-        return matched
-
-    def _same_product(self, given: Sizes, a: Sequence[int], wanted: Sizes, b: Sequence[int]) -> bool:
-        first = self.product([given[axis] for axis in a])
-        second = self.product([wanted[axis] for axis in b])
-        return self.decisions.equal(first, second, turns=self.product(given))
-
-    def _is_factor(self, given: Sizes, a: Sequence[int], wanted: Sizes, b: Sequence[int]) -> bool:
-        """Whether the left product is the smaller one: by its degree, then by its number."""
-        first = self.product([given[axis] for axis in a])
-        second = self.product([wanted[axis] for axis in b])
-        if first.is_constant and second.is_constant:
-            return first.constant < second.constant
-        return (first.degree, abs(first.content())) < (second.degree, abs(second.content()))
-
-    def product(self, sizes: Sequence[Expr]) -> Expr:
-        """How many elements there are."""
-        product = self.one
-        for size in sizes:
-            product = product * size
-        return product
-
-    def _merged(self, x: Tensor, runs: tuple[tuple[int, ...], ...], sizes: Sizes) -> Tensor:
-        """Runs of axes as one axis each; axes in no run have size 1."""
-        if isinstance(x, Memory):
-            strides = [self._merged_stride(x, run) for run in runs]
-            if None not in strides:
-                terms = [self.axis(place) * stride for place, stride in enumerate(strides) if stride is not None]
-                return Memory(sizes, x.dtype, x.buffer, summed([Affine.of(x.offset.constant), *terms]))
-        inside = [axis for run in runs for axis in run]
-        if len(inside) < x.rank:
-            x = self.squeeze(x, [axis for axis in range(x.rank) if axis not in inside])
-            first = iter(range(len(inside)))
-            runs = tuple([tuple([next(first) for _ in run]) for run in runs])
-        if isinstance(x, Merge):
-            inner = x.runs
-            runs = tuple([tuple([axis for part in run for axis in inner[part]]) for run in runs])
-            x = x.source
-        return Merge(sizes, x.dtype, x, runs)
-
-    def _merged_stride(self, x: Memory, run: Sequence[int]) -> Expr | None:
-        """The stride of a run of axes as one, if there is one."""
-        strides = [x.offset.coefficient(axis) or self.zero for axis in run]
-        for outer, inner, axis in zip(strides, strides[1:], run[1:]):
-            if not self.decisions.equal(outer, inner * x.sizes[axis], turns=self.product(x.sizes)):
-                return None
-        return strides[-1]
 
     # ------------------------------------------------------------------ elements elsewhere
 
@@ -309,7 +63,7 @@ class Expressions:
         sizes = tuple([size for axis, size in enumerate(x.sizes) if axis not in axes])
         if not isinstance(x, Merge):
             found = single(self, x, axes) if operation == "sum" else None
-            return Reduce(sizes, x.dtype, operation, x, axes) if found is None else found
+            return Reduce(sizes, x.dtype, operation, x, axes) if found is None else self.reduce(operation, *found)
         inside = tuple([part for axis in axes for part in x.runs[axis]])
         whole = self._reduced(operation, x.source, inside)
         kept = [run for axis, run in enumerate(x.runs) if axis not in axes]
@@ -317,31 +71,6 @@ class Expressions:
             return whole
         first = iter(range(whole.rank))
         return Merge(sizes, x.dtype, whole, tuple([tuple([next(first) for _ in run]) for run in kept]))
-
-
-Matched = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
-
-
-def _given_back(operation: str, operands: Sequence[Tensor]) -> Tensor | None:
-    """The operand that an operation gives as it is: multiplied or divided by 1, which is exact for every number."""
-    if operation not in ("mul", "div"):
-        return None
-    first, second = operands
-    if first.dtype != second.dtype:
-        return None
-    if _is_one(second):
-        return first
-    return second if operation == "mul" and _is_one(first) else None
-
-
-def _is_one(x: Tensor) -> bool:
-    return isinstance(x, Number) and not isinstance(x.value, Expr | bool) and x.value == 1
-
-
-def _converted(value: int | float | bool, dtype: str) -> int | float | bool:
-    if dtype == "bool":
-        return bool(value)
-    return float(value) if dtype.startswith(("float", "bfloat")) else int(value)
 
 
 __all__ = ["Expressions"]

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from backends import Unreadable, eager
-from backends.costs import Costs, Expected, Weighed, commit, weighed
+from backends.costs import Costs, Expected, commit, weighed
 from backends.decisions import Decisions
+from backends.guards import Weighed
 from backends.host import Host, Unavailable, hosted
 from backends.layouts import strides_of
 from backends.loops.kernels import Kernel

@@ -16,8 +16,8 @@
 
 `spelling` names types and operations, `loops`, `turning` and `places` look at a kernel, `values` writes what one turn
 computes, `copies` the loops along the lanes, `reducing` reductions, `nest` the loops around it; `whole` is for kernels
-that reduce everything, `summing` for sums over rows beside rows, `short` for rows of a few vectors, `cutting` for
-pieces along the lanes. `functions` writes the function that is called.
+that reduce everything, `summing` for sums over rows beside rows, `short` for rows of a few vectors, `cuts` and
+`cutting` for pieces along the lanes. `functions` writes the function that is called.
 """
 
 from backends.cpu.emission.functions import file_source, kernel_source

@@ -28,7 +28,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 from typing import Final
 
-from backends.cpu.emission.cutting import cuts
+from backends.cpu.emission.cuts import cuts
 from backends.cpu.emission.places import ByLane, by_lane
 from backends.cpu.emission.spelling import width
 from backends.cpu.emission.turning import exchanged, turned
