@@ -36,7 +36,7 @@ from frontends.pytorch.calls.opening import Call, elsewhere, nothing_around
 from frontends.pytorch.calls.recompiling import Question, question_of
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
-from frontends.pytorch.calls.surroundings import Surroundings
+from frontends.pytorch.calls.surroundings import Surroundings, Uninitialized
 from frontends.pytorch.calls.times import Times
 from frontends.pytorch.errors import GraphBreak, Unsupported, WrongStatement
 from frontends.pytorch.python.forcing import origin
@@ -205,8 +205,15 @@ class Compiled:
     def _found(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
         """What to do with a call; the function is traced if need be."""
         with self._lock:
-            found = self._find(args, kwargs) or self._variant(args, kwargs)
+            try:
+                found = self._find(args, kwargs) or self._variant(args, kwargs)
+            except Uninitialized:
+                # a module that knows its sizes after its first call; the next one is traced
+                return self._plainly
             return self._decided(args, kwargs) if found == self._unless_new else found
+
+    def _plainly(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        return self.fn(*args, **kwargs)
 
     def _variant(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
         """Trace the function for these arguments, unless they are to run as they are."""

@@ -30,6 +30,7 @@ from types import CellType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Final
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from frontends.pytorch.calls.unchanged import Held
 from frontends.pytorch.python.rewriting import all_names, is_users, names_read, program_of, reads_global
@@ -93,8 +94,18 @@ class Kept:
     layout: tuple[torch.dtype, torch.Size, object, bool]
 
 
+class Uninitialized(Exception):
+    """A parameter of a lazy module, which only the module's first call makes a tensor."""
+
+
 def layout(tensor: torch.Tensor) -> tuple[torch.dtype, torch.Size, object, bool]:
-    """What a graph relies on of a tensor that it was not given."""
+    """What a graph relies on of a tensor that it was not given.
+
+    Raises:
+        Uninitialized: it has no sizes yet.
+    """
+    if is_lazy(tensor):
+        raise Uninitialized
     strides = tensor.stride() if tensor.layout is torch.strided else tensor.layout
     return tensor.dtype, tensor.shape, strides, tensor.requires_grad
 
@@ -173,16 +184,16 @@ class Surroundings:
     def explore(self, roots: Iterable[object] = ()) -> None:
         """Look at what functions and objects read, these as well; what was replaced may read something else."""
         self._roots.update({id(root): root for root in roots})
-        before = len(self.places)
-        explorer = _Explorer(self._roots.values())
-        for place in explorer.places:
+        new: dict[tuple[int, object], Place] = {}
+        for place in _Explorer(self._roots.values()).places:
             known = id(place.container), place.count or place.key
             if known not in self._known:
-                self._known.add(known)
-                self.places.append(place)
-        if len(self.places) > before or not self._states:
+                new.setdefault(known, place)
+        if new or not self._states:
             # what earlier states say about the new places is what these hold now
-            found = tuple([place.read() for place in self.places[before:]])
+            found = tuple([place.read() for place in new.values()])
+            self._known.update(new)
+            self.places += new.values()
             self._states = [(*state, *found) for state in self._states] or [found]
             self._checks = [self._check(state) for state in self._states]
 

@@ -128,3 +128,14 @@ def test_globals_beside_attributes_of_one_name(monkeypatch) -> None:
     for value in (2.0, 3.0, 2.0):
         monkeypatch.setitem(globals(), "factor", value)
         assert torch.equal(f(x), program(x))
+
+
+def test_a_lazy_module_is_traced_once_it_knows_its_sizes() -> None:
+    """If it fails, a lazy module cannot be called, or its parameters are made of symbols."""
+    module = torch.nn.Sequential(torch.nn.LazyLinear(4), torch.nn.LazyBatchNorm1d())
+    f = compile(module, dynamic=True)
+    assert f(torch.ones(3, 5)).shape == (3, 4) and not f.variants
+    for rows in (4, 7):
+        x = torch.randn(rows, 5)
+        torch.testing.assert_close(f(x), module(x))
+    assert len(f.variants) == 1
