@@ -47,6 +47,7 @@ from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
 from backends.memory import plan, returned_by
 from backends.sizes import SizeTexts, symbol_of, wanted
+from backends.together import MOST, Join, runs, together
 from shapes.python_form import COMPARISON
 from shapes.toolchain import Unavailable
 from solver.expr import Atom, Expr
@@ -79,14 +80,16 @@ class Host:
         last: Callable[[], int] | None = None,
         large: Large | None = None,
         kept: Keep | None = None,
+        joined: Join | None = None,
         returned: int | None = None,
         consuming: bool = False,
     ) -> None:
         """`launches` are the calls of the kernels among the steps, in order: they take the tensors of
         `Kernel.buffers`, then the `Kernel.numbers`, and behind them what `last` gives, which is asked once a run.
         `large` says from how many bytes on something is done with fresh memory, and what; that much memory is given by
-        `kept` where the caller does not see it, who is `returned` so many outputs, the first. A program that is
-        `consuming` empties the list that it is given, and lets go of each tensor after the last step that reads it."""
+        `kept` where the caller does not see it, who is `returned` so many outputs, the first. `joined` makes one launch
+        of several (`backends.together`). A program that is `consuming` empties the list that it is given, and lets go
+        of each tensor after the last step that reads it."""
         self.program = program
         self.steps = steps
         self.launches = tuple(launches)
@@ -105,6 +108,7 @@ class Host:
         }
         self._scope.update(zip(self._kernels.values(), launches, strict=True))
         self._last = last is not None and bool(self._kernels)
+        self._join = joined
         self.memory = plan(program, steps, consuming=consuming)
         self._consuming = consuming
         seen = returned_by(program, steps, program.outputs[:returned])
@@ -145,10 +149,10 @@ class Host:
         for line in self._read_sizes():
             yield f"    {line}"
         ends = self._ends()
-        for place, step in enumerate(self.steps):
-            for line in self._step(step):
+        for inside in runs(self.steps, self.memory, self.program.decisions.hints, most=MOST if self._join else 1):
+            for line in self._run([self.steps[place] for place in inside]):
                 yield f"    {line}"
-            ended = ends.get(place, ())
+            ended = [buffer for place in inside for buffer in ends.get(place, ())]
             gone = [self._names[buffer] for buffer in ended if buffer in self._names]
             gone += [view for buffer in ended for view in self._views.get(buffer, {}).values()]
             if gone:
@@ -172,30 +176,36 @@ class Host:
                     self._bound.add(atom)
                     yield f"{self._sizes.name(atom)} = {self._names[buffer]}.{method}({axis})"
 
-    def _step(self, step: Scheduled) -> Iterator[str]:
-        match step:
-            case Kernel():
-                yield from self._launch(step)
-            case Call():
-                yield from self._call(step)
-            case Check(condition=condition, message=message):
+    def _run(self, steps: Sequence[Scheduled]) -> Iterator[str]:
+        """One step, or kernels that are launched together."""
+        match steps:
+            case [Call() as call]:
+                yield from self._call(call)
+            case [Check(condition=condition, message=message)]:
                 yield from self._sizes.naming(condition)
                 yield f"if not ({self._sizes.text(condition, COMPARISON)}):"
                 yield f"    raise RuntimeError({message!r})"
-            case Bind(symbol=symbol, buffer=buffer, axis=axis):
+            case [Bind(symbol=symbol, buffer=buffer, axis=axis)]:
                 if symbol in self._sizes and symbol not in self._bound:
                     self._bound.add(symbol)
                     yield f"{self._sizes.name(symbol)} = {self._names[buffer]}.size({axis})"
+            case _:
+                yield from self._launch([step for step in steps if isinstance(step, Kernel)])
 
-    def _launch(self, kernel: Kernel) -> Iterator[str]:
-        for store in kernel.stores:
-            yield from self._allocation(store.buffer)
-        for number in kernel.numbers:
-            yield from self._sizes.naming(number)
-        arguments = [self._names[buffer] for buffer in kernel.buffers]
-        arguments += [self._sizes.text(number) for number in kernel.numbers]
-        arguments += ["z"] if self._last else []
-        yield f"{self._kernels[id(kernel)]}({', '.join(arguments)})"
+    def _launch(self, kernels: Sequence[Kernel]) -> Iterator[str]:
+        for kernel in kernels:
+            for store in kernel.stores:
+                yield from self._allocation(store.buffer)
+            for number in kernel.numbers:
+                yield from self._sizes.naming(number)
+        tensors = [[self._names[buffer] for buffer in kernel.buffers] for kernel in kernels]
+        numbers = [[self._sizes.text(number) for number in kernel.numbers] + ["z"] * self._last for kernel in kernels]
+        name = self._kernels[id(kernels[0])]
+        given = [*tensors[0], *numbers[0]]
+        if len(kernels) > 1:
+            launches = [self._scope[self._kernels[id(kernel)]] for kernel in kernels]
+            self._scope[name], given = together(self._join, launches, tensors, numbers)
+        yield f"{name}({', '.join(given)})"
 
     def _allocation(self, buffer: Buffer) -> Iterator[str]:
         """Memory for a buffer, when it is first written."""
@@ -381,6 +391,7 @@ def hosted(
         last=backend.last,
         large=backend.large,
         kept=backend.kept,
+        joined=backend.joined,
         returned=returned,
         consuming=consuming,
     )

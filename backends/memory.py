@@ -113,6 +113,11 @@ def plan(program: Program, steps: Sequence[Scheduled], *, consuming: bool = Fals
     return Plan(tuple(lives), tuple(given), places, size)
 
 
+def probes(hints: Mapping[Atom, int]) -> Sequence[Mapping[Atom, int]]:
+    """Sizes at which memory is compared: where the program was traced, and much larger ones."""
+    return hints, {atom: hint * MUCH for atom, hint in hints.items()}
+
+
 def span(buffer: Buffer, one: Expr) -> Expr:
     """The bytes of a buffer: from its first element to its last, as if no size were 0."""
     furthest = one.interner.sum([(size - 1) * stride for size, stride in zip(buffer.sizes, buffer.strides)])
@@ -194,10 +199,9 @@ class _Placing:
         for step in steps:
             if isinstance(step, Call) and (step.is_laid_out or step.is_fresh):
                 (self._placed if step.into is not None else self._fresh).update(step.results)
-        hints = decisions.hints
-        probes = hints, {atom: hint * MUCH for atom, hint in hints.items()}
-        self._bytes = {buffer: [each.evaluate(probe) for probe in probes] for buffer, each in size.items()}
-        self._there = [[0] * (len(steps) + 1) for _ in probes]
+        probed = probes(decisions.hints)
+        self._bytes = {buffer: [each.evaluate(sizes) for sizes in probed] for buffer, each in size.items()}
+        self._there = [[0] * (len(steps) + 1) for _ in probed]
         """How much is there during each step, at the sizes where the program was traced, and at much larger ones."""
         for life in (*given, *lives):
             self._hold(life.buffer, life.first, life.last)

@@ -69,10 +69,18 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
     return calls
 
 
+def joined(parts: Sequence[object], tensors: int, numbers: int) -> Callable[..., None]:
+    """One call for several that `kernels` has given, one after the other, each with which of all tensors and of all
+    numbers are its."""
+    native = launching()
+    assert not isinstance(native, Unavailable), "there are kernels"
+    return native.Kernels(tuple(parts), tensors, numbers)
+
+
 def _address(library: ctypes.CDLL, name: str) -> int:
     address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
     assert address is not None
     return address
 
 
-__all__ = ["allocate", "crosses", "device", "kept", "kernels", "large", "last"]
+__all__ = ["allocate", "crosses", "device", "joined", "kept", "kernels", "large", "last"]

@@ -231,7 +231,7 @@ class Binding:
 
 def _merged(memory: Memory, runs: Sequence[Sequence[int]]) -> Affine:
     """The offset in fresh memory whose runs of axes are each seen as one."""
-    terms = [(axis, memory.offset.coefficient(run[-1])) for axis, run in enumerate(runs)]
+    terms = [(axis, memory.offset.coefficient(run[-1])) for axis, run in enumerate(runs) if run]
     return Affine(tuple([(axis, stride) for axis, stride in terms if stride is not None]), memory.offset.constant)
 
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from backends.decisions import Decisions
-from backends.loops.indices import Affine, is_one, summed
+from backends.loops.indices import Affine, is_one, is_zero, summed
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import (
     Memory,
@@ -122,14 +122,29 @@ class Elementwise:
         if len(sizes) == x.rank and all(place.as_axis == axis for axis, place in enumerate(places)):
             if all(a is b for a, b in zip(sizes, x.sizes)):
                 return x
-            if isinstance(x, Merge) and all(map(self.decisions.equal, sizes, x.sizes)):
-                # other names of the same sizes: still what elementwise operators are pulled through
-                return Merge(sizes, x.dtype, x.source, x.runs)
         if isinstance(x, Memory):
             return Memory(sizes, x.dtype, x.buffer, x.offset.at(places))
+        if isinstance(x, Merge) and (runs := self._runs_seen(x, sizes, places)) is not None:
+            return Merge(sizes, x.dtype, x.source, runs)
         if isinstance(x, View):
             return View(sizes, x.dtype, x.source, tuple([place.at(places) for place in x.places]))
         return View(sizes, x.dtype, x, places)
+
+    def _runs_seen(self, x: Merge, sizes: Sizes, places: Places) -> tuple[tuple[int, ...], ...] | None:
+        """What is merged, by the axes of a view that has the same axes in the same order, axes of size 1 apart: still
+        what elementwise operators are pulled through. None for any other view."""
+        runs: list[tuple[int, ...]] = [()] * len(sizes)
+        last = -1
+        for axis, place in enumerate(places):
+            seen = place.as_axis
+            if seen is None:
+                if x.runs[axis] or place.terms or not is_zero(place.constant):
+                    return None
+            elif seen <= last or not self.decisions.equal(sizes[seen], x.sizes[axis]):
+                return None
+            else:
+                runs[seen], last = x.runs[axis], seen
+        return tuple(runs) if all(run or is_one(size) for run, size in zip(runs, sizes)) else None
 
     def expand(self, x: Tensor, sizes: Sizes) -> Tensor:
         """Broadcast: new axes come first, and an axis of size 1 is the same everywhere."""

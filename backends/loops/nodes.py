@@ -95,7 +95,7 @@ class View(Tensor):
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Merge(Tensor):
-    """Runs of axes of the source, each seen as one axis."""
+    """Runs of axes of the source, each seen as one axis; one of no axes has size 1."""
 
     source: Tensor
     runs: tuple[tuple[int, ...], ...]

@@ -65,7 +65,7 @@ class Expressions(Elementwise):
             found = single(self, x, axes) if operation == "sum" else None
             return Reduce(sizes, x.dtype, operation, x, axes) if found is None else self.reduce(operation, *found)
         inside = tuple([part for axis in axes for part in x.runs[axis]])
-        whole = self._reduced(operation, x.source, inside)
+        whole = self._reduced(operation, x.source, inside) if inside else x.source
         kept = [run for axis, run in enumerate(x.runs) if axis not in axes]
         if all(len(run) == 1 for run in kept):
             return whole

@@ -53,6 +53,8 @@ large: Final = None
 """Nothing is done with fresh memory."""
 kept: Final = None
 """Nor is any kept: torch does that."""
+joined: Final = None
+"""Every kernel is launched by itself."""
 last: Final = None
 """Kernels are given nothing behind their numbers."""
 crosses: Final = False
@@ -90,4 +92,4 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
     return [launch.function for launch in launches]
 
 
-__all__ = ["allocate", "crosses", "device", "kept", "kernels", "large", "last"]
+__all__ = ["allocate", "crosses", "device", "joined", "kept", "kernels", "large", "last"]

@@ -113,3 +113,26 @@ def test_what_is_made_of_inputs_waits_until_it_is_read():
         program.outputs.append(build.memory(made))
     kinds = [type(step) for step in schedule(program)]
     assert kinds == [Call, Kernel, Call]
+
+
+def test_axes_of_size_one_around_what_is_merged():
+    """A group norm of one image of one point computes its result twice over: a kernel more, that only copies."""
+    program = Program(Decisions(ShapeEnv(origin=lambda: None)))
+    build = program.build
+    sizes, groups = [tuple(map(build.lift, each)) for each in ((1, 32, 1, 1), (1, 8, 4, 1))]
+    x = program.input("x", "float32", sizes, tuple(map(build.lift, (32, 1, 1, 1))))
+    weight = program.input("weight", "float32", sizes[1:2], (build.one,))
+    inside = build.reshape(x, groups)
+    centred = build.apply("sub", inside, build.expand(build.reduce("sum", inside, (2, 3), keepdim=True), groups))
+    weights = build.unsqueeze(build.unsqueeze(weight, 1), 2)
+    weighted = build.apply("mul", build.reshape(centred, sizes), build.expand(weights, sizes))
+    total = build.reduce("sum", weighted, (0, 2, 3))
+    program.outputs += [program.stored(weighted, x.buffer.strides), program.stored(total, (build.one,))]
+    steps = schedule(program, crosses=True)
+    assert len(steps) == 1, "\n".join(map(str, steps))
+    given = torch.randn(1, 32, 1, 1), torch.randn(32)
+    found, summed = Host(program, steps, interpreted(steps)).function(given)
+    groups = given[0].view(1, 8, 4, 1)
+    expected = (groups - groups.sum((2, 3), keepdim=True)).view(1, 32, 1, 1) * given[1].view(32, 1, 1)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(summed, expected.view(32))

@@ -20,6 +20,9 @@ takes exactly that many tensors and then numbers, by position. It raises `Unread
 the CPU, or does not hold their values as they are (sparse, quantized, marked as negative); it does not look at what
 the sizes and the dtype are. `library` is kept alive.
 
+`Kernels(((kernel, tensors, numbers), ...), tensors, numbers)` calls several, one after the other: which of all the
+tensors and numbers that it is given are those of a kernel, and how many there are (`backends.together`).
+
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).
 
@@ -40,7 +43,7 @@ from backends import Unreadable
 from shapes.native import build
 from shapes.toolchain import Unavailable
 
-PARTS: Final = ("reading", "kernel", "numbers", "program", "making", "entry", "module")
+PARTS: Final = ("reading", "kernel", "numbers", "program", "making", "several", "entry", "module")
 """The text of the module, in the order in which each uses what is before it."""
 
 
@@ -49,6 +52,7 @@ class Launcher:
     """The types of the extension module."""
 
     Kernel: Callable[..., Callable[..., None]]
+    Kernels: Callable[..., Callable[..., None]]
     Program: Callable[..., Callable[..., object]]
     Entry: Callable[..., Callable[[tuple[object, ...], dict[str, object]], object]]
 

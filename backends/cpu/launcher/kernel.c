@@ -6,15 +6,22 @@ typedef struct {
     Py_ssize_t tensors, numbers;
 } Kernel;
 
-static int run_kernel(Kernel *kernel, PyObject *const *args, void **pointers, int64_t *numbers) {
+/* What a kernel is given: where tensors are, and numbers; how many elements there are at most. -1 with an exception. */
+static int64_t read_given(PyObject *const *args, Py_ssize_t tensors, Py_ssize_t count, void **pointers, int64_t *numbers) {
     int64_t work = 0;
-    for (Py_ssize_t place = 0; place < kernel->tensors; place++) {
+    for (Py_ssize_t place = 0; place < tensors; place++) {
         int64_t elements;
         if (read_tensor(args[place], &pointers[place], &elements)) return -1;
         work = elements > work ? elements : work;
     }
-    for (Py_ssize_t place = 0; place < kernel->numbers; place++)
-        if (read_number(args[kernel->tensors + place], &numbers[place])) return -1;
+    for (Py_ssize_t place = 0; place < count; place++)
+        if (read_number(args[tensors + place], &numbers[place])) return -1;
+    return work;
+}
+
+static int run_kernel(Kernel *kernel, PyObject *const *args, void **pointers, int64_t *numbers) {
+    int64_t work = read_given(args, kernel->tensors, kernel->numbers, pointers, numbers);
+    if (work < 0) return -1;
     if (work < RELEASED_FROM) {
         kernel->function(pointers, numbers);
     } else {

@@ -152,8 +152,8 @@ static PyObject *bind(PyObject *module, PyObject *args) {
         torch.parameter = (PyTypeObject *)Py_NewRef(parameter);
         torch.tensor = (PyTypeObject *)Py_NewRef(tensor);
     }
-    return Py_BuildValue("NNN", PyObject_GetAttrString(module, "Kernel"), PyObject_GetAttrString(module, "Program"),
-                         PyObject_GetAttrString(module, "Entry"));
+    return Py_BuildValue("NNNN", PyObject_GetAttrString(module, "Kernel"), PyObject_GetAttrString(module, "Kernels"),
+                         PyObject_GetAttrString(module, "Program"), PyObject_GetAttrString(module, "Entry"));
 }
 
 static int add_type(PyObject *module, const char *name, PyType_Spec *specification, PyTypeObject **kept) {
@@ -167,6 +167,7 @@ static int add_type(PyObject *module, const char *name, PyType_Spec *specificati
 
 static int prepare(PyObject *module) {
     return add_type(module, "Kernel", &kernel_specification, &kernel_type) ||
+           add_type(module, "Kernels", &kernels_specification, NULL) ||
            add_type(module, "Program", &program_specification, &program_type) ||
            add_type(module, "Entry", &entry_specification, NULL) ? -1 : 0;
 }

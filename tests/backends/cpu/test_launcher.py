@@ -230,3 +230,43 @@ def test_threads_call_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def together(*seen):
+    """Kernels of one call, the first of two tensors and a number, the second of one tensor and two numbers."""
+    first, second = [each.kernel for each in seen]
+    return launcher().Kernels(((first, (2, 0), (1,)), (second, (1,), (1, 0))), 3, 2)
+
+
+def test_several_kernels_are_called_in_order_each_with_its_own():
+    """A kernel of a joint call is given another's tensors or numbers, or runs too early."""
+    first, second = Seen(2, 1), Seen(1, 2)
+    tensors = [torch.ones(2), torch.ones(3), torch.ones(4)]
+    pointers = [each.data_ptr() for each in tensors]
+    assert together(first, second)(*tensors, 7, 8) is None
+    assert first.calls == [([pointers[2], pointers[0]], [8])] and second.calls == [([pointers[1]], [8, 7])]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(BASE, BASE, BASE, 1), (BASE, BASE, BASE, 1, 2, 3), (BASE, BASE, 1, 1, 2), (BASE, BASE, BASE, 1, 2.0)],
+    ids=["too few", "too many", "a number for a tensor", "a float for a number"],
+)
+def test_several_kernels_run_all_or_none(arguments):
+    """The first kernels of a call have run when an argument of the others is refused."""
+    seen = Seen(2, 1), Seen(1, 2)
+    with pytest.raises(TypeError):
+        together(*seen)(*arguments)
+    assert not seen[0].calls and not seen[1].calls
+
+
+@pytest.mark.parametrize(
+    "parts, tensors, numbers",
+    [((((0, 3), (0,)),), 3, 1), ((((0,), (0,)),), 3, 1), ((((0, 1), (1,)),), 3, 1), ((((0, 1), (0,)),), 33, 1)],
+    ids=["no such tensor", "too few tensors", "no such number", "more than there is place for"],
+)
+def test_several_kernels_are_given_what_each_takes(parts, tensors, numbers):
+    """A kernel reads past what it was given."""
+    kernel = Seen(2, 1).kernel
+    with pytest.raises(ValueError):
+        launcher().Kernels(tuple((kernel, *part) for part in parts), tensors, numbers)

@@ -1,0 +1,102 @@
+"""Which kernels one call launches: those that follow each other, where their memory may be there at once.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions import Decisions
+    >>> from backends.loops.program import Program
+    >>> from backends.loops.schedule import schedule
+    >>> from backends.memory import plan
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s", hints=(4, 128))]
+    >>> program = Program(Decisions(env))
+    >>> build = program.build
+    >>> x = program.input("x", "float32", (b, s), (s, build.one))
+    >>> for axis in (0, 1):
+    ...     total = build.expand(build.reduce("sum", x, (axis,), keepdim=True), x.sizes)
+    ...     x = program.stored(build.apply("sub", x, total), (s, build.one))
+    >>> program.outputs.append(x)
+    >>> steps = schedule(program)
+    >>> list(runs(steps, plan(program, steps), program.decisions.hints))
+    [range(0, 2)]
+
+Of small tensors a call takes as long as what the kernel does. All that the kernels of a call write is allocated before
+the first, and nothing is let go of before the last has run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final, TypeAlias
+
+from backends.loops.kernels import Buffer, Kernel
+from backends.loops.schedule import Scheduled
+from backends.memory import Plan, probes
+from solver.expr import Atom
+
+Launch: TypeAlias = Callable[..., None]
+Join = Callable[[tuple[tuple[Launch, tuple[int, ...], tuple[int, ...]], ...], int, int], Launch]
+"""Launches, each with the places of its tensors and of its numbers among all of them, and how many there are of both,
+to one launch that is given them."""
+MOST: Final = 32
+"""Tensors, and numbers, of one call."""
+MORE: Final = 64
+"""The peak may become larger by one part of so many,"""
+LITTLE: Final = 1 << 16
+"""or by so many bytes."""
+
+
+def runs(steps: Sequence[Scheduled], memory: Plan, hints: Mapping[Atom, int], *, most: int = MOST) -> Iterator[range]:
+    """All steps in order, in ranges: kernels that are launched together, so many at most, and every other step."""
+    held = [_Held(memory, len(steps), sizes) for sizes in probes(hints)]
+    first = 0
+    for place in range(1, len(steps) + 1):
+        inside = range(first, place + 1)
+        ends = place == len(steps) or len(inside) > most or not _are_few(steps[first : place + 1], memory)
+        if ends or not all(each.fits(inside) for each in held):
+            yield range(first, place)
+            first = place
+
+
+def _are_few(steps: Sequence[Scheduled], memory: Plan) -> bool:
+    """Whether they are kernels, and one call can be given all their tensors and numbers."""
+    kernels = [step for step in steps if isinstance(step, Kernel)]
+    buffers = {memory.places.get(buffer, buffer) for kernel in kernels for buffer in kernel.buffers}
+    numbers = {number for kernel in kernels for number in kernel.numbers}
+    return len(kernels) == len(steps) and len(buffers) <= MOST and len(numbers) < MOST
+
+
+class _Held:
+    """How much memory is there during each step, and how much of it for the first time, at some sizes."""
+
+    def __init__(self, memory: Plan, steps: int, sizes: Mapping[Atom, int]) -> None:
+        self._there = [0] * (steps + 1)
+        self._begun = [0] * (steps + 1)
+        first: dict[Buffer, int] = {}
+        last: dict[Buffer, int] = {}
+        for life in (*memory.given, *memory.lives):
+            owner = memory.places.get(life.buffer, life.buffer)
+            first[owner] = min(first.get(owner, life.first), life.first)
+            last[owner] = max(last.get(owner, life.last), life.last)
+        for owner, begin in first.items():
+            size = memory.size[owner].evaluate(sizes)
+            self._begun[begin] += size
+            for step in range(begin, last[owner] + 1):
+                self._there[step] += size
+        self._most = max(self._there)
+
+    def fits(self, steps: range) -> bool:
+        """Whether all that these steps need may be there at once."""
+        held = self._there[steps[0]] + sum([self._begun[step] for step in steps[1:] if step < len(self._begun)])
+        return held <= self._most + max(self._most // MORE, LITTLE)
+
+
+def together(
+    join: Join, launches: Sequence[Launch], tensors: Sequence[Sequence[str]], numbers: Sequence[Sequence[str]]
+) -> tuple[Launch, list[str]]:
+    """One launch for several, each with the names of its tensors and numbers, and what it is given: each name once."""
+    of_all = [list(dict.fromkeys(chain.from_iterable(names))) for names in (tensors, numbers)]
+    places = [[tuple(map(all_names.index, its)) for its in each] for all_names, each in zip(of_all, (tensors, numbers))]
+    return join(tuple(zip(launches, *places)), *map(len, of_all)), [*of_all[0], *of_all[1]]
+
+
+__all__ = ["MOST", "Join", "runs", "together"]
