@@ -22,6 +22,7 @@ BY_TORCH = SimpleNamespace(
     crosses=True,
     large=None,
     kept=None,
+    joined=None,
 )
 
 
