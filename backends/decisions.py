@@ -66,7 +66,7 @@ KINDS: Final = frozenset(get_args(Kind))
 Added = Literal["nothing", "guard", "branch"]
 WORDS: Final = {Always: "always", Never: "never", Depends: "depends"}
 Put: TypeAlias = tuple[object, ...]
-"""The words of a question as it was put, for one whose normal form is that it is true, or false."""
+"""The words of a question as it was put; its normal form may be another, or that it is true."""
 NO_LIMIT: Final = f" <= {2**63 - 1}"
 """What every size is at most, and nobody needs to be told."""
 
@@ -96,7 +96,7 @@ class Decision:
         where: the kernel, or the step of the program.
         added: a guard, a branch at run time between two versions, or nothing.
         bought: what the guard saves and costs, where one was added for this answer.
-        put: how the question was put, where its normal form does not show it.
+        put: how the question was put, where that is not its normal form.
     """
 
     kind: Kind
@@ -203,11 +203,10 @@ class Decisions:
 
         `added` is what an open question adds; `never` is chosen where it can not hold (the same as otherwise, if not
         given). The answer saves something in each of so many `turns` of a loop of this `length`. `put` are the words
-        of the question, in case that its normal form is that it is true, or false.
+        of the question, for people.
         """
-        is_settled = question is self.interner.true or question is self.interner.false
-        put = put if is_settled else ()
-        verdict = None if kind in self.withheld and not (put and is_of_numbers(put)) else self._asked(question)
+        of_numbers = self._is_settled(question) and put and is_of_numbers(put)
+        verdict = None if kind in self.withheld and not of_numbers else self._asked(question)
         if isinstance(verdict, Always):
             bought = self._bought_for(verdict)
             what: Added = "nothing" if bought is None else "guard"
@@ -226,7 +225,7 @@ class Decisions:
         """Whether two sizes are known to be equal, where that saves something in each of so many turns."""
         if a is b and is_plain(a):
             return True
-        return self.same("equal", a, b, "the same", "different", turns=turns)
+        return self.same("equal", a, b, "the same", "taken for different", turns=turns)
 
     def same(
         self,
@@ -277,6 +276,10 @@ class Decisions:
             self.holds("constant", self.interner.eq(atom.expr, self.known[atom]), "a number", "a size of the run")
         return self.interner.substitute(size, self.known)
 
+    def _is_settled(self, question: Prop) -> bool:
+        """Whether its normal form says what it is."""
+        return question is self.interner.true or question is self.interner.false
+
     def _asked(self, question: Prop) -> Verdict | None:
         try:
             return self.env.ask(question, effort="fast", purpose="optional")
@@ -290,7 +293,8 @@ class Decisions:
         return next((found for fact in verdict.core if (found := self.bought.get(fact.prop)) is not None), None)
 
     def _note(self, decision: Decision) -> None:
-        key = (decision.kind, decision.question, decision.where, decision.chosen, decision.put)
+        put = decision.put if self._is_settled(decision.question) else ()
+        key = (decision.kind, decision.question, decision.where, decision.chosen, put)
         self._log.setdefault(key, decision)
 
 

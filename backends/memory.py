@@ -203,11 +203,13 @@ class _Placing:
         self._bytes = {buffer: [each.evaluate(sizes) for sizes in probed] for buffer, each in size.items()}
         self._there = [[0] * (len(steps) + 1) for _ in probed]
         """How much is there during each step, at the sizes where the program was traced, and at much larger ones."""
+        self._held: list[tuple[Buffer, int, int, int]] = []
         for life in (*given, *lives):
             self._hold(life.buffer, life.first, life.last)
         self._most: list[int] | None = None
         self._place(lives)
         self._most = [max(there) for there in self._there]
+        self._peak = self._bytes_at(self._there[0].index(self._most[0]))
         self._place(lives)
 
     def _place(self, lives: Sequence[Life]) -> None:
@@ -229,37 +231,70 @@ class _Placing:
                 until[buffer] = life.last
 
     def _hold(self, buffer: Buffer, first: int, last: int, sign: int = 1) -> None:
+        self._held.append((buffer, first, last, sign))
         for there, size in zip(self._there, self._bytes[buffer]):
             for step in range(first, last + 1):
                 there[step] += sign * size
 
     def _owner(self, life: Life, until: Mapping[Buffer, int]) -> Buffer | None:
         buffer = life.buffer
-        free = [owner for owner in until if owner.dtype == buffer.dtype and self._is_free(owner, until[owner], life)]
-        free.sort(key=lambda owner: -until[owner])
-        as_large = [owner for owner in free if self.size[owner] is self.size[buffer]]
-        found = next((each for each in as_large if _fits(self.decisions, self.size[buffer], self.size[each])), None)
+        kept = {
+            owner: self._is_likely_kept(owner, until[owner], life)
+            for owner in until
+            if owner.dtype == buffer.dtype and self._is_free(owner, until[owner], life)
+        }
+        free = sorted(kept, key=lambda owner: (not kept[owner], -until[owner]))
+
+        def first_of(owners: Sequence[Buffer]) -> Buffer | None:
+            fitting = (owner for owner in owners[:TRIED] if _fits(self.decisions, self.size[buffer], self.size[owner]))
+            near = (owner for owner in fitting if self._is_near(owner, buffer))
+            return next((owner for owner in near if self._is_kept(owner, until[owner], life, kept[owner])), None)
+
+        found = first_of([owner for owner in free if self.size[owner] is self.size[buffer]])
         if life.last == len(self.steps):
             return None if found in self._fresh else found
         if found is not None:
             return found
-        near = [
-            owner
-            for owner in free
-            if all(large <= WASTED * small for large, small in zip(self._bytes[owner], self._bytes[buffer]))
-        ]
-        return next((each for each in near[:TRIED] if _fits(self.decisions, self.size[buffer], self.size[each])), None)
+        return first_of(sorted(free, key=lambda owner: not self._is_likely_near(owner, buffer)))
 
     def _is_free(self, owner: Buffer, end: int, life: Life) -> bool:
         if end >= life.first:
             return end == life.first and self._is_overwritten(self.steps[end], owner, life.buffer)
-        if self._most is None:
-            return end + 1 == life.first
-        return all(
+        return self._most is not None or end + 1 == life.first
+
+    # what makes no difference but in memory is decided by the sizes of the trace where it is not known for all sizes
+
+    def _is_likely_near(self, owner: Buffer, buffer: Buffer) -> bool:
+        return all(large <= WASTED * small for large, small in zip(self._bytes[owner], self._bytes[buffer]))
+
+    def _is_near(self, owner: Buffer, buffer: Buffer) -> bool:
+        """Whether a place is not much larger than what it is for."""
+        large, small = self.size[owner], self.size[buffer]
+        if large is small:
+            return True
+        question, likely = self.decisions.interner.le(large, small * WASTED), self._is_likely_near(owner, buffer)
+        yes, otherwise, put = "a place as large", "too large a place", (large, "<=", small * WASTED)
+        return self.decisions.sooner("reuse", question, yes, otherwise, put=put, likely=likely)
+
+    def _is_likely_kept(self, owner: Buffer, end: int, life: Life) -> bool:
+        return self._most is None or all(
             there[step] + size <= most
             for there, size, most in zip(self._there, self._bytes[owner], self._most)
             for step in range(end + 1, life.first)
         )
+
+    def _is_kept(self, owner: Buffer, end: int, life: Life, likely: bool) -> bool:
+        """Whether the peak does not grow if a place is there from its end until something takes it over."""
+        if self._most is None or end + 1 >= life.first:
+            return True
+        step = max(range(end + 1, life.first), key=self._there[0].__getitem__)
+        meanwhile = self._bytes_at(step) + self.size[owner]
+        question, put = self.decisions.interner.le(meanwhile, self._peak), (meanwhile, "<=", self._peak)
+        return self.decisions.sooner("reuse", question, "kept until then", "let go of", put=put, likely=likely)
+
+    def _bytes_at(self, step: int) -> Expr:
+        parts = [self.size[buffer] * sign for buffer, first, last, sign in self._held if first <= step <= last]
+        return self.decisions.interner.sum(parts)
 
     def _is_overwritten(self, step: Scheduled, owner: Buffer, buffer: Buffer) -> bool:
         """Whether a kernel reads what is in a place element by element as it writes a buffer, never after that."""
@@ -321,4 +356,5 @@ def _fits(decisions: Decisions, small: Expr, large: Expr) -> bool:
     yes, otherwise = "the same memory", "memory of its own"
     if small is large:
         return decisions.same("reuse", small, large, yes, otherwise)
-    return decisions.holds("reuse", decisions.interner.le(small, large), yes, otherwise, turns=small) is True
+    question, put = decisions.interner.le(small, large), (small, "<=", large)
+    return decisions.holds("reuse", question, yes, otherwise, turns=small, put=put) is True

@@ -10,7 +10,7 @@
     >>> table = tuple(map(build.lift, (16, 32, 4)))
     >>> bias = program.input("bias", "float32", table, (build.lift(128), build.lift(4), build.one))
     >>> seen = build.expand(build.permute(bias, (2, 0, 1)), sizes)
-    >>> found = lying_across([build.apply("add", scores, seen)], set(), unchanged(program))
+    >>> found = lying_across([build.apply("add", scores, seen)], set(), unchanged(program), build)
     >>> found == {seen: (1, 2, 3)}
     True
     >>> copied(program, seen, found[seen], {})[0].offset
@@ -28,10 +28,11 @@ from backends.loops.indices import Affine, is_one, packed, summed
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Places, Pointwise, Reduce, Tensor, View
 from backends.loops.program import Assign, Call, Program
+from backends.loops.tensors import Expressions
 
 
 def lying_across(
-    values: Sequence[Tensor], needed: Collection[Tensor], buffers: Collection[Buffer]
+    values: Sequence[Tensor], needed: Collection[Tensor], buffers: Collection[Buffer], build: Expressions
 ) -> dict[Memory, tuple[int, ...]]:
     """What is read so of these buffers, below values and what is `needed` in memory; and its axes in the order in which
     they are gone through. It is shown to an axis that it does not have, beside memory that lies along the last axis and
@@ -50,9 +51,18 @@ def lying_across(
             if leaf.buffer in buffers and axes[-1] in offset.axes and not _is_along(offset, axes[-1]):
                 inside = {places[axis].as_axis: axis for axis in leaf.offset.axes}
                 lies_along = any(map(is_one, [coefficient for _, coefficient in offset.terms]))
-                if lies_along and set(inside) == set(offset.axes) < set(axes):
+                others = [axis for axis in axes if axis not in offset.axes]
+                if lies_along and others and set(inside) == set(offset.axes) and _pays(build, root, others):
                     found.setdefault(leaf, tuple([inside[axis] for axis in axes if axis in inside]))
     return found
+
+
+def _pays(build: Expressions, root: Tensor, others: Sequence[int]) -> bool:
+    """Whether it is read more than once: as often as there are places along the axes that it does not have."""
+    times = build.product([root.sizes[axis] for axis in others])
+    question, put = build.interner.ge(times, 2), (times, ">=", 2)
+    yes, never = "laid out as it is read", "read across"
+    return build.decisions.holds("across", question, yes, yes, never=never, put=put) is not False
 
 
 def _is_along(offset: Affine, axis: int) -> bool:

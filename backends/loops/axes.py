@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import cmp_to_key, reduce
 
 from backends.loops.binding import Draft, below, renumbered
 from backends.loops.indices import Affine, is_one, is_zero
@@ -90,7 +90,7 @@ def _ordered(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
     order: list[int] = []
     for axes in (outer, inner):
         last = sorted(axes, key=lambda axis: (weight(axis), axis))[-1:]
-        rest = [axis for axis in usual_order(offsets, axes) if axis not in last]
+        rest = [axis for axis in usual_order(build, offsets, axes) if axis not in last]
         near = max(rest, key=lambda axis: weight(axis)[:2], default=None)
         if near is not None and any(weight(near)[:2]):
             rest.remove(near)
@@ -101,23 +101,39 @@ def _ordered(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
     return _moved(bodies, build, draft, order)
 
 
-def usual_order(offsets: Sequence[Affine], axes: Sequence[int]) -> list[int]:
+def usual_order(build: Expressions, offsets: Sequence[Affine], axes: Sequence[int]) -> list[int]:
     """Axes as most of those accesses go through memory, the farthest step first, that change along most of all axes; as
     they are if that is as usual as any other order."""
     top = _ranked(offsets)[:1]
-    found = Counter([_by_steps(offset, axes) for each in top for offset in each])
+    found = Counter([_by_steps(build, offset, axes) for each in top for offset in each])
     found[tuple(axes)] += 0
     return list(max(found, key=lambda order: (found[order], order == tuple(axes))))
 
 
-def _by_steps(offset: Affine, axes: Sequence[int]) -> tuple[int, ...]:
-    """The axis with the farthest step first, as the sizes tell that it is a product of; to be wrong costs but time."""
+def _by_steps(build: Expressions, offset: Affine, axes: Sequence[int]) -> tuple[int, ...]:
+    """The axis with the farthest step first; where it is not known which is, as the sizes tell that each is a product
+    of: to be wrong costs but time."""
 
-    def step(axis: int) -> tuple[int, int]:
-        coefficient = offset.coefficient(axis)
-        return (-1, 0) if coefficient is None else (coefficient.degree, abs(coefficient.content()))
+    def compare(axis: int, other: int) -> int:
+        first, second = offset.coefficient(axis), offset.coefficient(other)
+        if first is second:
+            return 0
+        if first is None or second is None:
+            return 1 if first is None else -1
+        if first.is_constant and second.is_constant:
+            return second.constant - first.constant
+        farther, nearer = sorted((first, second), key=_weight, reverse=True)
+        question, put = build.interner.ge(farther, nearer), (farther, ">=", nearer)
+        is_farther = build.decisions.sooner("order", question, "farther steps outside", "farther steps inside", put=put, likely=True)
+        if is_farther and _weight(first) == _weight(second):
+            return 0
+        return -1 if is_farther == (farther is first) else 1
 
-    return tuple(sorted(axes, key=step, reverse=True))
+    return tuple(sorted(axes, key=cmp_to_key(compare)))
+
+
+def _weight(step: Expr) -> tuple[int, int]:
+    return step.degree, abs(step.content())
 
 
 def _moved(bodies: Bodies, build: Expressions, draft: Draft, order: Sequence[int]) -> Draft:

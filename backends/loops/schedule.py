@@ -60,7 +60,7 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
     fusion = Fusion(program.build, binding.bodies, crosses=crosses)
     homes = _homes(program)
     in_order = {tensor.source for tensor in descend(values) if isinstance(tensor, Merge)}
-    across = lying_across(values, needed, unchanged(program))
+    across = lying_across(values, needed, unchanged(program), program.build)
     copies: dict[object, Buffer] = {}
     for step in program.steps:
         if isinstance(step, Assign):
@@ -116,7 +116,7 @@ def _fresh(program: Program, binding: Binding, tensor: Tensor, origin: str, *, i
     buffer = program.buffer(tensor.dtype, tensor.sizes, packed(tensor.sizes, axes))
     draft = binding.assigned(Assign(buffer, tensor.sizes, build.memory(buffer).offset, tensor, origin))
     loops = list(range(len(draft.outer)))
-    order = loops if in_order else usual_order(loaded(draft), loops)
+    order = loops if in_order else usual_order(build, loaded(draft), loops)
     if order == loops or len(axes) != len(loops):
         return draft
     strides = packed(tensor.sizes, [axes[loop] for loop in order])

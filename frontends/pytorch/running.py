@@ -133,22 +133,24 @@ def _by_kernels(
     elsewhere = {each.device.type for each in tensors} - {backend.device}
     if elsewhere:
         raise Unsupported(f"tensors on {', '.join(sorted(elsewhere))}: {backend.__name__} is for {backend.device}")
+    decisions = Decisions(variant.env, withheld=withheld, bought=bought)
     if variant.joint is None:
         form = functional(variant)
-        hosts: tuple[Host, ...] = (_host(variant, form, backend, withheld, bought),)
+        hosts: tuple[Host, ...] = (_host(form, backend, decisions),)
         # what kernels make has no gradient, and what operators write to memory that is planned cannot have one
         run = _unfollowed(variant, hosts[0].function)
     else:
-        joint = functional_joint(variant, LOWERINGS)
+        joint = functional_joint(variant, LOWERINGS, decisions)
         form = joint.forward
         inner = {each for each in joint.saved if each not in joint.results}
-        first = _host(variant, form, backend, withheld, bought, inner=inner, returned=len(joint.results))
+        first = _host(form, backend, decisions, inner=inner, returned=len(joint.results))
         laid = {
             result: strides_of(memory)
             for result, memory in zip(form.outputs, first.program.outputs)
             if result in inner and isinstance(memory, Memory)
         }
-        hosts = first, _host(variant, joint.backward, backend, withheld, bought, laid=laid, consuming=True)
+        later = Decisions(variant.env, withheld=withheld, bought=bought)
+        hosts = first, _host(joint.backward, backend, later, laid=laid, consuming=True)
         run = runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
     if form.changed:
         return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
@@ -187,19 +189,16 @@ def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:
 
 
 def _host(
-    variant: Captured,
     form: Functional,
     backend: ModuleType,
-    withheld: Collection[str],
-    bought: Mapping[Prop, Weighed],
+    decisions: Decisions,
     *,
     inner: Collection[Result] = (),
     laid: Laid | None = None,
     returned: int | None = None,
     consuming: bool = False,
 ) -> Host:
-    decisions = Decisions(variant.env, withheld=withheld, bought=bought)
-    program = lower(form, variant.env, decisions, inner=inner, laid=laid)
+    program = lower(form, decisions.env, decisions, inner=inner, laid=laid)
     host = hosted(program, backend, returned=returned, consuming=consuming)
     if isinstance(host, Unavailable):
         raise Unsupported(host.reason)

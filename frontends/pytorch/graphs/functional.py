@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
+from backends.decisions import Decisions
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
@@ -133,14 +134,18 @@ def functional(program: Captured) -> Functional:
     return _forward(program, values, outputs, ())
 
 
-def functional_joint(program: Captured, lowered: Container[object]) -> FunctionalJoint:
-    """Forward and backward, as `frontends.pytorch.graphs.joint` cuts them, for kernels that compute these operators.
+def functional_joint(
+    program: Captured, lowered: Container[object], decisions: Decisions | None = None
+) -> FunctionalJoint:
+    """Forward and backward, as `frontends.pytorch.graphs.joint` cuts them, for kernels that compute these operators, by
+    the answers to `decisions`.
 
     Raises:
         Unsupported: as `functional`.
     """
     joint = program.joint
     assert joint is not None
+    decisions = Decisions(program.env) if decisions is None else decisions
     values = _taken_over(program)
     first = list(dict.fromkeys([each for each in program.outputs if isinstance(each, Result | Node)]))
     results = [values.argument(output) for output in first]
@@ -159,7 +164,7 @@ def functional_joint(program: Captured, lowered: Container[object]) -> Functiona
     there = {each for each in results if isinstance(each, Result)}
     ends = replace(joint, gradients=tuple(gradients))
     read_back, _ = needed(backward, ends)
-    backward = [*computed_again(program.env, values.operations, read_back, there, changed, lowered), *backward]
+    backward = [*computed_again(decisions, values.operations, read_back, there, changed, lowered), *backward]
     saved, symbols = needed(backward, ends)
     given = {*program.number_atoms, *sizes_in([each.result for each in program.inputs])}
     made = {*given, *sizes_in([operation.output for operation in values.operations])}

@@ -21,8 +21,11 @@ one with the least work: a slope is kept and not its argument, where it takes mo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Sequence
-from typing import Final
+import math
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import reduce
+from typing import TYPE_CHECKING, Final
 
 import networkx
 import torch
@@ -34,6 +37,11 @@ from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from shapes.env import ShapeEnv
 from shapes.symint import SymInt
+from solver.expr import Expr
+
+if TYPE_CHECKING:
+    from backends.decisions import Decisions
+    from solver.interner import Interner
 
 aten: Final = torch.ops.aten
 CHEAP: Final = frozenset(
@@ -86,11 +94,11 @@ NEVER: Final = 1 << 60
 
 
 def computed_again(
-    env: ShapeEnv,
+    decisions: Decisions,
     forward: Sequence[Operation],
     read: Sequence[Result],
     there: Collection[Result],
-    changed: Collection[Result],
+    changed: AbstractSet[Result],
     lowered: Container[object],
 ) -> list[Operation]:
     """The operators of the forward that the backward runs once more, in order.
@@ -101,8 +109,17 @@ def computed_again(
         changed: what it writes at the end, which can not be read later.
         lowered: the operators that kernels compute.
     """
+    env = decisions.env
     in_memory = given_to_calls(forward, lowered)
     makers = {output: each for each in forward for output in listed(each.output) if isinstance(output, Result)}
+
+    def is_moved(result: Result, maker: Operation | None) -> bool:
+        """Whether kernels would not write it, but for the backward."""
+        return maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory
+
+    def factor(result: Result, maker: Operation | None) -> int:
+        return WRITTEN_FOR_IT if is_moved(result, maker) and not is_dear(maker) else 1
+
     network = networkx.DiGraph()
     network.add_nodes_from((FORWARD, BACKWARD))
     seen: dict[Result, None] = dict.fromkeys(read)
@@ -111,11 +128,10 @@ def computed_again(
         if result in changed:
             cost = NEVER
         else:
-            is_there = result in there or result.constant is not None
-            cost = THERE_ANYWAY * BYTE if is_there else weight(env, result.metadata) * BYTE
-            if maker is not None and is_cheap(maker) and not is_view(maker.target) and result not in in_memory:
-                is_dear = FUNCTIONS.get(maker.target, 0) >= DEAR
-                cost = cost + weight(env, result.metadata) if is_dear else cost * WRITTEN_FOR_IT
+            cost = (THERE_ANYWAY if _is_there(result, there) else weight(env, result.metadata)) * BYTE
+            cost *= factor(result, maker)
+            if is_moved(result, maker) and is_dear(maker):
+                cost += weight(env, result.metadata)
         network.add_edge((result, IN), (result, OUT), capacity=cost)
         if maker is None or not is_cheap(maker):
             network.add_edge(FORWARD, (result, IN))
@@ -139,7 +155,40 @@ def computed_again(
             if source not in kept and source not in needed:
                 needed[source] = None
                 todo.append(source)
-    return [operation for operation in forward if id(operation) in again]
+    if not changed.isdisjoint(read):
+        return [operation for operation in forward if id(operation) in again]
+    leaves = {result for result in seen if result not in makers or not is_cheap(makers[result])}
+    terms = decisions.interner
+
+    def whole(results: Iterable[Result]) -> Expr:
+        """The bytes that are kept beside what is there anyway, those twice that would not be written otherwise."""
+        parts = [(each, factor(each, makers.get(each))) for each in results if not _is_there(each, there)]
+        return terms.sum([_size(terms, each.metadata) * times for each, times in parts])
+
+    before, instead = whole(read), whole(kept if again else leaves)
+    if again:
+        question, put = terms.le(instead, before), (instead, "<=", before)
+        is_less = decisions.sooner("again", question, "computed again, not kept", "kept", put=put, likely=True)
+        return [operation for operation in forward if id(operation) in again] if is_less else []
+    if changed.isdisjoint(leaves) and instead is not before:
+        yes, put = "kept, as it takes longer to compute", (instead, "<", before)
+        decisions.sooner("again", terms.lt(instead, before), yes, "kept", put=put, likely=False)
+    return []
+
+
+def _is_there(result: Result, there: Collection[Result]) -> bool:
+    return result in there or result.constant is not None
+
+
+def _size(terms: Interner, metadata: Metadata) -> Expr:
+    sizes = [terms.constant(size) if isinstance(size, int) else size.expr for size in _sizes(metadata)]
+    return reduce(Expr.__mul__, sizes, terms.constant(metadata.dtype.itemsize))
+
+
+def _sizes(metadata: Metadata) -> Iterator[int | SymInt]:
+    for size in metadata.sizes:
+        value = size if isinstance(size, int) else value_of(size)
+        yield value if isinstance(value, SymInt) else int(value)
 
 
 def given_to_calls(forward: Sequence[Operation], lowered: Container[object]) -> set[Result]:
@@ -164,6 +213,11 @@ def sources(operation: Operation) -> Iterator[Result]:
             stack.extend(value)
 
 
+def is_dear(operation: Operation) -> bool:
+    """Whether it takes longer to compute than to write and read."""
+    return FUNCTIONS.get(operation.target, 0) >= DEAR
+
+
 def is_cheap(operation: Operation) -> bool:
     """Whether it is computed again rather than kept."""
     target = operation.target
@@ -183,11 +237,8 @@ def _is_side_by_side(window: object, step: object = (), padding: object = 0, *mo
 
 def weight(env: ShapeEnv, metadata: Metadata) -> int:
     """The bytes of a tensor at the sizes at hand."""
-    elements = 1
-    for size in metadata.sizes:
-        value = size if isinstance(size, int) else value_of(size)
-        elements *= env.hint(value, fallback=64) if isinstance(value, SymInt) else value
-    return max(int(elements) * metadata.dtype.itemsize, 1)
+    sizes = [env.hint(size, fallback=64) if isinstance(size, SymInt) else size for size in _sizes(metadata)]
+    return max(int(math.prod(sizes)) * metadata.dtype.itemsize, 1)
 
 
 __all__ = ["computed_again"]

@@ -72,9 +72,9 @@ def constant_pad_nd(at: Site, x: Value, pad: list[Number], value: Number = 0) ->
     for place in range(len(pad) // 2):
         axis = x.rank - 1 - place
         before, after = [at.build.lift(each) for each in pad[2 * place : 2 * place + 2]]
-        if at.is_nonnegative(before) and at.is_nonnegative(after):
+        if all(at.is_nonnegative(each, "elements around it", "no elements around it") for each in (before, after)):
             made = _within(at, around, made, axis, before, at.sizes[axis])
-        elif at.is_nonnegative(-before) and at.is_nonnegative(-after):
+        elif all(at.is_nonnegative(-each, "elements taken away", "the operator of torch") for each in (before, after)):
             made = sliced(at, made, axis, -before, 1, _with(made.sizes, axis, at.sizes[axis]))
         else:
             raise Declined

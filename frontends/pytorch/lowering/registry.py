@@ -138,12 +138,13 @@ class Site:
         dtype = self.dtype if dtype is None else dtype
         return x.cast(dtype).expanded(sizes) if isinstance(x, Value) else self.full(x, dtype, sizes)
 
-    def is_nonnegative(self, size: Expr) -> bool | None:
-        """Whether a size is known to be at least 0, or known not to be."""
+    def is_nonnegative(
+        self, size: Expr, yes: str = "a kernel", otherwise: str = "the operator of torch"
+    ) -> bool | None:
+        """Whether a size is known to be at least 0, or known not to be; with what is made of it."""
         if size.is_constant:
             return size.constant >= 0
-        question = self.build.interner.ge(size, 0)
-        return self.build.decisions.holds("equal", question, "as it is", "counted from the end where it is less")
+        return self.build.decisions.holds("sign", self.build.interner.ge(size, 0), yes, otherwise)
 
 
 def sizes_of(numbers: tuple[object, ...], build: Expressions) -> Sizes:

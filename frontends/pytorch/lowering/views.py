@@ -111,11 +111,12 @@ def first_of(at: Site, size: Expr, start: Scalar | None) -> Expr:
     if isinstance(start, Value):
         raise Declined
     start = at.build.lift(start)
-    is_from_front = at.is_nonnegative(start)
+    is_from_front = at.is_nonnegative(start, "as it is", "counted from the end where it is less")
     if is_from_front:
         return start
     behind = start + size
-    behind = behind if at.is_nonnegative(behind) else terms.maximum(behind, 0)
+    is_inside = at.is_nonnegative(behind, "as it is", "0 where it is less")
+    behind = behind if is_inside else terms.maximum(behind, 0)
     return behind if is_from_front is False else terms.ite(terms.ge(start, 0), start, behind)
 
 
