@@ -124,7 +124,8 @@ def _by_steps(build: Expressions, offset: Affine, axes: Sequence[int]) -> tuple[
             return second.constant - first.constant
         farther, nearer = sorted((first, second), key=_weight, reverse=True)
         question, put = build.interner.ge(farther, nearer), (farther, ">=", nearer)
-        is_farther = build.decisions.sooner("order", question, "farther steps outside", "farther steps inside", put=put, likely=True)
+        yes, otherwise = "farther steps outside", "farther steps inside"
+        is_farther = build.decisions.sooner("order", question, yes, otherwise, put=put, likely=True)
         if is_farther and _weight(first) == _weight(second):
             return 0
         return -1 if is_farther == (farther is first) else 1

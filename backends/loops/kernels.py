@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
+from backends.decisions import is_plain
 from backends.loops.indices import Affine, is_zero
 from backends.loops.operations import computed_as
 from backends.loops.order import parts_first
@@ -352,7 +353,7 @@ def text(value: Scalar, names: dict[Reduction, str]) -> str:
         case Constant(value=number):
             return repr(number)
         case SizeValue(size=size):
-            return str(size)
+            return str(size) if is_plain(size) else f"({size})"
         case Place(index=index):
             return f"({index})"
         case Reduced(reduction=reduction):
