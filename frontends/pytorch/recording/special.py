@@ -61,6 +61,17 @@ def lift_fresh(recorder, func, args, kwargs):
     return made
 
 
+@special(
+    torch.ops.profiler._record_function_enter_new.default,
+    torch.ops.profiler._record_function_enter.default,
+    torch.ops.profiler._record_function_exit.default,
+    torch.ops.profiler._record_function_exit._RecordFunction,
+)
+def profiled(recorder, func, args, kwargs):
+    """Where a program is, said to a profiler: of the trace, as the graph has no such places."""
+    return func(*args, **kwargs)
+
+
 @special(aten._local_scalar_dense.default)
 def item(recorder, func, args, kwargs):
     """A number that only the run knows, unless the program wrote it down."""

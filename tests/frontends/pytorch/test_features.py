@@ -51,6 +51,13 @@ def inference(x):
         return x * 2
 
 
+def for_a_profiler(x):
+    with torch.profiler.record_function("doubled"):
+        y = x * 2
+    with torch.autograd.profiler.record_function("a row"):
+        return y.softmax(-1)
+
+
 def dropout(x):
     return F.dropout(x, 0.5) + torch.rand_like(x) * torch.randn(x.shape[0], 1), torch.randperm(x.shape[0])
 
@@ -163,7 +170,7 @@ def in_containers(x):
 PROGRAMS = [autocast, autocast_inside, without_gradient, stopped_gradient, inference, dropout, random_in_place]
 PROGRAMS += [checkpointed, constants, constant_indices, einsum, batched, batched_gradient, double_gradient]
 PROGRAMS += [tied_weights, tied_gradient, attending, attending_with_gradient, encoded, complex_numbers, of_dtypes]
-PROGRAMS += [in_containers]
+PROGRAMS += [in_containers, for_a_profiler]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
