@@ -3,7 +3,7 @@
     >>> import torch
     >>> from backends import cpu
     >>> from frontends.pytorch.breaks.kernels import Kernels
-    >>> from frontends.pytorch.breaks.pending import Kind
+    >>> from frontends.pytorch.breaks.kinds import Kind
     >>> graph = torch.fx.symbolic_trace(lambda x, factor: [torch.ops.aten.relu.default(x), x * factor])
     >>> stretch = Kernels(graph, cpu)
     >>> for rows in (2, 3, 5):
@@ -30,12 +30,12 @@ import torch
 
 from backends import eager
 from frontends.pytorch.recording.inputs import LARGEST
+from frontends.pytorch.tracing import Variant, trace
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from frontends.pytorch.breaks.pending import Kind
-    from frontends.pytorch.tracing import Variant
+    from frontends.pytorch.breaks.kinds import Kind
     from shapes.arguments import Source
 
 Run = Callable[[Sequence[object]], Sequence[torch.Tensor]]
@@ -106,8 +106,6 @@ class Kernels:
 
     def _traced(self, values: Sequence[object]) -> tuple[Callable[..., bool], Run]:
         """One more variant: its check, and what runs it."""
-        from frontends.pytorch.tracing import trace
-
         floats = [place for place, value in enumerate(values) if type(value) is float]
 
         def program(*given: object) -> object:

@@ -8,47 +8,30 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_map
 
+from frontends.pytorch.breaks.kinds import Kind
 from frontends.pytorch.symbolic import shallow
-
-if TYPE_CHECKING:
-    from frontends.pytorch.breaks.session import Session
 
 _sessions: Final = threading.local()
 
 
-class Kind:
-    """Sizes, strides, offset, dtype and device of a tensor, all of them numbers; one object for each combination."""
+class Queue(Protocol):
+    """The operators that wait, as a tensor without elements knows them: those of a session."""
 
-    __slots__ = ("device", "dtype", "exemplar", "key", "offset", "sizes", "strides")
+    def flush(self) -> None:
+        """Run what waits."""
 
-    def __init__(self, key: tuple[object, ...]) -> None:
-        self.key = key
-        self.sizes, self.strides, self.offset, self.dtype, self.device = key
-        self.exemplar: torch.Tensor | None = None
+    def interrupted(self, cause: str) -> None:
+        """The program needs what waits, outside of the graph."""
 
-    @property
-    def is_packed(self) -> bool:
-        """Whether its elements lie one after the other, in the order of the axes."""
-        wanted = 1
-        for size, stride in zip(reversed(self.sizes), reversed(self.strides)):
-            if size != 1 and stride != wanted:
-                return False
-            wanted *= size
-        return True
-
-    def on(self, device: str) -> torch.Tensor:
-        """A tensor of this kind whose elements are zeros, or none on the meta device."""
-        if self.offset == 0:
-            return torch.empty_strided(self.sizes, self.strides, dtype=self.dtype, device=device).zero_()
-        needed = self.offset + 1 + sum([(size - 1) * stride for size, stride in zip(self.sizes, self.strides)])
-        memory = torch.zeros(max(needed, self.offset + 1), dtype=self.dtype, device=device)
-        return memory.as_strided(self.sizes, self.strides, self.offset)
+    def outside(self, cause: str, function: Callable[..., object], args: Sequence[object]) -> object:
+        """Run what no graph takes, on real tensors."""
 
 
 class Value:
@@ -56,7 +39,7 @@ class Value:
 
     __slots__ = ("holders", "kind", "made_by", "real", "session")
 
-    def __init__(self, session: Session, kind: Kind, real: torch.Tensor | None = None, made_by: object = None) -> None:
+    def __init__(self, session: Queue, kind: Kind, real: torch.Tensor | None = None, made_by: object = None) -> None:
         self.made_by = made_by
         self.session = session
         self.kind = kind
@@ -164,13 +147,13 @@ def become(tensor: Pending, value: Value) -> None:
     value.holders[-1] = weakref.ref(tensor)
 
 
-def current_session() -> Session | None:
+def current_session() -> Queue | None:
     """The session of the program that runs in this thread with breaks."""
     stack = getattr(_sessions, "stack", None)
     return stack[-1] if stack else None
 
 
-def enter(session: Session) -> None:
+def enter(session: Queue) -> None:
     if not hasattr(_sessions, "stack"):
         _sessions.stack = []
     _sessions.stack.append(session)

@@ -24,7 +24,7 @@ import torch
 from torch import fx
 
 from backends import eager
-from frontends.pytorch.breaks.pending import Kind
+from frontends.pytorch.breaks.kinds import Kind
 
 Shape: TypeAlias = tuple[object, ...]
 """An argument: `TENSOR`, ("hole", type), ("list", ...), or ("constant", type, text, value)."""

@@ -18,15 +18,16 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from frontends.pytorch.breaks import pending
+from frontends.pytorch.breaks.kinds import Kind
 from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, forces, traits_of
-from frontends.pytorch.breaks.pending import Kind, Leaving, Pending, Value, pending_of
+from frontends.pytorch.breaks.pending import Leaving, Pending, Value, pending_of
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
 from frontends.pytorch.composites.registry import PROFILER, is_composite
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.forcing import Symbolic, origin, suspended
 
 if TYPE_CHECKING:
-    from frontends.pytorch.breaks.breaks import Broken
+    from frontends.pytorch.breaks.remembered import Remembered
 
 aten: Final = torch.ops.aten
 BELOW_GRADIENTS: Final = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
@@ -37,7 +38,7 @@ MOST_OUTCOMES: Final = 50_000
 class Session(TorchDispatchMode):
     """One call of a program: the operators that wait, and where they are in the tree."""
 
-    def __init__(self, program: Broken) -> None:
+    def __init__(self, program: Remembered) -> None:
         super().__init__()
         self.program: Final = program
         self.place: Place = program.stretches.root

@@ -19,7 +19,7 @@ import functools
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import RLock
 from types import MethodType
 from typing import TYPE_CHECKING, Final
@@ -33,7 +33,7 @@ from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.marks import marks_of
 from frontends.pytorch.calls.opening import Call, elsewhere, nothing_around
-from frontends.pytorch.calls.recompiling import Question, question_of
+from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilation, question_of
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
 from frontends.pytorch.calls.surroundings import Surroundings, Uninitialized
@@ -54,23 +54,6 @@ Lookup = Callable[[Sequence[object], Mapping[str, object]], Call | None]
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
 MOST_DECISIONS: Final = 4096
 log: Final = logging.getLogger("symshape")
-
-
-@dataclass(frozen=True, slots=True)
-class Recompilation:
-    """One trace: its number, and why it was made."""
-
-    number: int
-    cause: str
-    question: Question | None
-
-
-@dataclass(frozen=True, slots=True)
-class Fallback:
-    """Calls that run as they are, and why."""
-
-    question: str
-    reason: str
 
 
 def nothing(args: Sequence[object], kwargs: Mapping[str, object]) -> None:
@@ -159,7 +142,7 @@ class Compiled:
         """The same as data; `.save("report.html")` writes a page."""
         from frontends.pytorch.calls.report import Report
 
-        return Report.of(self)
+        return Report.of(self.fn, self.variants, self.fallbacks, self.broken, self.times)
 
     @contextmanager
     def timed(self) -> Iterator[Times]:

@@ -53,6 +53,23 @@ class Question:
     guard: Prop | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Recompilation:
+    """One trace: its number, and why it was made."""
+
+    number: int
+    cause: str
+    question: Question | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """Calls that run as they are, and why."""
+
+    question: str
+    reason: str
+
+
 def question_of(
     signature: Signature, arguments: Sequence[object], surroundings: Surroundings | None
 ) -> Question | None:

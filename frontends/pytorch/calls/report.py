@@ -33,7 +33,7 @@ of each graph once, and of all calls with breaks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -44,7 +44,8 @@ from frontends.pytorch.calls.times import operators_of
 
 if TYPE_CHECKING:
     from frontends.pytorch.breaks.breaks import Broken
-    from frontends.pytorch.calls.compiled import Compiled, Fallback
+    from frontends.pytorch.calls.recompiling import Fallback
+    from frontends.pytorch.calls.times import Times
     from frontends.pytorch.tracing import Variant
     from shapes.guards import Guard
     from shapes.origin import Origin
@@ -186,11 +187,16 @@ class Report:
     """What is between two breaks, where it runs as kernels."""
 
     @staticmethod
-    def of(compiled: Compiled) -> Report:
-        found = [VariantReport.of(number, variant) for number, variant in enumerate(compiled.variants)]
-        name = getattr(compiled.fn, "__qualname__", type(compiled.fn).__qualname__)
-        broken, times = compiled.broken, compiled.times
-        captured = operators = sum([operators_of(variant) for variant in compiled.variants])
+    def of(
+        fn: Callable[..., object],
+        variants: Sequence[Variant],
+        fallbacks: Sequence[Fallback],
+        broken: Broken | None,
+        times: Times | None,
+    ) -> Report:
+        found = [VariantReport.of(number, variant) for number, variant in enumerate(variants)]
+        name = getattr(fn, "__qualname__", type(fn).__qualname__)
+        captured = operators = sum([operators_of(variant) for variant in variants])
         if times is not None:
             captured, operators = times.captured, times.operators
         elif broken is not None:
@@ -198,9 +204,9 @@ class Report:
         return Report(
             name.rpartition("<locals>.")[2],
             tuple(found),
-            tuple(compiled.fallbacks),
+            tuple(fallbacks),
             "" if broken is None else broken.table(),
-            len(compiled.variants) + (0 if broken is None else len(broken.graphs)),
+            len(variants) + (0 if broken is None else len(broken.graphs)),
             operators,
             captured,
             None if times is None else times.share_of_time,

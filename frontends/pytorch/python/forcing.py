@@ -121,7 +121,7 @@ class Symbolic:
         self.functions: Final = program_of(starts)
         self._rewritten: Final = dict.fromkeys([*self.functions, *asking_for_types(self.functions)])
         self.raised: Final[list[TraceError | UndecidedGuard]] = []
-        self._calls = TorchCalls(trace, self) if trace is not None else None
+        self._calls = TorchCalls(trace, self.refuse) if trace is not None else None
         self._refuse = refuse
         self._changed: list[FunctionType] = []
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -25,9 +25,6 @@ from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.symbolic.tensor import Trace, Traced
-
-if TYPE_CHECKING:
-    from frontends.pytorch.python.forcing import Symbolic
 
 aten: Final = torch.ops.aten
 Handler = Callable[..., object]
@@ -40,10 +37,10 @@ SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 class TorchCalls(TorchFunctionMode):
     """The mode that sees the calls of torch's functions."""
 
-    def __init__(self, trace: Trace, symbolic: Symbolic) -> None:
+    def __init__(self, trace: Trace, refuse: Callable[[str, str], None]) -> None:
         super().__init__()
         self.trace: Final = trace
-        self.symbolic: Final = symbolic
+        self.refuse: Final = refuse
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         handler = HANDLERS.get(func)
@@ -248,7 +245,7 @@ OUTSIDE: Final = "keep it in torch (`torch.where`, `torch.cond`, tensor operator
 def _leaving(what: str) -> Handler:
     def handler(mode: TorchCalls, func, args, kwargs):
         if args and isinstance(args[0], Traced):
-            mode.symbolic.refuse(what, OUTSIDE)
+            mode.refuse(what, OUTSIDE)
         return NotImplemented
 
     return handler

@@ -1,0 +1,41 @@
+"""What a tensor is whose elements wait: sizes, strides, offset, dtype and device, all of them numbers.
+
+    >>> import torch
+    >>> from frontends.pytorch.breaks.kinds import Kind
+    >>> kind = Kind(((2, 3), (3, 1), 0, torch.float32, torch.device("cpu")))
+    >>> kind.is_packed, kind.on("meta").shape
+    (True, torch.Size([2, 3]))
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+class Kind:
+    """Sizes, strides, offset, dtype and device of a tensor, all of them numbers; one object for each combination."""
+
+    __slots__ = ("device", "dtype", "exemplar", "key", "offset", "sizes", "strides")
+
+    def __init__(self, key: tuple[object, ...]) -> None:
+        self.key = key
+        self.sizes, self.strides, self.offset, self.dtype, self.device = key
+        self.exemplar: torch.Tensor | None = None
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether its elements lie one after the other, in the order of the axes."""
+        wanted = 1
+        for size, stride in zip(reversed(self.sizes), reversed(self.strides)):
+            if size != 1 and stride != wanted:
+                return False
+            wanted *= size
+        return True
+
+    def on(self, device: str) -> torch.Tensor:
+        """A tensor of this kind whose elements are zeros, or none on the meta device."""
+        if self.offset == 0:
+            return torch.empty_strided(self.sizes, self.strides, dtype=self.dtype, device=device).zero_()
+        needed = self.offset + 1 + sum([(size - 1) * stride for size, stride in zip(self.sizes, self.strides)])
+        memory = torch.zeros(max(needed, self.offset + 1), dtype=self.dtype, device=device)
+        return memory.as_strided(self.sizes, self.strides, self.offset)
