@@ -33,7 +33,6 @@ from solver.verdict import Always, Depends, Never, Verdict
 
 if TYPE_CHECKING:
     from backends.guards import Weighed
-    from backends.loops.indices import Affine
     from shapes.env import ShapeEnv
     from solver.expr import Atom, Expr
     from solver.fact import Fact
@@ -247,13 +246,6 @@ class Decisions:
             return True
         question = self.interner.eq(a, b)
         return self.holds(kind, question, yes, otherwise, turns=turns, length=length, put=put) is True
-
-    def same_place(self, a: Affine, b: Affine, *, turns: Expr | None = None) -> bool:
-        """Whether two indices are known to mean the same element in every turn."""
-        if a.axes != b.axes:
-            return False
-        pairs = [(a.constant, b.constant), *[(c, d) for (_, c), (_, d) in zip(a.terms, b.terms)]]
-        return all(self.equal(c, d, turns=turns) for c, d in pairs)
 
     def is_one(self, size: Expr, *, turns: Expr | None = None) -> bool | None:
         """Whether a size is known to be 1, or known not to be, where that saves something in each of so many turns."""

@@ -27,6 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from backends.loops.indices import same_place
 from backends.loops.kernels import Buffer, Kernel, Load, walk
 from backends.loops.nodes import Memory
 from backends.loops.operations import ITEMSIZE
@@ -308,7 +309,7 @@ class _Placing:
         if any(each.buffer is read for each in step.stores) or step.is_once(store) or store.summed:
             return False
         loads = [each for each in walk(step.roots()) if isinstance(each, Load) and each.buffer is read]
-        if any(load.indirect or not self.decisions.same_place(load.offset, store.offset) for load in loads):
+        if any(load.indirect or not same_place(self.decisions, load.offset, store.offset) for load in loads):
             return False
         written = next(number for number, each in enumerate(step.passes) if store in each.stores)
         later = [reduction.body for each in step.passes[written + 1 :] for reduction in each.reductions]

@@ -22,7 +22,7 @@ from typing import Final
 
 from backends.loops.binding import Draft, below, renumbered, rewritten
 from backends.loops.crossing import crossed, is_crossable, pays, with_copies
-from backends.loops.indices import Affine
+from backends.loops.indices import Affine, same_place
 from backends.loops.kernels import Bodies, Buffer, Load, Scalar, Store
 from backends.loops.nodes import Places
 from backends.loops.order import parts_first
@@ -299,7 +299,7 @@ def _same_turn(
             found = [
                 store.value
                 for store in written[value.buffer]
-                if not store.summed and build.decisions.same_place(store.offset, offset, turns=turns)
+                if not store.summed and same_place(build.decisions, store.offset, offset, turns=turns)
             ]
             if value.indirect or not found:
                 return None
@@ -311,6 +311,6 @@ def _same_turn(
         if isinstance(value, Load) and value.buffer in targets:
             if shape.inner or value.indirect:
                 return None
-            if not build.decisions.same_place(value.offset, targets[value.buffer], turns=turns):
+            if not same_place(build.decisions, value.offset, targets[value.buffer], turns=turns):
                 return None
     return stored

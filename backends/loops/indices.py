@@ -18,9 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from solver.expr import Expr
 from solver.interner import Interner
+
+if TYPE_CHECKING:
+    from backends.decisions import Decisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,14 @@ def summed(parts: Iterable[Affine]) -> Affine:
             coefficients[axis] = coefficient if before is None else before + coefficient
     assert constant is not None
     return Affine(tuple([(axis, c) for axis, c in sorted(coefficients.items()) if not is_zero(c)]), constant)
+
+
+def same_place(decisions: Decisions, a: Affine, b: Affine, *, turns: Expr | None = None) -> bool:
+    """Whether two indices are known to mean the same element in every turn."""
+    if a.axes != b.axes:
+        return False
+    pairs = [(a.constant, b.constant), *[(c, d) for (_, c), (_, d) in zip(a.terms, b.terms)]]
+    return all(decisions.equal(c, d, turns=turns) for c, d in pairs)
 
 
 def packed(sizes: Sequence[Expr], order: Sequence[int] | None = None) -> tuple[Expr, ...]:

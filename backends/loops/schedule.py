@@ -39,7 +39,7 @@ from backends.loops.axes import arranged, loaded, usual_order
 from backends.loops.binding import Binding, Draft
 from backends.loops.crossing import by_rows
 from backends.loops.fusion import Fusion, Item, buffers_of
-from backends.loops.indices import Affine, packed, summed
+from backends.loops.indices import Affine, packed, same_place, summed
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.nodes import Memory, Merge, Tensor, descend
 from backends.loops.program import Assign, Bind, Call, Check, Program
@@ -103,7 +103,7 @@ def _homes(program: Program) -> dict[Tensor, Assign]:
         if isinstance(step, Assign) and step.buffer.role == "made" and written[step.buffer] == 1:
             whole = program.build.memory(step.buffer)
             is_all = all(map(program.decisions.equal, step.sizes, whole.sizes))
-            if is_all and step.sizes == step.value.sizes and program.decisions.same_place(step.offset, whole.offset):
+            if is_all and step.sizes == step.value.sizes and same_place(program.decisions, step.offset, whole.offset):
                 homes.setdefault(step.value, step)
     return homes
 

@@ -50,8 +50,7 @@ from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
 from frontends.pytorch.recording.operations import Recording
 from frontends.pytorch.recording.recorder import Recorder, renamed_inputs
 from frontends.pytorch.running import Running, running
-from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.nodes import Nodes
+from frontends.pytorch.symbolic.node import Nodes, value_of
 from frontends.pytorch.symbolic.policy import general_path
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk

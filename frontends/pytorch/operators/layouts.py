@@ -3,7 +3,7 @@
     >>> import torch
     >>> from shapes import ShapeEnv
     >>> from frontends.pytorch.symbolic.metadata import Kinds
-    >>> from frontends.pytorch.symbolic.nodes import Nodes
+    >>> from frontends.pytorch.symbolic.node import Nodes
     >>> env = ShapeEnv(origin=lambda: None)
     >>> kinds = Kinds(Nodes(env))
     >>> b, s, h = env.sizes("b s h", lo=1, hints=(2, 3, 4))

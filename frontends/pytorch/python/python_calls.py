@@ -2,7 +2,7 @@
 
     >>> import torch
     >>> from shapes import ShapeEnv
-    >>> from frontends.pytorch.symbolic.nodes import Nodes
+    >>> from frontends.pytorch.symbolic.node import Nodes
     >>> from frontends.pytorch.python.python_calls import greatest, integer
     >>> env = ShapeEnv(origin=lambda: None)
     >>> n = Nodes(env).wrap(env.symbol("n", hint=6))

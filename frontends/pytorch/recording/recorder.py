@@ -23,7 +23,7 @@ from frontends.pytorch.recording.operations import Argument, Operation, Recordin
 from frontends.pytorch.recording.randomness import Draws, drawn
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.symbolic.metadata import Metadata
-from frontends.pytorch.symbolic.nodes import Nodes
+from frontends.pytorch.symbolic.node import Nodes
 from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of
 from shapes.origin import StackWalk
 
@@ -114,7 +114,7 @@ class Recorder(Trace):
             if type(piece) is Metadata:
                 result = recording.result(piece)
                 results.append(result)
-                recent.append(piece)
+                recent.append(piece.sizes)
                 return tensor_of(piece, result)
             if type(piece) is int:
                 tensor = tensors[piece]

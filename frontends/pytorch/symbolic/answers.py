@@ -1,7 +1,7 @@
 """What torch's own Python asks of the "shape env" that it finds behind a number.
 
     >>> from shapes import ShapeEnv
-    >>> from frontends.pytorch.symbolic.nodes import Nodes
+    >>> from frontends.pytorch.symbolic.node import Nodes
     >>> env = ShapeEnv(origin=lambda: None)
     >>> nodes = Nodes(env)
     >>> n = nodes.node(env.symbol("n", lo=2))
@@ -11,14 +11,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from frontends.pytorch.symbolic.values import symbols_of
+from frontends.pytorch.symbolic.values import Value, symbols_of
+from shapes.env import ShapeEnv
 from solver.verdict import Always, Never
 
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.node import Node
-    from frontends.pytorch.symbolic.nodes import Nodes
+
+class Branching(Protocol):
+    """A truth that a program branches on."""
+
+    def guard_bool(self) -> bool: ...
+
+    def guard_or_true(self) -> bool: ...
+
+    def guard_or_false(self) -> bool: ...
 
 
 class Answers:
@@ -28,36 +35,36 @@ class Answers:
     the run is in it.
     """
 
-    def __init__(self, nodes: Nodes) -> None:
-        self.nodes = nodes
-        self._nodes_of: dict[object, Node] = {}
+    def __init__(self, env: ShapeEnv) -> None:
+        self._env = env
+        self._values: dict[object, Value] = {}
 
-    def stand_in(self, node: Node) -> object:
+    def stand_in(self, value: Value) -> object:
         from torch.utils._sympy.symbol import SymT, make_symbol
 
-        env = self.nodes.env
-        unbacked = any(env.symbols[atom].kind == "unbacked" for atom in symbols_of(node.value))
-        made = make_symbol(SymT.UNBACKED_INT if unbacked else SymT.SIZE, len(self._nodes_of), integer=True)
-        self._nodes_of[made] = node
+        unbacked = any(self._env.symbols[atom].kind == "unbacked" for atom in symbols_of(value))
+        made = make_symbol(SymT.UNBACKED_INT if unbacked else SymT.SIZE, len(self._values), integer=True)
+        self._values[made] = value
         return made
 
-    def evaluate_sym_node(self, node: Node, size_oblivious: bool = False, fallback_value: bool | None = None) -> bool:
+    def evaluate_sym_node(
+        self, node: Branching, size_oblivious: bool = False, fallback_value: bool | None = None
+    ) -> bool:
         if fallback_value is None:
             return node.guard_bool()
         return node.guard_or_true() if fallback_value else node.guard_or_false()
 
     def _maybe_evaluate_static(self, stand_in: object) -> bool | None:
-        node = self._nodes_of[stand_in]
-        verdict = self.nodes.env.ask(node.value, effort="fast")
+        verdict = self._env.ask(self._values[stand_in], effort="fast")
         return True if isinstance(verdict, Always) else False if isinstance(verdict, Never) else None
 
     def is_unbacked_symint(self, stand_in: object) -> bool:
         return str(stand_in).startswith("u")
 
     def _constrain_range(self, stand_in: object, least: int, most: int) -> None:
-        value = self._nodes_of[stand_in].value
-        self.nodes.env.require(value >= least)
+        value = self._values[stand_in]
+        self._env.require(value >= least)
         if most < 2**62:
-            self.nodes.env.require(value <= most)
+            self._env.require(value <= most)
 
     _constrain_range_for_size = _constrain_range

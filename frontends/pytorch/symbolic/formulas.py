@@ -13,15 +13,14 @@ axis, whether something is left to fill with zeros. One of both ways is right fo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import torch
 
+from frontends.pytorch.symbolic.values import Value
+from shapes.env import ShapeEnv
 from shapes.symbool import SymBool
 from solver.verdict import Always, Never
-
-if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.node import Node
 
 COMPARISONS: Final = "c10/core/SymInt.h"
 """Where C++ compares a size with a number, or one with another."""
@@ -51,15 +50,15 @@ GENERAL: Final = {
 """The answer to an open question by formula and kind of proposition."""
 
 
-def answer(node: Node, file: str) -> bool | None:
+def answer(env: ShapeEnv, value: Value, file: str) -> bool | None:
     """What is known of a branch in a formula, else the general way; None where there is none, or no formula asks."""
-    if not file.endswith(COMPARISONS) or node.nodes.inferring or type(node.value) is not SymBool:
+    if not file.endswith(COMPARISONS) or type(value) is not SymBool:
         return None
     formula = torch._C._current_autograd_node()
-    general = GENERAL.get((formula.name(), node.value.prop.kind)) if formula is not None else None
+    general = GENERAL.get((formula.name(), value.prop.kind)) if formula is not None else None
     if general is None:
         return None
-    match node.nodes.env.ask(node.value, effort="fast"):
+    match env.ask(value, effort="fast"):
         case Always():
             return True
         case Never():
@@ -68,10 +67,6 @@ def answer(node: Node, file: str) -> bool | None:
             return general
 
 
-def is_as_long(node: Node, file: str) -> bool:
-    """Whether C++ asks if a size is 1, to see that its gradient is to be summed up, of a gradient that is as long."""
-    if not file.endswith(REDUCTIONS) or not node.nodes.env.true_at_hints(node.value):
-        return False
-    one = node.nodes.constant(1)
-    sizes = [size for kind in node.nodes.made for size in kind.sizes]
-    return any(isinstance(size, torch.SymInt) and size.node.eq(one) is node for size in sizes)
+def is_of_gradient(file: str) -> bool:
+    """Whether C++ asks if a size is 1, to see that its gradient is to be summed up."""
+    return file.endswith(REDUCTIONS)

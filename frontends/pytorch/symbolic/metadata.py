@@ -3,7 +3,7 @@
     >>> import torch
     >>> from shapes import ShapeEnv
     >>> from frontends.pytorch.symbolic.metadata import Kinds
-    >>> from frontends.pytorch.symbolic.nodes import Nodes
+    >>> from frontends.pytorch.symbolic.node import Nodes
     >>> env = ShapeEnv(origin=lambda: None)
     >>> nodes = Nodes(env)
     >>> kinds = Kinds(nodes)
@@ -28,8 +28,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.symbolic.node import Node, TorchValue, value_of
-from frontends.pytorch.symbolic.nodes import Nodes
+from frontends.pytorch.symbolic.node import Node, Nodes, TorchValue, value_of
 from shapes.choices import Int
 from shapes.layout import contiguous_strides
 from shapes.rules import Shape

@@ -2,7 +2,7 @@
 
     >>> import torch
     >>> from shapes import ShapeEnv
-    >>> from frontends.pytorch.symbolic.nodes import Nodes
+    >>> from frontends.pytorch.symbolic.node import Nodes
     >>> env = ShapeEnv(origin=lambda: None)
     >>> nodes = Nodes(env)
     >>> b, s = [nodes.wrap(size) for size in env.sizes("b s", hints=(4, 128), lo=1)]
@@ -19,15 +19,17 @@ node itself is the key.
 from __future__ import annotations
 
 import builtins
-import math
-import operator
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import torch
 
 from frontends.pytorch.symbolic import formulas
-from frontends.pytorch.symbolic.values import Value, channels_last_strides, largest, rounded
+from frontends.pytorch.symbolic.answers import Answers
+from frontends.pytorch.symbolic.methods import Computing
+from frontends.pytorch.symbolic.values import Value, channels_last_strides
 from shapes import choices, layout
 from shapes.errors import Contradiction, FalseAtHint
 from shapes.symbool import SymBool
@@ -36,12 +38,14 @@ from shapes.symint import SymInt
 from solver.verdict import Always, Never
 
 if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.answers import Answers
-    from frontends.pytorch.symbolic.nodes import Nodes
+    from shapes.env import ShapeEnv
+    from solver.facts import Facts
 
 Kind = Literal["int", "float", "bool"]
 TorchValue: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool | int | float | bool
 
+RECENT: Final = 6
+"""As many results of operators are kept at hand."""
 WRAPPERS: Final = {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}
 
 
@@ -59,35 +63,6 @@ def value_of(number: object) -> Value:
     return number
 
 
-def _operation(compute: Callable[..., Value]) -> Callable[..., Node]:
-    """A method of the protocol: the look-up comes first."""
-    index = object()
-
-    def binary(self: Node, other: Node) -> Node:
-        memo = self.nodes.memo
-        key = (index, self, other)
-        found = memo.get(key)
-        if found is None:
-            found = memo[key] = self.nodes.node(compute(self.value, other.value))
-        return found
-
-    return binary
-
-
-def _unary(compute: Callable[..., Value]) -> Callable[..., Node]:
-    index = object()
-
-    def unary(self: Node) -> Node:
-        memo = self.nodes.memo
-        key = (index, self)
-        found = memo.get(key)
-        if found is None:
-            found = memo[key] = self.nodes.node(compute(self.value))
-        return found
-
-    return unary
-
-
 def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
     """A question about sizes and strides. Torch asks to choose a faster way, so that it costs no guard."""
 
@@ -103,7 +78,7 @@ def _arrangement(holds: Callable[..., choices.Truth]) -> Callable[..., Node]:
     return method
 
 
-class Node:
+class Node(Computing):
     """One number, with the methods by which torch asks it."""
 
     __slots__ = ("__weakref__", "_stand_in", "is_plain", "kind", "nodes", "outside", "value")
@@ -187,7 +162,7 @@ class Node:
         if self._stand_in is None:
             import sympy
 
-            self._stand_in = sympy.sympify(self.value) if self.is_plain else self.nodes.answers.stand_in(self)
+            self._stand_in = sympy.sympify(self.value) if self.is_plain else self.nodes.answers.stand_in(self.value)
         return self._stand_in
 
     @property
@@ -215,7 +190,7 @@ class Node:
         truths = self.nodes.truths
         found = truths.get(self)
         if found is None:
-            general = formulas.answer(self, file) if file else None
+            general = formulas.answer(self.nodes.env, self.value, file) if file and not self.nodes.inferring else None
             if general is not None:
                 return general
             found = truths[self] = bool(self.value)
@@ -267,9 +242,17 @@ class Node:
         if self.is_plain:
             return bool(self.value)
         known = self.nodes.truths.get(self)
-        if known is None and (self.nodes.laying_out or formulas.is_as_long(self, file)):
+        if known is None and (self.nodes.laying_out or self._is_as_long(file)):
             return self.statically_known_true()
         return self._answered(False) if known is None else known
+
+    def _is_as_long(self, file: builtins.str) -> bool:
+        """Whether it is asked if a gradient is to be summed up, of one that is as long as what it belongs to."""
+        if not formulas.is_of_gradient(file) or not self.nodes.env.true_at_hints(self.value):
+            return False
+        one = self.nodes.constant(1)
+        sizes = [size for made in self.nodes.made for size in made if isinstance(size, torch.SymInt)]
+        return any(size.node.eq(one) is self for size in sizes)
 
     def _answered(self, fallback: bool) -> bool:
         """What follows, else the fallback: asked again only when more is known."""
@@ -295,54 +278,6 @@ class Node:
         if known is None and self.nodes.laying_out:
             return not isinstance(self.nodes.env.ask(self.value, effort="fast"), Never)
         return self._answered(True) if known is None else known
-
-    # ------------------------------------------------------------------ arithmetic
-
-    add = _operation(operator.add)
-    sub = _operation(operator.sub)
-    mul = _operation(operator.mul)
-    mod = _operation(operator.mod)
-    floordiv = int_floordiv = _operation(operator.floordiv)
-    truediv = int_truediv = float_truediv = _operation(operator.truediv)
-    pow = float_pow = pow_by_natural = _operation(operator.pow)
-    lshift = _operation(operator.lshift)
-    rshift = _operation(operator.rshift)
-    bitwise_and = _operation(operator.and_)
-    bitwise_or = _operation(operator.or_)
-    bitwise_xor = _operation(operator.xor)
-    sym_min = _operation(choices.sym_min)
-    sym_max = _operation(largest)
-    neg = _unary(operator.neg)
-    pos = _unary(operator.pos)
-    abs = _unary(operator.abs)
-    floor = _unary(math.floor)
-    ceil = _unary(math.ceil)
-    trunc = _unary(math.trunc)
-    sym_float = _unary(choices.sym_float)
-    sym_int = _unary(choices.sym_int)
-    sym_sqrt = _unary(choices.sym_sqrt)
-    is_integer = _unary(lambda value: value.is_integer())
-
-    def round(self, digits: int | None = None) -> Node:
-        return self.nodes.node(rounded(self.value, digits))
-
-    def sym_sum(self, parts: Sequence[Node]) -> Node:
-        return self.nodes.node(choices.sym_sum([part.value for part in parts]))
-
-    # ------------------------------------------------------------------ comparisons and truth
-
-    eq = _operation(operator.eq)
-    ne = _operation(operator.ne)
-    lt = _operation(operator.lt)
-    le = _operation(operator.le)
-    gt = _operation(operator.gt)
-    ge = _operation(operator.ge)
-    sym_and = and_ = _operation(choices.sym_and)
-    sym_or = or_ = _operation(choices.sym_or)
-    sym_not = _unary(choices.sym_not)
-
-    def sym_ite(self, then: Node, otherwise: Node) -> Node:
-        return self.nodes.node(choices.sym_ite(self.value, then.value, otherwise.value))
 
     # ------------------------------------------------------------------ layouts
 
@@ -370,3 +305,83 @@ class LayoutNode(Node):
         return self._answered(False) if known is None else known
 
     bool_ = guard_bool
+
+
+class Nodes:
+    """The nodes of one environment: one for each number, and what was computed from them."""
+
+    def __init__(self, env: ShapeEnv) -> None:
+        self.env = env
+        self.memo: dict[tuple[object, ...], Node] = {}
+        self.truths: dict[Node, bool] = {}
+        """What the program has branched on; a rollback may take it back, and clears it."""
+        self.inferring = False
+        """While it is worked out what an operator gives, no formula for a gradient asks."""
+        self.made: deque[tuple[TorchValue, ...]] = deque(maxlen=RECENT)
+        """The sizes of what the last operators gave: gradients, where a formula for them has run."""
+        self.laying_out = False
+        """While a tensor is made, C++ asks how it lies, and no answer is a guard."""
+        self.answered: tuple[dict[Node, tuple[Facts, bool]], dict[Node, tuple[Facts, bool]]] = ({}, {})
+        """What was answered where a fallback was named, False or True, and what was known then."""
+        self.answers = Answers(env)
+        self._constants: dict[tuple[type, object], Node] = {}
+        self._symbolic: dict[object, Node] = {}
+        env.attach(self._restoring)
+
+    @contextmanager
+    def infers(self) -> Iterator[None]:
+        """It is worked out what an operator gives."""
+        before = self.inferring, self.laying_out
+        self.inferring, self.laying_out = True, False
+        try:
+            yield
+        finally:
+            self.inferring, self.laying_out = before
+
+    @contextmanager
+    def lays_out(self) -> Iterator[None]:
+        """What is done is the same however tensors lie and whatever their sizes: no question about that is a guard."""
+        before, self.laying_out = self.laying_out, True
+        try:
+            yield
+        finally:
+            self.laying_out = before
+
+    def _restoring(self) -> Callable[[], None]:
+        return self._forget
+
+    def _forget(self) -> None:
+        """What followed from facts that are taken back."""
+        self.truths.clear()
+        self.memo.clear()
+
+    def node(self, value: Value) -> Node:
+        """The node of a number, the same each time."""
+        kind = type(value)
+        if kind is SymInt:
+            if value.expr.is_constant and value.domain is value.operations.true:
+                return self.constant(value.expr.constant)
+            key: object = (value.expr, value.domain)
+        elif kind is SymBool:
+            if value.is_constant:
+                return self.constant(value.prop.kind == "true")
+            key = (value.prop, value.domain)
+        elif kind is SymFloat:
+            key = (value.value.pattern_key, value.domain) if hasattr(value.value, "pattern_key") else id(value)
+        else:
+            return self.constant(value)
+        found = self._symbolic.get(key)
+        if found is None:
+            found = self._symbolic[key] = Node(self, value)
+        return found
+
+    def constant(self, value: float) -> Node:
+        key = (type(value), repr(value) if type(value) is float else value)
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = Node(self, value)
+        return found
+
+    def wrap(self, value: Value) -> TorchValue:
+        """A number of ours as torch takes it: a plain one as it is."""
+        return self.node(value).outside

@@ -19,7 +19,7 @@ from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 
 if TYPE_CHECKING:
-    from frontends.pytorch.symbolic.nodes import Nodes
+    from frontends.pytorch.symbolic.node import Nodes
     from shapes.env import ShapeEnv
 
 _data: Final = torch.Tensor.data

@@ -13,8 +13,7 @@ from typing import Final
 import torch
 
 from frontends.pytorch.recording.recorder import Recorder
-from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.nodes import Nodes
+from frontends.pytorch.symbolic.node import Nodes, value_of
 from frontends.pytorch.symbolic.tensor import tensor_of
 from shapes import ShapeEnv
 

@@ -1,0 +1,101 @@
+"""Methods of a node that compute: what was computed before is looked up first.
+
+    >>> from shapes import ShapeEnv
+    >>> from frontends.pytorch.symbolic.node import Nodes
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> nodes = Nodes(env)
+    >>> n, two = nodes.node(env.symbol("n")), nodes.constant(2)
+    >>> n.mul(two), n.mul(two) is n.mul(two)
+    (2*n, True)
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from frontends.pytorch.symbolic.values import Value, largest, rounded
+from shapes import choices
+
+
+def _operation(compute: Callable[..., Value]) -> Callable[..., Any]:
+    """A method of the protocol: the look-up comes first."""
+    index = object()
+
+    def binary(self, other):
+        memo = self.nodes.memo
+        key = (index, self, other)
+        found = memo.get(key)
+        if found is None:
+            found = memo[key] = self.nodes.node(compute(self.value, other.value))
+        return found
+
+    return binary
+
+
+def _unary(compute: Callable[..., Value]) -> Callable[..., Any]:
+    index = object()
+
+    def unary(self):
+        memo = self.nodes.memo
+        key = (index, self)
+        found = memo.get(key)
+        if found is None:
+            found = memo[key] = self.nodes.node(compute(self.value))
+        return found
+
+    return unary
+
+
+class Computing:
+    """Arithmetic and comparisons of a node, which has a `value` and the `nodes` of its environment."""
+
+    __slots__ = ()
+
+    add = _operation(operator.add)
+    sub = _operation(operator.sub)
+    mul = _operation(operator.mul)
+    mod = _operation(operator.mod)
+    floordiv = int_floordiv = _operation(operator.floordiv)
+    truediv = int_truediv = float_truediv = _operation(operator.truediv)
+    pow = float_pow = pow_by_natural = _operation(operator.pow)
+    lshift = _operation(operator.lshift)
+    rshift = _operation(operator.rshift)
+    bitwise_and = _operation(operator.and_)
+    bitwise_or = _operation(operator.or_)
+    bitwise_xor = _operation(operator.xor)
+    sym_min = _operation(choices.sym_min)
+    sym_max = _operation(largest)
+    neg = _unary(operator.neg)
+    pos = _unary(operator.pos)
+    abs = _unary(operator.abs)
+    floor = _unary(math.floor)
+    ceil = _unary(math.ceil)
+    trunc = _unary(math.trunc)
+    sym_float = _unary(choices.sym_float)
+    sym_int = _unary(choices.sym_int)
+    sym_sqrt = _unary(choices.sym_sqrt)
+    is_integer = _unary(lambda value: value.is_integer())
+
+    def round(self, digits: int | None = None) -> Any:
+        return self.nodes.node(rounded(self.value, digits))
+
+    def sym_sum(self, parts: Sequence[Any]) -> Any:
+        return self.nodes.node(choices.sym_sum([part.value for part in parts]))
+
+    # ------------------------------------------------------------------ comparisons and truth
+
+    eq = _operation(operator.eq)
+    ne = _operation(operator.ne)
+    lt = _operation(operator.lt)
+    le = _operation(operator.le)
+    gt = _operation(operator.gt)
+    ge = _operation(operator.ge)
+    sym_and = and_ = _operation(choices.sym_and)
+    sym_or = or_ = _operation(choices.sym_or)
+    sym_not = _unary(choices.sym_not)
+
+    def sym_ite(self, then: Any, otherwise: Any) -> Any:
+        return self.nodes.node(choices.sym_ite(self.value, then.value, otherwise.value))
