@@ -38,7 +38,7 @@ from solver.prop import Prop
 from solver.verdict import Always, Depends, Never, Verdict
 
 if TYPE_CHECKING:
-    from shapes.dispatch import Entry
+    from shapes.entries import Entry
 
 Ranges = Mapping[str, tuple[int | None, int | None]]
 SIZES: Final = (0, None)

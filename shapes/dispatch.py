@@ -24,13 +24,13 @@ in `tests={("x", ".dtype"): "float32", ("x", ".ndim"): 3}`.
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
 
 from shapes.arguments import Arguments, Opening, Path, Source, Sources, access, local_names
 from shapes.codegen import Check, Outcome
 from shapes.decision_tree import Variant, grow
+from shapes.entries import Entry, Found
 from shapes.lowering import COMPARISONS, Operation, Operations
 from shapes.python_form import python_scope, reachable
 from shapes.tree_form import tree_source
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from solver.verdict import Verdict
 
 Value = TypeVar("Value")
-Found = TypeVar("Found", covariant=True)
 
 MISSING: Final = object()
 """What stands for an input that the arguments do not have."""
@@ -53,20 +52,6 @@ class Lookup(Protocol[Found]):
     """The generated function."""
 
     def __call__(self, *arguments: object, **named: object) -> Found | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Entry(Generic[Found]):
-    """One variant as it was added."""
-
-    check: Check
-    value: Found
-    tests: dict[Path, Hashable]
-    variant: Variant
-    order: tuple[int, ...]
-    """Where each argument of the check is among those of the dispatch."""
-    positions: tuple[int, ...]
-    """Where each input of the check is among those of the dispatch."""
 
 
 class Dispatch(Generic[Value]):

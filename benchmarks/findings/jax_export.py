@@ -339,7 +339,7 @@ def again(name: str, finding: Finding) -> Finding | None:
 def _filled(tensor: Input) -> Any:
     import numpy
 
-    from shapes.testing.references.numpy_arrays import array_of
+    from shapes.testing.references.arrays import array_of
 
     array: Any = array_of(tensor)
     if array.ndim >= 2 and array.shape[-1] == array.shape[-2] and array.dtype.kind == "f":

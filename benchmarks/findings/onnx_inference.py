@@ -12,7 +12,7 @@ from benchmarks.findings.onnx_arguments import ONNX
 from benchmarks.findings.record import Examined, Finding, under_way
 from shapes.testing.calls import Call, Input
 from shapes.testing.checking import written
-from shapes.testing.references.numpy_arrays import array_of
+from shapes.testing.references.arrays import array_of
 
 LIBRARY = "onnx"
 DRAWN = 250

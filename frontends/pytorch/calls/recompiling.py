@@ -25,7 +25,7 @@ from shapes.dispatch import MISSING
 if TYPE_CHECKING:
     from frontends.pytorch.calls.surroundings import Surroundings
     from shapes.arguments import Path
-    from shapes.dispatch import Entry
+    from shapes.entries import Entry
     from solver.prop import Prop
 
 FINITE: Final = frozenset((*AMBIENT, *READ, ".__class__", "repeated"))

@@ -23,6 +23,7 @@ from typing import Final, Literal
 
 from shapes.testing.agreement import Sizes
 from shapes.testing.calls import Call, Input
+from shapes.testing.references.arrays import array_of, jax_array_of
 
 Tensors = Literal["numpy", "torch", "jax"]
 Reference = Callable[[Call], Sizes | None]
@@ -55,16 +56,12 @@ def array_maker(tensors: Tensors) -> Callable[[Input], object]:
     """What makes a real array for an input."""
     match tensors:
         case "numpy":
-            from shapes.testing.references.numpy_arrays import array_of
-
             return array_of
         case "torch":
             from shapes.testing.references.torch_eager import tensor_of
 
             return tensor_of
         case "jax":
-            from shapes.testing.references.jax_arrays import array_of as jax_array_of
-
             return jax_array_of
 
 

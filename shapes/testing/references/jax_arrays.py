@@ -12,7 +12,6 @@ from __future__ import annotations
 import importlib
 from functools import reduce
 
-from shapes.testing.calls import Input
 from shapes.testing.references.functions import Function
 
 
@@ -33,12 +32,3 @@ def jax_function(name: str) -> Function:
     if not callable(function):
         raise LookupError(f"jax has no function {name}")
     return Function(function, "jax")
-
-
-def array_of(tensor: Input) -> object:
-    """An array for an input."""
-    from jax import numpy
-
-    from shapes.testing.references import numpy_arrays
-
-    return numpy.asarray(numpy_arrays.array_of(tensor))

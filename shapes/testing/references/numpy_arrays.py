@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import reduce
 
-from shapes.testing.calls import Input
 from shapes.testing.references.functions import Function
 
 
@@ -28,21 +27,3 @@ def numpy_function(name: str) -> Function:
     if not callable(function):
         raise LookupError(f"numpy has no function {name}")
     return Function(function, "numpy")
-
-
-def array_of(tensor: Input) -> object:
-    """An array for an input."""
-    import numpy
-
-    sizes = [int(size) for size in tensor]
-    dtype = numpy.dtype(tensor.dtype or "float32")
-    if tensor.values is not None:
-        return numpy.asarray(tensor.values, dtype=dtype).reshape(sizes)
-    if tensor.strides is not None:
-        steps = [int(stride) for stride in tensor.strides]
-        reach = sum([(size - 1) * step for size, step in zip(sizes, steps)]) if 0 not in sizes else 0
-        storage: object = numpy.ones(reach + 1, dtype)
-        return numpy.ndarray(sizes, dtype, storage, 0, [step * dtype.itemsize for step in steps])
-    if dtype.kind in "iu":
-        return numpy.random.default_rng(0).integers(tensor.low, max(tensor.high, tensor.low + 1), sizes, dtype)
-    return numpy.ones(sizes, dtype)

@@ -121,7 +121,8 @@ def test_references_are_taken_for_what_they_are():
 def test_arrays_are_filled_as_the_input_says():
     """If it fails, an operator that reads values gets others than the rule was told about."""
     np = pytest.importorskip("numpy")
-    from shapes.testing.references.numpy_arrays import array_of, numpy_function
+    from shapes.testing.references.arrays import array_of
+    from shapes.testing.references.numpy_arrays import numpy_function
 
     assert array_of(Input((2, 2), values=(1, 2, 3, 4), dtype="int32")).tolist() == [[1, 2], [3, 4]]
     assert set(array_of(Input((9,), dtype="int64", low=3, high=5)).tolist()) <= {3, 4}

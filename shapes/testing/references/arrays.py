@@ -1,0 +1,36 @@
+"""Real arrays for the inputs of a call: of NumPy, and of JAX.
+
+    >>> from shapes.testing.calls import Input
+    >>> from shapes.testing.references.arrays import array_of
+    >>> array_of(Input((2, 3))).shape                                         # doctest: +SKIP
+    (2, 3)
+"""
+
+from __future__ import annotations
+
+from shapes.testing.calls import Input
+
+
+def array_of(tensor: Input) -> object:
+    """An array of NumPy for an input."""
+    import numpy
+
+    sizes = [int(size) for size in tensor]
+    dtype = numpy.dtype(tensor.dtype or "float32")
+    if tensor.values is not None:
+        return numpy.asarray(tensor.values, dtype=dtype).reshape(sizes)
+    if tensor.strides is not None:
+        steps = [int(stride) for stride in tensor.strides]
+        reach = sum([(size - 1) * step for size, step in zip(sizes, steps)]) if 0 not in sizes else 0
+        storage: object = numpy.ones(reach + 1, dtype)
+        return numpy.ndarray(sizes, dtype, storage, 0, [step * dtype.itemsize for step in steps])
+    if dtype.kind in "iu":
+        return numpy.random.default_rng(0).integers(tensor.low, max(tensor.high, tensor.low + 1), sizes, dtype)
+    return numpy.ones(sizes, dtype)
+
+
+def jax_array_of(tensor: Input) -> object:
+    """An array of JAX for an input."""
+    from jax import numpy
+
+    return numpy.asarray(array_of(tensor))
