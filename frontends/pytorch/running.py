@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
@@ -35,6 +36,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
 from frontends.pytorch.graphs.joint import Parts, runner
 from frontends.pytorch.lowering import LOWERINGS, lower
+from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.recording.operations import is_random
 
 if TYPE_CHECKING:
@@ -129,10 +131,6 @@ def _with_guards(
 def _by_kernels(
     variant: Captured, backend: ModuleType, withheld: Collection[str], bought: Mapping[Prop, Weighed]
 ) -> Running:
-    tensors = [*variant.inputs, *[each.constant for each in variant.recording.constants]]
-    elsewhere = {each.device.type for each in tensors} - {backend.device}
-    if elsewhere:
-        raise Unsupported(f"tensors on {', '.join(sorted(elsewhere))}: {backend.__name__} is for {backend.device}")
     decisions = Decisions(variant.env, withheld=withheld, bought=bought)
     if variant.joint is None:
         form = functional(variant)
@@ -198,8 +196,33 @@ def _host(
     returned: int | None = None,
     consuming: bool = False,
 ) -> Host:
+    device = place_of(form).device
+    if device is not None and device.type != backend.device:
+        raise Unsupported(f"tensors on {device.type}: {backend.__name__} is for {backend.device}")
     program = lower(form, decisions.env, decisions, inner=inner, laid=laid)
-    host = hosted(program, backend, returned=returned, consuming=consuming)
+    with as_current(device):
+        host = hosted(program, backend, returned=returned, consuming=consuming)
     if isinstance(host, Unavailable):
         raise Unsupported(host.reason)
+    host.function = placed(host.function, device)
     return host
+
+
+def as_current(device: torch.device | None) -> AbstractContextManager[object]:
+    """The device of a program as that where memory is made, and what kernels are compiled for."""
+    return nullcontext() if device is None or device.type == "cpu" else torch.accelerator.device_index(device.index)
+
+
+def placed(run: Run, device: torch.device | None) -> Run:
+    """The same where another device is the current one."""
+    if device is None or device.type == "cpu":
+        return run
+    current, index = torch.accelerator.current_device_index, device.index
+
+    def on_device(tensors: Sequence[object]) -> Sequence[object]:
+        if current() == index:
+            return run(tensors)
+        with as_current(device):
+            return run(tensors)
+
+    return on_device

@@ -136,6 +136,8 @@ def instead_of_torch() -> Iterator[None]:
         for each in (composites, differentiation, references, pools, resampling):
             stack.enter_context(each.installed())
         stack.enter_context(casting_anew())
+        # autograd has a thread for each accelerator, which would know of no trace
+        stack.enter_context(torch.autograd.set_multithreading_enabled(False))
         yield
 
 

@@ -87,10 +87,10 @@ class Functional:
         """Whether for these inputs the form may be wrong, as what is changed lies in the memory of another one."""
         given = {result: tensor for (_, result), tensor in zip(self.inputs, tensors)}
         written = [given.get(result, result.constant) for result in self.changed]
-        return bool(written) and overlapping(written, [*given.values(), *self.constants])
+        return bool(written) and overlapping(written, [*given.values(), *[each.constant for each in self.constants]])
 
     @cached_property
-    def constants(self) -> tuple[torch.Tensor, ...]:
+    def constants(self) -> tuple[Result, ...]:
         """The tensors that the program brings along."""
         found: dict[Result, None] = {}
 
@@ -103,7 +103,7 @@ class Functional:
                     read(item)
 
         read((arguments_of(self.operations), self.outputs))
-        return tuple([result.constant for result in found])
+        return tuple(found)
 
 
 @dataclass(frozen=True)

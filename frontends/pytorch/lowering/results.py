@@ -15,6 +15,7 @@ from backends.loops.nodes import Memory, Tensor, descend
 from backends.loops.operations import DTYPES
 from backends.loops.program import Call, Program
 from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.lowering.devices import Brought, Places
 from frontends.pytorch.lowering.layouts import laid_out
 from frontends.pytorch.lowering.registry import sizes_of
 from frontends.pytorch.lowering.values import Value
@@ -30,10 +31,12 @@ class Results:
         views: what a result is a view of.
         owners: whose memory a buffer is.
         unset: makes the memory of a result whose elements are not set.
+        places: where they are.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, places: Places) -> None:
         self.program = program
+        self.places = places
         self.build = program.build
         self.views: dict[Result, Result] = {}
         self.owners: dict[Buffer, Result] = {}
@@ -70,6 +73,15 @@ class Results:
     def constant(self, result: Result) -> Value:
         kind = self.kind(result)
         memory = self.program.constant(result.constant, name_of(kind.dtype), self.sizes(kind), self.strides(kind))
+        return self.given(result, memory)
+
+    def given(self, result: Result, memory: Memory) -> Value:
+        """What the program is given for a result, brought to where it runs."""
+        if result in self.places.brought:
+            assert self.places.device is not None
+            buffer = self.program.buffer(memory.dtype, (), ())
+            self.program.steps.append(Call(Brought(self.places.device), (memory,), {}, (buffer,), is_laid_out=True))
+            memory = self.build.memory(buffer)
         return self.own(result, memory)
 
     def own(self, result: Result, memory: Memory) -> Value:

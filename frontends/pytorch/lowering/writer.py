@@ -21,6 +21,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
 from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol
 from frontends.pytorch.graphs.unchanging import is_view, listed
+from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.images import begins, images_of
 from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
 from frontends.pytorch.lowering.numbers import Numbers
@@ -66,12 +67,11 @@ class Writer:
         self.numbers = Numbers(program)
         self.calls: list[Operation] = []
         """The operators that became calls."""
-        self.results = Results(program)
+        self.results = Results(program, place_of(form))
         self._returned: set[Result] = set()
         """What is returned, or what that is a view of."""
         self._bound: set[Atom] = set()
         self._waiting = list(form.checks)
-        self._device: torch.device | None = None
 
     def run(self) -> None:
         """Write the whole program."""
@@ -105,7 +105,7 @@ class Writer:
         kind = self.results.kind(result)
         sizes, strides = [symbolic_sizes_of(each, self.build) for each in (kind.sizes, kind.strides)]
         strides = self._laid.get(result, strides)
-        self.results.own(result, self.program.input(name, name_of(kind.dtype), sizes, strides))
+        self.results.given(result, self.program.input(name, name_of(kind.dtype), sizes, strides))
         for size in (*sizes, *strides):
             self._known(size)
         if not isinstance(kind.offset, int):
@@ -116,15 +116,9 @@ class Writer:
             self._bound.update(size.symbols)
 
     def _look_ahead(self, operation: Operation) -> None:
-        """Note what is a view of what, and that all is on one device."""
-        for each in listed(operation.output):
-            if isinstance(each, Result):
-                device = self.results.kind(each).device
-                if self._device not in (None, device):
-                    raise Unsupported(f"a program on both {self._device} and {device} is no program of loops")
-                self._device = device
-                if is_viewing(operation):
-                    self.results.views[each] = operation.args[0]
+        """Note what is a view of what."""
+        if is_viewing(operation):
+            self.results.views |= dict.fromkeys(listed(operation.output), operation.args[0])
 
     # ------------------------------------------------------------------ values
 
@@ -208,7 +202,8 @@ class Writer:
     def _scalar(self, number: Expr) -> Value:
         """A float or truth of the run as a tensor."""
         buffer = self.program.buffer("float64", (), ())
-        self.program.steps.append(Call(_double, (number,), {}, (buffer,), is_laid_out=True))
+        where = {"device": self.results.places.device}
+        self.program.steps.append(Call(_double, (number,), where, (buffer,), is_laid_out=True))
         return Value(self.build, self.build.memory(buffer), ())
 
     # ------------------------------------------------------------------ calls
@@ -394,8 +389,8 @@ def _then(target: Callable[..., object], convert: Callable[[object], object]) ->
     return converted
 
 
-def _double(number: float) -> torch.Tensor:
-    return torch.scalar_tensor(number, dtype=torch.float64)
+def _double(number: float, device: torch.device) -> torch.Tensor:
+    return torch.scalar_tensor(number, dtype=torch.float64, device=device)
 
 
 def _module(branch: Branch) -> torch.fx.GraphModule:

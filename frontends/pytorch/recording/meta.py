@@ -39,7 +39,7 @@ def by_meta(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced], *, r
             return torch.device("meta")
         return value
 
-    device = kwargs.get("device") or device_of(tensors)
+    device = numbered(torch.device(kwargs.get("device") or device_of(tensors)))
     on_meta_args = tree_map(on_meta, args)
     on_meta_kwargs = tree_map(on_meta, kwargs)
     if "device" in on_meta_kwargs or not tensors:
@@ -66,7 +66,7 @@ def by_meta(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced], *, r
             place = places.get(id(value))
             if place is not None and (mutates or func._schema.returns[0].alias_info is not None):
                 return place
-            return recorder.kinds.of_tensor(value, torch.device(device))
+            return recorder.kinds.of_tensor(value, device)
         return None
 
     renames = tuple(renamed(recorder, tensors, twins)) if may_rename(func) else ()
@@ -106,7 +106,16 @@ def with_numbers(value: object) -> object:
 
 def device_of(tensors: Sequence[Traced]) -> torch.device:
     """Where the result is: with the arguments, of which numbers in tensors may be on the CPU."""
-    for tensor in tensors:
+    devices = [tensor.metadata.device for tensor in tensors]
+    for tensor, device in zip(tensors, devices):
         if tensor.metadata.sizes:
-            return tensor.metadata.device
-    return tensors[0].metadata.device if tensors else torch.get_default_device()
+            return device
+    elsewhere = [device for device in devices if device.type != "cpu"]
+    return (elsewhere or devices or [torch.get_default_device()])[0]
+
+
+def numbered(device: torch.device) -> torch.device:
+    """A device as its tensors say it: of an accelerator which one, also where a program leaves that to torch."""
+    if device.index is not None or device.type in ("cpu", "meta"):
+        return device
+    return torch.device(device.type, torch.accelerator.current_device_index())

@@ -1,0 +1,84 @@
+"""Where the tensors of a program are.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> from frontends.pytorch.graphs.functional import functional
+    >>> place_of(functional(trace(torch.relu, (torch.randn(3),)))).device
+    device(type='cpu')
+
+Kernels run on one device. As operators do, a program on an accelerator takes single numbers from tensors of the CPU
+where nobody else sees what becomes of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from backends.loops.operations import DTYPES
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.graphs.unchanging import listed
+from frontends.pytorch.recording.recorder import Result
+from frontends.pytorch.symbolic.metadata import name_of
+
+if TYPE_CHECKING:
+    from frontends.pytorch.graphs.functional import Functional
+
+aten: Final = torch.ops.aten
+WRITTEN: Final = (aten.lift_fresh_copy.default, aten.scalar_tensor.default, aten.full.default)
+"""What makes tensors of numbers that are written down in a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a program is.
+
+    Attributes:
+        device: of all that it computes; None where there is no tensor.
+        brought: single numbers in tensors of the CPU, which it takes from there.
+    """
+
+    device: torch.device | None
+    brought: frozenset[Result] = frozenset()
+
+
+def place_of(form: Functional) -> Places:
+    """Where a program is.
+
+    Raises:
+        Unsupported: on several devices.
+    """
+    made = [each for operation in form.operations for each in listed(operation.output) if isinstance(each, Result)]
+    given = [*[result for _, result in form.inputs], *form.constants]
+    where = {each: each.metadata.device for each in (*given, *made) if each.metadata is not None}
+    devices = [*dict.fromkeys(where.values())]
+    device = next((each for each in devices if each.type != "cpu"), devices[0] if devices else None)
+    apart = [each for each in where if where[each] != device]
+    if not apart:
+        return Places(device)
+    writing = [each for each in form.operations if each.target in WRITTEN]
+    literals = {each.output for each in writing}
+    seen = {each for each in (*form.outputs, *form.changed) if isinstance(each, Result)}
+    for each in apart:
+        if each in seen or each not in literals.union(given) or not is_number(each):
+            raise Unsupported(f"a program on both {device} and {where[each]} is no program of loops")
+    literals.update([arg for each in writing for arg in each.args if isinstance(arg, Result)])
+    return Places(device, frozenset(apart) - literals)
+
+
+def is_number(result: Result) -> bool:
+    """Whether it is one number in a tensor of the CPU."""
+    kind = result.metadata
+    return kind is not None and kind.device.type == "cpu" and not kind.sizes and name_of(kind.dtype) in DTYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A number in a tensor of the CPU, on a device; nothing waits for it."""
+
+    device: torch.device
+
+    def __call__(self, number: torch.Tensor) -> torch.Tensor:
+        return torch.full((), number.item(), dtype=number.dtype, device=self.device)

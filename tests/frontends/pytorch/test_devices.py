@@ -1,0 +1,132 @@
+"""Programs on an accelerator, as far as that is seen without one: where tensors are, and what is brought there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from backends.loops.program import Call
+from frontends.pytorch import running, trace
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.graphs.functional import Functional
+from frontends.pytorch.lowering import lower
+from frontends.pytorch.lowering.devices import Brought, place_of
+from frontends.pytorch.recording.meta import device_of, numbered
+from frontends.pytorch.recording.operations import Operation, Result
+from frontends.pytorch.symbolic.metadata import Kinds
+from frontends.pytorch.symbolic.nodes import Nodes
+from shapes import ShapeEnv
+
+aten = torch.ops.aten
+GPU, SECOND, CPU = torch.device("cuda", 0), torch.device("cuda", 1), torch.device("cpu")
+ENV = ShapeEnv(origin=lambda: None)
+KINDS = Kinds(Nodes(ENV))
+
+
+def result(place: int, device: torch.device, sizes: Sequence[int] = ()) -> Result:
+    return Result(place, KINDS.laid(sizes, None, 0, torch.float32, device))
+
+
+def product(other: Result, made: Result, *operations: Operation, returned: Sequence[Result] = ()) -> Functional:
+    """A tensor on the first GPU times another one."""
+    x = result(0, GPU, (3,))
+    given = [("x", x)] if operations else [("x", x), ("other", other)]
+    return Functional(
+        tuple(given), (), (*operations, Operation(aten.mul.Tensor, (x, other), {}, made)), (made, *returned)
+    )
+
+
+def test_a_number_on_the_cpu_is_brought() -> None:
+    """If it fails, kernels on a device read an address of the host, or a whole graph runs operator by operator."""
+    number = result(1, CPU)
+    form = product(number, result(2, GPU, (3,)))
+    assert place_of(form).brought == {number}
+    calls = [step for step in lower(form, ENV).steps if isinstance(step, Call)]
+    assert [call.target for call in calls] == [Brought(GPU)]
+    assert Brought(CPU)(torch.tensor(2.5)).item() == 2.5
+
+
+@pytest.mark.parametrize("target", [aten.lift_fresh_copy.default, aten.scalar_tensor.default, aten.full.default])
+def test_a_number_that_is_written_down_is_in_the_code(target: object) -> None:
+    """If it fails, `x[:, 0] = 5` makes a graph run operator by operator."""
+    literal = Result(5, KINDS.laid((), None, 0, torch.float32, CPU), torch.tensor(5.0))
+    args = {aten.lift_fresh_copy.default: (literal,), aten.full.default: ([], 5.0)}.get(target, (5.0,))
+    number = result(1, CPU)
+    form = product(number, result(2, GPU, (3,)), Operation(target, args, {}, number))
+    assert place_of(form).device == GPU and not place_of(form).brought
+    assert not [step for step in lower(form, ENV).steps if isinstance(step, Call)]
+
+
+@pytest.mark.parametrize(
+    ("other", "made", "is_returned"),
+    [
+        (result(1, CPU, (3,)), result(2, GPU, (3,)), False),
+        (result(1, SECOND), result(2, GPU, (3,)), False),
+        (result(1, GPU), result(2, CPU, (3,)), False),
+        (result(1, GPU), result(2, CPU), False),
+        (result(1, CPU), result(2, GPU, (3,)), True),
+    ],
+    ids=["a tensor", "another device", "a result", "a number as a result", "a number that is returned"],
+)
+def test_what_is_on_two_devices_is_no_program(other: Result, made: Result, is_returned: bool) -> None:
+    """If it fails, results are on another device than eager's, or kernels read memory of another device."""
+    with pytest.raises(Unsupported, match="on both cuda:0 and"):
+        place_of(product(other, made, returned=[other] * is_returned))
+
+
+def test_a_device_without_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, `device="cuda"` is another device than `cuda:0`, on which its tensors are."""
+    monkeypatch.setattr(torch.accelerator, "current_device_index", lambda: 1)
+    assert [numbered(each) for each in (torch.device("cuda"), GPU, CPU)] == [SECOND, GPU, CPU]
+
+
+def test_numbers_of_both_devices() -> None:
+    """If it fails, the sum of a number on the CPU and one on a GPU is said to be on the CPU."""
+    pair = [SimpleNamespace(metadata=result(0, device).metadata) for device in (CPU, GPU)]
+    assert device_of(pair) == device_of(pair[::-1]) == GPU
+
+
+def test_memory_is_made_on_the_device_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, results of tensors on the second GPU are made on the current one."""
+    at = [0]
+
+    class Index:
+        def __init__(self, index: int) -> None:
+            self.index = index
+
+        def __enter__(self) -> None:
+            at.append(self.index)
+
+        def __exit__(self, *error: object) -> None:
+            at.pop()
+
+    monkeypatch.setattr(torch.accelerator, "current_device_index", lambda: at[-1])
+    monkeypatch.setattr(torch.accelerator, "device_index", Index)
+    for device in (GPU, SECOND):
+        assert running.placed(lambda tensors: [at[-1]], device)(()) == [device.index]
+    assert at == [0]
+
+
+class Doubled(torch.autograd.Function):
+    """Notes whether its gradient may be computed in another thread."""
+
+    noted: list[bool] = []
+
+    @staticmethod
+    def forward(ctx: object, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: object, gradient: torch.Tensor) -> torch.Tensor:
+        Doubled.noted.append(torch._C._is_multithreading_enabled())
+        return gradient * 2
+
+
+def test_gradients_are_traced_in_the_same_thread() -> None:
+    """If it fails, autograd traces gradients on a GPU in a thread of its own, which knows of no trace."""
+    trace(lambda x: Doubled.apply(x).sum(), (torch.randn(3, requires_grad=True),), gradients=True)
+    assert Doubled.noted == [False]
+    assert torch._C._is_multithreading_enabled()
