@@ -20,6 +20,7 @@ from backends.cpu.vector.instructions import instructions_texts, library_texts
 from backends.cpu.vector.lanes import lanes_texts
 from backends.cpu.vector.machine import InstructionSet, instruction_set
 from backends.cpu.vector.memory import memory
+from backends.cpu.vector.pieces import pieces_texts
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
 DEFINITION: Final = re.compile(r"^(?:INLINE|COLD) \w+ (\w+)\(", re.MULTILINE)
@@ -75,7 +76,7 @@ def helpers(lanes: int, instructions: InstructionSet) -> dict[str, str]:
             texts |= _template(name, element)
     for element in FLOATS:
         texts |= polynomials(element)
-    return texts | library_texts() | instructions_texts(lanes, instructions)
+    return texts | pieces_texts() | library_texts() | instructions_texts(lanes, instructions)
 
 
 @cache

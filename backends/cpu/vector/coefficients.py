@@ -1,11 +1,14 @@
 """The numbers in the approximations: coefficients, thresholds, and the bits of each format.
 
-    >>> print(polynomials("f32")["sin_polynomial_f32"])
-    static inline __attribute__((always_inline)) f32v sin_polynomial_f32(f32v x)
+    >>> print(polynomials("f32")["exp2_polynomial_f32"])
+    static inline __attribute__((always_inline)) f32v exp2_polynomial_f32(f32v x)
     {
-        f32v y = splat_f32(-0.000195152184f);
-        y = fma_f32(y, x, splat_f32(0.0083321603f));
-        y = fma_f32(y, x, splat_f32(-0.166666552f));
+        f32v y = splat_f32(0.000153515197f);
+        y = fma_f32(y, x, splat_f32(0.00133988983f));
+        y = fma_f32(y, x, splat_f32(0.00961844344f));
+        y = fma_f32(y, x, splat_f32(0.0555033237f));
+        y = fma_f32(y, x, splat_f32(0.240226477f));
+        y = fma_f32(y, x, splat_f32(0.693147182f));
         return y;
     }
     <BLANKLINE>
@@ -18,17 +21,17 @@ result, is as small as can be. What is approximated, where s stands for x square
 | exp | (exp(x) - 1 - x) / s | half of ln 2 on both sides of 0 |
 | exp2 | (2**x - 1) / x | 1/2 on both sides of 0 |
 | log, log2, log10 | (log(1 + x) - x / ln(base)) / s | 1/3 on both sides of 0 |
-| tanh, sin, as functions of s | (tanh(x) - x) / x**3 | up to 0.56, and a quarter of pi |
-| cos, as a function of s | (cos(x) - 1 + s/2) / s**2 | a quarter of pi |
-| erf, as a function of s | erf(x) / x - 1 | up to 0.925 |
-| erf_far | -ln(1 - erf(x)) / x - 1 | 0.92 to where erf rounds to 1 |
+| tanh (f64), sin, as functions of s | (tanh(x) - x) / x**3 | up to 0.56, and a quarter of pi |
+| cos, as a function of s | (cos(x) - 1) / s | a quarter of pi |
+| erf (f64), as a function of s | erf(x) / x - 1 | up to 0.925 |
+| erf_far (f64) | -ln(1 - erf(x)) / x - 1 | 0.92 to where erf rounds to 1 |
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from backends.cpu.vector.elements import INLINE
+from backends.cpu.vector.elements import ELEMENTS, INLINE
 
 COEFFICIENTS: Final = {
     "f32": {
@@ -45,16 +48,10 @@ COEFFICIENTS: Final = {
         "log10": """
             -0.217147246 0.144764289 -0.108572364 0.0869057029 -0.0724514499 0.0608039759 -0.0528252833
             0.060834147 -0.0563105568""",
-        "tanh": """
-            -0.333333135 0.133324802 -0.053840518 0.0210205559 -0.0061987252""",
-        "erf": """
-            0.128379166 -0.376126349 0.112836927 -0.0268592257 0.00520060444 -0.000813785184 8.34960083e-05""",
-        "erf_far": """
-            0.12864849 0.635151327 0.106236883 -0.0237620641 0.00364245987 -0.000322804117 1.12313355e-05""",
         "sin": """
-            -0.166666552 0.0083321603 -0.000195152184""",
+            -0.166666552 0.0083321603 -0.000195152184 0.0""",
         "cos": """
-            0.0416666456 -0.00138873153 2.44330822e-05""",
+            -0.5 0.0416666456 -0.00138873153 2.44330822e-05""",
     },
     "f64": {
         "exp": """
@@ -99,11 +96,12 @@ COEFFICIENTS: Final = {
             2.04357485690198e-10 -8.510701728503044e-12 1.6627348125316357e-13""",
         "sin": """
             -0.1666666666666663 0.008333333333322108 -0.00019841269829580182 2.755731361802218e-06
-            -2.50507472188407e-08 1.589619766766413e-10""",
+            -2.50507472188407e-08 1.589619766766413e-10 0.0""",
         "cos": """
-            0.041666666666666595 -0.001388888888887304 2.4801587288841428e-05 -2.755731417624535e-07
-            2.087570041651541e-09 -1.1358513961745689e-11""",
-    },}
+            -0.5 0.041666666666666595 -0.001388888888887304 2.4801587288841428e-05
+            -2.755731417624535e-07 2.087570041651541e-09 -1.1358513961745689e-11""",
+    },
+}
 """By type and name, from the constant one on."""
 
 CONSTANTS: Final = {
@@ -136,7 +134,7 @@ CONSTANTS: Final = {
         "exp2_most": "129.0f",
         "expm1_least": "-18.0f",
         "tiny": "0x1p-26f",
-        "tanh_most": "10.0f",
+        "tanh_most": "9.25f",
         "erf_most": "3.95f",
     },
     "f64": {
@@ -177,13 +175,27 @@ CONSTANTS: Final = {
 
 def polynomials(element: str) -> dict[str, str]:
     """The polynomials of this type by the names of their functions."""
+    numbers = {name: _literals(name, element) for name in COEFFICIENTS[element]}
     texts = {}
+    for name, each in numbers.items():
+        texts |= _polynomial(name, f"{element}v x", each, element)
+    mask = ELEMENTS[element].mask
+    chosen = [f"select_{element}(odd, {c}, {s})" for s, c in zip(numbers["sin"], numbers["cos"], strict=True)]
+    return texts | _polynomial("sin_or_cos", f"{element}v x, {mask} odd", chosen, element)
+
+
+def _literals(name: str, element: str) -> list[str]:
     suffix = "f" if element == "f32" else ""
-    for name, numbers in COEFFICIENTS[element].items():
-        *others, highest = (f"splat_{element}({number}{suffix})" for number in numbers.split())
-        steps = "".join(f"    y = fma_{element}(y, x, {number});\n" for number in reversed(others))
-        texts[f"{name}_polynomial_{element}"] = (
-            f"{INLINE} {element}v {name}_polynomial_{element}({element}v x)\n{{\n"
+    return [f"splat_{element}({number}{suffix})" for number in COEFFICIENTS[element][name].split()]
+
+
+def _polynomial(name: str, parameters: str, numbers: list[str], element: str) -> dict[str, str]:
+    """By its name, the function of a polynomial with these coefficients."""
+    *others, highest = numbers
+    steps = "".join(f"    y = fma_{element}(y, x, {number});\n" for number in reversed(others))
+    return {
+        f"{name}_polynomial_{element}": (
+            f"{INLINE} {element}v {name}_polynomial_{element}({parameters})\n{{\n"
             f"    {element}v y = {highest};\n{steps}    return y;\n}}\n"
         )
-    return texts
+    }

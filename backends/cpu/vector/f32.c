@@ -51,3 +51,26 @@ INLINE f32v round_bf16(f32v x)
 {
     return widen_bf16(narrow_bf16(x));
 }
+
+/* Of 16 numbers those at the last four bits of an index. */
+INLINE f32v look_up_f32(const float *table, i32v index)
+{
+    f32v y;
+    for (int i = 0; i < N; i++)
+        y[i] = table[index[i] & 15];
+    return y;
+}
+
+/* In pieces of equal length. */
+INLINE f32v erf_f32(f32v x)
+{
+    f32v a = lesser_f32(splat_f32($erf_most), abs_f32(x));
+    return copysign_f32(erf_pieces_f32(a, (i32v)fma_f32(a, splat_f32(3.9f), splat_f32($shifter))), x);
+}
+
+/* Beginning at 5/8, four pieces from each power of two to the next: short where the function bends. */
+INLINE f32v tanh_f32(f32v x)
+{
+    f32v a = lesser_f32(splat_f32($tanh_most), abs_f32(x));
+    return copysign_f32(tanh_pieces_f32(a, (i32v)(a + 0.625f) >> 21), x);
+}

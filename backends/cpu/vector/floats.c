@@ -25,6 +25,11 @@ INLINE $m isfinite_$e($v x)
     return abs_$e(x) < __builtin_inff();
 }
 
+INLINE int any_beyond_$e($v x, $s least)
+{
+    return any_m$b(x >= least);
+}
+
 INLINE $m signbit_$e($v x)
 {
     return ($m)x < 0;
@@ -163,19 +168,21 @@ INLINE $v nearest_$e($v x, $s factor)
     return fma_$e(x, splat_$e(factor), splat_$e($shifter)) - $shifter;
 }
 
+/* The same, and in *power 2**(that + more), a normal number: the sum's last bits are its exponent. */
+INLINE $v nearest_power_$e($v x, $s factor, $s more, $v *power)
+{
+    const $s shifter = $shifter + $bias + more;
+    $v shifted = fma_$e(x, splat_$e(factor), splat_$e(shifter));
+    *power = ($v)(($u)shifted << $mantissa);
+    return shifted - shifter;
+}
+
 /* exp(x) - 1 where k = x / ln 2 is taken out: x - k ln 2 is exact in its first part. */
 INLINE $v exp_rest_$e($v x, $v k)
 {
     $v r = fma_$e(k, splat_$e(-($ln2_high)), x);
     r = fma_$e(k, splat_$e(-($ln2_low)), r);
     return fma_$e(r * r, exp_polynomial_$e(r), r);
-}
-
-/* Where the result and 2**k are normal numbers. */
-INLINE $v exp_inside_$e($v x)
-{
-    $v k = nearest_$e(x, $log2_e);
-    return (1 + exp_rest_$e(x, k)) * power_of_two_$e(k);
 }
 
 INLINE $v exp_$e($v x)
@@ -196,9 +203,9 @@ INLINE $v exp2_$e($v x)
    in r counts twice, so what its rounding lost is kept. */
 INLINE $v expm1_$e($v x)
 {
-    $v inside = clamped_$e(x, $expm1_least, $exp_most), k = nearest_$e(inside, $log2_e);
+    $v half, inside = clamped_$e(x, $expm1_least, $exp_most), k = nearest_power_$e(inside, $log2_e, -1, &half);
     $v high = fma_$e(k, splat_$e(-($ln2_high)), inside), low = splat_$e(-($ln2_low)), r = fma_$e(k, low, high);
-    $v tail = fma_$e(r * r, exp_polynomial_$e(r), fma_$e(k, low, high - r)), half = power_of_two_$e(k - 1);
+    $v tail = fma_$e(r * r, exp_polynomial_$e(r), fma_$e(k, low, high - r));
     $v y = 2 * fma_$e(half, tail, fma_$e(half, r, half - ($s)0.5));
     return select_$e(abs_$e(x) < $tiny, x, y);
 }
@@ -209,29 +216,11 @@ INLINE $v sigmoid_$e($v x)
 {
     const $s c = ($s)0x1p-64;
     x = clamped_$e(-x, -40, -($exp_least));
-    $v k = nearest_$e(x, $log2_e), power = power_of_two_$e(k - 64), rest = exp_rest_$e(x, k);
+    $v power, k = nearest_power_$e(x, $log2_e, -64, &power), rest = exp_rest_$e(x, k);
     $v whole = power + c, d = fma_$e(power, rest, whole), q = c / d;
     $v lost = fma_$e(power, rest, whole - d) + (c - (whole - power));
     $v missing = fma_$e(-q, lost, fma_$e(-q, d, splat_$e(c)));
     return fma_$e(missing, q * ($s)0x1p64, q);
-}
-
-INLINE $v tanh_$e($v x)
-{
-    $v a = abs_$e(x), s = x * x, twice = 2 * lesser_$e(splat_$e($tanh_most), a), k = nearest_$e(twice, $log2_e);
-    $v power = power_of_two_$e(k);
-    $v near = fma_$e(a * s, tanh_polynomial_$e(s), a);
-    $v far = 1 - 2 / fma_$e(power, exp_rest_$e(twice, k), power + 1);
-    return copysign_$e(select_$e(a < ($s)0.55, near, far), x);
-}
-
-/* 1 - exp of a polynomial where x is not small. */
-INLINE $v erf_$e($v x)
-{
-    $v a = abs_$e(x), s = x * x, t = lesser_$e(splat_$e($erf_most), a);
-    $v near = fma_$e(a, erf_polynomial_$e(s), a);
-    $v far = 1 - exp_inside_$e(-fma_$e(t, erf_far_polynomial_$e(t), t));
-    return copysign_$e(select_$e(a < ($s)0.92, near, far), x);
 }
 
 /* x = (1 + f) * 2**e with 1 + f between 2/3 and 4/3. */
@@ -293,26 +282,16 @@ INLINE $v log10_$e($v x)
     return logarithm_$e(x, log_in_base_$e(e, whole, low, f, $log10_e, $log10_e_low, log10_polynomial_$e(f)));
 }
 
-/* x without the multiple of a quarter turn that is nearest to it, whose count is *quarters, and what its rounding lost;
-   for |x| < turns_most. */
-INLINE $v turned_$e($v x, $v *lost, $m *quarters)
+/* The sine of x and `more` quarter turns, with the sign of `signs` if that is negative, for 0 <= x < turns_most: r is x
+   without the nearest multiple of a quarter turn, and where that is an odd one, the cosine of r is wanted. */
+INLINE $v sine_$e($v x, int more, $v signs)
 {
-    $v k = nearest_$e(x, $two_over_pi);
-    *quarters = small_integer_$e(k);
-    x = fma_$e(k, splat_$e(-($half_pi_1)), x);
-    $v second = k * $half_pi_2, rest = fma_$e(k, splat_$e($half_pi_2), -second);
-    $v r = x - second;
-    *lost = (x - r) - second - fma_$e(k, splat_$e($half_pi_3), rest);
-    return r;
-}
-
-/* The sine of r + lost and `quarters` quarter turns. */
-INLINE $v sine_$e($v r, $v lost, $m quarters)
-{
-    $v s = r * r, sine = r + fma_$e(r * s, sin_polynomial_$e(s), lost);
-    $v cosine = fma_$e(s, splat_$e(($s)-0.5), splat_$e(1)) + fma_$e(s * s, cos_polynomial_$e(s), -(r * lost));
-    $v y = select_$e((quarters & 1) != 0, cosine, sine);
-    return ($v)(($u)y ^ (($u)(quarters & 2) << ($b - 2)));
+    $v shifted = fma_$e(x, splat_$e($two_over_pi), splat_$e($shifter)), k = shifted - $shifter;
+    $m quarters = ($m)shifted + more, odd = (quarters & 1) != 0;
+    $v r = fma_$e(k, splat_$e(-($half_pi_1)), x);
+    r = fma_$e(k, splat_$e(-($half_pi_3)), fma_$e(k, splat_$e(-($half_pi_2)), r));
+    $v s = r * r, start = select_$e(odd, splat_$e(1), r), y = fma_$e(start, s * sin_or_cos_polynomial_$e(s, odd), start);
+    return ($v)(($u)y ^ ((($u)quarters << ($b - 2) ^ ($u)signs) & $sign));
 }
 
 /* The lanes that are far from 0 by the mathematical library; the others as they are, so that no lane depends on another. */
@@ -332,14 +311,12 @@ COLD $v cos_far_$e($v x, $v y)
 
 INLINE $v sin_$e($v x)
 {
-    $m quarters;
-    $v lost, r = turned_$e(x, &lost, &quarters), y = select_$e(x == 0, x, sine_$e(r, lost, quarters));
-    return __builtin_expect(any_m$b(abs_$e(x) >= $turns_most), 0) ? sin_far_$e(x, y) : y;
+    $v a = abs_$e(x), y = sine_$e(a, 0, x);
+    return __builtin_expect(any_beyond_$e(a, $turns_most), 0) ? sin_far_$e(x, y) : y;
 }
 
 INLINE $v cos_$e($v x)
 {
-    $m quarters;
-    $v lost, r = turned_$e(x, &lost, &quarters), y = sine_$e(r, lost, quarters + 1);
-    return __builtin_expect(any_m$b(abs_$e(x) >= $turns_most), 0) ? cos_far_$e(x, y) : y;
+    $v a = abs_$e(x), y = sine_$e(a, 1, ($v){0});
+    return __builtin_expect(any_beyond_$e(a, $turns_most), 0) ? cos_far_$e(x, y) : y;
 }

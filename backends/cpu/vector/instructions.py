@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from backends.cpu.vector.elements import ELEMENTS, FLOATS, INLINE, by_chunks, chunks
+from backends.cpu.vector.elements import BITS, ELEMENTS, FLOATS, INLINE, by_chunks, chunks
 from backends.cpu.vector.machine import AVX2, AVX512, NEON, InstructionSet
 
 ARGUMENTS: Final = {
@@ -55,7 +55,7 @@ def instructions_texts(lanes: int, instructions: InstructionSet) -> dict[str, st
                     signature, element.vector, arguments, element.scalar, width, count, call
                 )
     if instructions in (AVX2, AVX512):
-        texts |= _half(lanes, instructions)
+        texts |= _half(lanes, instructions) | _questions(lanes, instructions) | _look_up(lanes, instructions)
     return texts
 
 
@@ -107,6 +107,71 @@ def _call(operation: str, name: str, width: int, instructions: InstructionSet) -
     if whole:
         return f"__builtin_ia32_{stem}{kind}512_mask({operands}, {{0}}, -1, 4)"
     return f"__builtin_ia32_{stem}{kind}{wide}({operands})"
+
+
+def _questions(lanes: int, instructions: InstructionSet) -> dict[str, str]:
+    """Whether something holds for any lane: the generic text goes through the lanes in memory."""
+    texts = {}
+    for bits in BITS:
+        width, count = chunks(instructions, bits // 8, lanes)
+        if width < 16:
+            continue
+        size = "512" if width == 64 else "256" if width == 32 else "128"
+        test = f"__builtin_ia32_ptestmd{size}({{0}}, {{0}}, -1) != 0"
+        part = "int"
+        if instructions is AVX2:
+            test, part = f"!__builtin_ia32_ptestz{size}({{0}}, {{0}})", "long long"
+        signature = f"int any_m{bits}(i{bits}v mask)"
+        texts[f"any_m{bits}"] = _any(signature, "mask", part, width, count, test)
+    for name in FLOATS if instructions is AVX512 else ():
+        element = ELEMENTS[name]
+        width, count = chunks(instructions, element.size, lanes)
+        kind = "ps" if name == "f32" else "pd"
+        limit = "(part)(least - (part){{0}})"
+        test = f"__builtin_ia32_cmp{kind}{8 * width}_mask({{0}}, {limit}, 13, -1{', 4' if width == 64 else ''}) != 0"
+        signature = f"int any_beyond_{name}({element.vector} x, {element.scalar} least)"
+        texts[f"any_beyond_{name}"] = _any(signature, "x", element.scalar, width, count, test)
+    return texts
+
+
+def _look_up(lanes: int, instructions: InstructionSet) -> dict[str, str]:
+    """Elements of a table that lies in one or two registers."""
+    width, count = chunks(instructions, 4, lanes)
+    if width == 64:
+        found = "__builtin_ia32_permvarsf512_mask(*(const part *)table, {0}, (part){{0}}, -1)"
+    elif width == 32:
+        low, high = "*(const part *)table", "*(const part *)(table + 8)"
+        found = f"__builtin_ia32_vpermt2varps256_mask({{0}}, {low}, {high}, -1)"
+        if instructions is AVX2:
+            low, high = (f"__builtin_ia32_permvarsf256({half}, {{0}})" for half in (low, high))
+            found = f"__builtin_ia32_blendvps256({low}, {high}, (part)({{0}} << 28))"
+    else:
+        return {}
+    lines = "\n".join(
+        f"    {{ places i = ((places *)&index)[{chunk}]; ((part *)&y)[{chunk}] = {found.format('i')}; }}"
+        for chunk in range(count)
+    )
+    text = f"""{INLINE} f32v look_up_f32(const float *table, i32v index)
+{{
+    typedef float part __attribute__((vector_size({width}), may_alias));
+    typedef int places __attribute__((vector_size({width}), may_alias));
+    f32v y;
+{lines}
+    return y;
+}}
+"""
+    return {"look_up_f32": text}
+
+
+def _any(signature: str, argument: str, scalar: str, width: int, count: int, test: str) -> str:
+    """Whether a test holds for any register of a vector."""
+    tests = " || ".join([test.format(f"((part *)&{argument})[{chunk}]") for chunk in range(count)])
+    return f"""{INLINE} {signature}
+{{
+    typedef {scalar} part __attribute__((vector_size({width}), may_alias));
+    return {tests};
+}}
+"""
 
 
 def _half(lanes: int, instructions: InstructionSet) -> dict[str, str]:

@@ -128,7 +128,7 @@ def test_multiplication_and_addition_in_one_rounding(instructions: InstructionSe
 def test_vectors_of_other_widths(instructions: InstructionSet, kind: str) -> None:
     """A failure: a vector of several registers, or of a part of one, is computed wrongly."""
     x = torch.cat([special(kind), torch.randn(200, dtype=KINDS[kind]) * 5])
-    names = ["exp", "log", "sigmoid", "tanh", "round", "minimum", "fma"]
+    names = ["exp", "log", "sigmoid", "tanh", "erf", "sin", "round", "minimum", "fma"]
     few = {name: forms(kind)[name] for name in names}
     reference = evaluators(forms(kind), lanes_for(KINDS[kind].itemsize, instructions), instructions)
     for lanes in (4, 2 * lanes_for(KINDS[kind].itemsize, instructions)):
