@@ -4,11 +4,20 @@
     >>> from shapes.errors import ShapeError
     >>> issubclass(TraceError, ShapeError)
     True
+    >>> print(refusal("a size is printed", "print it outside", None))
+    a size is printed
+      fix:    print it outside
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
+from frontends.pytorch.places import origin
 from shapes.errors import ShapeError
+
+if TYPE_CHECKING:
+    from shapes.origin import Origin
 
 
 class TraceError(ShapeError):
@@ -29,3 +38,20 @@ class Unsupported(TraceError):
 
 class WrongStatement(TraceError):
     """Marks or stated relations that contradict each other, or the sizes at hand."""
+
+
+def refusal(what: str, fix: str, place: Origin | None) -> str:
+    """The text of an error: what, where, and what to do."""
+    lines = [what]
+    if place is not None:
+        lines.append(f"  at:     `{place.source_line}`  ({place})")
+    return "\n".join([*lines, f"  fix:    {fix}"])
+
+
+def unsupported(what: str, fix: str) -> NoReturn:
+    """Say what is not supported, with the line of the program and what to do.
+
+    Raises:
+        Unsupported: always.
+    """
+    raise Unsupported(refusal(what, fix, origin()))

@@ -23,8 +23,9 @@ from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, forces
 from frontends.pytorch.breaks.pending import Leaving, Pending, Value, pending_of
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
 from frontends.pytorch.composites.registry import PROFILER, is_composite
+from frontends.pytorch.places import origin
 from frontends.pytorch.python.casting import casting_anew
-from frontends.pytorch.python.forcing import Symbolic, origin, suspended
+from frontends.pytorch.python.forcing import Symbolic, suspended
 
 if TYPE_CHECKING:
     from frontends.pytorch.breaks.remembered import Remembered

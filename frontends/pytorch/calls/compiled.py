@@ -39,7 +39,7 @@ from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
 from frontends.pytorch.calls.surroundings import Surroundings, Uninitialized
 from frontends.pytorch.calls.times import Times
 from frontends.pytorch.errors import GraphBreak, Unsupported, WrongStatement
-from frontends.pytorch.python.forcing import origin
+from frontends.pytorch.places import origin
 from frontends.pytorch.tracing import Variant, trace
 from shapes.errors import ShapeError, UndecidedGuard
 

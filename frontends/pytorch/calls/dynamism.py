@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from backends.costs import Expected
 from backends.decisions import KINDS
-from frontends.pytorch.errors import WrongStatement
-from frontends.pytorch.python.forcing import refusal
+from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from frontends.pytorch.errors import WrongStatement
-from frontends.pytorch.python.forcing import origin, refusal
+from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.places import origin
 from frontends.pytorch.recording.inputs import Choice
 
 if TYPE_CHECKING:

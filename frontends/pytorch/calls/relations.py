@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from frontends.pytorch.errors import WrongStatement
-from frontends.pytorch.python.forcing import origin, refusal
+from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.places import origin
 from frontends.pytorch.recording.inputs import Choice
 from shapes.declarations import RESERVED
 from shapes.env import ShapeEnv

@@ -39,7 +39,7 @@ from frontends.pytorch.calls.opening import (
     nothing_around,
     pattern,
 )
-from frontends.pytorch.python.forcing import unsupported
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording.inputs import LARGEST, check_supported
 from frontends.pytorch.tracing import Variant, leaf_names

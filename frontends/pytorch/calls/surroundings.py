@@ -33,7 +33,8 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from frontends.pytorch.calls.unchanged import Held
-from frontends.pytorch.python.rewriting import all_names, is_users, names_read, program_of, reads_global
+from frontends.pytorch.places import is_users
+from frontends.pytorch.python.rewriting import all_names, names_read, program_of, reads_global
 
 SCALARS: Final = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
 OF_MODULES: Final = frozenset([name for name in vars(torch.nn.Module()) if name.startswith("_")])

@@ -35,9 +35,9 @@ from typing import Final
 import torch
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.errors import GraphBreak
-from frontends.pytorch.python.forcing import refusal
-from frontends.pytorch.python.rewriting import INSTALLED, all_names, is_users
+from frontends.pytorch.errors import GraphBreak, refusal
+from frontends.pytorch.places import INSTALLED, is_users
+from frontends.pytorch.python.rewriting import all_names
 from frontends.pytorch.python.wrappers import opened
 from shapes.origin import Origin
 

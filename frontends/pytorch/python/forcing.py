@@ -31,18 +31,18 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType, ModuleType, TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import torch
 
-from frontends.pytorch.errors import GraphBreak, TraceError, Unsupported
+from frontends.pytorch.errors import GraphBreak, TraceError, refusal
+from frontends.pytorch.places import is_users, origin, place_of
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, ours, wrapped
-from frontends.pytorch.python.rewriting import asking_for_types, first_users_frame, is_users, program_of, rewritten
+from frontends.pytorch.python.rewriting import asking_for_types, program_of, rewritten
 from frontends.pytorch.python.torch_calls import TorchCalls
 from frontends.pytorch.symbolic.node import value_of
 from shapes import choices
 from shapes.errors import UndecidedGuard
-from shapes.origin import Origin
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
@@ -216,40 +216,6 @@ def was_in_program(error: BaseException) -> bool:
     return place_of(error) is not None
 
 
-def place_of(error: BaseException) -> Origin | None:
-    """The innermost line of the program in an error's traceback."""
-    found = None
-    step = error.__traceback__
-    while step is not None:
-        if is_users(step.tb_frame.f_code.co_filename):
-            found = Origin.of_instruction(step.tb_frame.f_code, step.tb_lasti)
-        step = step.tb_next
-    return found
-
-
-def origin() -> Origin | None:
-    """The line of the program that runs."""
-    frame = first_users_frame(2)
-    return None if frame is None else Origin.of_instruction(frame.f_code, frame.f_lasti)
-
-
-def refusal(what: str, fix: str, place: Origin | None) -> str:
-    """The text of an error: what, where, and what to do."""
-    lines = [what]
-    if place is not None:
-        lines.append(f"  at:     `{place.source_line}`  ({place})")
-    return "\n".join([*lines, f"  fix:    {fix}"])
-
-
-def unsupported(what: str, fix: str) -> NoReturn:
-    """Say what is not supported, with the line of the program and what to do.
-
-    Raises:
-        Unsupported: always.
-    """
-    raise Unsupported(refusal(what, fix, origin()))
-
-
 def _restore(function: FunctionType) -> None:
     entry = _rewritten[id(function)]
     entry[3] -= 1
@@ -407,4 +373,4 @@ def _formatted(number: torch.SymInt | torch.SymFloat, form: str) -> str:
     return repr(number)
 
 
-__all__ = ["Symbolic", "origin", "refusal", "tracing", "unsupported"]
+__all__ = ["Symbolic", "suspended", "tracing"]

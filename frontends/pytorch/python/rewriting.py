@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-import os
 import sys
-import sysconfig
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dis import Instruction, get_instructions, opmap
@@ -28,18 +26,12 @@ from typing import Final
 
 import torch
 
-from shapes.origin import ROOT
+from frontends.pytorch.places import is_users
 
 LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
 EXTENDED: Final = opmap["EXTENDED_ARG"]
 LARGEST_PLACE: Final = 127
 """Names beyond this one need another instruction before the one that loads them."""
-FRAMEWORKS: Final = (
-    os.path.dirname(torch.__file__) + os.sep,
-    os.path.join(ROOT, "frontends") + os.sep,
-)
-STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
-INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
 ALWAYS_CALLED: Final = ("forward", "backward", "setup_context", "__init__", "__call__", "__getattr__", "__getitem__")
 MOST_FUNCTIONS: Final = 5000
 MOST_ITEMS: Final = 64
@@ -49,7 +41,6 @@ ASKING: Final = frozenset(["type", "isinstance"])
 
 _rewritten: dict[tuple[int, tuple[str, ...]], tuple[weakref.ref[CodeType], CodeType]] = {}
 _names: dict[int, tuple[weakref.ref[CodeType], tuple[str, ...]]] = {}
-_owners: dict[str, bool] = {}
 
 
 def rewritten(code: CodeType, names: Mapping[str, object], instead: Mapping[int, str]) -> CodeType:
@@ -120,15 +111,6 @@ def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:
         high = 0
     constants = tuple([_changed(each, instead) if type(each) is CodeType else each for each in code.co_consts])
     return code.replace(co_code=bytes(raw), co_names=tuple(names), co_consts=constants)
-
-
-def is_users(file: str) -> bool:
-    """Whether a file is the program's: neither torch's, nor ours, nor Python's own."""
-    found = _owners.get(file)
-    if found is None:
-        standard = file.startswith(STANDARD) and INSTALLED not in file
-        found = _owners[file] = not (standard or file.startswith(FRAMEWORKS))
-    return found
 
 
 _of_modules: dict[frozenset[type], tuple[FunctionType, ...]] = {}
@@ -296,12 +278,4 @@ def _functions_in(values: Iterable[object]) -> Iterable[FunctionType]:
             yield from [each for each in items if isinstance(each, FunctionType)]
 
 
-def first_users_frame(depth: int = 1):
-    """The innermost frame that belongs to the program, and None where there is none."""
-    frame = sys._getframe(depth)
-    while frame is not None and not is_users(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
-__all__ = ["first_users_frame", "is_users", "program_of", "rewritten"]
+__all__ = ["program_of", "rewritten"]

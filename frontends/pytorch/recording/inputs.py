@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import torch
 
-from frontends.pytorch.python.forcing import unsupported
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of

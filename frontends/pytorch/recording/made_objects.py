@@ -38,8 +38,7 @@ import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._pytree import SUPPORTED_NODES, _get_node_type, register_pytree_node, tree_leaves
 
-from frontends.pytorch.errors import GraphBreak
-from frontends.pytorch.python.forcing import refusal
+from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.python.wrappers import Opened
 from frontends.pytorch.symbolic.tensor import Traced
 

@@ -16,7 +16,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from frontends.pytorch.composites.registry import is_composite
-from frontends.pytorch.python.forcing import unsupported
+from frontends.pytorch.errors import unsupported
 from frontends.pytorch.python.wrappers import is_foreign
 from frontends.pytorch.recording.inference import Template, infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers

@@ -7,8 +7,8 @@ from typing import Final, NoReturn
 
 import torch
 
-from frontends.pytorch.errors import GraphBreak
-from frontends.pytorch.python.forcing import origin, refusal, unsupported
+from frontends.pytorch.errors import GraphBreak, refusal, unsupported
+from frontends.pytorch.places import origin
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 
 aten = torch.ops.aten
