@@ -45,19 +45,24 @@ def test_lanes_run_along_what_is_read_and_not_along_what_is_stored_once():
         assert kernel.lanes < kernel.outer, kernel
 
 
+def with_bias():
+    """A program that is given a bias with the heads innermost; the sizes and strides of scores of a batch."""
+    env = ShapeEnv(origin=lambda: None)
+    b, s = [size.expr for size in env.sizes("b s")]
+    program = Program(Decisions(env))
+    one, heads = program.build.one, program.build.lift(4)
+    bias = program.input("bias", "float32", (s, s, heads), (s * heads, heads, one))
+    return program, bias, (b, heads, s, s), (heads * s * s, s * s, s, one)
+
+
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("changes", [False, True], ids=["", "changed"])
 def test_what_is_read_across_for_each_row_is_laid_out_once(layers, changes):
     """A bias with the heads innermost is gathered for every row of every batch; or its copy is of what it was."""
-    env = ShapeEnv(origin=lambda: None)
-    b, s = [size.expr for size in env.sizes("b s")]
-    program = Program(Decisions(env))
-    build = program.build
-    heads = build.lift(4)
-    bias = program.input("bias", "float32", (s, s, heads), (s * heads, heads, build.one))
-    sizes = (b, heads, s, s)
+    program, bias, sizes, strides = with_bias()
+    build, (_, heads, s, _) = program.build, sizes
     for layer in range(layers):
-        scores = program.input(f"x{layer}", "float32", sizes, (heads * s * s, s * s, s, build.one))
+        scores = program.input(f"x{layer}", "float32", sizes, strides)
         shown = build.expand(build.permute(bias, (2, 0, 1)), sizes)
         value = build.apply("exp", build.apply("add", scores, shown))
         program.outputs.append(program.stored(build.reduce("sum", value, (3,)), (heads * s, s, build.one)))
@@ -80,13 +85,8 @@ def test_what_is_read_across_for_each_row_is_laid_out_once(layers, changes):
 
 def test_what_is_read_across_is_returned_as_well():
     """A result that is what is shown to each row is never written, as it is read from the copy."""
-    env = ShapeEnv(origin=lambda: None)
-    b, s = [size.expr for size in env.sizes("b s")]
-    program = Program(Decisions(env))
+    program, bias, sizes, strides = with_bias()
     build = program.build
-    heads = build.lift(4)
-    bias = program.input("bias", "float32", (s, s, heads), (s * heads, heads, build.one))
-    sizes, strides = (b, heads, s, s), (heads * s * s, s * s, s, build.one)
     scores = program.input("scores", "float32", sizes, strides)
     shown = build.expand(build.permute(bias, (2, 0, 1)), sizes)
     program.outputs += [program.stored(build.apply("add", scores, shown), strides), program.stored(shown, strides)]

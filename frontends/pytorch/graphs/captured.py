@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
-from frontends.pytorch.recording.operations import Recording, Result
+from frontends.pytorch.recording.operations import Operation, Recording, Result
 from frontends.pytorch.symbolic.node import Node
 
 if TYPE_CHECKING:
@@ -83,18 +83,24 @@ class Captured:
     def graph(self) -> torch.fx.GraphModule:
         """The graph, made when it is first looked at; it returns a list of the outputs that are tensors or sizes."""
         if self._graph is None:
-            builder = GraphBuilder(self.runtime_asserts)
-            for each in self.inputs:
-                builder.placeholder(each.name, each.result)
-            for atom in self.number_atoms:
-                builder.size_placeholder(atom)
-            ends = self.recording.ends
-            checked = [check.prop.symbols for check in self.runtime_asserts]
-            for operation in unused_removed(self.recording.operations, (self.outputs, arguments_of(ends), checked)):
-                builder.operation(operation)
-            outputs = [builder.argument(output) if in_graph(output) else None for output in self.outputs]
-            self._graph = builder.module(outputs, ends)
+            self._graph = self.graph_of(self.recording.operations, self.outputs)
         return self._graph
+
+    def graph_of(
+        self, operations: Sequence[Operation], outputs: Sequence[object], symbols: Sequence[Atom] = ()
+    ) -> torch.fx.GraphModule:
+        """A graph of these operators, from the same inputs, that returns these outputs, and symbols behind them."""
+        builder = GraphBuilder(self.runtime_asserts)
+        for each in self.inputs:
+            builder.placeholder(each.name, each.result)
+        for atom in self.number_atoms:
+            builder.size_placeholder(atom)
+        ends = self.recording.ends
+        checked = [check.prop.symbols for check in self.runtime_asserts]
+        for operation in unused_removed(operations, (outputs, arguments_of(ends), symbols, checked)):
+            builder.operation(operation)
+        returned = [builder.argument(output) if in_graph(output) else None for output in outputs]
+        return builder.module([*returned, *[builder.sizes.expression(atom.expr) for atom in symbols]], ends)
 
     @property
     def number_atoms(self) -> tuple[Atom, ...]:

@@ -34,7 +34,7 @@ from torch.autograd.function import FunctionCtx
 
 from backends import eager
 from frontends.pytorch.graphs.captured import Captured, Joint
-from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
+from frontends.pytorch.graphs.graph import GraphBuilder, unused_removed
 from frontends.pytorch.operators.layouts import order_of
 from frontends.pytorch.operators.registry import packed
 from frontends.pytorch.recording.operations import Operation, Result
@@ -287,23 +287,9 @@ def graphs(program: Captured, joint: Joint) -> Parts:
     backward = unused_removed(backward, [each for each in joint.gradients if each is not None])
     saved, symbols = needed(backward, joint)
     results = list(dict.fromkeys([each for each in program.outputs if isinstance(each, Result | Node)]))
-    forward = _forward_graph(program, [*results, *saved], symbols)
-    return Parts(eager.runner(forward), eager.runner(_backward_graph(backward, joint, saved, symbols)), len(saved))
-
-
-def _forward_graph(program: Captured, outputs: Sequence[object], symbols: Sequence[Atom]) -> torch.fx.GraphModule:
-    operations = [operation for operation in program.recording.operations if not operation.backward]
-    builder = GraphBuilder(program.runtime_asserts)
-    for each in program.inputs:
-        builder.placeholder(each.name, each.result)
-    for atom in program.number_atoms:
-        builder.size_placeholder(atom)
-    ends = program.recording.ends
-    checked = [check.prop.symbols for check in program.runtime_asserts]
-    for operation in unused_removed(operations, (outputs, arguments_of(ends), symbols, checked)):
-        builder.operation(operation)
-    sizes = [builder.sizes.expression(atom.expr) for atom in symbols]
-    return builder.module([*[builder.argument(output) for output in outputs], *sizes], ends)
+    forward = [operation for operation in recording.operations if not operation.backward]
+    graph = program.graph_of(forward, [*results, *saved], symbols)
+    return Parts(eager.runner(graph), eager.runner(_backward_graph(backward, joint, saved, symbols)), len(saved))
 
 
 def _backward_graph(

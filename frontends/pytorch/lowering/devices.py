@@ -20,8 +20,8 @@ import torch
 from backends.loops.operations import DTYPES
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.unchanging import listed
-from frontends.pytorch.recording.recorder import Result
 from frontends.pytorch.symbolic.metadata import name_of
+from frontends.pytorch.symbolic.tensor import Result
 
 if TYPE_CHECKING:
     from frontends.pytorch.graphs.functional import Functional

@@ -81,16 +81,23 @@ def group_norm(
     return tuple([packed(recorder, shape, x.dtype, x.device) for shape in shapes])
 
 
+def packed_gradients(
+    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, weight: Optional, wanted: Sequence[bool]
+) -> object:
+    """Gradients of a packed input, of its weight and of as many biases."""
+    x, w, grad = given(recorder, input, weight, grad_out)
+    if w is None or not one_dtype(x, w, grad) or not is_packed(x):
+        return NotImplemented
+    return gradients(recorder, wanted, x, w, w)
+
+
 @kind_rule(aten.native_group_norm_backward.default)
 def group_norm_backward(
     recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor,
     weight: Optional, N: object, C: object, HxW: object, group: int, output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
     """Gradients like the input and the weight, of those that are wanted."""
-    x, w, grad = given(recorder, input, weight, grad_out)
-    if w is None or not one_dtype(x, w, grad) or not is_packed(x):
-        return NotImplemented
-    return gradients(recorder, output_mask, x, w, w)
+    return packed_gradients(recorder, grad_out, input, weight, output_mask)
 
 
 # ---------------------------------------------------------------------- batch normalization
@@ -139,10 +146,7 @@ def batch_norm_backward(
     output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
     """Gradients like the input and the weight, of those that are wanted."""
-    x, w, grad = given(recorder, input, weight, grad_out)
-    if w is None or not one_dtype(x, w, grad) or not is_packed(x):
-        return NotImplemented
-    return gradients(recorder, output_mask, x, w, w)
+    return packed_gradients(recorder, grad_out, input, weight, output_mask)
 
 
 # ---------------------------------------------------------------------- softmax

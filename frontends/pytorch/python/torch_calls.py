@@ -131,8 +131,6 @@ def stacked(data: object, dtype: torch.dtype, device: object) -> torch.Tensor:
 def getitem(mode: TorchCalls, func, args, kwargs):
     """`x[:, n - 1]`: the axes with symbolic indices first."""
     found, index = args
-    if not any(isinstance(item, torch.SymInt) for item in (index if isinstance(index, tuple) else (index,))):
-        return NotImplemented
     split = selected(found, index)
     if split is None:
         return NotImplemented
@@ -144,8 +142,6 @@ def getitem(mode: TorchCalls, func, args, kwargs):
 def setitem(mode: TorchCalls, func, args, kwargs):
     """`x[n - 1] = value`."""
     found, index, value = args
-    if not any(isinstance(item, torch.SymInt) for item in (index if isinstance(index, tuple) else (index,))):
-        return NotImplemented
     split = selected(found, index)
     if split is None:
         return NotImplemented
@@ -155,8 +151,11 @@ def setitem(mode: TorchCalls, func, args, kwargs):
 
 
 def selected(found: torch.Tensor, index: object) -> tuple[torch.Tensor, tuple[object, ...]] | None:
-    """The tensor at the symbolic indices, and what is left of the index; None where a truth value is among it."""
+    """The tensor at the symbolic indices, and what is left of the index; None where there are none, or a truth value is
+    among it."""
     items = list(index) if isinstance(index, tuple) else [index]
+    if not any(isinstance(item, torch.SymInt) for item in items):
+        return None
     if any(isinstance(item, bool | torch.SymBool) for item in items):
         return None
     taken = [axes_of(item) for item in items]

@@ -1,7 +1,6 @@
 """Calls taken apart in C: which ones a program is run for, and what is left to Python."""
 
 import sys
-import threading
 
 import pytest
 import torch
@@ -12,6 +11,7 @@ from shapes import ShapeEnv
 from shapes.native_form import NotNative
 from solver.interner import Interner
 from tests.backends.cpu.programs import program
+from tests.backends.cpu.threads import at_once
 
 X, Y, Z = torch.randn(3, 5), torch.randn(3, 5), torch.randn(5)
 TENSORS = tuple([Leaf("tensor", torch.Tensor, each.dim()) for each in (X, Y, Z)])
@@ -333,9 +333,5 @@ def test_threads_call_at_once():
             if found[0] is not x or found[1].shape != x.shape:
                 wrong.append(size)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work)
     assert not wrong

@@ -3,7 +3,6 @@
 import ctypes
 import gc
 import sys
-import threading
 
 import pytest
 import torch
@@ -11,6 +10,7 @@ import torch
 from backends.cpu import launcher as launching
 from backends.cpu.launcher import Unavailable, launcher
 from shapes.native import build
+from tests.backends.cpu.threads import at_once
 
 POINTERS = ctypes.POINTER(ctypes.c_void_p)
 NUMBERS = ctypes.POINTER(ctypes.c_int64)
@@ -224,11 +224,7 @@ def test_threads_call_at_once():
                     wrong.append(number)
 
     seen = Seen(1, 1)
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work)
     assert not wrong
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-
 import torch
 
 from backends.cpu.pages import LARGE, PAGE, Kept, kept
 from frontends.pytorch import compile
+from tests.backends.cpu.threads import at_once
 
 ROWS = 2 * LARGE // (4 * 512)
 
@@ -56,11 +55,7 @@ def test_threads_take_and_give_back_at_once():
             if bool((tensor[::4096] != number).any()):
                 wrong.append(number)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(run)
     assert not wrong
 
 

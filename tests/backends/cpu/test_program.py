@@ -3,7 +3,6 @@
 import ctypes
 import gc
 import sys
-import threading
 
 import pytest
 import torch
@@ -11,6 +10,7 @@ import torch
 from backends.cpu.launcher import Unavailable, launcher
 from backends.cpu.launcher.program import DTYPES, Again, Fixed, Given, Launch, Made, Number, TensorArgument, make_native
 from tests.backends.cpu.programs import description, environment, fused, program
+from tests.backends.cpu.threads import at_once
 
 X, Y, Z = torch.randn(3, 5), torch.randn(3, 5), torch.randn(5)
 
@@ -375,9 +375,5 @@ def test_threads_call_at_once():
             if not all(torch.allclose(a, b) for a, b in zip(found, wanted)):
                 wrong.append(seed)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work)
     assert not wrong

@@ -15,9 +15,9 @@ from frontends.pytorch.errors import GraphBreak, Unsupported
 from frontends.pytorch.graphs.functional import functional
 from shapes.errors import UndecidedGuard
 from tests.frontends.pytorch import test_mutation
-from tests.frontends.pytorch.against_eager import Program, admits, same
-from tests.frontends.pytorch.test_random_programs import REFUSALS, programs
+from tests.frontends.pytorch.against_eager import Program, same
 from tests.frontends.pytorch.test_random_programs import Program as RandomProgram
+from tests.frontends.pytorch.test_random_programs import against_graph, programs
 
 randn = torch.randn
 
@@ -119,19 +119,4 @@ def check(program: RandomProgram, sizes: Mapping[str, int], others: Sequence[Map
     except (UndecidedGuard, Unsupported, GraphBreak):
         return
     pure(form.graph)
-    for case in (sizes, *others):
-        one, other = program.inputs(case), program.inputs(case)
-        if not admits(variant, one):
-            continue
-        try:
-            with torch.no_grad():
-                expected = variant.graph(*one)
-        except REFUSALS:
-            continue
-        with torch.no_grad():
-            got = form.graph(*other)
-        for mine, theirs in zip([*got, *other], [*expected, *one]):
-            if isinstance(theirs, torch.Tensor):
-                torch.testing.assert_close(mine, theirs, equal_nan=True)
-            else:
-                assert mine == theirs
+    against_graph(program, variant, lambda inputs: form.graph(*inputs), (sizes, *others))

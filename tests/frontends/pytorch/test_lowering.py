@@ -19,11 +19,10 @@ from frontends.pytorch.graphs.functional import functional, functional_joint
 from frontends.pytorch.lowering import LOWERINGS
 from shapes.errors import UndecidedGuard
 from tests.backends.evaluation import evaluate
-from tests.frontends.pytorch.against_eager import admits
 from tests.frontends.pytorch.lowered import agrees, written
 from tests.frontends.pytorch.lowered_functions import FLOATS, GRADIENTS, INTEGERS, special
-from tests.frontends.pytorch.test_random_programs import REFUSALS, programs
 from tests.frontends.pytorch.test_random_programs import Program as RandomProgram
+from tests.frontends.pytorch.test_random_programs import against_graph, programs
 
 randn, randint = torch.randn, torch.randint
 
@@ -119,20 +118,7 @@ def check(function: RandomProgram, sizes: Mapping[str, int], others: Sequence[Ma
         program, _ = written(functional(variant), variant)
     except (UndecidedGuard, Unsupported, GraphBreak):
         return
-    for case in (sizes, *others):
-        one, other = function.inputs(case), function.inputs(case)
-        if not admits(variant, one):
-            continue
-        try:
-            with torch.no_grad():
-                expected = variant.graph(*one)
-        except REFUSALS:
-            continue
-        for mine, theirs in zip([*evaluate(program, other), *other], [*expected, *one]):
-            if isinstance(theirs, torch.Tensor):
-                torch.testing.assert_close(mine, theirs, equal_nan=True)
-            else:
-                assert mine == theirs
+    against_graph(function, variant, lambda inputs: evaluate(program, inputs), (sizes, *others))
 
 
 SHARE = {

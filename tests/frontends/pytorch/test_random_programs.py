@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -12,7 +12,7 @@ import torch
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from frontends.pytorch import trace
+from frontends.pytorch import Variant, trace
 from frontends.pytorch.errors import GraphBreak, Unsupported
 from shapes.errors import UndecidedGuard
 from tests.frontends.pytorch.against_eager import admits, run, same
@@ -127,6 +127,31 @@ def check(program: Program, function: object, sizes: Mapping[str, int], others: 
             assert any(str(error).startswith(each.text) for each in variant.runtime_asserts), error
             continue
         same((got, ours), (expected, theirs))
+
+
+def against_graph(
+    program: Program,
+    variant: Variant,
+    run: Callable[[list[torch.Tensor]], Sequence[object]],
+    cases: Sequence[Mapping[str, int]],
+) -> None:
+    """Compare another form of a program with its graph, what is returned and what becomes of the arguments."""
+    for case in cases:
+        theirs, ours = program.inputs(case), program.inputs(case)
+        if not admits(variant, theirs):
+            continue
+        try:
+            with torch.no_grad():
+                expected = variant.graph(*theirs)
+        except REFUSALS:
+            continue
+        with torch.no_grad():
+            got = run(ours)
+        for mine, wanted in zip([*got, *ours], [*expected, *theirs], strict=True):
+            if isinstance(wanted, torch.Tensor):
+                torch.testing.assert_close(mine, wanted, equal_nan=True)
+            else:
+                assert mine == wanted
 
 
 @settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
