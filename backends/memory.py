@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from solver.expr import Atom
 
 TRIED: Final = 4
-"""So many free places are asked about for a buffer, those that came free last first."""
+"""So many free places are asked about for a buffer, those that came free last first; and one that at the sizes of the
+trace would not do."""
 WASTED: Final = 2
 """A place that is more times as large is rather let go of."""
 MUCH: Final = 64
@@ -244,10 +245,13 @@ class _Placing:
             for owner in until
             if owner.dtype == buffer.dtype and self._is_free(owner, until[owner], life)
         }
-        free = sorted(kept, key=lambda owner: (not kept[owner], -until[owner]))
+        free = sorted(kept, key=lambda owner: -until[owner])
 
         def first_of(owners: Sequence[Buffer]) -> Buffer | None:
-            fitting = (owner for owner in owners[:TRIED] if _fits(self.decisions, self.size[buffer], self.size[owner]))
+            likely = {owner: kept[owner] and self._is_likely_near(owner, buffer) for owner in owners}
+            tried = [owner for owner in owners if likely[owner]][:TRIED]
+            tried += [owner for owner in owners if not likely[owner]][:1]
+            fitting = (owner for owner in tried if _fits(self.decisions, self.size[buffer], self.size[owner]))
             near = (owner for owner in fitting if self._is_near(owner, buffer))
             return next((owner for owner in near if self._is_kept(owner, until[owner], life, kept[owner])), None)
 
@@ -256,7 +260,7 @@ class _Placing:
             return None if found in self._fresh else found
         if found is not None:
             return found
-        return first_of(sorted(free, key=lambda owner: not self._is_likely_near(owner, buffer)))
+        return first_of(free)
 
     def _is_free(self, owner: Buffer, end: int, life: Life) -> bool:
         if end >= life.first:

@@ -124,10 +124,11 @@ def _by_steps(build: Expressions, offset: Affine, axes: Sequence[int]) -> tuple[
             return second.constant - first.constant
         farther, nearer = sorted((first, second), key=_weight, reverse=True)
         question, put = build.interner.ge(farther, nearer), (farther, ">=", nearer)
-        yes, otherwise = "farther steps outside", "farther steps inside"
-        is_farther = build.decisions.sooner("order", question, yes, otherwise, put=put, likely=True)
-        if is_farther and _weight(first) == _weight(second):
-            return 0
+        yes, never = "farther steps outside", "farther steps inside"
+        if _weight(first) == _weight(second):
+            found = build.decisions.holds("order", question, yes, "as the axes come", never=never, put=put)
+            return 0 if found is None else -1 if found else 1
+        is_farther = build.decisions.sooner("order", question, yes, never, put=put, likely=True)
         return -1 if is_farther == (farther is first) else 1
 
     return tuple(sorted(axes, key=cmp_to_key(compare)))
