@@ -47,7 +47,7 @@ from frontends.pytorch.recording.inputs import (
     symbolic_number,
 )
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
-from frontends.pytorch.recording.operations import Recording
+from frontends.pytorch.recording.operations import Recording, generators_of
 from frontends.pytorch.recording.recorder import Recorder, renamed_inputs
 from frontends.pytorch.running import Running, running
 from frontends.pytorch.symbolic.node import Nodes, value_of
@@ -190,8 +190,9 @@ def trace(
     with MadeInside() as inside:
         positional, named = tree_unflatten(symbolic, structure)
         with mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, (fn, *leaves)) as python:
-            with Effects(python.functions, (fn, *leaves), (positional, named)):
+            with Effects(python.functions, (fn, *leaves), (positional, named)) as effects:
                 returned = fn(*positional, **named)
+            effects.generators.check(generators_of(recorder.recording.operations))
             values, output_structure = tree_flatten(objects_opened(returned, inside))
             given = [symbolic[place] for place in first.values()]
             recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))

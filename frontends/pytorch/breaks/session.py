@@ -78,7 +78,8 @@ class Session(TorchDispatchMode):
         if is_composite(func):
             with self:
                 return func.decompose(*args, **kwargs)
-        if forces(func, args) or func in self.program.distrusted:
+        if forces(func, args) or func in self.program.distrusted or kwargs.get("generator") is not None:
+            # a generator may be seeded by what the program does next
             return self.eagerly(func, args, kwargs)
         given = Given(self)
         try:

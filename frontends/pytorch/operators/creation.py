@@ -111,15 +111,40 @@ def _register_fresh(operator: object) -> None:
             return NotImplemented
         if options.get("memory_format") not in (None, torch.contiguous_format):
             return NotImplemented
-        dtypes = dtypes_of(operator, ((), *values), {"dtype": options.get("dtype"), "device": torch.device("meta")})
+        asked = {"dtype": options.get("dtype"), "device": torch.device("meta")}
+        dtypes = dtypes_of(operator, ((), *values), asked | {"generator": None} if "generator" in options else asked)
         return NotImplemented if dtypes is None else packed(recorder, sizes_of(size), dtypes[0], device)
 
 
 for _operator in (
     aten.zeros.default, aten.ones.default, aten.empty.memory_format, aten.full.default, aten.rand.default,
-    aten.randn.default,
+    aten.randn.default, aten.rand.generator, aten.randn.generator,
 ):  # fmt: skip
     _register_fresh(_operator)
+
+
+def _register_integers(operator: object) -> None:
+    @kind_rule(operator)
+    def integers(recorder: Trace, *bounds_and_size: object, **options: object) -> object:
+        """Random integers, of sizes that are given."""
+        device = torch.device(options.get("device") or "cpu")
+        if device.type != "cpu" or options.get("pin_memory") or options.get("layout") not in (None, torch.strided):
+            return NotImplemented
+        return packed(recorder, sizes_of(bounds_and_size[-1]), options.get("dtype") or torch.int64, device)
+
+
+@kind_rule(aten.randperm.default, aten.randperm.generator)
+def permutation(recorder: Trace, n: object, **options: object) -> object:
+    """The numbers below n in any order."""
+    device = torch.device(options.get("device") or "cpu")
+    if device.type != "cpu" or options.get("pin_memory") or options.get("layout") not in (None, torch.strided):
+        return NotImplemented
+    dtype = options.get("dtype") or torch.int64
+    return packed(recorder, ruled(recorder, aten.randperm.default, n), dtype, device)
+
+
+for _operator in (aten.randint.default, aten.randint.low, aten.randint.generator, aten.randint.low_generator):
+    _register_integers(_operator)
 
 
 def _register_range(operator: object) -> None:

@@ -37,6 +37,8 @@ from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.places import INSTALLED, is_users
+from frontends.pytorch.python.forcing import SEED
+from frontends.pytorch.python.generators import Generators
 from frontends.pytorch.python.rewriting import all_names
 from frontends.pytorch.python.wrappers import opened
 from shapes.origin import Origin
@@ -49,11 +51,15 @@ PLAIN: Final = (int, float, bool, str, bytes, complex, type(None), torch.Tensor,
 SETTLED: Final = {FunctionType, BuiltinFunctionType, *(kind for kind in PLAIN if kind is not torch.Tensor)}
 """What a global can not be changed in, only assigned anew."""
 STORES: Final = ("STORE_GLOBAL", "DELETE_GLOBAL")
-MUTABLE: Final = (list, dict, set, deque, bytearray)
+MUTABLE: Final = list | dict | set | deque | bytearray
 
 
 class Effects:
-    """What may change, as it was when the `with` block began; at its end a change is put back and refused."""
+    """What may change, as it was when the `with` block began; at its end a change is put back and refused.
+
+    Attributes:
+        generators: those of random numbers among it.
+    """
 
     def __init__(self, functions: Sequence[FunctionType], starts: Iterable[object], arguments: object) -> None:
         self._functions = functions
@@ -66,6 +72,7 @@ class Effects:
         self._stored = {name for function in functions for name in stored_names(function)}
         self._leaves: list[object] = []
         self._random: tuple[object, object] = (None, None)
+        self.generators = Generators()
 
     def __enter__(self) -> Effects:
         for function in self._functions:
@@ -77,6 +84,7 @@ class Effects:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
+        seeded = self.generators.restore()
         if error is not None:
             for _, _, place, before in self._held:
                 put_back(place, before)
@@ -93,6 +101,10 @@ class Effects:
         if len(now) != len(self._leaves) or any(one is not other for one, other in zip(now, self._leaves)):
             what = "the function changes a container among its arguments: the graph would not do it again"
             raise GraphBreak(refusal(what, FIX, None))
+        if seeded:
+            text, name = seeded[0]
+            what = f"the function seeds `{text}`: the graph would go on drawing where the last call ended"
+            raise GraphBreak(refusal(what, SEED, self._line(name)))
         python, numpy = random_states()
         if self._random[0] != python or self._random[1] not in (None, numpy):
             self._restore_random()
@@ -171,7 +183,9 @@ class Effects:
         if isinstance(value, PLAIN) or depth > DEEPEST or id(value) in self._seen or isinstance(value, ModuleType):
             return
         self._seen.add(id(value))
-        if isinstance(value, MUTABLE):
+        if isinstance(value, torch.Generator):
+            self.generators.hold(text, name, value)
+        elif isinstance(value, MUTABLE):
             if len(value) > LARGEST:
                 self._hold(text, name, value, len(value))
                 return
@@ -190,7 +204,7 @@ class Effects:
                 for key, held in vars(module).items():
                     if key in ("_parameters", "_buffers", "_modules"):
                         self._hold(inside, key, held, dict(held))
-                    elif isinstance(held, MUTABLE) and not key.startswith("_"):
+                    elif isinstance(held, torch.Generator) or (isinstance(held, MUTABLE) and key[:1] != "_"):
                         self._value(f"{inside}.{key}", key, held, depth + 1)
                 self._hold(inside, "", vars(module), dict(vars(module)))
         elif isinstance(value, MethodType):

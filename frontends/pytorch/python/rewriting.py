@@ -53,7 +53,7 @@ def rewritten(code: CodeType, names: Mapping[str, object], instead: Mapping[int,
     if found is not None and found[0]() is code:
         return found[1]
     made = _changed(code, {name: instead[id(value_named(name, names))] for name in mentioned})
-    _rewritten[key] = (weakref.ref(code, lambda _: _rewritten.pop(key, None)), made)
+    _rewritten[key] = (weakref.ref(code, lambda _, known=_rewritten: known.pop(key, None)), made)
     return made
 
 
@@ -74,7 +74,8 @@ def all_names(code: CodeType) -> tuple[str, ...]:
         if type(constant) is CodeType:
             names |= dict.fromkeys(all_names(constant))
     key = id(code)
-    _names[key] = (weakref.ref(code, lambda _: _names.pop(key, None)), tuple(names))
+    # at the end of the process globals go before code does
+    _names[key] = (weakref.ref(code, lambda _, known=_names: known.pop(key, None)), tuple(names))
     return tuple(names)
 
 

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -88,6 +88,16 @@ def is_random(operation: Operation) -> bool:
         return draws_numbers(target)
     branches = [argument for argument in operation.args if isinstance(argument, Branch)]
     return any(is_random(each) for branch in branches for each in branch.operations)
+
+
+def generators_of(operations: Iterable[Operation]) -> Iterator[tuple[torch.Generator, Origin | None]]:
+    """The generators that operators draw from, but torch's own, and where."""
+    for operation in operations:
+        for argument in (*operation.args, *operation.kwargs.values()):
+            if isinstance(argument, torch.Generator):
+                yield argument, operation.origin
+            elif isinstance(argument, Branch):
+                yield from generators_of(argument.operations)
 
 
 @dataclass(frozen=True, slots=True)

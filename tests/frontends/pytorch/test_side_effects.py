@@ -62,6 +62,7 @@ COUNTER = 0
 SEEN = []
 TABLE = {}
 QUEUE = deque(maxlen=3)
+GENERATOR = torch.Generator()
 NUMBERS = numpy.zeros(3)
 state = State()
 
@@ -126,6 +127,14 @@ def seeds(x):
     return torch.rand_like(x)
 
 
+def seeds_a_generator(x):
+    return torch.randn(x.shape, generator=GENERATOR.manual_seed(GENERATOR.initial_seed()))
+
+
+def makes_a_generator(x):
+    return torch.empty_like(x).normal_(generator=torch.Generator().manual_seed(0))
+
+
 def clock(x):
     return x * time.time()
 
@@ -149,12 +158,15 @@ REFUSED = {
     "random numbers of Python": python_random,
     "random numbers of numpy": numpy_random,
     "a seed is set": seeds,
+    "a generator is seeded": seeds_a_generator,
+    "a generator is made": makes_a_generator,
     "the clock is read": clock,
 }
 
 
 def snapshot():
-    return repr((COUNTER, SEEN, TABLE, list(QUEUE), NUMBERS.tolist(), vars(state), State.shared, default.__defaults__))
+    held = COUNTER, SEEN, TABLE, list(QUEUE), NUMBERS.tolist(), vars(state), State.shared, default.__defaults__
+    return repr((held, GENERATOR.get_state().tolist()))
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -169,6 +181,33 @@ def test_refused_and_put_back(name):
     assert re.search(r"test_side_effects\.py:\d+", message), message
     assert snapshot() == before
     assert random.getstate() == python
+
+
+DRAWS = {
+    "randn": lambda x, numbers: x + torch.randn(x.shape, generator=numbers),
+    "rand": lambda x, numbers: x + torch.rand(x.shape[0], 2, generator=numbers),
+    "randint": lambda x, numbers: x + torch.randint(0, 9, (x.shape[0], 1), generator=numbers),
+    "randint, from 3 on": lambda x, numbers: x + torch.randint(3, 9, x.shape, generator=numbers, dtype=torch.int32),
+    "randperm": lambda x, numbers: x[torch.randperm(x.shape[0], generator=numbers)],
+    "normal_": lambda x, numbers: torch.empty_like(x).normal_(generator=numbers),
+    "bernoulli": lambda x, numbers: torch.bernoulli(x.sigmoid(), generator=numbers),
+    "seeded": lambda x, numbers: x + torch.rand(x.shape, generator=numbers.manual_seed(3)),
+    "made": lambda x, numbers: x + torch.rand(x.shape, generator=torch.Generator().manual_seed(3)),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_numbers_of_a_generator(name: str, backend: str) -> None:
+    """If it fails, a program with a generator of its own draws other numbers than eager, or the trace draws some."""
+    f = compile(DRAWS[name], dynamic=True, backend=backend)
+    for rows in (3, 5):
+        x = torch.randn(rows, 2)
+        GENERATOR.manual_seed(rows)
+        expected = [f.fn(x, GENERATOR) for _ in range(2)]
+        GENERATOR.manual_seed(rows)
+        assert all(torch.equal(f(x, GENERATOR), each) for each in expected)
+    assert len(f.variants) == (name not in ("seeded", "made"))
 
 
 def test_container_among_the_arguments():
