@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 import torch
 from torch.autograd.function import FunctionCtx
@@ -150,10 +150,10 @@ class JointRunner:
         ]
         """Which of the outputs have a gradient, and whether it lies as they do."""
         self.parameters = [leaf.constant for leaf in joint.leaves if leaf.constant is not None]
-        places = [inputs[leaf] for leaf in joint.leaves if leaf.constant is None]
+        self.learned = [inputs[leaf] for leaf in joint.leaves if leaf.constant is None]
+        """The inputs that have a gradient."""
         given = len(program.inputs) + len(program.numbers)
-        places += range(given, given + len(self.parameters))
-        self._gradient_places = places
+        self._gradient_places = [*self.learned, *range(given, given + len(self.parameters))]
         self.count = given + len(self.parameters)
 
     def __call__(self, tensors: Sequence[torch.Tensor]) -> list[object]:
@@ -189,6 +189,7 @@ class _JointFunction(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*values[count : count + saved])
         ctx.runner = runner
+        ctx.links = _links([tensors[place] for place in runner.learned])
         ctx.sizes = values[count + saved :]
         ctx.kinds = [
             (y.shape, y.stride() if is_alike else None, y.dtype, y.device)
@@ -215,14 +216,39 @@ class _JointFunction(torch.autograd.Function):
             # unless the graph is to be kept, from here on only the list holds them
             ctx.maybe_clear_saved_tensors()
             gradients = runner.run_backward(given)
-        return None, *(_once(gradients) if torch.is_grad_enabled() else gradients)
+        if torch.is_grad_enabled():
+            gradients = _once(gradients, [*runner.parameters, *ctx.links])
+        return None, *gradients
 
 
-def _once(gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
-    """The gradients, with an error for whoever differentiates them."""
+class _Link(torch.autograd.Function):
+    """A tensor without elements that stands in autograd's graph behind others, and keeps none of their memory."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, *tensors: torch.Tensor) -> torch.Tensor:
+        return torch.empty(0)
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *gradients: torch.Tensor) -> NoReturn:
+        raise RuntimeError(NO_SECOND.decode())
+
+
+def _links(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Tensors from which autograd finds the way to all that these come from: leaves, which it keeps anyway, and what
+    stands for the others."""
+    made = [tensor for tensor in tensors if not tensor.is_leaf]
+    if not made:
+        return tensors
+    with torch.enable_grad():
+        return [*[tensor for tensor in tensors if tensor.is_leaf], _Link.apply(*made)]
+
+
+def _once(gradients: Sequence[torch.Tensor | None], links: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
+    """The gradients, with an error for whoever differentiates them; `links` say with respect to what that may be, as
+    autograd leaves out what leads nowhere that was asked for."""
     tensors = [gradient for gradient in gradients if gradient is not None]
-    refuse = torch._C._functions.DelayedError(NO_SECOND, len(tensors))
-    refused = refuse(*[tensor.detach().requires_grad_() for tensor in tensors])
+    refuse = torch._C._functions.DelayedError(NO_SECOND, len(tensors) + len(links))
+    refused = refuse(*[tensor.detach().requires_grad_() for tensor in tensors], *links)
     marked = iter([refused] if isinstance(refused, torch.Tensor) else refused)
     return [None if gradient is None else next(marked) for gradient in gradients]
 

@@ -151,6 +151,20 @@ def test_gradients_of_gradients_are_an_error() -> None:
         (first * x).sum().backward()
 
 
+@pytest.mark.parametrize("asked", ["argument", "parameter", "before"])
+def test_a_penalty_on_gradients_is_an_error(asked: str) -> None:
+    """If it fails, autograd leaves out the second derivative with respect to what it was asked for."""
+    first, weight = torch.nn.Linear(3, 3), leaf(3)
+    x = leaf(2, 3)
+    variant = trace(lambda x: (x * weight).tanh(), (first(x),), gradients=True)
+    hidden = first(x)
+    (y,) = runner(variant)([hidden])
+    (gradient,) = torch.autograd.grad(y.sum(), hidden, create_graph=True)
+    wanted = {"argument": hidden, "parameter": weight, "before": first.weight}[asked]
+    with pytest.raises(RuntimeError, match="differentiated twice"):
+        torch.autograd.grad(y.sum() + gradient.pow(2).sum(), wanted)
+
+
 def test_a_tensor_changed_before_its_backward_is_an_error() -> None:
     """If it fails, a backward computes with a tensor that was overwritten after the forward."""
     x, y = leaf(3), torch.randn(3)
