@@ -20,11 +20,14 @@ from frontends.pytorch.operators.layouts import (
 from frontends.pytorch.operators.normalization import given, one_dtype
 from frontends.pytorch.operators.registry import KindRule, kind_rule, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
+from shapes.errors import ShapeError
 from shapes.layout import channels_last_strides
+from shapes.rules.windows import positive
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
     from shapes.choices import Int
+    from shapes.env import ShapeEnv
 
 aten: Final = torch.ops.aten
 
@@ -161,23 +164,39 @@ def pool_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor
 # ---------------------------------------------------------------------- resampling
 
 
+def require_points(env: ShapeEnv, sizes: Sequence[Int], output_size: Sequence[Int]) -> None:
+    """That there are points in an image, batches aside, and in what it becomes.
+
+    Raises:
+        RuntimeError: there are none, as the kernels say; torch's meta functions do not.
+    """
+    try:
+        positive(env, (*sizes[1:], *output_size), "an image without points is resized, or to none")
+    except ShapeError as error:
+        raise RuntimeError(str(error)) from error
+
+
 @kind_rule(
     aten.upsample_nearest2d.default,
     aten.upsample_bilinear2d.default,
+    aten.upsample_bicubic2d.default,
     aten._upsample_bilinear2d_aa.default,
     aten._upsample_bicubic2d_aa.default,
 )
 def resampled(recorder: Trace, self: torch.Tensor, output_size: Sequence[object], *args: object) -> object:
     """The channels in another size."""
     x = metadata_of(recorder, self)
-    if len(x.sizes) != 4 or not on_cpu_and_packed(x):
+    if len(x.sizes) != 4:
         return NotImplemented
-    return packed(recorder, (*x.shape[:2], *sizes_of(output_size)), x.dtype, x.device)
+    sizes = sizes_of(output_size)
+    require_points(recorder.env, x.shape, sizes)
+    return packed(recorder, (*x.shape[:2], *sizes), x.dtype, x.device) if on_cpu_and_packed(x) else NotImplemented
 
 
 @kind_rule(
     aten.upsample_nearest2d_backward.default,
     aten.upsample_bilinear2d_backward.default,
+    aten.upsample_bicubic2d_backward.default,
     aten._upsample_bilinear2d_aa_backward.default,
     aten._upsample_bicubic2d_aa_backward.default,
 )

@@ -9,7 +9,8 @@
     ['aten.upsample_bilinear2d.default']
 
 Torch has these operators taken apart before autograd, in Python, as gathers; their gradients then add pixel by pixel,
-slower than the operators that eager runs. For the time of a trace the operators are whole again.
+slower than the operators that eager runs, and cubic ones of bytes round otherwise than these. For the time of a trace
+those over two axes are whole again. All refuse images without points, as eager does, which gathers would not.
 """
 
 from __future__ import annotations
@@ -22,36 +23,69 @@ import torch
 from torch._C import DispatchKey
 from torch._decomp.decompositions import upsample_compute_output_size
 
+from frontends.pytorch.operators.convolution import require_points
+from frontends.pytorch.operators.registry import sizes_of
+from frontends.pytorch.recording.recorder import current_recorder
+
 aten: Final = torch.ops.aten
 KEYS: Final = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
+Kernel = Callable[..., torch.Tensor]
 
 
-def bilinear(input, output_size, align_corners, scale_factors):
-    sizes = upsample_compute_output_size(input.size(), output_size, scale_factors)
-    return aten.upsample_bilinear2d.default(input, sizes, align_corners, *(scale_factors or [None, None]))
+def whole(operator: torch._ops.OpOverload) -> Kernel:
+    """A call with factors as one of the operator, which takes sizes; both as it is in between."""
+
+    def function(input, output_size, *given):
+        *options, factors = given
+        sizes = upsample_compute_output_size(input.size(), output_size, factors)
+        return operator(input, sizes, *options, *(factors or [None, None]))
+
+    return function
 
 
-def nearest(input, output_size, scale_factors):
-    sizes = upsample_compute_output_size(input.size(), output_size, scale_factors)
-    return aten.upsample_nearest2d.default(input, sizes, *(scale_factors or [None, None]))
+def with_points(kernel: Kernel) -> Kernel:
+    """A kernel of torch's Python that is given factors or a size, for images with points."""
+
+    def function(input, output_size, *options):
+        sizes = upsample_compute_output_size(input.size(), output_size, options[-1])
+        require_points(current_recorder().env, sizes_of(input), sizes_of(sizes))
+        return kernel(input, output_size, *options)
+
+    return function
 
 
-WHOLE: Final[dict[torch._ops.OpOverload, Callable[..., torch.Tensor] | None]] = {
-    aten.upsample_bilinear2d.vec: bilinear,
-    aten.upsample_nearest2d.vec: nearest,
-    aten.upsample_bilinear2d.default: None,
-    aten.upsample_nearest2d.default: None,
+WHOLE: Final[dict[torch._ops.OpOverload, Kernel | None]] = {
+    operator: function
+    for name in ("upsample_bilinear2d", "upsample_nearest2d", "upsample_bicubic2d")
+    for packet in (getattr(aten, name),)
+    for operator, function in ((packet.vec, whole(packet.default)), (packet.default, None))
 }
-"""For each operator what computes it instead of torch's Python; None where that is its C++, which takes symbolic sizes
-for these two alone."""
+"""For each operator what computes it instead of torch's Python; None where that is its C++."""
+APART: Final = [
+    getattr(aten, name).vec
+    for name in (
+        "upsample_nearest1d",
+        "upsample_nearest3d",
+        "_upsample_nearest_exact1d",
+        "_upsample_nearest_exact2d",
+        "_upsample_nearest_exact3d",
+        "upsample_linear1d",
+        "upsample_trilinear3d",
+    )
+]
+"""Those that torch's Python takes apart."""
 
 
 @contextmanager
 def installed() -> Iterator[None]:
-    """While this lasts, resampling is one operator."""
-    before = {operator: {key: operator.py_kernels.get(key) for key in KEYS} for operator in WHOLE}
+    """While this lasts, resampling is one operator, or asks for points."""
+    operators = [*WHOLE, *APART]
+    before = {operator: {key: operator.py_kernels.get(key) for key in KEYS} for operator in operators}
     for operator, function in WHOLE.items():
         _set(operator, dict.fromkeys(KEYS, function))
+    for operator in APART:
+        kernels = before[operator]
+        _set(operator, {key: with_points(kernel) for key, kernel in kernels.items() if kernel is not None})
     try:
         yield
     finally:
@@ -59,7 +93,7 @@ def installed() -> Iterator[None]:
             _set(operator, kernels)
 
 
-def _set(operator: torch._ops.OpOverload, kernels: dict[DispatchKey, Callable[..., object] | None]) -> None:
+def _set(operator: torch._ops.OpOverload, kernels: dict[DispatchKey, Kernel | None]) -> None:
     for key, function in kernels.items():
         if function is None:
             operator.py_kernels.pop(key, None)

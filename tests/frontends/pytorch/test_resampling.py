@@ -7,10 +7,13 @@ import torch
 from torch.nn import functional
 
 from backends import eager
-from frontends.pytorch import trace
+from frontends.pytorch import compile, trace
+
+MODES = {3: ["nearest", "linear"], 4: ["bilinear", "bicubic", "nearest-exact"], 5: ["trilinear", "nearest"]}
+"""By rank, ways to find what lies between points."""
 
 
-@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize("by", ["size", "scale"])
 def test_one_operator_and_its_gradient(mode, aligned, by):
@@ -48,3 +51,37 @@ def test_gradient_that_is_part_of_another():
     torch.testing.assert_close(
         torch.autograd.grad(found, (x, y), gradient), torch.autograd.grad(expected, (x, y), gradient)
     )
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize(("rank", "mode"), [(rank, mode) for rank, modes in MODES.items() for mode in modes])
+def test_no_points(rank, mode, backend):
+    """An image without points, or resized to none, gives what eager refuses, memory that is not the image's is read, or
+    Python divides by zero."""
+
+    def program(x, size):
+        return functional.interpolate(x, size=(size,) + (3,) * (rank - 3), mode=mode)
+
+    image = (2, 3, 4, 5, 6)[:rank]
+    for warm in (False, True):
+        compiled = compile(program, backend=backend, dynamic=True)
+        if warm:
+            torch.testing.assert_close(compiled(torch.ones(image), 7), program(torch.ones(image), 7))
+        for shape, size in ((image, 0), ((2, 3, 0, 5, 6)[:rank], 4)):
+            with pytest.raises(RuntimeError):
+                program(torch.ones(shape), size)
+            with pytest.raises(RuntimeError):
+                compiled(torch.ones(shape), size)
+
+
+@pytest.mark.parametrize("factor", [1.7, 2.5, 0.6])
+def test_bytes(factor):
+    """What lies between bytes is rounded otherwise than by eager's kernel."""
+
+    def program(x):
+        return functional.interpolate(x, scale_factor=factor, mode="bicubic")
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    for sizes in ((2, 3, 9, 7), (1, 4, 5, 11)):
+        x = torch.arange(sizes[0] * sizes[1] * sizes[2] * sizes[3]).mul(67).remainder(256).to(torch.uint8).view(sizes)
+        assert torch.equal(compiled(x), program(x))
