@@ -34,7 +34,7 @@ from backends.loops.nodes import Memory
 from backends.loops.program import Call
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
-from frontends.pytorch.graphs.joint import Parts, runner
+from frontends.pytorch.graphs.joint import Backward, Parts, runner
 from frontends.pytorch.lowering import LOWERINGS, lower
 from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.recording.operations import is_random
@@ -149,7 +149,22 @@ def _by_kernels(
         }
         later = Decisions(variant.env, withheld=withheld, bought=bought)
         hosts = first, _host(joint.backward, backend, later, laid=laid, consuming=True)
-        run = runner(variant, Parts(hosts[0].function, hosts[1].function, len(joint.saved)))
+
+        def backward_without(absent: frozenset[int]) -> Backward | None:
+            left = joint.without(absent)
+            if left is None:
+                return None
+            form, given = left
+            asked = Decisions(variant.env, withheld=withheld, bought=bought)
+            try:
+                host = _host(form, backend, asked, laid=laid, consuming=True)
+            except Unsupported as error:
+                log.warning("outputs without a gradient count as zeros: %s", str(error).splitlines()[0])
+                return None
+            return Backward(host.function, given)
+
+        parts = Parts(hosts[0].function, hosts[1].function, len(joint.saved), backward_without)
+        run = runner(variant, parts)
     if form.changed:
         return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
     random = any(map(is_random, form.operations))

@@ -22,7 +22,7 @@ needs no such condition.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -31,6 +31,7 @@ import torch
 
 from backends.decisions import Decisions
 from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.graphs.absent import without
 from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import needed
@@ -121,6 +122,17 @@ class FunctionalJoint:
     results: tuple[object, ...]
     saved: tuple[Result, ...]
     symbols: tuple[Atom, ...]
+
+    def without(self, absent: Collection[int]) -> tuple[Functional, tuple[int, ...]] | None:
+        """The backward without the gradients of these outputs, and which it is given; None where it is the same."""
+        whole, count = self.backward, len(self.saved)
+        tangents = [result for _, result in whole.inputs[count:]]
+        left = without(absent, whole.operations, whole.outputs, tangents)
+        if left is None:
+            return None
+        inputs = (*whole.inputs[:count], *[whole.inputs[count + place] for place in left.given])
+        form = replace(whole, inputs=inputs, operations=tuple(left.operations), outputs=tuple(left.gradients))
+        return form, left.given
 
 
 def functional(program: Captured) -> Functional:
@@ -231,17 +243,30 @@ def sizes_in(results: object) -> list[Atom]:
 
 
 def overlapping(written: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> bool:
-    """Whether the memory of a tensor that is written may hold an element of another tensor.
+    """Whether the memory of a tensor that is written may hold an element of another tensor, or one of its own twice.
 
     Ranges are compared, so two that lie between each other count as well.
     """
     for tensor in written:
+        if not tensor.is_contiguous() and _repeats(tensor):
+            return True
         start, end = _range(tensor)
         for other in others:
             if other is not tensor:
                 first, last = _range(other)
                 if first < end and start < last:
                     return True
+    return False
+
+
+def _repeats(tensor: torch.Tensor) -> bool:
+    """Whether axes may step on elements of others: each goes further than all inside of it reach, if none does."""
+    reach = 0
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
+        if size > 1:
+            if stride <= reach:
+                return True
+            reach += (size - 1) * stride
     return False
 
 

@@ -33,6 +33,7 @@ import torch
 from torch.autograd.function import FunctionCtx
 
 from backends import eager
+from frontends.pytorch.graphs.absent import without
 from frontends.pytorch.graphs.captured import Captured, Joint
 from frontends.pytorch.graphs.graph import GraphBuilder, unused_removed
 from frontends.pytorch.operators.layouts import order_of
@@ -50,6 +51,9 @@ NO_SECOND: Final = (
     b" of it (torch.autograd.grad in the compiled function), or leave this call uncompiled"
 )
 
+MOST_BACKWARDS: Final = 8
+"""For so many sets of outputs that nobody used there is a backward without these; for others they count as zeros."""
+
 Runner = Callable[[Sequence[object]], Sequence[object]]
 
 
@@ -63,11 +67,21 @@ class Parts:
         backward: from those tensors, the gradients of the outputs, and those sizes, to the gradients of the leaves; may
             empty the list that it is given.
         saved: how many tensors the backward reads.
+        without: the backward where some outputs have no gradient, by their places among those that could.
     """
 
     forward: Runner
     backward: Runner
     saved: int
+    without: Callable[[frozenset[int]], Backward | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Backward:
+    """A backward that is given the gradients of these outputs, and not of others."""
+
+    run: Runner
+    given: tuple[int, ...]
 
 
 def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence[object]) -> Joint | None:
@@ -129,7 +143,9 @@ class JointRunner:
     def __init__(self, program: Captured, joint: Joint, parts: Parts) -> None:
         self.saved = parts.saved
         self.run_forward = parts.forward
-        self._run_backward = parts.backward
+        self._whole = Backward(parts.backward, tuple(range(len(joint.tangents))))
+        self._without = parts.without
+        self._backwards: dict[frozenset[int], Backward] = {frozenset(): self._whole}
         results: dict[object, int] = {}
         for output in program.outputs:
             if isinstance(output, Result | Node):
@@ -168,11 +184,20 @@ class JointRunner:
             found.append(value.detach() if detached else value)
         return found
 
-    def run_backward(self, given: list[object]):
+    def backward(self, absent: frozenset[int]) -> Backward:
+        """The backward where these outputs, by their places in `tangents`, have no gradient."""
+        found = self._backwards.get(absent)
+        if found is None:
+            if len(self._backwards) > MOST_BACKWARDS:
+                return self._whole
+            found = self._backwards[absent] = self._without(absent) or self._whole
+        return found
+
+    def run_backward(self, backward: Backward, given: list[object]):
         """The gradients of all tensors that went in, None where there is none, from the tensors that were saved, the
         gradients of the outputs, and sizes. Of what is given no more is there than the backward still needs."""
         gradients: list[object] = [None] * self.count
-        for place, gradient in zip(self._gradient_places, self._run_backward(given)):
+        for place, gradient in zip(self._gradient_places, backward.run(given)):
             gradients[place] = gradient
         return gradients
 
@@ -211,11 +236,13 @@ class _JointFunction(torch.autograd.Function):
     def backward(ctx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
         runner: JointRunner = ctx.runner
         with torch.no_grad():
-            given = [_laid_out(tangents[place], *kind) for (place, _), kind in zip(runner.tangents, ctx.kinds)]
+            come = [tangents[place] for place, _ in runner.tangents]
+            backward = runner.backward(frozenset([place for place, each in enumerate(come) if each is None]))
+            given = [_laid_out(come[place], *ctx.kinds[place]) for place in backward.given]
             given = [*ctx.saved_tensors, *given, *ctx.sizes]
             # unless the graph is to be kept, from here on only the list holds them
             ctx.maybe_clear_saved_tensors()
-            gradients = runner.run_backward(given)
+            gradients = runner.run_backward(backward, given)
         if torch.is_grad_enabled():
             gradients = _once(gradients, [*runner.parameters, *ctx.links])
         return None, *gradients
@@ -315,22 +342,38 @@ def graphs(program: Captured, joint: Joint) -> Parts:
     results = list(dict.fromkeys([each for each in program.outputs if isinstance(each, Result | Node)]))
     forward = [operation for operation in recording.operations if not operation.backward]
     graph = program.graph_of(forward, [*results, *saved], symbols)
-    return Parts(eager.runner(graph), eager.runner(_backward_graph(backward, joint, saved, symbols)), len(saved))
+
+    def run(operations: Sequence[Operation], gradients: Sequence[Result | None], tangents: Sequence[Result]) -> Runner:
+        return eager.runner(_backward_graph(operations, gradients, tangents, saved, symbols))
+
+    def backward_without(absent: frozenset[int]) -> Backward | None:
+        left = without(absent, backward, joint.gradients, joint.tangents)
+        if left is None:
+            return None
+        tangents = [joint.tangents[place] for place in left.given]
+        return Backward(run(left.operations, left.gradients, tangents), left.given)
+
+    whole = run(backward, joint.gradients, joint.tangents)
+    return Parts(eager.runner(graph), whole, len(saved), backward_without)
 
 
 def _backward_graph(
-    operations: Sequence[Operation], joint: Joint, saved: Sequence[Result], symbols: Sequence[Atom]
+    operations: Sequence[Operation],
+    gradients: Sequence[Result | None],
+    tangents: Sequence[Result],
+    saved: Sequence[Result],
+    symbols: Sequence[Atom],
 ) -> torch.fx.GraphModule:
     builder = GraphBuilder()
     for place, result in enumerate(saved):
         builder.placeholder(f"saved_{place}", result)
-    for place, result in enumerate(joint.tangents):
+    for place, result in enumerate(tangents):
         builder.placeholder(f"tangent_{place}", result)
     for atom in symbols:
         builder.size_placeholder(atom)
     for operation in operations:
         builder.operation(operation)
-    return builder.module([None if each is None else builder.argument(each) for each in joint.gradients])
+    return builder.module([None if each is None else builder.argument(each) for each in gradients])
 
 
 __all__ = ["JointRunner", "Parts", "differentiate", "graphs", "runner"]

@@ -127,3 +127,12 @@ class Recording:
     def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:
         self.count += 1
         return Result(self.count - 1, metadata, constant)
+
+
+def replaced(value: Argument, fresh: dict[Result, Result]) -> Argument:
+    """An argument with other results in the place of these."""
+    if isinstance(value, Result):
+        return fresh.get(value, value)
+    if isinstance(value, list):
+        return [replaced(item, fresh) for item in value]
+    return value

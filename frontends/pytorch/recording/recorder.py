@@ -19,7 +19,7 @@ from frontends.pytorch.composites.registry import is_composite
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.python.wrappers import is_foreign
 from frontends.pytorch.recording.inference import Template, infer
-from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers
+from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
 from frontends.pytorch.recording.randomness import Draws, drawn
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.symbolic.metadata import Metadata
@@ -264,15 +264,6 @@ class Recorder(Trace):
             tuple([replaced(value, fresh) for value in args]),
             {name: replaced(value, fresh) for name, value in kwargs.items()},
         )
-
-
-def replaced(value: Argument, fresh: dict[Result, Result]) -> Argument:
-    """An argument with other results in the place of these."""
-    if isinstance(value, Result):
-        return fresh.get(value, value)
-    if isinstance(value, list):
-        return [replaced(item, fresh) for item in value]
-    return value
 
 
 def renamed_inputs(inputs: Iterable[tuple[Traced, Result]]) -> list[Operation]:

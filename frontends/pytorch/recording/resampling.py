@@ -25,7 +25,7 @@ from torch._decomp.decompositions import upsample_compute_output_size
 
 from frontends.pytorch.operators.convolution import require_points
 from frontends.pytorch.operators.registry import sizes_of
-from frontends.pytorch.recording.recorder import current_recorder
+from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten
 KEYS: Final = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
@@ -48,7 +48,7 @@ def with_points(kernel: Kernel) -> Kernel:
 
     def function(input, output_size, *options):
         sizes = upsample_compute_output_size(input.size(), output_size, options[-1])
-        require_points(current_recorder().env, sizes_of(input), sizes_of(sizes))
+        require_points(current_trace().env, sizes_of(input), sizes_of(sizes))
         return kernel(input, output_size, *options)
 
     return function

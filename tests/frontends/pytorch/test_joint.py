@@ -191,3 +191,64 @@ def test_nothing_to_differentiate() -> None:
     """If it fails, inference pays for a backward."""
     assert trace(lambda x: x * 2, (torch.randn(3),), gradients=True).joint is None
     assert trace(lambda x: x.argmax(), (leaf(3),), gradients=True).joint is None
+
+
+UNUSED = {
+    "an infinite slope": lambda x, w: (x.sqrt() * w, x * 2, x.exp()),
+    "a sum of several": lambda x, w: ((x * w).relu(), (x * w).sum(0), x.t() * 2 + w.t()),
+    "views of one": lambda x, w: (x * w).unbind(0)[:3],
+    "two of one operator": lambda x, w: (*torch.std_mean(x * w, 1), x),
+    "a loss and what it is of": lambda x, w: (
+        torch.nn.functional.cross_entropy(x @ w.t(), torch.zeros(len(x), dtype=torch.int64)),
+        x @ w.t(),
+        torch.nn.functional.layer_norm(x, x.shape[1:]).chunk(2, 1)[0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNUSED)
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_outputs_that_nobody_used(backend: str, name: str) -> None:
+    """If it fails, the gradients of outputs that nobody used count: zero times infinity is nan, an input that led
+    nowhere has a gradient, or one has other strides."""
+    program = UNUSED[name]
+    compiled = compile(program, backend=backend, dynamic=True)
+    for used in ((1,), (0,), (2,), (0, 2), (0, 1, 2)):
+        for sizes in ((3, 4), (5, 6)):
+            x, w = torch.arange(sizes[0] * sizes[1]).view(sizes) % 5 / 2, torch.randn(sizes)
+            found, expected = [
+                torch.autograd.grad(
+                    [outputs[place].square().sum() for place in used], (x_leaf, w_leaf), allow_unused=True
+                )
+                for function in (compiled, program)
+                for x_leaf, w_leaf in [(x.clone().requires_grad_(), w.clone().requires_grad_())]
+                for outputs in [function(x_leaf, w_leaf)]
+            ]
+            for mine, theirs in zip(found, expected):
+                assert (mine is None) == (theirs is None)
+                if theirs is not None:
+                    torch.testing.assert_close(mine, theirs, equal_nan=True)
+                    assert mine.stride() == theirs.stride()
+
+
+class Shifted(torch.autograd.Function):
+    """Two outputs, and a backward that makes something of nothing."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return first * 2 + second.exp()
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_a_backward_that_makes_something_of_zeros(backend: str) -> None:
+    """If it fails, what a program's own backward makes of a gradient that is absent is left out."""
+    found = []
+    for function in (compile(Shifted.apply, backend=backend), Shifted.apply):
+        x = torch.ones(3, requires_grad=True)
+        function(x)[0].sum().backward()
+        found.append(x.grad)
+    assert torch.equal(*found) and found[0].tolist() == [3.0] * 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from frontends.pytorch import trace
+from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import Unsupported
 from tests.frontends.pytorch.against_eager import Program, admits, agrees
 
@@ -267,6 +267,31 @@ def test_strided_arguments() -> None:
 
     agrees(program, (randn(4, 3).t(),), (randn(6, 5).t(),))
     agrees(program, (randn(4, 6)[:, ::2],), (randn(7, 8)[:, ::2],))
+
+
+@pytest.mark.parametrize("change", [lambda x: x.add_(1), lambda x: x[0].mul_(2), lambda x: x[:, 0].add_(1)])
+def test_arguments_that_repeat_elements(change) -> None:
+    """Fails when an element that lies at several places is changed, which eager refuses, or changed once where eager
+    changes it as often as it is there."""
+
+    def program(x):
+        change(x)
+        return x * 2
+
+    compiled = compile(program, backend="cpu", dynamic=True)
+    compiled(randn(3, 4))
+    for make in (lambda: randn(3, 1).expand(3, 4), lambda: randn(5).unfold(0, 3, 1), lambda: randn(2, 6)[:, ::2]):
+        torch.manual_seed(0)
+        given = make()
+        torch.manual_seed(0)
+        mine = make()
+        try:
+            expected = program(given)
+        except RuntimeError as error:
+            with pytest.raises(RuntimeError, match=str(error)[:40]):
+                compiled(mine)
+        else:
+            assert torch.equal(compiled(mine), expected) and torch.equal(mine, given)
 
 
 class Counting(torch.nn.Module):
