@@ -32,7 +32,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Final, Literal, Self, overload
 
 from shapes.errors import Contradiction, ShapeError
-from shapes.events import Asked, Purpose
+from shapes.events import Asked, Commitment, Purpose
 from shapes.questions import Effort
 from shapes.reading import Question, Size
 from shapes.scopes import Scopes
@@ -55,6 +55,9 @@ ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
 
 class ShapeEnv(Scopes):
     """Sizes of one program, what is known about them, and what follows."""
+
+    _guards: tuple[int, Commitment | None, tuple[Guard, ...]] | None = None
+    """The minimal guards, with how many commitments there were then, and the last of them."""
 
     # ------------------------------------------------------------------ declaring
 

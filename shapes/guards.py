@@ -33,7 +33,7 @@ from solver.verdict import Always, Depends, Verdict
 
 if TYPE_CHECKING:
     from shapes.codegen import Requirement
-    from shapes.env import ShapeEnv
+    from shapes.questions import Questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:
     return tuple(found)
 
 
-def specializations(env: ShapeEnv) -> tuple[Specialization, ...]:
+def specializations(env: Questions) -> tuple[Specialization, ...]:
     """The sizes that became constants, in the order in which they did."""
     reasons = {event.expr: event for event in env.events if isinstance(event, Forced)}
     sizes: dict[Expr, None] = {}
@@ -298,7 +298,7 @@ def _tested_range(declared: Declared, known: tuple[int | None, int | None] | Non
 
 
 def certify(
-    env: ShapeEnv, guards: Sequence[Guard], box: Mapping[str, int | tuple[int | None, int | None]], *, trusted: bool
+    env: Questions, guards: Sequence[Guard], box: Mapping[str, int | tuple[int | None, int | None]], *, trusted: bool
 ) -> Verdict:
     """Whether ranges, given facts and guards accept every size in the box. Run-time checks are not judged."""
     interner = env.interner

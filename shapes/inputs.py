@@ -27,14 +27,14 @@ from shapes.layout import CHANNELS_LAST, Layout, contiguous_strides
 from shapes.symint import SymInt
 
 if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
+    from shapes.scopes import Scopes
 
 ORDERS: Final = 24
 """So many orders of the axes are tried for a layout without gaps."""
 
 
 def allocate(
-    env: ShapeEnv,
+    env: Scopes,
     name: str,
     sizes: Sequence[int],
     strides: Sequence[int] | None,
@@ -70,7 +70,7 @@ def allocate(
         raise
 
 
-def _size(env: ShapeEnv, word: str, hint: int, source: str) -> Int:
+def _size(env: Scopes, word: str, hint: int, source: str) -> Int:
     if word.isidentifier() and word not in env.names:
         return env.symbol(word, hint=hint, source=source)
     (size,) = env.sizes(word)
@@ -81,7 +81,7 @@ def _size(env: ShapeEnv, word: str, hint: int, source: str) -> Int:
     return size
 
 
-def _number(env: ShapeEnv, name: str, hint: int, source: str) -> SymInt:
+def _number(env: Scopes, name: str, hint: int, source: str) -> SymInt:
     """A symbol that no policy has a say in: its value follows, or is free."""
     return env.restore_symbol(name, "backed", 0, None, hint, source, env.origin())
 

@@ -25,8 +25,7 @@ from solver.interner import Interner
 from solver.prop import Prop
 
 if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
-    from shapes.reading import Size
+    from shapes.reading import Readings, Size
 
 _OPERATIONS: Final[dict[type[ast.operator], Callable[[Interner, Expr, Expr], Expr]]] = {
     ast.Add: Interner.add,
@@ -48,7 +47,7 @@ _CALLS: Final[dict[str, Callable[[Interner, Expr, Expr], Expr]]] = {
 }
 
 
-def fitting(env: ShapeEnv, size: Size, bits: int) -> tuple[Prop, Prop]:
+def fitting(env: Readings, size: Size, bits: int) -> tuple[Prop, Prop]:
     """The proposition that value and intermediates fit signed integers of so many bits, and its domain."""
     if type(bits) is not int or bits < 1:
         raise ShapeError(f"bits={bits!r}: expected a positive integer")
@@ -68,7 +67,7 @@ def fitting(env: ShapeEnv, size: Size, bits: int) -> tuple[Prop, Prop]:
 class _Walk:
     """One expression being taken apart; `obligations` is what has to hold for each operation."""
 
-    def __init__(self, env: ShapeEnv, limit: int) -> None:
+    def __init__(self, env: Readings, limit: int) -> None:
         self.env = env
         self.interner = env.interner
         self.limit = limit

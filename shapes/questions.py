@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from shapes.errors import Contradiction, StaleCheckpoint
 from shapes.events import Commitment, Declared, Event, Listener, Marked, RolledBack
@@ -38,9 +38,6 @@ from solver.sweep import size, sweep
 from solver.text import Side, parse, parse_expr
 from solver.tokens import Decimals
 from solver.verdict import Always, Depends, Never, Verdict
-
-if TYPE_CHECKING:
-    from shapes.guards import Guard
 
 Effort = Literal["fast", "full"]
 Key = Prop | tuple[Prop, Prop]
@@ -133,7 +130,6 @@ class Questions:
         self._commitments: list[Commitment] = []
         self._sizes: list[tuple[int, int, int]] = []
         self._listeners: tuple[Listener, ...] = ()
-        self._guards: tuple[int, Commitment | None, tuple[Guard, ...]] | None = None
         self._participants: list[Callable[[], Callable[[], None]]] = []
 
     # ------------------------------------------------------------------ reading text

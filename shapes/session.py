@@ -39,10 +39,10 @@ from solver.prop import Prop
 from solver.verdict import Always, Depends, GaveUp, Never
 
 if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
+    from shapes.scopes import Scopes
     from solver.fact import Kind
 
-    Environment = TypeVar("Environment", bound=ShapeEnv)
+    Environment = TypeVar("Environment", bound=Scopes)
 
 Record = dict[str, object]
 PRODUCER: Final = "symshape"
@@ -52,7 +52,7 @@ TRUTHS: Final = {Always: "always", Never: "never", Depends: "depends", GaveUp: "
 # ---------------------------------------------------------------------- writing
 
 
-def save(env: ShapeEnv, path: str | os.PathLike[str]) -> None:
+def save(env: Scopes, path: str | os.PathLike[str]) -> None:
     """Write the symbols and facts of an environment; what cannot be written leaves no file behind."""
     target = Path(path)
     records = [_header(env, _stem(target)), *[_line(env, event) for event in env.events]]
@@ -66,7 +66,7 @@ def save(env: ShapeEnv, path: str | os.PathLike[str]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def record(env: ShapeEnv, path: str | os.PathLike[str]) -> Recording:
+def record(env: Scopes, path: str | os.PathLike[str]) -> Recording:
     """Record everything that happens in an environment from now on."""
     return Recording(env, Path(path))
 
@@ -74,7 +74,7 @@ def record(env: ShapeEnv, path: str | os.PathLike[str]) -> Recording:
 class Recording:
     """A stream of what happens in an environment; `close` it, or use it in a `with` statement."""
 
-    def __init__(self, env: ShapeEnv, path: Path) -> None:
+    def __init__(self, env: Scopes, path: Path) -> None:
         self._env = env
         self._name = _stem(path)
         self._file: TextIO | None = _open_text(path, compressed=path.suffix == ".gz")
@@ -171,7 +171,7 @@ class Recording:
             self._lines += 1
 
 
-def _header(env: ShapeEnv, name: str) -> Record:
+def _header(env: Scopes, name: str) -> Record:
     try:
         number = version(PRODUCER)
     except PackageNotFoundError:
@@ -187,7 +187,7 @@ def _header(env: ShapeEnv, name: str) -> Record:
     }
 
 
-def _line(env: ShapeEnv, event: Event) -> Record | None:
+def _line(env: Scopes, event: Event) -> Record | None:
     """The line of a commitment; None for what is no knowledge."""
     match event:
         case Declared():
@@ -223,7 +223,7 @@ def _at(origin: object) -> Record:
     return {"at": origin.recorded if isinstance(origin, Origin) else None}
 
 
-def _text(env: ShapeEnv, prop: Prop, domain: Prop, written: str = "") -> str:
+def _text(env: Scopes, prop: Prop, domain: Prop, written: str = "") -> str:
     """Text that says exactly this proposition and domain: as it was written, as it prints, or with the domain before
     it."""
     for candidate in (written, text_of(prop)):
@@ -294,7 +294,7 @@ def _environment(cls: type[Environment], path: Path, lines: list[tuple[int, Reco
     return env
 
 
-def _apply(env: ShapeEnv, number: int, line: Mapping[str, object]) -> None:
+def _apply(env: Scopes, number: int, line: Mapping[str, object]) -> None:
     origin = Origin.parse(cast("str | None", line.get("at")))
     match line:
         case {"op": "symbol", "name": str(name), "kind": "backed" | "unbacked" as kind}:

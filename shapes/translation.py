@@ -24,11 +24,11 @@ from solver.prop import Prop
 from solver.text import parse
 
 if TYPE_CHECKING:
-    from shapes.env import ShapeEnv
     from shapes.reading import Question, Size
+    from shapes.scopes import Scopes
 
 
-def translate(env: ShapeEnv, question: Question, mapping: Mapping[str, Size]) -> SymBool:
+def translate(env: Scopes, question: Question, mapping: Mapping[str, Size]) -> SymBool:
     """The proposition with each symbol replaced by what it is in `env`; keys are the other environment's names."""
     images = {name: env.expression(size) for name, size in mapping.items()}
     if isinstance(question, str):
