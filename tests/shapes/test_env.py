@@ -16,6 +16,7 @@ from shapes.errors import (
     UndecidedGuard,
     Undefined,
 )
+from tests.threads import at_once
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -330,7 +331,6 @@ def test_forcing_a_value_is_logged_with_its_line(env: ShapeEnv) -> None:
 
 def test_two_environments_on_two_threads() -> None:
     """If it fails, environments share state that is not theirs."""
-    import threading
 
     failures: list[str] = []
 
@@ -346,11 +346,7 @@ def test_two_environments_on_two_threads() -> None:
         if env.guards():
             failures.append(f"{seed}: guards")
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work)
     assert not failures
 
 

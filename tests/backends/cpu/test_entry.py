@@ -11,7 +11,7 @@ from shapes import ShapeEnv
 from shapes.native_form import NotNative
 from solver.interner import Interner
 from tests.backends.cpu.programs import program
-from tests.backends.cpu.threads import at_once
+from tests.threads import at_once
 
 X, Y, Z = torch.randn(3, 5), torch.randn(3, 5), torch.randn(5)
 TENSORS = tuple([Leaf("tensor", torch.Tensor, each.dim()) for each in (X, Y, Z)])

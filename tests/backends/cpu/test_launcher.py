@@ -10,7 +10,7 @@ import torch
 from backends.cpu import launcher as launching
 from backends.cpu.launcher import Unavailable, launcher
 from shapes.native import build
-from tests.backends.cpu.threads import at_once
+from tests.threads import at_once
 
 POINTERS = ctypes.POINTER(ctypes.c_void_p)
 NUMBERS = ctypes.POINTER(ctypes.c_int64)

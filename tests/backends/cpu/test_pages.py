@@ -6,7 +6,7 @@ import torch
 
 from backends.cpu.pages import LARGE, PAGE, Kept, kept
 from frontends.pytorch import compile
-from tests.backends.cpu.threads import at_once
+from tests.threads import at_once
 
 ROWS = 2 * LARGE // (4 * 512)
 

@@ -10,7 +10,7 @@ import torch
 from backends.cpu.launcher import Unavailable, launcher
 from backends.cpu.launcher.program import DTYPES, Again, Fixed, Given, Launch, Made, Number, TensorArgument, make_native
 from tests.backends.cpu.programs import description, environment, fused, program
-from tests.backends.cpu.threads import at_once
+from tests.threads import at_once
 
 X, Y, Z = torch.randn(3, 5), torch.randn(3, 5), torch.randn(5)
 

@@ -2,7 +2,6 @@
 
 import copy
 import math
-import threading
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ from frontends.pytorch import compile
 from frontends.pytorch.breaks import segments
 from frontends.pytorch.breaks.breaks import Broken
 from frontends.pytorch.breaks.pending import Pending
+from tests.threads import at_once
 
 F = torch.nn.functional
 
@@ -367,11 +367,7 @@ def test_threads():
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=calls, args=(seed,)) for seed in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(calls, 3)
     assert not errors
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 import weakref
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from torch.autograd import forward_ad
 from frontends.pytorch import compile
 from frontends.pytorch.calls.compiled import Compiled
 from shapes.toolchain import Unavailable
+from tests.threads import at_once
 
 FACTOR = 2.0
 
@@ -414,11 +414,7 @@ def test_threads() -> None:
         except Exception as error:
             wrong.append(error)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, 3)
     assert not wrong
 
 
