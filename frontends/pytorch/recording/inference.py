@@ -8,7 +8,7 @@ from typing import Final
 from frontends.pytorch.operators.registry import ONCE, RULES
 from frontends.pytorch.recording.custom import template
 from frontends.pytorch.recording.meta import by_meta
-from frontends.pytorch.symbolic.metadata import Metadata, Template
+from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.errors import ShapeError, UndecidedGuard
 
@@ -36,4 +36,4 @@ def infer(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced]) -> Tem
     return by_meta(recorder, func, args, kwargs, tensors)
 
 
-__all__ = ["Metadata", "Template", "infer"]
+__all__ = ["infer"]

@@ -18,11 +18,11 @@ from torch.utils._pytree import tree_flatten, tree_map
 from frontends.pytorch.composites.registry import is_composite
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.python.wrappers import is_foreign
-from frontends.pytorch.recording.inference import Template, infer
+from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
 from frontends.pytorch.recording.randomness import Draws, drawn
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
-from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes
 from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of
 from shapes.origin import StackWalk
