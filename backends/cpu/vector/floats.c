@@ -25,9 +25,11 @@ INLINE $m isfinite_$e($v x)
     return abs_$e(x) < __builtin_inff();
 }
 
-INLINE int any_beyond_$e($v x, $s least)
+/* Whether any lane is not a number from `least` to below `most`, both positive: compared as bits, so NaN is none. */
+INLINE int any_outside_$e($v x, $s least, $s most)
 {
-    return any_m$b(x >= least);
+    $u from = ($u)splat_$e(least), to = ($u)splat_$e(most);
+    return any_from_u$b(($u)x - from, to - from);
 }
 
 INLINE $m signbit_$e($v x)
@@ -223,13 +225,20 @@ INLINE $v sigmoid_$e($v x)
     return fma_$e(missing, q * ($s)0x1p64, q);
 }
 
-/* x = (1 + f) * 2**e with 1 + f between 2/3 and 4/3. */
-INLINE $v fraction_$e($v x, $v *e)
+/* x = (1 + f) * 2**e with 1 + f between 2/3 and 4/3, for normal numbers above 0. */
+INLINE $v fraction_$e($v x, $m *e)
 {
-    $m below = x < $least_normal;
-    $m bits = ($m)select_$e(below, x * $up, x), exponent = (bits - $two_thirds_bits) >> $mantissa;
+    *e = (($m)x - $two_thirds_bits) >> $mantissa;
+    return ($v)(($m)x - (*e << $mantissa)) - 1;
+}
+
+/* The same for all numbers above 0. */
+INLINE $v any_fraction_$e($v x, $v *e)
+{
+    $m below = x < $least_normal, exponent;
+    $v f = fraction_$e(select_$e(below, x * $up, x), &exponent);
     *e = small_$e(exponent) - select_$e(below, splat_$e($mantissa), ($v){0});
-    return ($v)(bits - (exponent << $mantissa)) - 1;
+    return f;
 }
 
 /* A logarithm, where y is right but at 0, infinity, NaN and below 0. */
@@ -246,20 +255,41 @@ INLINE $v log_of_fraction_$e($v f, $v e, $v low)
     return fma_$e(e, splat_$e($ln2_high), y);
 }
 
-INLINE $v log_$e($v x)
+COLD $v log_outside_$e($v x)
 {
-    $v e, f = fraction_$e(x, &e);
+    $v e, f = any_fraction_$e(x, &e);
     return logarithm_$e(x, log_of_fraction_$e(f, e, ($v){0}));
 }
 
-/* 1 + x is rounded; f = x * 2**-e + (2**-e - 1) is known with what its rounding loses. By fours, as 2**-e may be subnormal. */
-INLINE $v log1p_$e($v x)
+INLINE $v log_$e($v x)
+{
+    if (__builtin_expect(any_outside_$e(x, $least_normal, __builtin_inff()), 0))
+        return log_outside_$e(x);
+    $m e;
+    $v f = fraction_$e(x, &e);
+    return log_of_fraction_$e(f, small_$e(e), ($v){0});
+}
+
+/* x where it is small; by fours, as 2**-e may be subnormal. */
+COLD $v log1p_outside_$e($v x)
 {
     $v sum = 1 + x, e = small_$e((($m)sum - $two_thirds_bits) >> $mantissa);
     $v down = power_of_two_$e(2 - e), quarter = x * ($s)0.25, rest = down * ($s)0.25 - 1;
     $v f = fma_$e(quarter, down, rest), lost = fma_$e(quarter, down, rest - f);
     $v y = logarithm_$e(sum, log_of_fraction_$e(f, e, lost - lost * f));
     return select_$e(abs_$e(x) < $tiny, x, y);
+}
+
+/* 1 + x is rounded; f = x * 2**-e + (2**-e - 1) is known with what its rounding loses. */
+INLINE $v log1p_$e($v x)
+{
+    $v sum = 1 + x;
+    if (__builtin_expect(any_outside_$e(sum, $least_normal, $inverse_most), 0))
+        return log1p_outside_$e(x);
+    $m e = (($m)sum - $two_thirds_bits) >> $mantissa;
+    $v down = ($v)(($bias - e) << $mantissa), rest = down - 1;
+    $v f = fma_$e(x, down, rest), lost = fma_$e(x, down, rest - f);
+    return copysign_$e(log_of_fraction_$e(f, small_$e(e), lost - lost * f), x);
 }
 
 /* f / ln(base) in two parts, added to e * log(2) in two parts from the greatest on. */
@@ -272,13 +302,13 @@ INLINE $v log_in_base_$e($v e, $v whole, $v whole_low, $v f, $s base, $s base_lo
 
 INLINE $v log2_$e($v x)
 {
-    $v e, f = fraction_$e(x, &e);
+    $v e, f = any_fraction_$e(x, &e);
     return logarithm_$e(x, log_in_base_$e(e, e, ($v){0}, f, $log2_e, $log2_e_low, log2_polynomial_$e(f)));
 }
 
 INLINE $v log10_$e($v x)
 {
-    $v e, f = fraction_$e(x, &e), whole = e * $log10_2, low = fma_$e(e, splat_$e($log10_2), -whole) + e * $log10_2_low;
+    $v e, f = any_fraction_$e(x, &e), whole = e * $log10_2, low = fma_$e(e, splat_$e($log10_2), -whole) + e * $log10_2_low;
     return logarithm_$e(x, log_in_base_$e(e, whole, low, f, $log10_e, $log10_e_low, log10_polynomial_$e(f)));
 }
 
@@ -312,11 +342,11 @@ COLD $v cos_far_$e($v x, $v y)
 INLINE $v sin_$e($v x)
 {
     $v a = abs_$e(x), y = sine_$e(a, 0, x);
-    return __builtin_expect(any_beyond_$e(a, $turns_most), 0) ? sin_far_$e(x, y) : y;
+    return __builtin_expect(any_outside_$e(a, 0, $turns_most), 0) ? sin_far_$e(x, y) : y;
 }
 
 INLINE $v cos_$e($v x)
 {
     $v a = abs_$e(x), y = sine_$e(a, 1, ($v){0});
-    return __builtin_expect(any_beyond_$e(a, $turns_most), 0) ? cos_far_$e(x, y) : y;
+    return __builtin_expect(any_outside_$e(a, 0, $turns_most), 0) ? cos_far_$e(x, y) : y;
 }

@@ -122,15 +122,12 @@ def _questions(lanes: int, instructions: InstructionSet) -> dict[str, str]:
         if instructions is AVX2:
             test, part = f"!__builtin_ia32_ptestz{size}({{0}}, {{0}})", "long long"
         signature = f"int any_m{bits}(i{bits}v mask)"
-        texts[f"any_m{bits}"] = _any(signature, "mask", part, width, count, test)
-    for name in FLOATS if instructions is AVX512 else ():
-        element = ELEMENTS[name]
-        width, count = chunks(instructions, element.size, lanes)
-        kind = "ps" if name == "f32" else "pd"
-        limit = "(part)(least - (part){{0}})"
-        test = f"__builtin_ia32_cmp{kind}{8 * width}_mask({{0}}, {limit}, 13, -1{', 4' if width == 64 else ''}) != 0"
-        signature = f"int any_beyond_{name}({element.vector} x, {element.scalar} least)"
-        texts[f"any_beyond_{name}"] = _any(signature, "x", element.scalar, width, count, test)
+        texts[f"any_m{bits}"] = _any(signature, ("mask",), part, width, count, test)
+        if instructions is AVX512 and bits >= 32:
+            test = f"__builtin_ia32_ucmp{'d' if bits == 32 else 'q'}{8 * width}_mask({{0}}, {{1}}, 5, -1) != 0"
+            signature = f"int any_from_u{bits}(u{bits}v x, u{bits}v least)"
+            part = "int" if bits == 32 else "long long"
+            texts[f"any_from_u{bits}"] = _any(signature, ("x", "least"), part, width, count, test)
     return texts
 
 
@@ -163,13 +160,13 @@ def _look_up(lanes: int, instructions: InstructionSet) -> dict[str, str]:
     return {"look_up_f32": text}
 
 
-def _any(signature: str, argument: str, scalar: str, width: int, count: int, test: str) -> str:
-    """Whether a test holds for any register of a vector."""
-    tests = " || ".join([test.format(f"((part *)&{argument})[{chunk}]") for chunk in range(count)])
+def _any(signature: str, arguments: tuple[str, ...], scalar: str, width: int, count: int, test: str) -> str:
+    """Whether a test holds for any register of vectors."""
+    tests = [test.format(*[f"((part *)&{argument})[{chunk}]" for argument in arguments]) for chunk in range(count)]
     return f"""{INLINE} {signature}
 {{
     typedef {scalar} part __attribute__((vector_size({width}), may_alias));
-    return {tests};
+    return {" || ".join(tests)};
 }}
 """
 

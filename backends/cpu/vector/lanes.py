@@ -119,6 +119,9 @@ def _masks(bits: int) -> dict[str, str]:
             "    any |= ((uint64_t *)&mask)[i];",
             "return any != 0;",
         ),
+        f"any_from_u{bits}": _function(
+            f"int any_from_u{bits}(u{bits}v x, u{bits}v least)", f"return any_m{bits}(x >= least);"
+        ),
         f"all_m{bits}": _function(f"int all_m{bits}({mask} mask)", f"return !any_m{bits}(~mask);"),
     }
     for other in BITS:
