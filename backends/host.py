@@ -47,7 +47,7 @@ from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
 from backends.memory import plan, returned_by
 from backends.sizes import SizeTexts, symbol_of, wanted
-from backends.together import MOST, Join, runs, together
+from backends.together import MOST, Join, by_turns, runs, together
 from shapes.python_form import COMPARISON
 from shapes.toolchain import Unavailable
 from solver.expr import Atom, Expr
@@ -204,7 +204,8 @@ class Host:
         given = [*tensors[0], *numbers[0]]
         if len(kernels) > 1:
             launches = [self._scope[self._kernels[id(kernel)]] for kernel in kernels]
-            self._scope[name], given = together(self._join, launches, tensors, numbers)
+            turns = by_turns(kernels, self.memory)
+            self._scope[name], given = together(self._join, launches, tensors, numbers, turns)
         yield f"{name}({', '.join(given)})"
 
     def _allocation(self, buffer: Buffer) -> Iterator[str]:

@@ -19,7 +19,8 @@
     [range(0, 2)]
 
 Of small tensors a call takes as long as what the kernel does. All that the kernels of a call write is allocated before
-the first, and nothing is let go of before the last has run.
+the first, and nothing is let go of before the last has run. Those that can run turn by turn (`backends.loops.turns`) do
+so.
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ from typing import Final, TypeAlias
 
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.schedule import Scheduled
+from backends.loops.turns import may_be_one_place
 from backends.memory import Plan, probes
 from solver.expr import Atom
 
 Launch: TypeAlias = Callable[..., None]
-Join = Callable[[tuple[tuple[Launch, tuple[int, ...], tuple[int, ...]], ...], int, int], Launch]
-"""Launches, each with the places of its tensors and of its numbers among all of them, and how many there are of both,
-to one launch that is given them."""
+Join = Callable[[tuple[tuple[Launch, tuple[int, ...], tuple[int, ...], int], ...], int, int], Launch]
+"""Launches, each with the places of its tensors and of its numbers among all of them, and how many launches from it on
+run turn by turn; and how many tensors and numbers there are, to one launch that is given them."""
 MOST: Final = 32
 """Tensors, and numbers, of one call."""
 MORE: Final = 64
@@ -90,13 +92,34 @@ class _Held:
         return held <= self._most + max(self._most // MORE, LITTLE)
 
 
+def by_turns(kernels: Sequence[Kernel], memory: Plan) -> list[int]:
+    """For each kernel, how many from it on may run turn by turn where these are launched together: all that can, if
+    that goes with which of their buffers are one place in memory."""
+    found = [1] * len(kernels)
+    for first, kernel in enumerate(kernels):
+        group = kernels[first : first + kernel.turns.kernels] if kernel.turns else []
+        begins = not first or kernels[first - 1].turns is not kernel.turns
+        if begins and group and group[-1].turns is kernel.turns and len(group) == kernel.turns.kernels:
+            inside: dict[Buffer, set[Buffer]] = {}
+            for buffer in {buffer for each in group for buffer in each.buffers}:
+                inside.setdefault(memory.places.get(buffer, buffer), set()).add(buffer)
+            if all(len(buffers) == 1 or may_be_one_place(group, buffers) for buffers in inside.values()):
+                found[first] = len(group)
+    return found
+
+
 def together(
-    join: Join, launches: Sequence[Launch], tensors: Sequence[Sequence[str]], numbers: Sequence[Sequence[str]]
+    join: Join,
+    launches: Sequence[Launch],
+    tensors: Sequence[Sequence[str]],
+    numbers: Sequence[Sequence[str]],
+    turns: Sequence[int],
 ) -> tuple[Launch, list[str]]:
-    """One launch for several, each with the names of its tensors and numbers, and what it is given: each name once."""
+    """One launch for several, each with the names of its tensors and numbers and how many from it on may run turn by
+    turn, and what it is given: each name once."""
     of_all = [list(dict.fromkeys(chain.from_iterable(names))) for names in (tensors, numbers)]
     places = [[tuple(map(all_names.index, its)) for its in each] for all_names, each in zip(of_all, (tensors, numbers))]
-    return join(tuple(zip(launches, *places)), *map(len, of_all)), [*of_all[0], *of_all[1]]
+    return join(tuple(zip(launches, *places, turns)), *map(len, of_all)), [*of_all[0], *of_all[1]]
 
 
-__all__ = ["MOST", "Join", "runs", "together"]
+__all__ = ["MOST", "Join", "by_turns", "runs", "together"]

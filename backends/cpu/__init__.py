@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch._C._dynamo.guards import _empty_strided_cpu
@@ -48,6 +48,7 @@ last: Final = torch.get_num_threads
 """What each kernel is given behind its numbers."""
 crosses: Final = True
 """Whether a kernel that goes by rows may sum over rows as well."""
+Part: TypeAlias = tuple[Any, tuple[int, ...], tuple[int, ...], int]
 IN_ONE_FILE: Final = 12
 """Kernels that are compiled together; more are several files, compiled at the same time."""
 
@@ -64,17 +65,20 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
             return path
         library = load(path)
         for place, kernel in enumerate(inside):
-            address = _address(library, f"k{place}")
-            calls.append(native.Kernel(address, len(kernel.buffers), len(kernel.numbers) + 1, library))
+            address, several = _address(library, f"k{place}"), f"k{place}_together"
+            turns = kernel.turns if hasattr(library, several) else None
+            begun = () if turns is None else (_address(library, several), turns.kernels)
+            calls.append(native.Kernel(address, len(kernel.buffers), len(kernel.numbers) + 1, library, *begun))
     return calls
 
 
-def joined(parts: Sequence[object], tensors: int, numbers: int) -> Callable[..., None]:
-    """One call for several that `kernels` has given, one after the other, each with which of all tensors and of all
-    numbers are its."""
+def joined(parts: Sequence[Part], tensors: int, numbers: int) -> Callable[..., None]:
+    """One call for several that `kernels` has given, each with which of all tensors and of all numbers are its, and how
+    many from it on may run turn by turn."""
     native = launching()
     assert not isinstance(native, Unavailable), "there are kernels"
-    return native.Kernels(tuple(parts), tensors, numbers)
+    have = [(launch, *places, count if launch.kernels == count else 1) for launch, *places, count in parts]
+    return native.Kernels(tuple(have), tensors, numbers)
 
 
 def _address(library: ctypes.CDLL, name: str) -> int:

@@ -186,6 +186,15 @@ class Pass:
     stores: tuple[Store, ...]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Turns:
+    """What kernels that run turn by turn have in common (`backends.loops.turns`): how many turns, and how many kernels
+    they are."""
+
+    count: Expr
+    kernels: int
+
+
 @dataclass(eq=False)
 class Kernel:
     """Loops and what they do.
@@ -197,6 +206,7 @@ class Kernel:
             size of the inner axes.
         lanes: the axis that vector lanes run along.
         origins: lines of the program that it comes from.
+        turns: what it has in common with kernels before or after it.
     """
 
     name: str
@@ -207,6 +217,7 @@ class Kernel:
     kept: tuple[Scalar, ...] = ()
     lanes: int = 0
     origins: tuple[str, ...] = ()
+    turns: Turns | None = None
 
     @property
     def inner(self) -> int:
@@ -418,6 +429,7 @@ __all__ = [
     "Scalar",
     "SizeValue",
     "Store",
+    "Turns",
     "sizes_in",
     "text",
     "walk",

@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TypeAlias
 
 from backends.loops.across import copied, lying_across, unchanged
@@ -45,6 +46,7 @@ from backends.loops.nodes import Memory, Merge, Tensor, descend
 from backends.loops.program import Assign, Bind, Call, Check, Program
 from backends.loops.roots import materialized
 from backends.loops.tensors import Expressions
+from backends.loops.turns import find_turns
 from solver.expr import Atom
 
 Scheduled: TypeAlias = Kernel | Call | Check | Bind
@@ -92,7 +94,21 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
         for item in items:
             if item.draft is not None:
                 item.draft = by_rows(program.build, binding.bodies, item.draft)
-    return list(_finished(program.build, binding, items, prefix))
+    steps = list(_finished(program.build, binding, items, prefix))
+    if crosses:
+        _find_turns(steps)
+    return steps
+
+
+def _find_turns(steps: Sequence[Scheduled]) -> None:
+    """Note which kernels run turn by turn."""
+    there: set[Buffer] = set()
+    for are_kernels, following in groupby(steps, lambda step: isinstance(step, Kernel)):
+        run = list(following)
+        if are_kernels:
+            find_turns(run, there)
+        for step in run:
+            there.update(step.buffers if isinstance(step, Kernel) else set().union(*_touched(step)))
 
 
 def _homes(program: Program) -> dict[Tensor, Assign]:

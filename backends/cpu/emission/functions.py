@@ -28,9 +28,9 @@ from typing import Final
 from backends.cpu.emission.loops import ALIGNED, Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.short import Short, chosen, is_only_short, short_forms
-from backends.cpu.emission.spelling import integer
 from backends.cpu.emission.summing import Sums, write_summing
 from backends.cpu.emission.text import Text
+from backends.cpu.emission.together import numbers_of, product_of, together
 from backends.cpu.emission.turning import crosswise
 from backends.cpu.emission.values import Writer
 from backends.cpu.emission.whole import is_whole, write_chunk, write_whole
@@ -51,11 +51,17 @@ def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
     """One C file with the kernels as k0, k1..."""
     texts: list[tuple[int, str]] = []
     keeps = False
+    group: list[Loops] = []
     for place, kernel in enumerate(kernels):
         with decisions.at(kernel.name, next(iter(kernel.origins), "")):
             loops = forms(kernel, decisions)
             texts.append((loops[0].count, _written(loops, f"k{place}")))
         keeps = keeps or bool(loops[0].kept or kernel.summed)
+        turns = loops[0].kernel.turns
+        group = [*group, loops[0]] if group and group[0].kernel.turns is turns else [loops[0]]
+        if turns is not None and len(group) == turns.kernels:
+            names = [f"k{number}" for number in range(place + 1 - len(group), place + 1)]
+            texts.append((loops[0].count, together(group, names)))
     return (MALLOC if keeps else "") + source(texts)
 
 
@@ -86,8 +92,8 @@ def _written(forms: Sequence[Loops], name: str) -> str:
     for loops, each in zip(forms, names):
         _write(loops, text, each)
     first = forms[0]
-    numbers = _numbers(first)
-    *_, along, across = [_product([extent], numbers) for extent in first.kernel.extents]
+    numbers = numbers_of(first)
+    *_, along, across = [product_of([extent], numbers) for extent in first.kernel.extents]
     with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
         text.line(f"({along} < N && {along} < {across} ? {names[1]} : {names[0]})(pointers, numbers);")
     return str(text)
@@ -105,32 +111,19 @@ def _write(loops: Loops, text: Text, name: str) -> None:
     if loops.kernel.summed:
         Sums(loops, Writer(loops, text, is_narrow=False), text).write_totals(f"{name}_sums")
     _entry(loops, text, name)
-
-
-def _numbers(loops: Loops) -> dict[Expr, str]:
-    """Where sizes are among what a kernel is given."""
-    return {size: f"numbers[{place}]" for place, size in enumerate(loops.numbers)}
-
-
-def _product(sizes: Sequence[Expr], numbers: Mapping[Expr, str]) -> str:
-    return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
+    if loops.kernel.turns is not None:
+        _turns(loops, text, name)
 
 
 def _entry(loops: Loops, text: Text, name: str) -> None:
     kernel = loops.kernel
-    numbers = _numbers(loops)
+    numbers = numbers_of(loops)
 
     def product(sizes: Sequence[Expr]) -> str:
-        return _product(sizes, numbers)
+        return product_of(sizes, numbers)
 
     with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
-        run = chosen(loops, product(kernel.extents[-1:]), name, f"{name}_unit")
-        if loops.open:
-            condition = " || ".join([f"{numbers[size]} != 1" for size in loops.open])
-            run = f"{condition} ? {name}_strided : {run}"
-        if "?" in run:
-            text.line(f"__typeof__({run.split()[-1]}) *run = {run};")
-            run = "run"
+        run = _run(loops, text, name, numbers)
         threads = f"numbers[{len(numbers)}]"
         grain = loops.grain
         if is_whole(loops):
@@ -145,6 +138,27 @@ def _entry(loops: Loops, text: Text, name: str) -> None:
         if kernel.outer and loops.is_large is not False:
             _parallel(loops, text, run, product(kernel.extents[kernel.outer :]), threads, grain)
         text.line(f"{run}(pointers, numbers, 0, turns);")
+
+
+def _run(loops: Loops, text: Text, name: str, numbers: Mapping[Expr, str]) -> str:
+    """The function that runs a range of turns, for the sizes at hand."""
+    run = chosen(loops, product_of(loops.kernel.extents[-1:], numbers), name, f"{name}_unit")
+    if loops.open:
+        condition = " || ".join([f"{numbers[size]} != 1" for size in loops.open])
+        run = f"{condition} ? {name}_strided : {run}"
+    if "?" not in run:
+        return run
+    text.line(f"__typeof__({run.split()[-1]}) *run = {run};")
+    return "run"
+
+
+def _turns(loops: Loops, text: Text, name: str) -> None:
+    """The function that runs a range of the turns that a kernel has in common with others, `each` of its own for one
+    of these."""
+    parameters = "void *const *pointers, const int64_t *numbers, int64_t begin, int64_t left, int64_t each"
+    with text.block(f"static void {name}_turns({parameters})"):
+        run = _run(loops, text, name, numbers_of(loops))
+        text.line(f"if (left * each > 0) {run}(pointers, numbers, begin * each, left * each);")
 
 
 def _parallel(loops: Loops, text: Text, run: str, inner: str, threads: str, grain: int) -> None:

@@ -15,13 +15,16 @@
     >>> x
     tensor([2., 2., 1.])
 
-`Kernel(address, tensors, numbers, library=None)` calls `void k(void *const *pointers, const int64_t *numbers)`. It
-takes exactly that many tensors and then numbers, by position. It raises `Unreadable` for tensors whose memory is not on
-the CPU, or does not hold their values as they are (sparse, quantized, marked as negative); it does not look at what
-the sizes and the dtype are. `library` is kept alive.
+`Kernel(address, tensors, numbers, library=None, together=0, kernels=1)` calls
+`void k(void *const *pointers, const int64_t *numbers)`. It takes exactly that many tensors and then numbers, by
+position. It raises `Unreadable` for tensors whose memory is not on the CPU, or does not hold their values as they are
+(sparse, quantized, marked as negative); it does not look at what the sizes and the dtype are. `library` is kept alive.
+At `together` there may be `void k(void *const *const *pointers, const int64_t *const *numbers)`, which runs so many
+kernels from this one on.
 
-`Kernels(((kernel, tensors, numbers), ...), tensors, numbers)` calls several, one after the other: which of all the
-tensors and numbers that it is given are those of a kernel, and how many there are (`backends.together`).
+`Kernels(((kernel, tensors, numbers, kernels), ...), tensors, numbers)` calls several, one after the other: which of all
+the tensors and numbers that it is given are those of a kernel, how many from it on run together, and how many tensors
+and numbers there are (`backends.together`).
 
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).

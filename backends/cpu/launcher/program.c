@@ -21,8 +21,9 @@ typedef struct {
 /* A kernel with its buffers and numbers: buffers count arguments, constants, outputs that are made, temporaries. */
 typedef struct {
     Function function;
+    Together together; /* what runs so many kernels from this one on turn by turn; NULL for none */
     const int32_t *buffers;
-    int32_t tensors, first_number;
+    int32_t tensors, first_number, kernels;
 } Launch;
 
 typedef enum { ALONE, TUPLE, LIST, BUILT } Structure;
@@ -151,10 +152,19 @@ static PyObject *structured(const Program *program, PyObject **results) {
 }
 
 static void launch(const Program *program, const Call *call) {
-    for (const Launch *each = program->launch; each < program->launch + program->launches; each++) {
-        void *pointers[ON_STACK];
-        for (int32_t place = 0; place < each->tensors; place++) pointers[place] = call->buffers[each->buffers[place]];
-        each->function(pointers, call->numbers + each->first_number);
+    void *pointers[MOST_TOGETHER][ON_STACK];
+    void *const *of_pointers[MOST_TOGETHER];
+    const int64_t *of_numbers[MOST_TOGETHER];
+    for (const Launch *next = program->launch, *end = next + program->launches; next < end; next += next->kernels) {
+        for (int32_t each = 0; each < next->kernels; each++) {
+            const Launch *one = &next[each];
+            for (int32_t place = 0; place < one->tensors; place++)
+                pointers[each][place] = call->buffers[one->buffers[place]];
+            of_pointers[each] = pointers[each];
+            of_numbers[each] = call->numbers + one->first_number;
+        }
+        if (next->together) next->together(of_pointers, of_numbers);
+        else next->function(pointers[0], of_numbers[0]);
     }
 }
 

@@ -129,6 +129,8 @@ class Launch:
     numbers: tuple[Expr, ...]
     threads: bool = False
     """Whether torch's number of threads comes behind the numbers."""
+    kernels: int = 1
+    """How many launches from this one on run turn by turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +203,7 @@ class _Parts:
             if numbers not in known:
                 known[numbers] = self._more(launch.numbers)
                 self._numbers += [steps.value(steps.leaf((THREADS, 0, 0)))] if launch.threads else []
-            launches.append((launch.kernel, launch.buffers, known[numbers]))
+            launches.append((launch.kernel, launch.buffers, known[numbers], launch.kernels))
         if steps.lowering.missing:
             raise NotNative(f"the symbol {next(iter(steps.lowering.missing)).name} is not found in the arguments")
         return (

@@ -1,10 +1,11 @@
 /* ------------------------------------------------------------------ Kernels: several, one after the other, in one call */
 
-/* One of them: where its tensors are among those that are given, and behind these its numbers. */
+/* One of them: where its tensors and its numbers are among those that are given. */
 typedef struct {
     Function function;
+    Together together; /* what runs so many parts from this one on turn by turn; NULL for none */
     const int32_t *tensor, *number;
-    int32_t tensors, numbers;
+    int32_t tensors, numbers, parts;
 } Part;
 
 typedef struct {
@@ -14,12 +15,20 @@ typedef struct {
 } Kernels;
 
 static void run_parts(const Kernels *kernels, void *const *pointers, const int64_t *numbers) {
-    for (const Part *part = kernels->part; part < kernels->part + kernels->parts; part++) {
-        void *its_pointers[ON_STACK];
-        int64_t its_numbers[ON_STACK];
-        for (int32_t place = 0; place < part->tensors; place++) its_pointers[place] = pointers[part->tensor[place]];
-        for (int32_t place = 0; place < part->numbers; place++) its_numbers[place] = numbers[part->number[place]];
-        part->function(its_pointers, its_numbers);
+    void *its_pointers[MOST_TOGETHER][ON_STACK];
+    int64_t its_numbers[MOST_TOGETHER][ON_STACK];
+    void *const *of_pointers[MOST_TOGETHER];
+    const int64_t *of_numbers[MOST_TOGETHER];
+    for (const Part *part = kernels->part, *end = part + kernels->parts; part < end; part += part->parts) {
+        for (int32_t each = 0; each < part->parts; each++) {
+            const Part *one = &part[each];
+            for (int32_t place = 0; place < one->tensors; place++) its_pointers[each][place] = pointers[one->tensor[place]];
+            for (int32_t place = 0; place < one->numbers; place++) its_numbers[each][place] = numbers[one->number[place]];
+            of_pointers[each] = its_pointers[each];
+            of_numbers[each] = its_numbers[each];
+        }
+        if (part->together) part->together(of_pointers, of_numbers);
+        else part->function(its_pointers[0], its_numbers[0]);
     }
 }
 
@@ -56,15 +65,17 @@ static int fill_kernels(Kernels *made, PyObject *args, char *block, size_t *used
     for (Py_ssize_t place = 0; place < made->parts; place++) {
         PyObject *kernel, *tensors, *numbers;
         Part each;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(parts, place), "O!OO", kernel_type, &kernel, &tensors, &numbers)) return -1;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(parts, place), "O!OOi", kernel_type, &kernel, &tensors, &numbers, &each.parts))
+            return -1;
         if (!(each.tensor = small_integers(tensors, made->tensors, block, used)) ||
             !(each.number = small_integers(numbers, made->numbers, block, used)))
             return -1;
         each.function = ((Kernel *)kernel)->function;
+        each.together = each.parts > 1 ? ((Kernel *)kernel)->together : NULL;
         each.tensors = (int32_t)PyTuple_GET_SIZE(tensors);
         each.numbers = (int32_t)PyTuple_GET_SIZE(numbers);
         if (each.tensors != ((Kernel *)kernel)->tensors || each.numbers != ((Kernel *)kernel)->numbers ||
-            each.tensors > ON_STACK || each.numbers > ON_STACK) {
+            each.tensors > ON_STACK || each.numbers > ON_STACK || !are_together(kernel, each.parts, made->parts - place)) {
             PyErr_Format(PyExc_ValueError, "part %zd does not fit its kernel", place);
             return -1;
         }
@@ -74,7 +85,8 @@ static int fill_kernels(Kernels *made, PyObject *args, char *block, size_t *used
     return 0;
 }
 
-/* Kernels(parts, tensors, numbers), each part a kernel, which of the tensors are its, and which of the numbers. */
+/* Kernels(parts, tensors, numbers), each part a kernel, which of the tensors are its, which of the numbers, and how many
+   parts from it on run turn by turn. */
 static PyObject *new_kernels(PyTypeObject *type, PyObject *args, PyObject *named) {
     size_t used = 0;
     Kernels counted;

@@ -36,6 +36,7 @@ from backends.loops.nodes import Memory
 from backends.loops.program import Check
 from backends.memory import span
 from backends.sizes import symbol_of
+from backends.together import by_turns
 from shapes.arguments import Path
 from shapes.native_form import NotNative
 from solver.expr import Expr
@@ -64,11 +65,12 @@ def described(host: Host) -> Description:
         places[buffer] = len(places)
     places.update({buffer: places[owner] for buffer, owner in first.items()})
     launches = []
-    for kernel, launch in zip(kernels, host.launches, strict=True):
+    for kernel, launch, count in zip(kernels, host.launches, by_turns(kernels, host.memory), strict=True):
         if any(store.buffer.role != "made" for store in kernel.stores):
             raise NotNative("an argument is written to")
         buffers = tuple([places[buffer] for buffer in kernel.buffers])
-        launches.append(Launch(launch, buffers, kernel.numbers, threads=True))
+        turns = count if launch.kernels == count else 1
+        launches.append(Launch(launch, buffers, kernel.numbers, threads=True, kernels=turns))
     return Description(
         tensors=[TensorArgument(f"x{place}", each.dtype, len(each.sizes)) for place, each in enumerate(program.inputs)],
         integers=[f"n{place}" for place in range(len(program.numbers))],

@@ -231,7 +231,7 @@ def test_threads_call_at_once():
 def together(*seen):
     """Kernels of one call, the first of two tensors and a number, the second of one tensor and two numbers."""
     first, second = [each.kernel for each in seen]
-    return launcher().Kernels(((first, (2, 0), (1,)), (second, (1,), (1, 0))), 3, 2)
+    return launcher().Kernels(((first, (2, 0), (1,), 1), (second, (1,), (1, 0), 1)), 3, 2)
 
 
 def test_several_kernels_are_called_in_order_each_with_its_own():
@@ -265,4 +265,4 @@ def test_several_kernels_are_given_what_each_takes(parts, tensors, numbers):
     """A kernel reads past what it was given."""
     kernel = Seen(2, 1).kernel
     with pytest.raises(ValueError):
-        launcher().Kernels(tuple((kernel, *part) for part in parts), tensors, numbers)
+        launcher().Kernels(tuple((kernel, *part, 1) for part in parts), tensors, numbers)
