@@ -1,4 +1,4 @@
-"""Every kind of question about kernels: answered both ways, other words in the log and other code, and never a guard."""
+"""Every kind of question about kernels: answered both ways, other words in the log, other code, and never a guard."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def _two(facts):
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_both_answers_have_code_of_their_own(kind):
-    """A kind of question is asked for nothing, or its answer makes no difference; or a kernel makes a function recompile."""
+    """A kind is asked for nothing, or its answer makes no difference; or a kernel makes a function recompile."""
     build, *known = CASES[kind]
     found = []
     for facts in known:
