@@ -104,7 +104,7 @@ def _write(loops: Loops, text: Text, name: str) -> None:
     write = write_chunk if is_whole(loops) else Nest.write
     if loops.open:
         write(Nest(loops, text, is_narrow=False), f"{name}_strided")
-    if not is_only_short(loops):
+    if not is_only_short(loops) and not _is_only_strided(loops):
         write(Nest(loops, text, is_narrow=True), f"{name}_unit")
     for count in short_forms(loops):
         Short(loops, text, count).write(f"{name}_short{count}")
@@ -113,6 +113,11 @@ def _write(loops: Loops, text: Text, name: str) -> None:
     _entry(loops, text, name)
     if loops.kernel.turns is not None:
         _turns(loops, text, name)
+
+
+def _is_only_strided(loops: Loops) -> bool:
+    """Whether one function is for all strides: the second form of a kernel is seldom needed, and as long to compile."""
+    return loops.is_exchanged and bool(loops.open)
 
 
 def _entry(loops: Loops, text: Text, name: str) -> None:
@@ -142,6 +147,8 @@ def _entry(loops: Loops, text: Text, name: str) -> None:
 
 def _run(loops: Loops, text: Text, name: str, numbers: Mapping[Expr, str]) -> str:
     """The function that runs a range of turns, for the sizes at hand."""
+    if _is_only_strided(loops):
+        return f"{name}_strided"
     run = chosen(loops, product_of(loops.kernel.extents[-1:], numbers), name, f"{name}_unit")
     if loops.open:
         condition = " || ".join([f"{numbers[size]} != 1" for size in loops.open])

@@ -53,6 +53,7 @@ class Loops:
 
     Attributes:
         decisions: where code that depends on sizes is decided.
+        is_exchanged: whether this is the second form of a transposing kernel, for short runs along what is stored.
         numbers, buffers: what the kernel is given, in this order.
         lanes: the axis that lanes run along, None where there are no axes.
         along_inner: whether that is an inner axis, so that reductions go over the lanes as well.
@@ -73,6 +74,7 @@ class Loops:
 
     def __init__(self, given: Kernel, decisions: Decisions, *, is_exchanged: bool = False) -> None:
         self.decisions = decisions
+        self.is_exchanged = is_exchanged
         self.numbers = given.numbers
         self.buffers = given.buffers
         self.kernel = kernel = exchanged(given) if is_exchanged else turned(given)

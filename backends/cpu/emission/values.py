@@ -349,10 +349,14 @@ class Writer:
         value = converted(named, computed_as(store.buffer.dtype)).vector
         address = self._address(store.buffer, store.offset, copy)
         known = self.loops.is_contiguous(step)
+        contiguous = f"store_{kind}({address}, {value}, {copy.count});"
         if known or (known is None and self.is_narrow):
-            self.text.line(f"store_{kind}({address}, {value}, {copy.count});")
-        else:
-            self.text.line(f"store_strided_{kind}({address}, {value}, {self.size(step)}, {copy.count});")
+            self.text.line(contiguous)
+            return
+        if known is None:
+            self.text.line(f"if ({self.size(step)} == 1) {contiguous}")
+        strided = f"store_strided_{kind}({address}, {value}, {self.size(step)}, {copy.count});"
+        self.text.line(strided if known is False else f"else {strided}")
 
 
 __all__ = ["Writer"]
