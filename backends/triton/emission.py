@@ -48,6 +48,7 @@ from backends.loops.kernels import (
 from backends.triton.arguments import Argument, Arguments
 from backends.triton.facts import Facts
 from backends.triton.forms import Form
+from backends.triton.online import at_once
 from backends.triton.operations import ELEMENT, LANGUAGE, REDUCED, accumulated, applied, cast, constant, identity
 from solver.expr import Expr
 
@@ -125,7 +126,8 @@ class Emission:
     def body(self) -> list[str]:
         """All lines."""
         self._places()
-        for each in self.kernel.passes:
+        passes, self.maxima = at_once(self.kernel.passes) if self.form.is_looped else (self.kernel.passes, {})
+        for each in passes:
             if self.form.stage == "rest":
                 self._gathered(each)
             elif self.form.is_looped:
@@ -333,16 +335,17 @@ class Emission:
 
     def _looped(self, each: Pass) -> None:
         """A pass that walks over the columns."""
-        roots = [*[reduction.body for reduction in each.reductions], *[store.value for store in each.stores]]
+        above = [self.maxima.get(reduction, reduction) for reduction in each.reductions]
+        roots = [*[reduction.body for reduction in above], *[store.value for store in each.stores]]
         for value in walk(roots):
             if value not in self.kernel.varying:
                 self.value(value)
         for axis in self._rows_used(each, roots):
             self._place(axis)
-        totals = []
+        totals = {}
         for reduction in each.reductions:
             start = identity(reduction.operation, reduction.dtype)
-            totals.append(self.fresh(f"tl.full({self.whole}, {start}, {LANGUAGE[reduction.dtype]})"))
+            totals[reduction] = self.fresh(f"tl.full({self.whole}, {start}, {LANGUAGE[reduction.dtype]})")
         before, indexed = dict(self.names), set(self.indexed)
         wide = ".to(tl.int64)" if self.form.bits == 64 else ""
         first, last = "0", self._extent("column")
@@ -356,14 +359,17 @@ class Emission:
         self.write(f"column = start + tl.arange(0, {self.form.columns})[None, :]{wide}")
         if self.form.masks_columns:
             self.write(f"column_mask = column < {last}")
-        for reduction, total in zip(each.reductions, totals):
-            text = accumulated(reduction.operation, total, self._whole(reduction))
+        for (reduction, total), top in zip(totals.items(), above):
+            value = self._whole(top)
+            is_below = f"below({total}, {totals[top]}, {value})"
+            text = accumulated(reduction.operation, total, value) if top is reduction else is_below
             self.write(f"{total} = " + (f"tl.where(column_mask, {text}, {total})" if self.form.masks_columns else text))
         self._stores(each)
         self.indent = ""
         self.names, self.indexed = before, indexed
-        for reduction, total in zip(each.reductions, totals):
-            self._reduce(reduction, total)
+        for reduction, total in reversed(totals.items()):
+            top = self.maxima.get(reduction)
+            self._reduce(reduction, f"lowered({total}, {totals[top]}, {self.results[top]})" if top else total)
 
     def _partial(self, function: str, place: int, part: str, row: str, value: str, sides: frozenset[str]) -> str:
         """An access to what parts of rows have become."""

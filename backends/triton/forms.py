@@ -30,6 +30,8 @@ BLOCK: Final = 1024
 """Elements of a tile, where nothing speaks for another number."""
 LONG_BLOCK: Final = 2048
 """Columns of one turn, where rows do not stay in registers."""
+LONGEST_BLOCK: Final = 8192
+"""The same where there are too few rows to keep a device busy, and they cannot be cut."""
 MOST_PARTS: Final = 512
 LEAST_BLOCKS: Final = 8
 """Rows of fewer are not cut in parts."""
@@ -118,6 +120,16 @@ class Parts:
     chunk: int
     part: Form
     rest: Form
+
+
+def longer(form: Form, rows: int, columns: int) -> Form:
+    """The same with more of a row at a time, if there are too few rows to keep a device busy; no mask for that."""
+    if not form.is_looped or form.rows > 1 or rows > FEW // 2:
+        return form
+    wide = form.columns
+    while wide < LONGEST_BLOCK and 4 * wide <= columns and (form.masks_columns or not columns % (2 * wide)):
+        wide *= 2
+    return replace(form, columns=wide, warps=warps(wide))
 
 
 def divided(form: Form, rows: int, columns: int) -> Parts | None:

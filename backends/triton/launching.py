@@ -39,7 +39,7 @@ from backends.loops.indices import Affine
 from backends.loops.kernels import Kernel
 from backends.triton.emission import Source, source
 from backends.triton.facts import LARGEST, Facts
-from backends.triton.forms import Form, Parts, choose, divided
+from backends.triton.forms import Form, Parts, choose, divided, longer
 from backends.triton.tiles import factors, indices
 from solver.expr import Expr
 
@@ -217,6 +217,7 @@ class Launch:
             grids = (-(-rows // form.rows) * parts.count, -(-rows // parts.rest.rows))
             steps = [self._step(form, grid, numbers, parts) for form, grid in zip((parts.part, parts.rest), grids)]
             return Plan(tuple(steps), rows * parts.count)
+        form = longer(form, rows, columns)
         grid = self._grid(form, rows, columns)
         return Plan((self._step(form, grid, numbers, None),) if grid else ())
 

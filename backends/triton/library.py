@@ -141,6 +141,20 @@ def summed(x):
 
 
 @triton.jit
+def below(total, top, x):
+    """The sum of exponentials below a maximum, with one more value: as far as either is below the larger of both."""
+    one = tl.full((), 1, x.dtype)
+    factor = tl.where(x == top, one, libdevice.exp(-tl.abs(x - top)))
+    return tl.where(x > top, total * factor + one, total + factor)
+
+
+@triton.jit
+def lowered(total, top, highest):
+    """A sum of exponentials below one maximum as one below another."""
+    return total * libdevice.exp(top - highest)
+
+
+@triton.jit
 def any_of(x):
     return tl.max(x.to(tl.int32), 1, keep_dims=True) != 0
 

@@ -34,9 +34,12 @@ aten: Final = torch.ops.aten
 
 def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
     """Whether the kernels give packed results for these."""
-    return all(
-        kind is None or kind.device.type == "cpu" and is_packed(kind) and not is_by_channel(kind) for kind in kinds
-    )
+    return all(kind is None or kind.device.type == "cpu" and is_by_row(kind) for kind in kinds)
+
+
+def is_by_row(kind: Metadata) -> bool:
+    """Whether an image lies with its rows innermost, and nothing else can be said of it."""
+    return is_packed(kind) and not is_by_channel(kind)
 
 
 def settles_layout(recorder: Trace, *kinds: Metadata) -> bool:
@@ -184,13 +187,13 @@ def require_points(env: ShapeEnv, sizes: Sequence[Int], output_size: Sequence[In
     aten._upsample_bicubic2d_aa.default,
 )
 def resampled(recorder: Trace, self: torch.Tensor, output_size: Sequence[object], *args: object) -> object:
-    """The channels in another size."""
+    """The channels in another size; all devices lay them out alike."""
     x = metadata_of(recorder, self)
     if len(x.sizes) != 4:
         return NotImplemented
     sizes = sizes_of(output_size)
     require_points(recorder.env, x.shape, sizes)
-    return packed(recorder, (*x.shape[:2], *sizes), x.dtype, x.device) if on_cpu_and_packed(x) else NotImplemented
+    return packed(recorder, (*x.shape[:2], *sizes), x.dtype, x.device) if is_by_row(x) else NotImplemented
 
 
 @kind_rule(
@@ -203,10 +206,10 @@ def resampled(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]
 def resampled_backward(
     recorder: Trace, grad_output: torch.Tensor, output_size: object, input_size: Sequence[object], *args: object
 ) -> object:
-    """A gradient of the size before."""
+    """A gradient of the size before; all devices lay it out alike."""
     grad = metadata_of(recorder, grad_output)
     sizes = sizes_of(input_size)
-    if on_cpu_and_packed(grad) or is_repeated(grad):
+    if is_by_row(grad) or is_repeated(grad):
         return packed(recorder, sizes, grad.dtype, grad.device)
-    strides = suggested_strides(recorder.env, grad, sizes) if grad.device.type == "cpu" else None
+    strides = suggested_strides(recorder.env, grad, sizes)
     return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, grad.dtype, grad.device)

@@ -55,6 +55,7 @@ def every() -> Iterator[tuple[str, Case | Program | Model, list[dict[str, int]]]
     for case in fused:
         yield f"{case.name}, in 64 bits", case, [{"b": 4, "s": 33}]
     forms.FEW, facts.SHORT, forms.LONG_BLOCK, forms.BLOCK, forms.LEAST_BLOCKS = 8, 16, 32, 64, 4
+    forms.LONGEST_BLOCK = 128
     for case in [*fused, *reductions()]:
         yield f"{case.name}, in blocks", case, [{"b": 2, "s": 0}, {"b": 3, "s": 130}, {"b": 260, "s": 3}]
 

@@ -11,6 +11,7 @@ from backends.decisions import Decisions
 from backends.loops.indices import packed
 from backends.loops.kernels import Kernel
 from backends.loops.nodes import Tensor
+from backends.loops.operations import DTYPES, OPERATIONS
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
 from backends.triton.compiling import TARGETS, compiled
@@ -182,11 +183,11 @@ def test_every_measured_function_compiles(program: Measured) -> None:
 
 @pytest.mark.parametrize(
     ("facts", "rest", "predicates"),
-    [(["s % 2048 == 0"], 0, 0), ([], 0, 0), ([], 16, 8), (["s % 16 == 0"], 16, 8), ([], 1, 32)],
+    [(["s % 2048 == 0"], 0, 0), ([], 0, 0), ([], 16, 6), (["s % 16 == 0"], 16, 6), ([], 1, 24)],
 )
 def test_masks_of_rows_in_blocks(facts: list[str], rest: int, predicates: int) -> None:
     """If it fails, rows that are walked through block by block are predicated where no block has a rest."""
-    step = launch_of(rows, "b s", facts).plan((100, 2048 * 9 + rest)).steps[0]
+    step = launch_of(rows, "b s", facts).plan((1000, 2048 * 9 + rest)).steps[0]
     assert (step.aligned.form.is_looped, predicated(ptx(step.aligned))) == (True, predicates)
 
 
@@ -258,6 +259,49 @@ def test_a_pass_reads_before_it_writes() -> None:
     for columns in (100, 100_000):
         words = re.findall(r"tl\.(load|store)", launch.plan((100, columns)).steps[0].general.text)
         assert words[-2:] == ["store", "store"] and words.count("store") == 2
+
+
+def test_a_maximum_and_what_is_below_it_are_one_pass() -> None:
+    """If it fails, rows that do not stay in registers are read three times by a softmax, not twice."""
+    text = launch_of(rows, "b s", []).plan((1000, 100_000)).steps[0].aligned.text
+    assert (text.count("for start"), text.count("below("), text.count("lowered(")) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "block"), [((100, 100_000), 8192), ((1000, 100_000), 2048), ((100, 12_000), 4096), ((100, 10_240), 2048)]
+)
+def test_few_long_rows_are_read_in_longer_blocks(sizes: tuple[int, int], block: int) -> None:
+    """If it fails, a softmax over few long rows waits for memory most of the time, or has a mask for longer blocks."""
+    form = launch_of(rows, "b s", []).plan(sizes).steps[0].aligned.form
+    assert (form.columns, form.warps, form.masks_columns) == (
+        block,
+        block // 256 if block < 8192 else 16,
+        sizes[1] % 2048 > 0,
+    )
+
+
+OF_ALL = ("float64", "float32", "int64", "int32", "int16", "int8", "uint8", "bool")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", OF_ALL)
+def test_every_operation_compiles(dtype: str, target: str) -> None:
+    """If it fails, an operation is nothing that a device knows, though the interpreter does."""
+    kind = "float" if "float" in dtype else "bool" if dtype == "bool" else "integer"
+    program = Program(Decisions(env := ShapeEnv(origin=lambda: None)))
+    build, (n,) = program.build, [size.expr for size in env.sizes("n", lo=2)]
+    x, y = [program.input(name, dtype, (n,), (build.one,)) for name in "xy"]
+    made = [build.apply("select", build.apply("ne", x, y), x, y), *[build.cast(x, other) for other in DTYPES]]
+    for name, operation in OPERATIONS.items():
+        if kind in operation.kinds and name not in ("select", "cast"):
+            made.append(build.apply(name, *(x, y)[: operation.arity]))
+    total = build.cast(made[0], "float32")
+    for each in made[1:]:
+        total = build.apply("add", total, build.cast(each, "float32"))
+    program.outputs.append(program.stored(total, (build.one,)))
+    (kernel,) = schedule(program)
+    source = Launch(kernel, program.decisions).plan((1000,)).steps[0].aligned
+    assert compiled(source, TARGETS[target]).asm[{"sm_90": "cubin", "gfx942": "hsaco"}[target]]
 
 
 def test_few_long_rows_are_cut_in_parts() -> None:
