@@ -27,6 +27,8 @@ from backends.loops.kernels import Load, Place, Reduced, Scalar
 
 VECTORS: Final = (1, 2, 4)
 """How many vectors the rows of such a function have at most."""
+COSTLY: Final = (1, 2, 3, 4)
+"""The same where something costly is computed: no vector of theirs is empty."""
 MOST: Final = 80
 """Operations of a row that are worth such functions: what is long is long to compile, and its loops cost it little."""
 
@@ -43,7 +45,7 @@ def short_forms(loops: Loops) -> Sequence[int]:
     if loops.decisions.holds("short", question, yes, otherwise, added="branch", never=never, put=put):
         return ()
     if not extent.is_constant:
-        return VECTORS
+        return COSTLY if loops.costly(loops.values()) else VECTORS
     needed = -(-extent.constant // loops.count)
     return (needed,) if needed else ()
 

@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from backends.cpu.emission import file_source
+from backends.loops.kernels import Kernel
 from frontends.pytorch import compile
 
 LENGTHS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100)
@@ -35,6 +37,18 @@ def test_rows_of_any_length_are_right(function, dtype):
         x, w = torch.randn(5, length, dtype=dtype), torch.randn(length, dtype=dtype)
         torch.testing.assert_close(compiled(x, w), function(x, w), **close)
     assert len(compiled.variants) == 1, "one kernel for all of them"
+
+
+@pytest.mark.parametrize("function, is_costly", [(softmax, True), (norm, False)], ids=["softmax", "norm"])
+def test_no_vector_of_something_costly_is_empty(function, is_costly):
+    """Exponentials are computed of nothing, or rows of three vectors go through loops; or functions are compiled that
+    save nothing."""
+    compiled = compile(function, backend="cpu", dynamic=True)
+    x, w = torch.randn(5, 40), torch.randn(40)
+    torch.testing.assert_close(compiled(x, w), function(x, w), rtol=1e-5, atol=1e-5)
+    (host,) = compiled.variants[0].running.hosts
+    text = file_source([step for step in host.steps if isinstance(step, Kernel)], host.program.decisions)
+    assert ("_short3(" in text) == is_costly and "_short4(" in text
 
 
 @pytest.mark.parametrize("length", [3, 16, 40, 64])
