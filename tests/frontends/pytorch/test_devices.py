@@ -17,7 +17,7 @@ from frontends.pytorch.lowering.devices import Brought, place_of
 from frontends.pytorch.recording.meta import device_of, numbered
 from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.symbolic.metadata import Kinds
-from frontends.pytorch.symbolic.nodes import Nodes
+from frontends.pytorch.symbolic.node import Nodes
 from shapes import ShapeEnv
 
 aten = torch.ops.aten
