@@ -79,8 +79,9 @@ def test_inference_tensors_are_read():
 
 def test_numbers_come_behind_the_tensors():
     """Sizes arrive changed, or in another order."""
-    numbers = [0, -1, True, 2**63 - 1, -(2**63)]
-    assert Seen(1, 5)(BASE, *numbers)[1] == numbers
+    numbers = [0, -1, 7, True, 2**63 - 1, -(2**63)]
+    numbers += [sign * (2**30 + near) for sign in (1, -1) for near in (-1, 0, 1)]
+    assert Seen(1, len(numbers))(BASE, *numbers)[1] == numbers
 
 
 def test_many_arguments():
