@@ -359,6 +359,10 @@ class Host:
     def _returned(self) -> Iterator[str]:
         lines: list[str] = []
         values = [self._argument(output, lines, "as_strided") for output in self.program.outputs]
+        for place, first in self.program.apart.items():
+            if place == first:
+                lines.append(f"apart{place} = {values[place]}.detach()")
+            values[place] = f"apart{first}"
         for line in lines:
             yield f"    {line}"
         yield f"    return [{', '.join(values)}]"

@@ -110,6 +110,8 @@ class Program:
         numbers: the symbols that it is given behind them.
         constants: tensors that are always the same, with what they are in the frontend's own terms.
         outputs: memory, sizes, or plain values.
+        apart: the places of outputs that are tensors of their own, though a tensor that is given or returned is the
+            same memory; with each the place where the same tensor is returned first.
     """
 
     decisions: Decisions
@@ -118,6 +120,7 @@ class Program:
     constants: list[tuple[Buffer, object]] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     outputs: list[Memory | Expr | object] = field(default_factory=list)
+    apart: dict[int, int] = field(default_factory=dict)
     _made: int = 0
 
     def __post_init__(self) -> None:

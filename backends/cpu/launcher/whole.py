@@ -49,6 +49,8 @@ def described(host: Host) -> Description:
         NotNative: it calls an operator, writes to an argument, or returns a part of a tensor.
     """
     program = host.program
+    if program.apart:
+        raise NotNative("a view of another tensor is returned")
     outputs: list[Output] = []
     made: list[Buffer] = []
     for output in program.outputs:

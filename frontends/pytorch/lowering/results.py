@@ -6,7 +6,7 @@ needed of a view of an expression is the expression in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from backends.loops.channels import by_channel, lies_by_channel
 from backends.loops.indices import Affine, summed
@@ -95,6 +95,23 @@ class Results:
         return result
 
     # ------------------------------------------------------------------ memory
+
+    def apart(self, outputs: Iterable[object]) -> dict[int, int]:
+        """Of outputs in memory, by their places, those that are views of all of an argument, a constant or an output
+        before: tensors of their own, and the place where the same one came first."""
+        found: dict[int, int] = {}
+        first: dict[Result, int] = {}
+        there: set[Buffer] = set()
+        for place, output in enumerate(outputs):
+            if not isinstance(output, Result):
+                continue
+            before = first.setdefault(output, place)
+            buffer = self.memory(output).buffer
+            is_another = buffer in there if buffer.role == "made" else self.owners.get(buffer) is not output
+            if before in found or before == place and is_another:
+                found[place] = before
+            there.add(buffer)
+        return found
 
     def memory(self, result: Result) -> Memory:
         """A result in memory, with the strides that eager gives it."""

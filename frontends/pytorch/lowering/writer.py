@@ -98,6 +98,8 @@ class Writer:
                 if isinstance(step, Assign | Call) and operation.origin is not None:
                     step.origin = str(operation.origin)
         self.program.outputs.extend(self._outputs())
+        seen = [None if output in self._inner else output for output in self.form.outputs]
+        self.program.apart.update(self.results.apart(seen))
 
     # ------------------------------------------------------------------ what is given
 

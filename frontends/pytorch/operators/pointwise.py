@@ -19,6 +19,7 @@ from shapes.rules.broadcasting import same
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
+    from shapes.choices import Int
 
 aten: Final = torch.ops.aten
 
@@ -157,13 +158,19 @@ def _register() -> None:
 def written(recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
     """The first operand, if the others broadcast to it."""
     made = result_of(recorder, func, args, kwargs)
-    if made is NotImplemented:
-        return made
-    assert isinstance(made, Metadata)
     target = metadata_of(recorder, args[0])
-    if made.dtype is not target.dtype or len(made.shape) != len(target.shape):
-        return NotImplemented
-    return 0 if all(same(a, b) for a, b in zip(made.shape, target.shape)) else NotImplemented
+    if isinstance(made, Metadata):
+        sizes: Sequence[Int] = made.shape
+    else:
+        operands = [metadata_of(recorder, value) for value in args if isinstance(value, torch.Tensor)]
+        sizes = common_sizes(recorder.env, [target, *[each for each in operands if each.sizes]])
+    fits = len(sizes) == len(target.shape)
+    if fits and all(same(a, b) for a, b in zip(sizes, target.shape)):
+        return 0 if isinstance(made, Metadata) and made.dtype is target.dtype else NotImplemented
+    if not fits or not all(a is b or recorder.env.guard_or_true(a == b) for a, b in zip(sizes, target.shape)):
+        # torch's meta functions in Python do not look
+        raise RuntimeError(f"{func}: what is broadcast to {tuple(sizes)} does not fit {tuple(target.shape)}")
+    return NotImplemented
 
 
 _register()
