@@ -48,6 +48,7 @@ Kind = Literal[
     "divisible",
     "lanes",
     "order",
+    "turns",
     "parallel",
     "split",
     "parts",
@@ -256,9 +257,11 @@ class Decisions:
     def sooner(self, kind: Kind, question: Prop, yes: str, otherwise: str, *, put: Put = (), likely: bool) -> bool:
         """Whether the first of two ways is taken that give the same, for any sizes, in other time or memory. What is
         not known is decided by what is `likely`: what holds where the program was traced."""
+        if kind in self.withheld:
+            return self.holds(kind, question, yes, otherwise, put=put) is True
         guess = f"{yes if likely else otherwise}, as where it was traced"
         found = self.holds(kind, question, yes, guess, never=otherwise, put=put)
-        return likely if found is None and kind not in self.withheld else found is True
+        return likely if found is None else found
 
     def number(self, size: Expr) -> Expr:
         """A size with numbers in place of what is known to be one."""

@@ -33,7 +33,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from backends.loops.across import copied, lying_across, unchanged
 from backends.loops.axes import arranged, loaded, usual_order
@@ -48,6 +48,9 @@ from backends.loops.roots import materialized
 from backends.loops.tensors import Expressions
 from backends.loops.turns import find_turns
 from solver.expr import Atom
+
+if TYPE_CHECKING:
+    from backends.decisions import Decisions
 
 Scheduled: TypeAlias = Kernel | Call | Check | Bind
 
@@ -96,17 +99,17 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
                 item.draft = by_rows(program.build, binding.bodies, item.draft)
     steps = list(_finished(program.build, binding, items, prefix))
     if crosses:
-        _find_turns(steps)
+        _find_turns(steps, program.decisions)
     return steps
 
 
-def _find_turns(steps: Sequence[Scheduled]) -> None:
+def _find_turns(steps: Sequence[Scheduled], decisions: Decisions) -> None:
     """Note which kernels run turn by turn."""
     there: set[Buffer] = set()
     for are_kernels, following in groupby(steps, lambda step: isinstance(step, Kernel)):
         run = list(following)
         if are_kernels:
-            find_turns(run, there)
+            find_turns(run, there, decisions)
         for step in run:
             there.update(step.buffers if isinstance(step, Kernel) else set().union(*_touched(step)))
 

@@ -28,12 +28,15 @@ their own of what they share: a place is so many elements for each turn, and wha
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from backends.loops.indices import Affine, is_one, is_zero
 from backends.loops.kernels import Buffer, Kernel, Load, Turns, walk
 from solver.division import divide, divide_content
 from solver.expr import Expr
+
+if TYPE_CHECKING:
+    from backends.decisions import Decisions
 
 MOST: Final = 8
 """Kernels that run turn by turn."""
@@ -41,7 +44,7 @@ FEW: Final = 64
 """Where lanes run along an axis that is divided, no fewer of its elements belong to a turn."""
 
 
-def find_turns(kernels: Sequence[Kernel], there: Collection[Buffer]) -> None:
+def find_turns(kernels: Sequence[Kernel], there: Collection[Buffer], decisions: Decisions) -> None:
     """Note which of these kernels, that follow each other, run turn by turn. What they store to is memory of its own:
     what is there before may be seen by other names."""
     touched = [_Touched(kernel) for kernel in kernels]
@@ -51,12 +54,35 @@ def find_turns(kernels: Sequence[Kernel], there: Collection[Buffer]) -> None:
         last = first + 1
         while last < min(len(touched), first + MOST) and (found := _counts(touched[first : last + 1], there)):
             counts, last = found, last + 1
-        if counts:
-            count = max(counts, key=lambda each: (each.degree, abs(each.content())))
+        if not counts:
+            _ask_apart(touched[first : last + 1], decisions)
+        count = max(counts, key=lambda each: (each.degree, abs(each.content())), default=None)
+        if count is not None and all(_ask_common(each.kernel, count, decisions) for each in touched[first:last]):
             turns = Turns(count, last - first)
             for each in touched[first:last]:
                 each.kernel.turns = turns
         first = last
+
+
+def _ask_common(kernel: Kernel, count: Expr, decisions: Decisions) -> bool:
+    """Whether the leading axes of a kernel make so many turns."""
+    found = split(kernel, count)
+    assert found is not None
+    axis, inside = found
+    turns = decisions.interner.one
+    for extent in kernel.extents[: axis + 1]:
+        turns = turns * extent
+    with decisions.at(kernel.name):
+        return decisions.same("turns", turns, count * inside, "turn by turn with others", "by itself")
+
+
+def _ask_apart(touched: Sequence[_Touched], decisions: Decisions) -> None:
+    """Two kernels that share memory, and were not found to have turns in common."""
+    if len(touched) == 2 and touched[0].places.keys() & touched[1].places.keys():
+        first, second = [next(_leading(each.kernel), None) for each in touched]
+        if first is not None and second is not None and first is not second:
+            with decisions.at(touched[1].kernel.name):
+                decisions.same("turns", first, second, "by itself", "by itself")
 
 
 class _Touched:

@@ -263,3 +263,18 @@ def test_products_that_are_the_same_are_a_question(withheld, is_one):
     assert (len(schedule(made)) == 1) == is_one
     same = [each for each in made.decisions.log if each.kind == "equal" and each.put]
     assert any(str(each).startswith("equal: b*s == b*s? always: the same") for each in same) == is_one
+
+
+@pytest.mark.parametrize("likely", [True, False])
+@pytest.mark.parametrize(
+    ("facts", "withheld", "found"),
+    [((), (), None), (("s <= t",), (), True), (("s > t",), (), False), ((), ("reuse",), False)],
+)
+def test_what_is_likely_counts_only_where_nothing_is_known(facts, withheld, found, likely):
+    """The sizes of the trace decide what is known for all sizes, or what is not to be asked."""
+    made, s, t = program("s t", *facts, withheld=withheld)
+    question = made.decisions.interner.le(s, t)
+    expected = likely if found is None else found
+    assert made.decisions.sooner("reuse", question, "yes", "no", likely=likely) is expected
+    (decision,) = made.decisions.log
+    assert decision.chosen == ("yes" if expected else "no") + (", as where it was traced" if found is None else "")

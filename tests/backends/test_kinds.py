@@ -141,6 +141,18 @@ def on_a_gpu(*facts):
     return as_triton(elementwise(made, (b, s), (s, made.build.one)))
 
 
+def turns(is_part):
+    made, a, b, c, e = program("a b c e", ())
+    build = made.build
+    x = made.input("x", "float32", (a, b, c), (b * c, c, build.one))
+    for axis in (1, 2):
+        x = build.slice(x, 0, build.zero, 1, e) if is_part and axis == 2 else x
+        total = build.expand(build.reduce("sum", x, (axis,), keepdim=True), x.sizes)
+        x = made.stored(build.apply("sub", x, total), (b * c, c, build.one))
+    made.outputs.append(x)
+    return as_c(made)
+
+
 def across(*facts):
     made, b, h, s, t = program("b h s t", facts)
     build = made.build
@@ -223,6 +235,7 @@ CASES: dict[str, tuple[Callable[..., tuple[object, str]], tuple[object, ...], tu
     "short": (in_rows, (), ("s >= 65",)),
     "sign": (sign, (), (1,)),
     "channels": (channels, (16,), (128,)),
+    "turns": (turns, (False,), (True,)),
     "across": (across, (), ("b <= 1",)),
     "again": (again, (2,), (8, "x_size0 >= 8")),
     "reuse": (reuse, (), ("c <= s",)),
