@@ -7,6 +7,7 @@ from typing import Final
 
 import torch
 
+from backends.cpu.mersenne import bernoulli
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.values import Value
 
@@ -23,7 +24,7 @@ class Kept:
 
     def __call__(self, *layout: int) -> torch.Tensor:
         sizes, strides = layout[: self.rank], layout[self.rank :]
-        return torch.empty_strided(sizes, strides, dtype=torch.bool, device=self.device).bernoulli_(self.share)
+        return bernoulli(torch.empty_strided(sizes, strides, dtype=torch.bool, device=self.device), self.share)
 
 
 @lowering(aten.native_dropout.default)
