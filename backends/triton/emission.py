@@ -22,7 +22,8 @@
         t1 = libdevice.exp(t0)
         tl.store(p0 + column, t1, column_mask)
 
-Rows that fit stay in registers, and each element is loaded once; other rows are walked through once for each pass.
+Rows that fit stay in registers, and each element is loaded once; other rows are walked through once for each pass, a
+maximum and the sum of the exponentials below it (`online`) being one.
 """
 
 from __future__ import annotations

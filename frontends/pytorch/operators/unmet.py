@@ -166,6 +166,25 @@ def ctc_loss_by_tensors(
     return kinds(recorder, ((batch,), (batch, steps, longest)), (log_probs.dtype,) * 2, log_probs.device)
 
 
+# ---------------------------------------------------------------------- cuDNN
+
+
+@kind_rule(aten.cudnn_grid_sampler.default)
+def cudnn_grid_sampler(recorder: Trace, self: torch.Tensor, grid: torch.Tensor) -> object:
+    """An image at the places of a grid, packed."""
+    images, places = shape_of(sizes_of(self)), shape_of(sizes_of(grid))
+    return packed(recorder, (*images[:2], *places[1:3]), self.dtype, self.device)
+
+
+@kind_rule(aten.cudnn_grid_sampler_backward.default)
+def cudnn_grid_sampler_backward(
+    recorder: Trace, self: torch.Tensor, grid: torch.Tensor, grad_output: torch.Tensor
+) -> object:
+    """The gradients of both, packed."""
+    found = (shape_of(sizes_of(self)), shape_of(sizes_of(grid)))
+    return kinds(recorder, found, (self.dtype, grid.dtype), self.device)
+
+
 # ---------------------------------------------------------------------- windows
 
 

@@ -85,6 +85,12 @@ def item(recorder, func, args, kwargs):
     return recorder.number(func, args, kwargs, value)
 
 
+@special(aten._use_cudnn_ctc_loss.default, aten._use_cudnn_ctc_loss.Tensor)
+def without_cudnn(recorder, func, args, kwargs):
+    """cuDNN wants lengths that are known, and torch has a loss of its own for all devices."""
+    return False
+
+
 @special(aten._conj.default)
 def conjugate(recorder, func, args, kwargs):
     """The conjugate itself: a tensor that is only marked as conjugated is of another kind to the operators of C++."""

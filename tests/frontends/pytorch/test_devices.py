@@ -130,3 +130,26 @@ def test_gradients_are_traced_in_the_same_thread() -> None:
     trace(lambda x: Doubled.apply(x).sum(), (torch.randn(3, requires_grad=True),), gradients=True)
     assert Doubled.noted == [False]
     assert torch._C._is_multithreading_enabled()
+
+
+def test_what_cudnn_makes_of_a_grid() -> None:
+    """If it fails, images are not sampled in a graph where there is cuDNN."""
+    x, grid = torch.randn(2, 3, 5, 7), torch.rand(2, 4, 6, 2)
+    made = trace(lambda x, grid: aten.cudnn_grid_sampler(x, grid), (x, grid))
+    (sampled,) = made.recording.operations
+    assert sizes_in(sampled.output) == ["x_size0", "x_size1", "grid_size1", "grid_size2"]
+    made = trace(lambda x, grid: aten.cudnn_grid_sampler_backward(x, grid, x[..., :2]), (x, grid))
+    first, second = made.recording.operations[-1].output
+    assert sizes_in(first) == ["x_size0", "x_size1", "x_size2", "x_size3"]
+    assert sizes_in(second)[:3] == ["grid_size0", "grid_size1", "grid_size2"]
+
+
+def sizes_in(made: Result) -> list[str]:
+    return [str(size) for size in made.metadata.shape]
+
+
+def test_a_loss_that_cudnn_has_too() -> None:
+    """If it fails, a loss of sequences is in no graph where there is cuDNN."""
+    x = torch.randn(5, 2, 3).log_softmax(-1)
+    places = torch.zeros(2, 2, dtype=torch.int64)
+    assert trace(lambda x: aten._use_cudnn_ctc_loss(x, places, [5, 5], [2, 2], 0), (x,)).outputs == (False,)
