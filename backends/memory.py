@@ -67,12 +67,14 @@ class Plan:
         given: of what it is given, as far as it lets go of that.
         places: for a buffer that takes the place of others, the first one that was there.
         size: the bytes of each buffer.
+        views: what results of calls may share memory with.
     """
 
     lives: tuple[Life, ...]
     given: tuple[Life, ...]
     places: Mapping[Buffer, Buffer]
     size: Mapping[Buffer, Expr]
+    views: Mapping[object, set[Buffer]]
 
     def at(self, step: int) -> list[Life]:
         """What is there during a step; a place that is taken over counts as what was there first, until the last that
@@ -111,8 +113,8 @@ def plan(program: Program, steps: Sequence[Scheduled], *, consuming: bool = Fals
     lives = list(_lives(program, steps, "made"))
     given = list(_lives(program, steps, "input")) if consuming else []
     size = {life.buffer: span(life.buffer, program.build.one) for life in (*given, *lives)}
-    places = _Placing(program.decisions, steps, lives, given, size).places
-    return Plan(tuple(lives), tuple(given), places, size)
+    placing = _Placing(program.decisions, steps, lives, given, size)
+    return Plan(tuple(lives), tuple(given), placing.places, size, placing.views)
 
 
 def probes(hints: Mapping[Atom, int]) -> Sequence[Mapping[Atom, int]]:
@@ -181,6 +183,7 @@ class _Placing:
 
     Attributes:
         places: for a buffer that takes the place of others, the first one that was there.
+        views: what results of calls may share memory with.
     """
 
     def __init__(
@@ -197,7 +200,7 @@ class _Placing:
         self.places: dict[Buffer, Buffer] = {}
         self._placed = {store.buffer for step in steps if isinstance(step, Kernel) for store in step.stores}
         self._fresh: set[object] = set()
-        self._seen = _views(steps)
+        self.views = _views(steps)
         for step in steps:
             if isinstance(step, Call) and (step.is_laid_out or step.is_fresh):
                 (self._placed if step.into is not None else self._fresh).update(step.results)
@@ -307,7 +310,7 @@ class _Placing:
             return False
         there = [each for each in step.buffers if owner in self._places_of(each)]
         stores = [store for store in step.stores if store.buffer is buffer]
-        if len(there) != 1 or there[0] in self._seen or len(stores) != 1:
+        if len(there) != 1 or there[0] in self.views or len(stores) != 1:
             return False
         (read,), (store,) = there, stores
         if any(each.buffer is read for each in step.stores) or step.is_once(store) or store.summed:
@@ -323,7 +326,7 @@ class _Placing:
 
     def _places_of(self, buffer: Buffer) -> set[Buffer]:
         """The first ones that were where a buffer is, or may be."""
-        return {self.places.get(each, each) for each in (buffer, *self._seen.get(buffer, ()))}
+        return {self.places.get(each, each) for each in (buffer, *self.views.get(buffer, ()))}
 
 
 def may_share(step: Scheduled) -> Sequence[Buffer]:

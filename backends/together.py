@@ -99,13 +99,21 @@ def by_turns(kernels: Sequence[Kernel], memory: Plan) -> list[int]:
     for first, kernel in enumerate(kernels):
         group = kernels[first : first + kernel.turns.kernels] if kernel.turns else []
         begins = not first or kernels[first - 1].turns is not kernel.turns
-        if begins and group and group[-1].turns is kernel.turns and len(group) == kernel.turns.kernels:
-            inside: dict[Buffer, set[Buffer]] = {}
-            for buffer in {buffer for each in group for buffer in each.buffers}:
-                inside.setdefault(memory.places.get(buffer, buffer), set()).add(buffer)
-            if all(len(buffers) == 1 or may_be_one_place(group, buffers) for buffers in inside.values()):
-                found[first] = len(group)
+        is_whole = begins and bool(group) and len(group) == kernel.turns.kernels and group[-1].turns is kernel.turns
+        if is_whole and _are_apart(group, memory):
+            found[first] = len(group)
     return found
+
+
+def _are_apart(kernels: Sequence[Kernel], memory: Plan) -> bool:
+    """Whether what these kernels store in one turn is where none of them looks in another."""
+    stored = {store.buffer for kernel in kernels for store in kernel.stores}
+    inside: dict[Buffer, set[Buffer]] = {}
+    for buffer in {buffer for kernel in kernels for buffer in kernel.buffers}:
+        for each in (buffer, *memory.views.get(buffer, ())):
+            inside.setdefault(memory.places.get(each, each), set()).add(buffer)
+    shared = [buffers for buffers in inside.values() if len(buffers) > 1 and not buffers.isdisjoint(stored)]
+    return all(buffers.isdisjoint(memory.views) and may_be_one_place(kernels, buffers) for buffers in shared)
 
 
 def together(

@@ -339,6 +339,8 @@ def _lines(kernel: Kernel) -> Iterator[str]:
     outer, inner = axes[: kernel.outer], axes[kernel.outer :]
     bar = f" | {', '.join(inner)}" if inner else ""
     yield f"{kernel.name}: for {', '.join(outer)}{bar}, lanes i{kernel.lanes}"
+    if kernel.turns is not None:
+        yield f"  turn by turn, {kernel.turns.count}, as one of {kernel.turns.kernels}"
     names = {reduction: f"{reduction.operation}{place}" for place, reduction in enumerate(kernel.reductions)}
     for number, each in enumerate(kernel.passes):
         if kernel.inner:

@@ -58,6 +58,7 @@ def test_kernels_that_share_their_leading_axis_run_turn_by_turn():
     kernels = made.kernels()
     assert len(kernels) == 3 and kernels[0].turns is not None
     assert kernels[0].turns.count is made.x.sizes[0] and {each.turns for each in kernels} == {kernels[0].turns}
+    assert "turn by turn, a, as one of 3" in str(kernels[1])
 
 
 @pytest.mark.parametrize("axes", [(1, 2, 0), (0, 2)], ids=str)
@@ -136,5 +137,7 @@ def test_buffers_that_are_one_place_in_memory(is_turned):
     assert len(kernels) == 3 and kernels[0].turns.kernels == 3
     memory = plan(made.program, kernels)
     assert by_turns(kernels, replace(memory, places={}))[0] == 3
+    seen = replace(memory, places={result.buffer: made.x.buffer}, views={first.buffer: {made.x.buffer}})
+    assert by_turns(kernels, seen)[0] == 1, "an operator's result is a view of what the last kernel stores to"
     in_one_place = replace(memory, places={result.buffer: first.buffer})
     assert by_turns(kernels, in_one_place)[0] == (1 if is_turned else 3)
