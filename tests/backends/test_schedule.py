@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from backends import cpu
 from backends.decisions import Decisions
 from backends.host import Host
 from backends.interpreter import interpreted
@@ -136,3 +137,60 @@ def test_axes_of_size_one_around_what_is_merged():
     expected = (groups - groups.sum((2, 3), keepdim=True)).view(1, 32, 1, 1) * given[1].view(32, 1, 1)
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(summed, expected.view(32))
+
+
+def run_in_c(program, inputs):
+    """The kernels of a program, and what it gives by the CPU backend."""
+    steps = schedule(program, crosses=cpu.crosses)
+    kernels = [step for step in steps if isinstance(step, Kernel)]
+    host = Host(program, steps, cpu.kernels(kernels, program.decisions), last=torch.get_num_threads)
+    return kernels, host.function(inputs)
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_memory_that_is_written_twice_has_the_later_elements(ahead):
+    """Two stores to the same places are one loop, so that the earlier one of a later turn wins."""
+    program = Program(Decisions(ShapeEnv(origin=lambda: None)))
+    (n,) = [size.expr for size in program.decisions.env.sizes("n")]
+    build, one = program.build, program.build.one
+    x, y = [program.input(name, "float32", (n,), (one,)) for name in "xy"]
+    whole = build.memory(program.buffer("float32", (n + ahead,), (one,)))
+    program.assign(build.slice(whole, 0, build.zero, 1, n), build.apply("exp", x))
+    program.assign(build.slice(whole, 0, build.lift(ahead), 1, n), build.apply("add", x, y))
+    program.outputs.append(whole)
+    x, y = torch.randn(50), torch.randn(50)
+    _, (found,) = run_in_c(program, (x, y))
+    torch.testing.assert_close(found[ahead:], x + y)
+    torch.testing.assert_close(found[:ahead], x.exp()[:ahead])
+
+
+def test_an_argument_is_not_changed_between_two_passes():
+    """A kernel overwrites a row in its first pass that the second reads."""
+    program = Program(Decisions(ShapeEnv(origin=lambda: None)))
+    b, s = [size.expr for size in program.decisions.env.sizes("b s")]
+    build = program.build
+    x = program.input("x", "float32", (b, s), (s, build.one))
+    largest = build.expand(build.reduce("maximum", x, (1,), keepdim=True), (b, s))
+    value = build.apply("exp", build.apply("sub", x, largest))
+    program.outputs.append(program.stored(build.reduce("sum", value, (1,)), (build.one,)))
+    program.assign(x, build.apply("neg", x))
+    given = torch.randn(5, 70)
+    changed = given.clone()
+    _, (found,) = run_in_c(program, (changed,))
+    torch.testing.assert_close(found, (given - given.amax(1, keepdim=True)).exp().sum(1))
+    torch.testing.assert_close(changed, -given)
+
+
+@pytest.mark.parametrize(("operation", "count"), [("exp", 2), ("neg", 1)])
+def test_what_is_costly_is_not_computed_for_every_row_again(operation, count):
+    """An exponential of a row is computed as often as there are rows, or what costs nothing is put into memory."""
+    program = Program(Decisions(ShapeEnv(origin=lambda: None)))
+    b, s = [size.expr for size in program.decisions.env.sizes("b s")]
+    build, one = program.build, program.build.one
+    x, row = program.input("x", "float32", (b, s), (s, one)), program.input("row", "float32", (s,), (one,))
+    shown = build.expand(build.apply(operation, row), (b, s))
+    program.outputs.append(program.stored(build.apply("add", x, shown), (s, one)))
+    x, row = torch.randn(5, 70), torch.randn(70)
+    kernels, (found,) = run_in_c(program, (x, row))
+    assert len(kernels) == count
+    torch.testing.assert_close(found, x + getattr(torch, operation)(row))
