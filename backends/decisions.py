@@ -49,6 +49,7 @@ Kind = Literal[
     "lanes",
     "order",
     "turns",
+    "inside",
     "parallel",
     "split",
     "parts",

@@ -28,9 +28,9 @@ from backends.loops.operations import is_float
 from solver.expr import Expr
 
 
-def taken(build: Elementwise, x: Tensor, sizes: Sizes, places: Anywhere, inside: Tensor) -> Tensor:
+def taken(build: Elementwise, x: Tensor, sizes: Sizes, places: Anywhere, inside: Tensor | None) -> Tensor:
     """A tensor of these sizes: for each element, the places along the axes of x, some of them computed; 0 where
-    they are not `inside`.
+    they are not `inside`, if any may not be.
 
     What x is computed from is taken instead, so that nothing else is computed. Where an element of x may be wanted
     often, x becomes memory.

@@ -31,6 +31,9 @@ from backends.loops.nodes import (
 )
 from backends.loops.taking import single, taken
 
+OF_BOOLS: Final = {"maximum": "any", "minimum": "all"}
+"""What the extremes of truths are, seen as numbers. Of no elements there are none."""
+
 
 class Expressions(Elementwise):
     """Builds tensors; what is the same as something simpler becomes that."""
@@ -41,9 +44,9 @@ class Expressions(Elementwise):
         """Pieces of one dtype one behind the other; a piece that is a number is as long as the bounds leave it."""
         return Joined(sizes, pieces[0].dtype, tuple(pieces), axis, bounds)
 
-    def taken(self, x: Tensor, sizes: Sizes, places: Anywhere, inside: Tensor) -> Tensor:
+    def taken(self, x: Tensor, sizes: Sizes, places: Anywhere, inside: Tensor | None = None) -> Tensor:
         """A tensor of these sizes: for each element, the places along the axes of x, some of them computed; 0 where
-        they are not `inside`."""
+        they are not `inside`, if any may not be."""
         return taken(self, x, sizes, places, inside)
 
     # ------------------------------------------------------------------ reductions
@@ -61,6 +64,8 @@ class Expressions(Elementwise):
 
     def _reduced(self, operation: str, x: Tensor, axes: tuple[int, ...]) -> Tensor:
         sizes = tuple([size for axis, size in enumerate(x.sizes) if axis not in axes])
+        if isinstance(x, Pointwise) and x.operation == "cast" and x.operands[0].dtype == "bool" and operation in OF_BOOLS:
+            return self.cast(self._reduced(OF_BOOLS[operation], x.operands[0], axes), x.dtype)
         if not isinstance(x, Merge):
             found = single(self, x, axes) if operation == "sum" else None
             return Reduce(sizes, x.dtype, operation, x, axes) if found is None else self.reduce(operation, *found)

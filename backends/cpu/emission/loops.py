@@ -236,8 +236,12 @@ class Loops:
         return is_one(coefficient) if coefficient.is_constant else self._contiguous[coefficient]
 
     def _widest(self) -> int:
-        """Bytes of the widest element of vectors."""
+        """Bytes of the widest element of vectors. Where something costly is computed of floats, whole numbers that are
+        wider, places most of all, take two registers: otherwise half of each register of floats would be empty."""
         varying = [value for value in self.values() if value in self.varying]
+        costly = {value.dtype for value in varying if isinstance(value, Apply) and OPERATIONS[value.operation].is_costly}
+        if costly == {"float32"} and not any(value.dtype == "float64" for value in varying):
+            return width("float32")
         sizes = [width(value.dtype) for value in varying]
         sizes += [8 for value in varying if isinstance(value, Load) and value.indirect]
         sizes += [ITEMSIZE[store.buffer.dtype] for store in self.kernel.stores if self.is_stored_along(store.offset)]

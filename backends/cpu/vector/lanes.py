@@ -18,7 +18,7 @@ from __future__ import annotations
 from itertools import pairwise, permutations
 from typing import Final
 
-from backends.cpu.vector.elements import BITS, ELEMENTS, FLOATS, INLINE, Element
+from backends.cpu.vector.elements import BITS, ELEMENTS, FLOATS, INLINE, Element, chunks
 from backends.cpu.vector.machine import InstructionSet
 
 SMALLEST_REGISTER: Final = 16
@@ -34,7 +34,7 @@ def lanes_texts(lanes: int, instructions: InstructionSet) -> dict[str, str]:
     for element in ELEMENTS.values():
         vector, mask = element.vector, element.mask
         texts[f"splat_{element.name}"] = _function(
-            f"{vector} splat_{element.name}({element.scalar} x)", f"return x - ({vector}){{0}};"
+            f"{vector} splat_{element.name}({element.scalar} x)", *_splat(element, lanes, instructions)
         )
         texts[f"select_{element.name}"] = _function(
             f"{vector} select_{element.name}({mask} mask, {vector} a, {vector} b)",
@@ -86,6 +86,19 @@ def _spread(element: Element, lanes: int) -> dict[str, str]:
         signature = f"{element.vector} {name}_{element.name}({element.vector} x)"
         texts[f"{name}_{element.name}"] = _function(signature, *lines, "return x;")
     return texts
+
+
+def _splat(element: Element, lanes: int, instructions: InstructionSet) -> list[str]:
+    """One number in all lanes. What is more than a register the compiler would write to memory, number by number."""
+    width, count = chunks(instructions, element.size, lanes)
+    if count == 1:
+        return [f"return x - ({element.vector}){{0}};"]
+    return [
+        f"typedef {element.scalar} part __attribute__((vector_size({width}), may_alias));",
+        f"{element.vector} r;",
+        *(f"((part *)&r)[{chunk}] = x - (part){{0}};" for chunk in range(count)),
+        "return r;",
+    ]
 
 
 def _function(signature: str, *body: str) -> str:

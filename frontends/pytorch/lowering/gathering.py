@@ -9,6 +9,7 @@ import torch
 from backends.loops.indices import Affine
 from backends.loops.nodes import Taken, Tensor
 from backends.loops.operations import DTYPES
+from backends.loops.ranges import is_inside
 from frontends.pytorch.lowering.registry import Declined, Site, lowering
 from frontends.pytorch.lowering.values import Value
 
@@ -21,10 +22,12 @@ def gather(at: Site, x: Value, axis: int, index: Value, *, sparse_grad: bool = F
     if not x.rank or index.dtype != "int64" or x.dtype not in DTYPES:
         raise Declined
     axis %= x.rank
+    places = tuple([index.tensor if each == axis else at.build.axis(each) for each in range(x.rank)])
+    if is_inside(at.build, index.tensor, x.sizes[axis]):
+        return x.taken(places, index.sizes)
     inside = (index >= 0) & (index < x.sizes[axis])
     at.require(inside, RuntimeError, f"an index is out of bounds for dimension {axis}")
-    places = [index.tensor if each == axis else at.build.axis(each) for each in range(x.rank)]
-    return x.taken(tuple(places), inside)
+    return x.taken(places, index.sizes, inside)
 
 
 @lowering(aten._unsafe_index.Tensor)

@@ -209,9 +209,10 @@ class Value:
             value = Value(self.build, made, sizes)
         return value
 
-    def taken(self, places: Anywhere, inside: Value) -> Value:
-        """The elements at these places, for each axis of this one, where they are `inside`."""
-        return Value(self.build, self.build.taken(self.tensor, inside.sizes, places, inside.tensor), inside.sizes)
+    def taken(self, places: Anywhere, sizes: Sizes, inside: Value | None = None) -> Value:
+        """The elements at these places, for each axis of this one: where they are `inside`, if any may not be."""
+        where = None if inside is None else inside.tensor
+        return Value(self.build, self.build.taken(self.tensor, sizes, places, where), sizes)
 
     def along(self, axis: int, rank: int) -> Value:
         """A vector that lies along one axis of a tensor of this rank."""
