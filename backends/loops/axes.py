@@ -32,11 +32,12 @@ from backends.loops.tensors import Expressions
 from solver.expr import Expr
 
 
-def arranged(bodies: Bodies, build: Expressions, draft: Draft, name: str) -> Kernel:
-    """The kernel with its loops in the order in which memory is best gone through."""
+def arranged(bodies: Bodies, build: Expressions, draft: Draft, name: str, *, collapses: bool = True) -> Kernel:
+    """The kernel with its loops in the order in which memory is best gone through; those that can be one as one if it
+    `collapses`."""
     draft = _ordered(bodies, build, draft)
     along_outer = _is_along_outer(draft) and not any(store.summed for store in draft.stores)
-    draft = _collapsed(bodies, build, draft)
+    draft = _collapsed(bodies, build, draft) if collapses else draft
     kernel = draft.kernel(name)
     kernel.lanes = max(len(draft.outer if along_outer else draft.extents) - 1, 0)
     kernel.kept = tuple(kept(kernel))
@@ -161,10 +162,25 @@ def _is_along_outer(draft: Draft) -> bool:
     if not draft.outer:
         return False
     for offsets in _ranked(accesses(draft)):
-        inner, outer = _strided(offsets, len(draft.extents) - 1), _strided(offsets, len(draft.outer) - 1)
+        last, beside = len(draft.extents) - 1, len(draft.outer) - 1
+        inner, outer = _strided(offsets, last), _strided(offsets, beside)
         if inner != outer:
-            return inner > 2 * outer
+            return inner > 2 * outer or bool(not _contiguous(offsets, last) and _contiguous(offsets, beside))
     return False
+
+
+def is_crosswise(draft: Draft) -> bool:
+    """Whether inner axes are gone through along which nothing is contiguous, while loads and stores are contiguous along
+    different outer ones: as a kernel of its own, what stores would have both next to each other."""
+    first = len(draft.outer)
+
+    def contiguous(offsets: Sequence[Affine]) -> set[int]:
+        inside = [offset for offset in offsets if any(axis >= first for axis in offset.axes)]
+        return {axis for offset in inside for axis, step in offset.terms if is_one(step)}
+
+    stored = contiguous([store.offset for store in draft.stores])
+    read = contiguous(loaded(draft))
+    return bool(stored and read) and not stored & read and all(axis < first for axis in stored | read)
 
 
 # ---------------------------------------------------------------------- axes that are one

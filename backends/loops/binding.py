@@ -157,10 +157,9 @@ class Binding:
                 computed = [each for each in tensor.computed if each is not None]
                 return [(each, places if each.rank else (), condition) for each in computed]
             case Joined():
-                wheres = self._wheres(tensor, places, condition)
-                return [
-                    (piece, tensor.at(k, places), where) for k, (piece, where) in enumerate(zip(tensor.pieces, wheres))
-                ]
+                first = _first_piece(tensor, places)
+                wheres = self._wheres(tensor.bounds[first:], places[tensor.axis], condition)
+                return [(tensor.pieces[k], tensor.at(k, places), where) for k, where in enumerate(wheres, first)]
         return []
 
     def _element(self, tensor: Tensor, places: Places, condition: Scalar | None, parts: list[Scalar]) -> Scalar:
@@ -190,7 +189,8 @@ class Binding:
                 return self._taken(tensor, places, condition, parts)
             case Joined():
                 made = parts[-1]
-                for bound, part in zip(reversed(tensor.bounds), reversed(parts[:-1])):
+                bounds = tensor.bounds[_first_piece(tensor, places) :]
+                for bound, part in zip(reversed(bounds), reversed(parts[:-1])):
                     before = self._is_before(places[tensor.axis], bound)
                     made = bodies.apply("select", (before, part, made), part.dtype)
                 return made
@@ -199,12 +199,11 @@ class Binding:
     def _is_before(self, place: Affine, bound: Expr) -> Scalar:
         return self.bodies.apply("lt", (self.bodies.place(place), self.bodies.size(bound, "int64")), "bool")
 
-    def _wheres(self, joined: Joined, places: Places, condition: Scalar | None) -> list[Scalar | None]:
-        """For each piece, where its elements are looked at."""
-        place = places[joined.axis]
-        before = [self._is_before(place, bound) for bound in joined.bounds]
-        bounds = [self.bodies.size(bound, "int64") for bound in joined.bounds]
-        behind = [self.bodies.apply("ge", (self.bodies.place(place), bound), "bool") for bound in bounds]
+    def _wheres(self, bounds: Sequence[Expr], place: Affine, condition: Scalar | None) -> list[Scalar | None]:
+        """For each of the pieces that meet at these bounds, where its elements are looked at."""
+        before = [self._is_before(place, bound) for bound in bounds]
+        sizes = [self.bodies.size(bound, "int64") for bound in bounds]
+        behind = [self.bodies.apply("ge", (self.bodies.place(place), size), "bool") for size in sizes]
         firsts, lasts = [None, *behind], [*before, None]
         return [self._both(condition, self._both(first, last)) for first, last in zip(firsts, lasts)]
 
@@ -227,6 +226,18 @@ class Binding:
                 indirect += [(number, stride)] if stride is not None else []
         inside = None if tensor.inside is None else parts[-1]
         return self.bodies.load(source.buffer, summed(direct), indirect, self._both(condition, inside))
+
+
+def _first_piece(joined: Joined, places: Places) -> int:
+    """The first piece that has an element at these places, as what they begin with tells."""
+    place = places[joined.axis]
+    first = 0
+    if all(step.is_constant and step.constant >= 0 for _, step in place.terms):
+        for number, bound in enumerate(joined.bounds):
+            ahead = place.constant - bound
+            if ahead.is_constant and ahead.constant >= 0:
+                first = number + 1
+    return first
 
 
 def _merged(memory: Memory, runs: Sequence[Sequence[int]]) -> Affine:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from backends.loops.axes import is_crosswise
 from backends.loops.binding import Draft, below, renumbered, rewritten
 from backends.loops.crossing import crossed, is_crossable, pays, with_copies
 from backends.loops.indices import Affine, same_place
@@ -231,7 +232,9 @@ def fused_drafts(build: Expressions, bodies: Bodies, first: Draft, second: Draft
     new = rewritten(bodies, second.roots, places, values)
     added = [replace(store, offset=store.offset.at(places), value=value) for store, value in zip(second.stores, new)]
     origins = tuple(dict.fromkeys([*first.origins, *second.origins]))
-    return replace(shape, stores=(*stores, *added), origins=origins)
+    fused = replace(shape, stores=(*stores, *added), origins=origins)
+    crosses = is_crosswise(fused) and not any(each.inner and is_crosswise(each) for each in (first, second))
+    return None if crosses else fused
 
 
 def _fused_crosswise(build: Expressions, bodies: Bodies, first: Draft, second: Draft) -> Draft | None:

@@ -1,4 +1,4 @@
-"""Where what is joined meets along the lanes: on either side of such a cut, a comparison with a size is known.
+"""Where what is joined meets along a loop: on either side of such a cut, a comparison with a size is known.
 
     >>> from solver.interner import Interner
     >>> from backends.loops.indices import Affine
@@ -26,11 +26,13 @@ MOST: Final = 2
 """Cuts of one loop; what meets elsewhere is loaded under masks."""
 MOST_VALUES: Final = 160
 """Values of a kernel whose loops are divided: the code is as long as it is."""
+MOST_COPIES: Final = 4
+"""How often what is computed in the innermost loops may be written, where others are divided as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A place along the lanes, `bound - shift`, and the comparisons that are known on either side of it.
+    """A place along an axis, `bound - shift`, and the comparisons that are known on either side of it.
 
     Attributes:
         before: the comparisons, and whether they hold before the place; behind it they do not, and the reverse.
@@ -44,13 +46,13 @@ class Cut:
         return {value: holds is not is_behind for value, holds in self.before}
 
 
-def cuts(values: Sequence[Scalar], lanes: int | None) -> tuple[Cut, ...]:
-    """The cuts of a loop along these lanes, those first that most is known by."""
+def cuts(values: Sequence[Scalar], axis: int | None) -> tuple[Cut, ...]:
+    """The cuts of a loop along this axis, those first that most is known by."""
     found: dict[Expr, Cut] = {}
-    for value in values if lanes is not None and len(values) <= MOST_VALUES else ():
+    for value in values if axis is not None and len(values) <= MOST_VALUES else ():
         match value:
             case Apply(operation="lt" | "ge", operands=(Place(index=index), SizeValue(size=bound))):
-                along = index.coefficient(lanes)
+                along = index.coefficient(axis)
                 if along is not None and is_one(along) and len(index.terms) == 1:
                     place = bound - index.constant
                     cut = found.get(place, Cut(bound, index.constant, ()))
@@ -59,4 +61,15 @@ def cuts(values: Sequence[Scalar], lanes: int | None) -> tuple[Cut, ...]:
     return tuple(sorted(found.values(), key=lambda cut: -len(cut.before))[:MOST])
 
 
-__all__ = ["Cut", "cuts"]
+def others_cuts(values: Sequence[Scalar], axes: Sequence[int], copies: int) -> dict[int, tuple[Cut, ...]]:
+    """The cuts of loops around the lanes, or of the inner one, those outside first; `copies` are there without."""
+    found: dict[int, tuple[Cut, ...]] = {}
+    for axis in axes:
+        at = cuts(values, axis)
+        if at and copies * (2 * len(at)) <= MOST_COPIES:
+            copies *= 2 * len(at)
+            found[axis] = at
+    return found
+
+
+__all__ = ["Cut", "cuts", "others_cuts"]

@@ -1,7 +1,8 @@
-"""Loops along the lanes divided at cuts: up to each and behind the last, with what is known there.
+"""Loops divided at cuts: up to each and behind the last, with what is known there.
 
 A piece of a join is loaded where its own places are, under a mask; in a loop over these places alone no mask is left,
-and nothing of the other pieces.
+and nothing of the other pieces. Along the lanes all else stays outside of what is divided; of another axis the loops
+inside of it are written once for each side.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ def divided(
     loops: Callable[[str], Iterator[Sequence[Copy]]],
     place: str,
     stop: str,
+    *,
+    skips: bool = True,
 ) -> Iterator[Sequence[Copy]]:
-    """The loops up to each cut and behind the last; `loops` writes those up to a place from where the last ended."""
+    """The loops up to each cut and behind the last; `loops` writes those up to a place from where the last ended, or
+    from that place on if it `skips` to it."""
     if not at:
         yield from loops(stop)
         return
@@ -57,7 +61,7 @@ def divided(
         for head, known_here in versions:
             with text.block(head), writer.assuming(known_here):
                 yield from loops(end)
-        if end is not stop:
+        if skips and end is not stop:
             text.line(f"if ({place} < {end}) {place} = {end};")
 
 

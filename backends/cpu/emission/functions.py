@@ -37,6 +37,8 @@ from backends.cpu.emission.whole import is_whole, write_chunk, write_whole
 from backends.cpu.vector import source
 from backends.decisions import Decisions
 from backends.loops.kernels import Kernel
+from backends.loops.ones import looked_up_along, of_one
+from backends.loops.tensors import Expressions
 from solver.expr import Expr
 
 MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
@@ -44,25 +46,53 @@ MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
 
 def kernel_source(kernel: Kernel, decisions: Decisions, name: str = "k0") -> str:
     """The text of a kernel, without what it calls."""
-    return _written(forms(kernel, decisions), name)
+    texts = _texts(forms(kernel, decisions), form_of_one(kernel, decisions), name)
+    return "".join([text for _, text in texts])
 
 
 def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
     """One C file with the kernels as k0, k1..."""
     texts: list[tuple[int, str]] = []
-    keeps = False
-    group: list[Loops] = []
+    group: list[tuple[Loops, Expr | None]] = []
     for place, kernel in enumerate(kernels):
         with decisions.at(kernel.name, next(iter(kernel.origins), "")):
-            loops = forms(kernel, decisions)
-            texts.append((loops[0].count, _written(loops, f"k{place}")))
-        keeps = keeps or bool(loops[0].kept or kernel.summed)
-        turns = loops[0].kernel.turns
-        group = [*group, loops[0]] if group and group[0].kernel.turns is turns else [loops[0]]
+            found, one = forms(kernel, decisions), form_of_one(kernel, decisions)
+            texts += _texts(found, one, f"k{place}")
+        member = (found[0], None if one is None else one[0])
+        turns = found[0].kernel.turns
+        group = [*group, member] if group and group[0][0].kernel.turns is turns else [member]
         if turns is not None and len(group) == turns.kernels:
             names = [f"k{number}" for number in range(place + 1 - len(group), place + 1)]
-            texts.append((loops[0].count, together(group, names)))
+            texts.append((found[0].count, together(group, names)))
+    keeps = any("malloc(" in text for _, text in texts)
     return (MALLOC if keeps else "") + source(texts)
+
+
+def _texts(found: Sequence[Loops], one: tuple[Expr, Loops] | None, name: str) -> list[tuple[int, str]]:
+    """The text of a kernel, in parts that have the same number of lanes."""
+    if one is None:
+        return [(found[0].count, _written(found, name))]
+    size, only = one
+    number = found[0].numbers.index(size)
+    first = f"if (numbers[{number}] == 1) {{ {name}_one(pointers, numbers); return; }}"
+    declared = f"void {name}_one(void *const *pointers, const int64_t *numbers);\n"
+    return [
+        (only.count, _written((only,), f"{name}_one")),
+        (found[0].count, declared + _written(found, name, first)),
+    ]
+
+
+def form_of_one(kernel: Kernel, decisions: Decisions) -> tuple[Expr, Loops] | None:
+    """A size of which elements are looked up, and the loops of the kernel for where it is 1."""
+    for size in looked_up_along(kernel):
+        one = decisions.interner.eq(size, 1)
+        if decisions.holds("size one", one, "one version", "two versions", added="branch", never="one version") is None:
+            made = of_one(Expressions(decisions), kernel, size)
+            (atom,) = size.symbols
+            known = {atom: decisions.interner.one}
+            numbers = [decisions.interner.substitute(number, known) for number in kernel.numbers]
+            return size, Loops(made, decisions, numbers=numbers, buffers=kernel.buffers)
+    return None
 
 
 def forms(kernel: Kernel, decisions: Decisions) -> Sequence[Loops]:
@@ -83,23 +113,25 @@ def forms(kernel: Kernel, decisions: Decisions) -> Sequence[Loops]:
     return (exchanged,) if is_along is False else (loops, exchanged)
 
 
-def _written(forms: Sequence[Loops], name: str) -> str:
+def _written(forms: Sequence[Loops], name: str, first: str = "") -> str:
+    """All functions of a kernel; `first` is what the one that is called begins with."""
     text = Text()
     if len(forms) == 1:
-        _write(forms[0], text, name)
+        _write(forms[0], text, name, first)
         return str(text)
     names = (f"{name}_along", f"{name}_across")
     for loops, each in zip(forms, names):
         _write(loops, text, each)
-    first = forms[0]
-    numbers = numbers_of(first)
-    *_, along, across = [product_of([extent], numbers) for extent in first.kernel.extents]
+    numbers = numbers_of(forms[0])
+    *_, along, across = [product_of([extent], numbers) for extent in forms[0].kernel.extents]
     with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
+        if first:
+            text.line(first)
         text.line(f"({along} < N && {along} < {across} ? {names[1]} : {names[0]})(pointers, numbers);")
     return str(text)
 
 
-def _write(loops: Loops, text: Text, name: str) -> None:
+def _write(loops: Loops, text: Text, name: str, first: str = "") -> None:
     """All functions of one form."""
     write = write_chunk if is_whole(loops) else Nest.write
     if loops.open:
@@ -110,7 +142,7 @@ def _write(loops: Loops, text: Text, name: str) -> None:
         Short(loops, text, count).write(f"{name}_short{count}")
     if loops.kernel.summed:
         Sums(loops, Writer(loops, text, is_narrow=False), text).write_totals(f"{name}_sums")
-    _entry(loops, text, name)
+    _entry(loops, text, name, first)
     if loops.kernel.turns is not None:
         _turns(loops, text, name)
 
@@ -120,7 +152,7 @@ def _is_only_strided(loops: Loops) -> bool:
     return loops.is_exchanged and bool(loops.open)
 
 
-def _entry(loops: Loops, text: Text, name: str) -> None:
+def _entry(loops: Loops, text: Text, name: str, first: str) -> None:
     kernel = loops.kernel
     numbers = numbers_of(loops)
 
@@ -128,8 +160,10 @@ def _entry(loops: Loops, text: Text, name: str) -> None:
         return product_of(sizes, numbers)
 
     with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
+        if first:
+            text.line(first)
         run = _run(loops, text, name, numbers)
-        threads = f"numbers[{len(numbers)}]"
+        threads = f"numbers[{len(loops.numbers)}]"
         grain = loops.grain
         if is_whole(loops):
             write_whole(loops, text, run, elements=product(kernel.extents), threads=threads)

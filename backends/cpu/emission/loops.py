@@ -28,14 +28,14 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 from typing import Final
 
-from backends.cpu.emission.cuts import cuts
+from backends.cpu.emission.cuts import cuts, others_cuts
 from backends.cpu.emission.places import ByLane, by_lane
 from backends.cpu.emission.spelling import width
 from backends.cpu.emission.turning import exchanged, turned
 from backends.cpu.vector import lanes_for
 from backends.decisions import Decisions, Kind
 from backends.loops.indices import Affine, is_one
-from backends.loops.kernels import Apply, Kernel, Load, Pass, Place, Reduced, Scalar
+from backends.loops.kernels import Apply, Buffer, Kernel, Load, Pass, Place, Reduced, Scalar
 from backends.loops.operations import ITEMSIZE, OPERATIONS
 from backends.loops.order import parts_first
 from solver.expr import Expr
@@ -66,17 +66,27 @@ class Loops:
         bits: how wide the elements of full vectors are.
         open: coefficients of the lanes' axis that may be 1 or not.
         cuts: where loops along the lanes are divided.
+        others_cuts: where loops along other axes are.
         is_divided: whether vectors divide the axis of the lanes, so that there is no tail.
         grain: how many elements are worth a thread.
         is_large: whether there are enough of them for several threads, or parts of a reduction; None if only the run
             tells.
     """
 
-    def __init__(self, given: Kernel, decisions: Decisions, *, is_exchanged: bool = False) -> None:
+    def __init__(
+        self,
+        given: Kernel,
+        decisions: Decisions,
+        *,
+        is_exchanged: bool = False,
+        numbers: Sequence[Expr] | None = None,
+        buffers: Sequence[Buffer] | None = None,
+    ) -> None:
+        """`numbers` and `buffers` where they are those of another kernel, that this is a form of."""
         self.decisions = decisions
         self.is_exchanged = is_exchanged
-        self.numbers = given.numbers
-        self.buffers = given.buffers
+        self.numbers = given.numbers if numbers is None else tuple(numbers)
+        self.buffers = given.buffers if buffers is None else tuple(buffers)
         self.kernel = kernel = exchanged(given) if is_exchanged else turned(given)
         self.lanes = kernel.lanes if kernel.extents else None
         self.along_inner = kernel.inner > 0 and kernel.lanes >= kernel.outer
@@ -101,6 +111,7 @@ class Loops:
                 )
         # sums over rows are written in whole vectors, which begin at multiples of their length in no divided loop
         self.cuts = () if kernel.summed else cuts(self.values(), self.lanes)
+        self.others_cuts = {} if kernel.summed else others_cuts(self.values(), self._others(), 2 * len(self.cuts) or 1)
         self.open = tuple([each for each, known in self._contiguous.items() if known is None])
         self.grain = max(1, GRAIN // self.work())
         self.is_divided = self._ask_divided(decisions)
@@ -128,6 +139,11 @@ class Loops:
         kind: Kind = "parallel" if kernel.outer else "split"
         put = (elements, ">=", least)
         return decisions.holds(kind, question, yes, otherwise, added="branch", never=never, put=put)
+
+    def _others(self) -> list[int]:
+        """The outer axes that lanes do not run along, and the last inner one."""
+        axes = [*range(self.kernel.outer), len(self.kernel.extents) - 1]
+        return [axis for axis in dict.fromkeys(axes) if axis >= 0 and axis != self.lanes]
 
     def _turns(self, decisions: Decisions) -> Expr:
         """How often the axis of the lanes is gone through."""

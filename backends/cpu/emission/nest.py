@@ -74,15 +74,8 @@ class Nest:
                 self.sums.begin()
             values = self._all_values()
             self._define_at(-1, values, ONE)
-            with ExitStack() as nest:
-                self._start()
-                for axis in range(self._plain_outer):
-                    nest.enter_context(self._outer_loop(axis, is_innermost=axis == self.kernel.outer - 1))
-                    self._define_at(axis, values, ONE)
-                if self.loops.lanes is not None and not self.loops.along_inner:
-                    self._blocks(values)
-                else:
-                    self._passes(ONE)
+            self._start()
+            self._outer(0, values)
             if self._scratch:
                 line("if (memory != fixed) free(memory);")
 
@@ -118,16 +111,33 @@ class Nest:
                 else:
                     self.text.line("i0 = begin;")
 
-    @contextmanager
-    def _outer_loop(self, axis: int, *, is_innermost: bool) -> Iterator[None]:
-        within = f"i{axis} < {self._extent(axis)} && " if axis else ""
+    def _outer(self, axis: int, values: Sequence[Scalar]) -> None:
+        """The loops from this one on inwards, and what is in them."""
+        if axis < self._plain_outer:
+            for _ in self._outer_loops(axis):
+                self._define_at(axis, values, ONE)
+                self._outer(axis + 1, values)
+            if axis:
+                self.text.line(f"i{axis} = 0;")
+        elif self.loops.lanes is not None and not self.loops.along_inner:
+            self._blocks(values)
+        else:
+            self._passes(ONE)
+
+    def _outer_loops(self, axis: int) -> Iterator[Sequence[Copy]]:
+        """The loops along an outer axis, one behind the other."""
+        is_innermost = axis == self.kernel.outer - 1
         step = ", left--" if is_innermost else ""
         if is_innermost and self.sums.stores:
             step += ", is_first = 0"
-        with self.text.block(f"for (; {within}left > 0; i{axis}++{step})"), self.writer.scope():
-            yield
-        if axis:
-            self.text.line(f"i{axis} = 0;")
+        cuts = self.loops.others_cuts.get(axis, ())
+
+        def loops(end: str) -> Iterator[Sequence[Copy]]:
+            within = f"i{axis} < {end} && " if axis or cuts else ""
+            with self.text.block(f"for (; {within}left > 0; i{axis}++{step})"), self.writer.scope():
+                yield ONE
+
+        yield from divided(self.text, self.writer, cuts, loops, f"i{axis}", self._extent(axis), skips=False)
 
     def _blocks(self, values: Sequence[Scalar]) -> None:
         """Lanes along the last outer axis: blocks of vectors."""
@@ -303,12 +313,29 @@ class Nest:
         with ExitStack() as nest:
             for axis in range(self.kernel.outer, last):
                 nest.enter_context(self._inner_loop(axis, values, vectors))
-            if self.kernel.inner:
-                bounds = nest.enter_context(totals.parts(*self._range(last)))
-                nest.enter_context(self._along(last, *bounds))
-            self._turn(number, values, vectors, totals)
+            if not self.kernel.inner:
+                self._turn(number, values, vectors, totals)
+                return
+            first, stop = nest.enter_context(totals.parts(*self._range(last)))
+            for _ in self._turns_along(last, first, stop):
+                self._turn(number, values, vectors, totals)
         for (reduction, place), name in totals.results(over_lanes=False):
             self.writer.give(reduction, place, name)
+
+    def _turns_along(self, axis: int, first: str, stop: str) -> Iterator[Sequence[Copy]]:
+        """The loops along the last inner axis, one behind the other."""
+        cuts = self.loops.others_cuts.get(axis, ())
+        if not cuts:
+            with self._along(axis, first, stop):
+                yield ONE
+            return
+
+        def loops(end: str) -> Iterator[Sequence[Copy]]:
+            with self.text.block(f"for (; i{axis} < {end}; i{axis}++)"):
+                yield ONE
+
+        self.text.line(f"int64_t i{axis} = {first};")
+        yield from divided(self.text, self.writer, cuts, loops, f"i{axis}", stop, skips=False)
 
     def _along(self, axis: int, first: str, stop: str) -> AbstractContextManager[None]:
         return self.text.block(f"for (int64_t i{axis} = {first}; i{axis} < {stop}; i{axis}++)")
@@ -399,7 +426,7 @@ class Nest:
     def _recall(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
         """Read what an earlier pass has kept."""
         for value, writer in self.loops.kept.items():
-            if writer < number and value in values:
+            if writer < number and value in values and self.writer.is_needed(value):
                 for vector in vectors:
                     name = f"v{next(self.writer.serial)}"
                     kind = KINDS[value.dtype]
@@ -412,7 +439,7 @@ class Nest:
         """Write what later passes read: whole vectors, as a masked store makes the next load wait. What is too much
         is where the next row will be, or behind the last."""
         for value, writer in self.loops.kept.items():
-            if writer == number:
+            if writer == number and self.writer.is_needed(value):
                 for vector in vectors:
                     address = self._kept_at(value, vector, len(vectors))
                     text = self.writer.name(value, vector).vector

@@ -39,11 +39,17 @@ def product_of(sizes: Sequence[Expr], numbers: Mapping[Expr, str]) -> str:
     return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
 
 
-def together(group: Sequence[Loops], names: Sequence[str]) -> str:
-    """The function of kernels with these names."""
+def together(kernels: Sequence[tuple[Loops, Expr | None]], names: Sequence[str]) -> str:
+    """The function of kernels with these names. Each may have a size for which it has a form of its own where that is
+    1: then they run one after the other."""
     text = Text()
     line = text.line
+    group = [loops for loops, _ in kernels]
     places = range(len(group))
+    for name in names:
+        parameters = "void *const *pointers, const int64_t *numbers"
+        line(f"void {name}({parameters});")
+        line(f"static void {name}_turns({parameters}, int64_t begin, int64_t left, int64_t each);")
     numbers = [numbers_of(loops, f"numbers[{place}]") for place, loops in enumerate(group)]
     outer = [product_of(loops.kernel.extents[: loops.kernel.outer], all_) for loops, all_ in zip(group, numbers)]
     inner = [product_of(loops.kernel.extents[loops.kernel.outer :], all_) for loops, all_ in zip(group, numbers)]
@@ -62,6 +68,10 @@ def together(group: Sequence[Loops], names: Sequence[str]) -> str:
     with text.block(f"void {names[0]}_together(void *const *const *pointers, const int64_t *const *numbers)"):
         line(f"const int64_t turns = {_turns(group, numbers)};")
         line("if (turns <= 0) return;")
+        ones = [f"{all_[size]} == 1" for (_, size), all_ in zip(kernels, numbers) if size is not None]
+        if ones:
+            with text.block(f"if ({' || '.join(dict.fromkeys(ones))})"):
+                one_after_the_other()
         for place in places:
             line(f"const int64_t each{place} = {outer[place]} / turns;")
             line(f"const int64_t elements{place} = each{place} * {inner[place]};")

@@ -70,11 +70,12 @@ class Writer:
     @contextmanager
     def assuming(self, known: Mapping[Scalar, bool]) -> Iterator[None]:
         """These truths are known in what is written inside."""
-        self._assumed = dict(known)
+        before = self._assumed, self._alive
+        self._assumed = self._assumed | known
         self._alive = set(parts_first(self.loops.kernel.roots(), self.needed))
         with self.scope():
             yield
-        self._assumed, self._alive = {}, None
+        self._assumed, self._alive = before
 
     def known(self, value: Scalar | None) -> bool | None:
         """What is known of a truth where this code runs."""
@@ -95,6 +96,10 @@ class Writer:
             ) is not None:
                 return (yes if known else no,)
         return () if self.known(value) is not None else self.loops.by_lane.get(value, value).operands
+
+    def is_needed(self, value: Scalar) -> bool:
+        """Whether a value matters where this code runs."""
+        return self._alive is None or value in self._alive
 
     def name(self, value: Scalar, copy: Copy) -> Named:
         """What a value is called that is defined already."""
@@ -180,7 +185,7 @@ class Writer:
 
     def define(self, values: Iterable[Scalar], copies: Sequence[Copy]) -> None:
         """Write these values, given operands first; what has a name already is left out."""
-        for value in values if self._alive is None else [value for value in values if value in self._alive]:
+        for value in filter(self.is_needed, values):
             varying = value in self.loops.varying
             for copy in copies if varying else copies[:1]:
                 if not self.is_defined(value, copy):
@@ -199,17 +204,24 @@ class Writer:
         """A whole number or truth that is the same in all lanes, as one number in C."""
         if is_float(value.dtype):
             return None
+        known = self.known(value.condition if isinstance(value, Load) else value)
+        if known is not None and not (known and isinstance(value, Load)):
+            return str(int(known))
         match value:
             case Load(buffer=buffer, offset=offset, indirect=indirect, condition=condition):
                 kind, address = KINDS[buffer.dtype], self._address(buffer, offset, copy, indirect)
                 found = f"read_{kind}({address})" + " != 0" * (kind == "bool")
-                return found if condition is None else f"{self._first(condition, copy)} ? {found} : 0"
+                return found if condition is None or known else f"{self._first(condition, copy)} ? {found} : 0"
             case Constant(value=number, dtype=dtype):
                 return scalar(number, dtype)
             case SizeValue(size=size, dtype=dtype):
                 return f"({element_of(dtype).scalar}){self.size(size)}"
             case Place(index=index, dtype="int64"):
                 return self.index(index, copy)
+            case Apply(operation="select", operands=(condition, yes, no)) if (
+                known := self.known(condition)
+            ) is not None:
+                return self.name(yes if known else no, copy).number or None
             case Apply(operation=operation, operands=operands, dtype=dtype):
                 return single_applied(operation, [self.name(operand, copy) for operand in operands], dtype)
         return None
