@@ -170,7 +170,7 @@ def _is_along_outer(draft: Draft) -> bool:
 
 
 def is_crosswise(draft: Draft) -> bool:
-    """Whether inner axes are gone through along which nothing is contiguous, while loads and stores are contiguous along
+    """Whether inner axes are gone through along which nothing is contiguous, while loads and stores are so along
     different outer ones: as a kernel of its own, what stores would have both next to each other."""
     first = len(draft.outer)
 

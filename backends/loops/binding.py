@@ -223,7 +223,10 @@ class Binding:
                 direct += [place.at(places) * stride] if stride is not None else []
             else:
                 number = next(numbers)
-                indirect += [(number, stride)] if stride is not None else []
+                if stride is not None:
+                    moved, left = _taken_apart(number, stride)
+                    direct += moved
+                    indirect += left
         inside = None if tensor.inside is None else parts[-1]
         return self.bodies.load(source.buffer, summed(direct), indirect, self._both(condition, inside))
 
@@ -238,6 +241,32 @@ def _first_piece(joined: Joined, places: Places) -> int:
             if ahead.is_constant and ahead.constant >= 0:
                 first = number + 1
     return first
+
+
+def _taken_apart(place: Scalar, stride: Expr) -> tuple[list[Affine], list[tuple[Scalar, Expr]]]:
+    """A place times a stride as the indices in it, and what is left of numbers that are computed with strides of their
+    own. Sums and products wrap around as addresses do."""
+    direct: list[Affine] = []
+    left: list[tuple[Scalar, Expr]] = []
+    stack = [(place, stride)]
+    while stack:
+        value, step = stack.pop()
+        match value:
+            case Place(index=index):
+                direct.append(index * step)
+            case SizeValue(size=size, dtype="int64"):
+                direct.append(Affine.of(size * step))
+            case Constant(value=number, dtype="int64"):
+                direct.append(Affine.of(step * step.interner.constant(int(number))))
+            case Apply(operation="add", operands=operands, dtype="int64"):
+                stack += [(operand, step) for operand in reversed(operands)]
+            case Apply(operation="mul", operands=(other, SizeValue(size=size)), dtype="int64"):
+                stack.append((other, step * size))
+            case Apply(operation="mul", operands=(other, Constant(value=number)), dtype="int64"):
+                stack.append((other, step * step.interner.constant(int(number))))
+            case _:
+                left.append((value, step))
+    return direct, left
 
 
 def _merged(memory: Memory, runs: Sequence[Sequence[int]]) -> Affine:

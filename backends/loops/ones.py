@@ -2,16 +2,16 @@
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions import Decisions
-    >>> from backends.loops.kernels import Apply, Buffer, Load, Reduced, Reduction, SizeValue, Store
+    >>> from backends.loops.kernels import Apply, Buffer, Load, Reduced, Reduction, Store
     >>> from backends.loops.tensors import Expressions
     >>> env = ShapeEnv(origin=lambda: None)
     >>> r, c = [size.expr for size in env.sizes("r c")]
     >>> build = Expressions(Decisions(env))
     >>> x, y = [Buffer(name, "float32", (r, c), (c, build.one)) for name in "xy"]
     >>> i, j = build.axes(2)
-    >>> last = Apply("mul", (Load(Buffer("is", "int64", (c,), (build.one,)), i), SizeValue(r - 1, "int64")), "int64")
+    >>> is_last = Load(Buffer("is_last", "int64", (c,), (build.one,)), i)
     >>> most = Reduced(Reduction("maximum", Load(x, j * c + i)))
-    >>> found = Load(x, i, ((last, c),))
+    >>> found = Load(x, i, ((is_last, (r - 1) * c),))
     >>> kernel = Kernel("k0", (c, r), 1, (most.reduction,), (Store(y, i, Apply("sub", (most, found), "float32")),))
     >>> only, axis = looked_up_along(kernel)[0], 1
     >>> only is r
@@ -33,7 +33,7 @@ from backends.decisions import is_plain
 from backends.loops.axes import arranged
 from backends.loops.binding import Draft, below
 from backends.loops.indices import Affine, is_one, is_zero
-from backends.loops.kernels import Apply, Bodies, Constant, Kernel, Load, Place, Reduced, Scalar, SizeValue, walk
+from backends.loops.kernels import Apply, Bodies, Constant, Kernel, Load, Place, Reduced, Scalar, SizeValue, Store, walk
 from backends.loops.nodes import Places
 from backends.loops.tensors import Expressions
 from solver.expr import Atom, Expr
@@ -49,34 +49,42 @@ COMPARED = {
 
 
 def looked_up_along(kernel: Kernel) -> list[Expr]:
-    """The sizes of axes along which a kernel looks elements up, or reduces what is joined along them; those first that
-    more depends on."""
+    """The sizes of axes along which a kernel looks elements up, or reduces what is joined along them or turned when it
+    is stored; those first that more depends on."""
     if kernel.summed:
         return []
     found: dict[Expr, int] = {}
     for value in walk(kernel.roots()):
         if not isinstance(value, Load):
             continue
-        sizes = {size for part, _ in value.indirect for size in _sizes_below(part)}
+        sizes = {size for _, stride in value.indirect for size in _without_which_none(stride)}
         if value.condition is not None:
             sizes |= {kernel.extents[axis] for axis in _joined_along(value.condition) if _is_reduced(kernel, axis)}
         for size in sizes:
             found[size] = found.get(size, 0) + 1
+    if kernel.inner == 1 and any(_is_turned(kernel, store) for store in kernel.once):
+        found.setdefault(kernel.extents[-1], 1)
     plain = [size for size in found if not size.is_constant and is_plain(size) and size in kernel.extents]
     return sorted(plain, key=lambda size: -found[size])
 
 
-def _sizes_below(value: Scalar) -> Iterator[Expr]:
-    """The symbols of numbers that a place is made from."""
-    for each in walk([value]):
-        if isinstance(each, SizeValue):
-            yield from [atom.expr for atom in each.size.symbols]
+def _without_which_none(stride: Expr) -> Iterator[Expr]:
+    """The symbols that leave nothing of a stride where they are 1."""
+    for atom in stride.symbols:
+        if is_zero(stride.interner.substitute(stride, {atom: stride.interner.constant(1)})):
+            yield atom.expr
 
 
 def _joined_along(condition: Scalar) -> Iterator[int]:
     for each in walk([condition]):
         if isinstance(each, Place):
             yield from each.index.axes
+
+
+def _is_turned(kernel: Kernel, store: Store) -> bool:
+    """Whether lanes go to places far apart, though there is another axis along which these are neighbours."""
+    step = store.offset.coefficient(kernel.lanes)
+    return step is not None and not is_one(step) and any(is_one(other) for _, other in store.offset.terms)
 
 
 def _is_reduced(kernel: Kernel, axis: int) -> bool:
@@ -141,7 +149,7 @@ class _Folding:
                         return self.bodies.constant(0, value.dtype)
                     where = None
                 parts = [(new[part], self.size(stride)) for part, stride in indirect]
-                moving = [part for part in parts if not _is_number(part[0], 0)]
+                moving = [part for part in parts if not is_zero(part[1])]
                 return self.bodies.load(buffer, self.index(offset), moving, where)
             case Place(index=index):
                 found = self.index(index)
@@ -164,17 +172,9 @@ class _Folding:
                 return yes if holds else no
             case "bitand", [Constant(value=bool(holds)), other] | [other, Constant(value=bool(holds))]:
                 return other if holds else self.bodies.constant(False, "bool")
-            case "mul", [first, second] if dtype == "int64":
-                for number, other in ((first, second), (second, first)):
-                    if _is_number(number, 0) or _is_number(other, 1):
-                        return number
             case _, [Constant(value=a, dtype="int64"), Constant(value=b)] if operation in COMPARED:
                 return self.bodies.constant(COMPARED[operation](int(a), int(b)), "bool")
         return self.bodies.apply(operation, operands, dtype)
-
-
-def _is_number(value: Scalar, number: int) -> bool:
-    return isinstance(value, Constant) and value.dtype == "int64" and value.value == number
 
 
 __all__ = ["looked_up_along", "of_one"]

@@ -64,8 +64,10 @@ class Expressions(Elementwise):
 
     def _reduced(self, operation: str, x: Tensor, axes: tuple[int, ...]) -> Tensor:
         sizes = tuple([size for axis, size in enumerate(x.sizes) if axis not in axes])
-        if isinstance(x, Pointwise) and x.operation == "cast" and x.operands[0].dtype == "bool" and operation in OF_BOOLS:
-            return self.cast(self._reduced(OF_BOOLS[operation], x.operands[0], axes), x.dtype)
+        if isinstance(x, Pointwise) and x.operation == "cast" and operation in OF_BOOLS:
+            (truth,) = x.operands
+            if truth.dtype == "bool":
+                return self.cast(self._reduced(OF_BOOLS[operation], truth, axes), x.dtype)
         if not isinstance(x, Merge):
             found = single(self, x, axes) if operation == "sum" else None
             return Reduce(sizes, x.dtype, operation, x, axes) if found is None else self.reduce(operation, *found)

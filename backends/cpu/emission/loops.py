@@ -255,7 +255,8 @@ class Loops:
         """Bytes of the widest element of vectors. Where something costly is computed of floats, whole numbers that are
         wider, places most of all, take two registers: otherwise half of each register of floats would be empty."""
         varying = [value for value in self.values() if value in self.varying]
-        costly = {value.dtype for value in varying if isinstance(value, Apply) and OPERATIONS[value.operation].is_costly}
+        applied = [value for value in varying if isinstance(value, Apply)]
+        costly = {value.dtype for value in applied if OPERATIONS[value.operation].is_costly}
         if costly == {"float32"} and not any(value.dtype == "float64" for value in varying):
             return width("float32")
         sizes = [width(value.dtype) for value in varying]

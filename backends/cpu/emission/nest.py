@@ -334,8 +334,9 @@ class Nest:
             with self.text.block(f"for (; i{axis} < {end}; i{axis}++)"):
                 yield ONE
 
-        self.text.line(f"int64_t i{axis} = {first};")
-        yield from divided(self.text, self.writer, cuts, loops, f"i{axis}", stop, skips=False)
+        with self.text.block():
+            self.text.line(f"int64_t i{axis} = {first};")
+            yield from divided(self.text, self.writer, cuts, loops, f"i{axis}", stop, skips=False)
 
     def _along(self, axis: int, first: str, stop: str) -> AbstractContextManager[None]:
         return self.text.block(f"for (int64_t i{axis} = {first}; i{axis} < {stop}; i{axis}++)")

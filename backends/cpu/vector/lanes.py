@@ -205,10 +205,7 @@ def _step(source: Element, target: Element, lanes: int, instructions: Instructio
         f"typedef {source.scalar} from __attribute__((vector_size({each * source.size}), may_alias));",
         f"typedef {target.scalar} to __attribute__((vector_size({each * target.size}), may_alias));",
         f"{target.vector} r;",
-        *(
-            f"((to *)&r)[{part}] = __builtin_convertvector(((from *)&x)[{part}], to);"
-            for part in range(lanes // each)
-        ),
+        *(f"((to *)&r)[{part}] = __builtin_convertvector(((from *)&x)[{part}], to);" for part in range(lanes // each)),
         "return r;",
     ]
 

@@ -121,8 +121,11 @@ def nll_loss_forward(
     inside = (target >= 0) & (target < x.sizes[1])
     at.require(inside | ~counts, IndexError, "a target is out of bounds")
     places = (at.build.axis(0), target.tensor, *[at.build.axis(axis) for axis in range(1, target.rank)])
-    share = counts.cast(x.dtype) if weight is None else counts.select(weight.taken((target.tensor,), inside.sizes, inside), 0)
-    chosen = -x.taken(places, inside.sizes, inside)
+    sizes = inside.sizes
+    share = counts.cast(x.dtype)
+    if weight is not None:
+        share = counts.select(weight.taken((target.tensor,), sizes, inside), 0)
+    chosen = -x.taken(places, sizes, inside)
     chosen = counts.select(chosen if weight is None else chosen * share, 0)
     axes = range(target.rank)
     if reduction == 0:

@@ -1,0 +1,123 @@
+"""What whole numbers are known to lie between, and gathers that need no test of their places."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from backends.decisions import Decisions
+from backends.loops.kernels import Buffer
+from backends.loops.program import Call
+from backends.loops.ranges import bounds, is_inside
+from backends.loops.tensors import Expressions
+from frontends.pytorch import compile
+from shapes import ShapeEnv
+
+
+def number(build, value):
+    return build.number(value, "int64")
+
+
+def truth(build, x):
+    return build.cast(build.apply("gt", x, build.number(0.0, "float32")), "int64")
+
+
+PLACES = {
+    "a place": (lambda build, x, n: build.position((n,), 0), "0", "n - 1"),
+    "a truth": (lambda build, x, n: truth(build, x), "0", "1"),
+    "the last or the first": (
+        lambda build, x, n: build.apply("mul", truth(build, x), number(build, n - 1)),
+        "0",
+        "n - 1",
+    ),
+    "of all": (lambda build, x, n: build.reduce("maximum", truth(build, x), (0,)), "0", "1"),
+    "from the end": (
+        lambda build, x, n: build.apply("sub", number(build, n - 1), build.position((n,), 0)),
+        "0",
+        "n - 1",
+    ),
+    "at most": (
+        lambda build, x, n: build.apply("minimum", build.position((n,), 0), number(build, 3)),
+        "0",
+        "min(n - 1, 3)",
+    ),
+    "chosen": (
+        lambda build, x, n: build.apply("select", build.apply("gt", x, x), number(build, -2), build.position((n,), 0)),
+        "-2",
+        "max(n - 1, -2)",
+    ),
+}
+UNKNOWN = {
+    "given": lambda build, x, n: build.memory(Buffer("i", "int64", (n,), (build.one,))),
+    "of a float": lambda build, x, n: build.cast(x, "int64"),
+    "too large": lambda build, x, n: build.apply("mul", build.position((n,), 0), number(build, 1 << 40)),
+    "a sum of any number of truths": lambda build, x, n: build.reduce("sum", truth(build, x), (0,)),
+    "less than 0 times": lambda build, x, n: build.apply("mul", truth(build, x), number(build, -1)),
+}
+
+
+def expressions():
+    env = ShapeEnv(origin=lambda: None)
+    (n,) = [size.expr for size in env.sizes("n")]
+    env.assume("1 <= n")
+    env.assume("n <= 1 << 40")
+    build = Expressions(Decisions(env))
+    return build, build.memory(Buffer("x", "float32", (n,), (build.one,))), n
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_bounds(name):
+    """A place that can be outside is not tested, or one that cannot be is."""
+    made, least, most = PLACES[name]
+    build, x, n = expressions()
+    assert [str(each) for each in bounds(build, made(build, x, n))] == [least, most]
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_can_be_anything(name):
+    """A number that may be anything, as it wraps around, is taken for a place inside of an axis."""
+    build, x, n = expressions()
+    assert bounds(build, UNKNOWN[name](build, x, n)) is None
+
+
+def test_inside_is_a_decision():
+    """A place is tested though it is known, or not though it may be the first behind the last."""
+    build, _, n = expressions()
+    place = build.position((n,), 0)
+    assert is_inside(build, place, n) and not is_inside(build, place, n - 1)
+    found = [(each.answer, each.chosen) for each in build.decisions.log if each.kind == "inside"]
+    assert found == [("always", "no test of places"), ("never", "a test of places")]
+
+
+def first_or_last(x):
+    place = (x > 0).long().amax(0, keepdim=True) * (x.shape[0] - 1)
+    return x - x.sigmoid().gather(0, place)
+
+
+def test_a_gather_at_the_first_or_the_last_is_one_kernel():
+    """Each place is tested, in a kernel of its own."""
+    compiled = compile(first_or_last, backend="cpu", dynamic=True)
+    for rows in (1, 2, 5):
+        x = torch.randn(rows, 37)
+        torch.testing.assert_close(compiled(x), first_or_last(x))
+    (host,) = compiled.variants[0].running.hosts
+    assert len(host.steps) == 1 and len(compiled.variants) == 1
+
+
+def test_a_gather_at_given_places_is_tested():
+    """Memory of others is read."""
+    compiled = compile(lambda x, i: x.exp().gather(0, i), backend="cpu", dynamic=True)
+    x, places = torch.randn(3, 5), torch.tensor([[0, 1, 2, 1, 0]])
+    torch.testing.assert_close(compiled(x, places), x.exp().gather(0, places))
+    (host,) = compiled.variants[0].running.hosts
+    assert any(isinstance(step, Call) for step in host.steps)
+    with pytest.raises(RuntimeError):
+        compiled(x, places + 1)
+
+
+@pytest.mark.parametrize(("operation", "of_truths"), [("maximum", "any"), ("minimum", "all")])
+def test_extremes_of_truths_are_truths(operation, of_truths):
+    """Truths are widened to 64 bits before they are reduced."""
+    build, x, _ = expressions()
+    found = build.reduce(operation, truth(build, x), (0,))
+    assert (found.operation, found.operands[0].operation, found.operands[0].dtype) == ("cast", of_truths, "bool")
