@@ -18,6 +18,7 @@ tensor is computed from (`taking`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from backends.loops.elementwise import Elementwise
 from backends.loops.nodes import (
@@ -25,6 +26,7 @@ from backends.loops.nodes import (
     Joined,
     Merge,
     Number,
+    Pointwise,
     Reduce,
     Sizes,
     Tensor,
