@@ -174,13 +174,16 @@ def is_crosswise(draft: Draft) -> bool:
     different outer ones: as a kernel of its own, what stores would have both next to each other."""
     first = len(draft.outer)
 
-    def contiguous(offsets: Sequence[Affine]) -> set[int]:
-        inside = [offset for offset in offsets if any(axis >= first for axis in offset.axes)]
-        return {axis for offset in inside for axis, step in offset.terms if is_one(step)}
+    def contiguous(offset: Affine) -> set[int]:
+        """The axes along which it is so; none where it is the same for all inner turns."""
+        is_inside = any(axis >= first for axis in offset.axes)
+        return {axis for axis, step in offset.terms if is_one(step)} if is_inside else set()
 
-    stored = contiguous([store.offset for store in draft.stores])
-    read = contiguous(loaded(draft))
-    return bool(stored and read) and not stored & read and all(axis < first for axis in stored | read)
+    read = {axis for offset in loaded(draft) for axis in contiguous(offset)}
+    stored = [contiguous(store.offset) for store in draft.stores]
+    if any(axis >= first for axes in (read, *stored) for axis in axes):
+        return False
+    return bool(read) and any(axes and not axes & read for axes in stored)
 
 
 # ---------------------------------------------------------------------- axes that are one

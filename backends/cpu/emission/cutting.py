@@ -36,7 +36,7 @@ def divided(
         return
     names = []
     for cut in at:
-        name = f"c{next(writer.serial)}"
+        name = f"cut{next(writer.serial)}"
         where = writer.size(cut.bound)
         where = where if is_zero(cut.shift) else f"{where} - {writer.size(cut.shift)}"
         text.line(f"const int64_t {name} = {where} < {stop} ? {where} : {stop};")
@@ -46,7 +46,7 @@ def divided(
         ends = [(names[0], [("", only.known(is_behind=False))]), (stop, [("", only.known(is_behind=True))])]
     else:
         first, second = at
-        least, most = f"c{next(writer.serial)}", f"c{next(writer.serial)}"
+        least, most = f"cut{next(writer.serial)}", f"cut{next(writer.serial)}"
         text.line(f"const int64_t {least} = {names[0]} < {names[1]} ? {names[0]} : {names[1]};")
         text.line(f"const int64_t {most} = {names[0]} < {names[1]} ? {names[1]} : {names[0]};")
         known = {

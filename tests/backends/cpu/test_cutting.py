@@ -37,11 +37,25 @@ def reduced_by_rows(x):
     return torch.cat((x[:1], x[:-1].tanh()), 0).softmax(-1)
 
 
+def norm_of_rows(x):
+    x = x + torch.cat((x[:1], x[:-1]), 0)
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1)
+
+
 def reduced_between(x):
     return torch.cat((x[:, :1] + 1, x[:, :-1].tanh()), 1).softmax(1)
 
 
-FUNCTIONS = (rows, halves_of_rows, rows_and_columns, whole_numbers, summed, reduced_by_rows, reduced_between)
+FUNCTIONS = (
+    rows,
+    halves_of_rows,
+    rows_and_columns,
+    whole_numbers,
+    summed,
+    reduced_by_rows,
+    norm_of_rows,
+    reduced_between,
+)
 SIZES = [(3, 4, 5), (2, 2, 1), (1, 3, 16), (7, 1, 33), (5, 6, 70), (130, 65, 40)]
 
 
