@@ -193,6 +193,13 @@ def sign(*facts):
     return traced(shares, (torch.tensor([1.0, -1.0, 2.0]), torch.arange(5)))
 
 
+def inside(*facts):
+    def rows(x, y):
+        return x.exp().gather(0, torch.arange(y.shape[0])[:, None].expand(y.shape[0], x.shape[1]))
+
+    return traced(rows, (torch.randn(4, 5), torch.randn(3)), facts)
+
+
 def channels(*facts):
     (width,) = facts
     weights = [torch.randn(width, width, 3, 3) for _ in range(2)]
@@ -226,6 +233,7 @@ CASES: dict[str, tuple[Callable[..., tuple[object, str]], tuple[object, ...], tu
     "collapse": (collapse, (), ("t == s",)),
     "divisible": (collapse, (), ("s % 64 == 0",)),
     "lanes": (lanes, (), ("s >= 64",)),
+    "inside": (inside, (), ("y_size0 <= x_size0",)),
     "order": (order, ("t > u",), ("t < u",)),
     "parallel": (collapse, (), ("b*s <= 1000",)),
     "split": (lambda *facts: as_c(reduced(*_two(facts), (0, 1))), (), ("b*s <= 1000",)),
