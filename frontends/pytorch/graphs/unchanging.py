@@ -13,7 +13,8 @@ import torch
 
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.inverses import INVERSES
-from frontends.pytorch.recording.operations import STATISTICS, Argument, Operation, Recording, Result
+from frontends.pytorch.operators.layouts import is_packed
+from frontends.pytorch.recording.operations import STATISTICS, Argument, Operation, Recording, Result, is_random
 from frontends.pytorch.symbolic.metadata import Metadata
 
 aten: Final = torch.ops.aten
@@ -147,12 +148,18 @@ class Values:
         plain = without_out(operation.target) if out else without_underscore(operation.target)
         if plain is None:
             raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
+        if is_random(operation) and not is_packed(kind):
+            # numbers are drawn in the order in which elements lie
+            raise Unsupported(f"{operation.target}: what is filled does not lie row by row")
         args = [self.argument(arg) for arg in operation.args]
         named = {name: value for name, value in self._named(operation).items() if not (out and name == written[0])}
         defaults = {argument.name: argument for argument in schema.arguments if argument.has_default_value()}
         for place, argument in enumerate(plain._schema.arguments):
             if place >= len(args) and argument.name in defaults and argument.name not in named:
                 named[argument.name] = defaults[argument.name].default_value
+            if argument.name == "dtype" and place >= len(args) and named.get("dtype") is None:
+                # of integers, sums would be made of another dtype
+                named["dtype"] = kind.dtype
         value = self.recording.result(kind if not out or _meets(operation, kind) else None)
         self.operations.append(Operation(plain, tuple(args), named, value))
         if out and target.parent is not None and target.view.target is aten.alias.default:
@@ -262,7 +269,9 @@ def without_underscore(target: torch._ops.OpOverload) -> torch._ops.OpOverload |
     name = target._schema.name.partition("::")[2]
     if target.namespace != "aten" or not name.endswith("_"):
         return None
-    return getattr(getattr(aten, name[:-1], None), target._overloadname, None)
+    found = getattr(getattr(aten, name[:-1], None), target._overloadname, None)
+    names = [[each.name for each in other._schema.arguments] for other in (target, found) if other is not None]
+    return found if names[0] == names[-1] else None
 
 
 def without_out(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:

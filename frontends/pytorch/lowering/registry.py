@@ -83,7 +83,8 @@ class Site:
     @property
     def kind(self) -> Metadata:
         found = self.kinds[0]
-        assert found is not None
+        if found is None:
+            raise Declined
         return found
 
     @property

@@ -13,6 +13,7 @@ import torch
 
 from backends.layouts import is_whole
 from backends.loops.channels import by_channel, has_channels
+from backends.loops.indices import packed
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Number, Pointwise, Tensor
 from backends.loops.operations import DTYPES
@@ -240,7 +241,9 @@ class Writer:
             else:
                 made.append(None)
         is_list = isinstance(operation.output, list)
-        laid, fresh = operation.target in SURE, operation.target in FRESH
+        # what is written in place is foreseen to lie as it does
+        is_packed = all(each.strides == packed(each.sizes) for each in made if isinstance(each, Buffer))
+        laid, fresh = operation.target in SURE and is_packed, operation.target in FRESH
         into = INTO.get(operation.target) if isinstance(made[0], Buffer) else None
         self.program.steps.append(Call(target, args, named, tuple(made), is_list, aliases, (), laid, fresh, into))
         self._bind([each for each in made if isinstance(each, Buffer)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from frontends.pytorch import compile, trace
+from frontends.pytorch import trace
 from frontends.pytorch.errors import Unsupported
 from tests.frontends.pytorch.against_eager import Program, admits, agrees
 
@@ -267,94 +267,6 @@ def test_strided_arguments() -> None:
 
     agrees(program, (randn(4, 3).t(),), (randn(6, 5).t(),))
     agrees(program, (randn(4, 6)[:, ::2],), (randn(7, 8)[:, ::2],))
-
-
-@pytest.mark.parametrize("change", [lambda x: x.add_(1), lambda x: x[0].mul_(2), lambda x: x[:, 0].add_(1)])
-def test_arguments_that_repeat_elements(change) -> None:
-    """Fails when an element that lies at several places is changed, which eager refuses, or changed once where eager
-    changes it as often as it is there."""
-
-    def program(x):
-        change(x)
-        return x * 2
-
-    compiled = compile(program, backend="cpu", dynamic=True)
-    compiled(randn(3, 4))
-    for make in (lambda: randn(3, 1).expand(3, 4), lambda: randn(5).unfold(0, 3, 1), lambda: randn(2, 6)[:, ::2]):
-        torch.manual_seed(0)
-        given = make()
-        torch.manual_seed(0)
-        mine = make()
-        try:
-            expected = program(given)
-        except RuntimeError as error:
-            with pytest.raises(RuntimeError, match=str(error)[:40]):
-                compiled(mine)
-        else:
-            assert torch.equal(compiled(mine), expected) and torch.equal(mine, given)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "eq_",
-        "add_",
-        "clamp_min_",
-        "logical_or_",
-        "copysign_",
-        "mul_",
-        "lt_",
-        "bitwise_and_",
-        "atan2_",
-        "copy_",
-        "hypot_",
-    ],
-)
-def test_results_that_do_not_fit(change) -> None:
-    """Fails when a change in place of a tensor that is too small for the result is no error, as it is in eager."""
-
-    def program(x, y):
-        total = x.amax(0)
-        getattr(total, change)(y)
-        return total
-
-    dtype = torch.int64 if change.startswith("bitwise") else torch.float32
-    for shape in ((3, 4), (2, 1, 1)):
-        x, y = torch.ones(3, 1, dtype=dtype), torch.ones(shape, dtype=dtype)
-        with pytest.raises(RuntimeError):
-            program(x, y)
-        for dynamic in (True, None):
-            with pytest.raises(RuntimeError):
-                compile(program, backend="cpu", dynamic=dynamic)(x, y)
-
-
-VIEWS = {
-    "an argument": lambda x: (x, x.view_as(x), x[:]),
-    "a view only": lambda x: x.detach(),
-    "what is made": lambda x: ((made := x + 1), made.squeeze(), made.mT.mT, made),
-    "a view twice": lambda x: ((view := x.expand_as(x)), x, view, view),
-    "a view before": lambda x: ((made := x * 2).narrow(0, 0, len(x)), made),
-}
-
-
-@pytest.mark.parametrize("name", VIEWS)
-@pytest.mark.parametrize("learned", [False, True])
-def test_views_are_tensors_of_their_own(name, learned) -> None:
-    """Fails when a view of all of a tensor is that tensor: a change of its sizes or gradients changes both."""
-    compiled = compile(VIEWS[name], backend="cpu")
-    found = []
-    for function in (VIEWS[name], compiled, compiled):
-        x = torch.ones(2, 3, requires_grad=learned)
-        outputs = function(x)
-        tensors = [x, *(outputs if isinstance(outputs, tuple) else [outputs])]
-        found.append(
-            (
-                [one is other for one in tensors for other in tensors],
-                [one.data_ptr() == other.data_ptr() for one in tensors for other in tensors],
-                [each.requires_grad for each in tensors],
-            )
-        )
-    assert found[1] == found[0] and found[2] == found[0]
 
 
 class Counting(torch.nn.Module):
