@@ -49,7 +49,7 @@ operators: install
 vector-accuracy: install
 	$(BIN)/python -m benchmarks.vector_accuracy --all --write
 
-# The tests of the CPU backend with its kernels built for the address and undefined-behaviour sanitizers.
+# The tests that run generated C, with kernels built for the address and undefined-behaviour sanitizers.
 sanitize: install
 	$(BIN)/python -m tests.backends.cpu.sanitize
 

@@ -278,3 +278,24 @@ def test_what_is_likely_counts_only_where_nothing_is_known(facts, withheld, foun
     assert made.decisions.sooner("reuse", question, "yes", "no", likely=likely) is expected
     (decision,) = made.decisions.log
     assert decision.chosen == ("yes" if expected else "no") + (", as where it was traced" if found is None else "")
+
+
+@pytest.mark.parametrize(("hints", "shared"), [((4, 30, 20), True), ((4, 1000, 20), False)])
+def test_a_place_that_is_much_too_large_is_let_go_of(hints, shared):
+    """A small buffer keeps the memory of a large one alive."""
+    env = ShapeEnv(origin=lambda: None)
+    b, s, c = [size.expr for size in env.sizes("b s c", hints=hints)]
+    for fact in ("b >= 1", "c >= 1", "c <= s"):
+        env.assume(fact)
+    made = Program(Decisions(env))
+    build = made.build
+    first = made.stored(build.apply("exp", made.input("x", "float32", (b, s), (s, build.one))), (s, build.one))
+    short = made.buffer("float32", (b, c), (c, build.one))
+    made.steps.append(Call(torch.relu, (first,), {}, (short,), is_laid_out=True))
+    second = made.stored(build.apply("neg", build.memory(short)), (c, build.one))
+    last = made.buffer("float32", (b, c), (c, build.one))
+    made.steps.append(Call(torch.relu, (second,), {}, (last,), is_laid_out=True))
+    made.outputs += [build.memory(last), build.memory(short)]
+    assert (second.buffer in plan(made, schedule(made)).places) == shared
+    words = "a place as large" if shared else "too large a place"
+    assert f"{words}, as where it was traced" in [each.chosen for each in made.decisions.log]

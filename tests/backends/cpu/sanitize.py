@@ -1,4 +1,4 @@
-"""The tests of the CPU backend over kernels that stop at the first access or operation that C does not define.
+"""Tests that run generated C, over kernels that stop at the first access or operation that C does not define.
 
     python -m tests.backends.cpu.sanitize [arguments of pytest]
 
@@ -15,6 +15,15 @@ from backends.cpu.compiler import sanitizer_environment
 from shapes.toolchain import Unavailable
 
 FOLDER = Path(__file__).parent
+MORE = (
+    "test_decisions.py",
+    "test_kinds.py",
+    "test_memory.py",
+    "test_order.py",
+    "test_random_programs.py",
+    "test_schedule.py",
+)
+"""What runs generated C in the folder above; its other tests, and programs of users, take as long as all of these."""
 WITHOUT = ("test_compiler.py", "test_launcher.py")
 """What is not about kernels."""
 MEASURING = "test_memory_is_given_back"
@@ -26,7 +35,7 @@ def main() -> None:
     if isinstance(variables, Unavailable):
         raise SystemExit(variables.reason)
     ignored = [f"--ignore={FOLDER / name}" for name in WITHOUT]
-    chosen = ["-k", f"not {MEASURING}", *(sys.argv[1:] or [str(FOLDER)])]
+    chosen = ["-k", f"not {MEASURING}", *(sys.argv[1:] or [str(FOLDER), *[str(FOLDER.parent / name) for name in MORE]])]
     command = [sys.executable, "-m", "pytest", "-q", *ignored, *chosen]
     os.execve(sys.executable, command, os.environ | variables)
 
