@@ -29,6 +29,12 @@ def one_dtype(*kinds: Metadata | None) -> bool:
     return all(kind.dtype is present[0].dtype and kind.device == present[0].device for kind in present)
 
 
+def statistics_dtype(x: Metadata) -> torch.dtype:
+    """The dtype of the means and deviations of rows or channels: accelerators do not round those of halves."""
+    is_rounded = x.device.type == "cpu" or x.dtype not in (torch.float16, torch.bfloat16)
+    return x.dtype if is_rounded else torch.float32
+
+
 # ---------------------------------------------------------------------- layer normalization
 
 
@@ -41,8 +47,9 @@ def layer_norm(
     x, w, b = given(recorder, input, weight, bias)
     if not one_dtype(x, w, b):
         return NotImplemented
-    shapes = ruled(recorder, aten.native_layer_norm.default, x, normalized_shape, w, b, eps)
-    return tuple([packed(recorder, shape, x.dtype, x.device) for shape in shapes])
+    shape, *rows = ruled(recorder, aten.native_layer_norm.default, x, normalized_shape, w, b, eps)
+    statistics = [packed(recorder, each, statistics_dtype(x), x.device) for each in rows]
+    return packed(recorder, shape, x.dtype, x.device), *statistics
 
 
 @kind_rule(aten.native_layer_norm_backward.default)
@@ -116,7 +123,7 @@ def batch_norm(
     if strides is None:
         return NotImplemented
     shapes = ruled(recorder, aten.native_batch_norm.default, x, w, b, mean, variance, training, momentum, eps)
-    _, *statistics = [packed(recorder, shape, x.dtype, x.device) for shape in shapes]
+    _, *statistics = [packed(recorder, shape, statistics_dtype(x), x.device) for shape in shapes]
     return recorder.kinds.laid(x.shape, strides, 0, x.dtype, x.device), *statistics
 
 

@@ -14,6 +14,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
 from frontends.pytorch.lowering import lower
 from frontends.pytorch.lowering.devices import Brought, place_of
+from frontends.pytorch.operators.normalization import statistics_dtype
 from frontends.pytorch.recording.meta import device_of, numbered
 from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.symbolic.metadata import Kinds
@@ -87,6 +88,20 @@ def test_numbers_of_both_devices() -> None:
     """If it fails, the sum of a number on the CPU and one on a GPU is said to be on the CPU."""
     pair = [SimpleNamespace(metadata=result(0, device).metadata) for device in (CPU, GPU)]
     assert device_of(pair) == device_of(pair[::-1]) == GPU
+
+
+@pytest.mark.parametrize(
+    ("dtype", "device", "kept"),
+    [
+        (torch.bfloat16, GPU, torch.float32),
+        (torch.bfloat16, CPU, torch.bfloat16),
+        (torch.float16, GPU, torch.float32),
+        (torch.float64, GPU, torch.float64),
+    ],
+)
+def test_statistics_of_halves_are_not_rounded(dtype: torch.dtype, device: torch.device, kept: torch.dtype) -> None:
+    """If it fails, gradients of norms of halves rest on rounded deviations, and are less exact than eager's."""
+    assert statistics_dtype(KINDS.laid((3,), None, 0, dtype, device)) is kept
 
 
 def test_memory_is_made_on_the_device_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
