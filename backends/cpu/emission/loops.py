@@ -252,12 +252,16 @@ class Loops:
         return is_one(coefficient) if coefficient.is_constant else self._contiguous[coefficient]
 
     def _widest(self) -> int:
-        """Bytes of the widest element of vectors. Where something costly is computed of floats, whole numbers that are
-        wider, places most of all, take two registers: otherwise half of each register of floats would be empty."""
+        """Bytes of the widest element of vectors. Where as much is costly of what is computed of floats, whole numbers
+        that are wider, places most of all, take two registers: otherwise half of each register of floats would be
+        empty."""
         varying = [value for value in self.values() if value in self.varying]
         applied = [value for value in varying if isinstance(value, Apply)]
-        costly = {value.dtype for value in applied if OPERATIONS[value.operation].is_costly}
-        if costly == {"float32"} and not any(value.dtype == "float64" for value in varying):
+        costly = [value.dtype for value in applied if OPERATIONS[value.operation].is_costly]
+        of_wide = [value for value in applied if any(part.dtype == "int64" for part in value.operands)]
+        wide = {*of_wide, *[value for value in varying if value.dtype == "int64"]}
+        is_narrow = set(costly) == {"float32"} and not any(value.dtype == "float64" for value in varying)
+        if is_narrow and len(wide) <= len(costly):
             return width("float32")
         sizes = [width(value.dtype) for value in varying]
         sizes += [8 for value in varying if isinstance(value, Load) and value.indirect]
