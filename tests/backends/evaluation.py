@@ -230,7 +230,7 @@ class Run:
                 source = self.value(tensor.source)
                 places = [self.place(p, sizes) if isinstance(p, Affine) else self.value(p) for p in tensor.places]
                 if tensor.inside is None:
-                    return source[tuple(places)]
+                    return source[tuple([each.expand(sizes) for each in places])]
                 if not source.numel():
                     return torch.zeros(sizes, dtype=dtype)
                 inside = self.value(tensor.inside)
