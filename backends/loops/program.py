@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import TypeAlias
 
 from backends.decisions import Decisions
@@ -77,7 +78,8 @@ class Call:
 
     def __repr__(self) -> str:
         made = ", ".join([each.name if each is not None else "_" for each in self.results])
-        return f"{made} = {self.target}({', '.join(map(repr, self.arguments))})"
+        called = self.target.__name__ if isinstance(self.target, FunctionType) else self.target
+        return f"{made} = {called}({', '.join(map(repr, self.arguments))})"
 
 
 @dataclass(eq=False, slots=True)

@@ -391,6 +391,7 @@ def _then(target: Callable[..., object], convert: Callable[[object], object]) ->
     def converted(*args: object, **kwargs: object) -> object:
         return convert(target(*args, **kwargs))
 
+    converted.__name__ = str(target)
     return converted
 
 
