@@ -18,5 +18,5 @@ def test_the_demo_shows_figures_peers_and_three_questions() -> None:
     assert done.stdout.count("certificate checked") == 2
     assert done.stdout.count("depends: true at") == 1
     assert "variant 1: guard `tokens_size1 <= 64` fails at tokens_size1=80" in done.stdout
-    assert done.stdout.count("traced") == 2
+    assert done.stdout.count("│ traced  │") == 2
     assert "NO" not in done.stdout
