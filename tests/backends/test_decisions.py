@@ -27,6 +27,19 @@ def program(names, *facts, withheld=()):
     return Program(Decisions(env, withheld=withheld)), *sizes
 
 
+def shortened(made, b, s, c):
+    """Writes a program whose rows become of length c after they were of length s; gives what may take their place."""
+    build = made.build
+    x = made.input("x", "float32", (b, s), (s, build.one))
+    first = made.stored(build.apply("exp", x), (s, build.one))
+    short, last = [made.buffer("float32", (b, c), (c, build.one)) for _ in range(2)]
+    made.steps.append(Call(torch.relu, (first,), {}, (short,), is_laid_out=True))
+    second = made.stored(build.apply("neg", build.memory(short)), (c, build.one))
+    made.steps.append(Call(torch.relu, (second,), {}, (last,), is_laid_out=True))
+    made.outputs += [build.memory(last), build.memory(short)]
+    return second.buffer
+
+
 def decided(program, kind):
     """The answers to questions of this kind, with the facts behind them."""
     return {
@@ -110,17 +123,9 @@ def test_lanes_of_transposing_kernels(facts, added):
 def test_memory_that_is_used_again(facts, shared):
     """A buffer takes a place that is too small, or memory that fits is not used again."""
     made, b, s, c = program("b s c", "b >= 1", "s >= 1", "c >= 1", *facts)
-    build = made.build
-    x = made.input("x", "float32", (b, s), (s, build.one))
-    first = made.stored(build.apply("exp", x), (s, build.one))
-    short = made.buffer("float32", (b, c), (c, build.one))
-    made.steps.append(Call(torch.relu, (first,), {}, (short,), is_laid_out=True))
-    second = made.stored(build.apply("neg", build.memory(short)), (c, build.one))
-    last = made.buffer("float32", (b, c), (c, build.one))
-    made.steps.append(Call(torch.relu, (second,), {}, (last,), is_laid_out=True))
-    made.outputs += [build.memory(last), build.memory(short)]
+    second = shortened(made, b, s, c)
     found = plan(made, schedule(made))
-    assert (second.buffer in found.places) == shared
+    assert (second in found.places) == shared
     assert ("always" if shared else "depends") in [answer for answer, _ in decided(made, "reuse")]
 
 
@@ -288,14 +293,7 @@ def test_a_place_that_is_much_too_large_is_let_go_of(hints, shared):
     for fact in ("b >= 1", "c >= 1", "c <= s"):
         env.assume(fact)
     made = Program(Decisions(env))
-    build = made.build
-    first = made.stored(build.apply("exp", made.input("x", "float32", (b, s), (s, build.one))), (s, build.one))
-    short = made.buffer("float32", (b, c), (c, build.one))
-    made.steps.append(Call(torch.relu, (first,), {}, (short,), is_laid_out=True))
-    second = made.stored(build.apply("neg", build.memory(short)), (c, build.one))
-    last = made.buffer("float32", (b, c), (c, build.one))
-    made.steps.append(Call(torch.relu, (second,), {}, (last,), is_laid_out=True))
-    made.outputs += [build.memory(last), build.memory(short)]
-    assert (second.buffer in plan(made, schedule(made)).places) == shared
+    second = shortened(made, b, s, c)
+    assert (second in plan(made, schedule(made)).places) == shared
     words = "a place as large" if shared else "too large a place"
     assert f"{words}, as where it was traced" in [each.chosen for each in made.decisions.log]
