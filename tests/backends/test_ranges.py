@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 import torch
 
 from backends.decisions import Decisions
 from backends.loops.kernels import Buffer
-from backends.loops.program import Call
+from backends.loops.program import Call, Program
 from backends.loops.ranges import bounds, is_inside
 from backends.loops.tensors import Expressions
 from frontends.pytorch import compile
 from shapes import ShapeEnv
+from tests.backends.evaluation import evaluate
 
 
 def number(build, value):
@@ -71,6 +74,43 @@ def test_bounds(name):
     made, least, most = PLACES[name]
     build, x, n = expressions()
     assert [str(each) for each in bounds(build, made(build, x, n))] == [least, most]
+
+
+def random_numbers(build, x, n, draw, depth):
+    """Whole numbers made of places, truths and numbers by any operations, as long as x."""
+    kind = draw.randrange(3) if not depth else draw.randrange(9)
+    if kind == 0:
+        return build.position((n,), 0)
+    if kind == 1:
+        return truth(build, x)
+    first = random_numbers(build, x, n, draw, depth - 1) if depth else build.position((n,), 0)
+    if kind == 2:
+        return build.apply("add", first, number(build, draw.choice([-3, 0, 2, n, n - 1])))
+    second = random_numbers(build, x, n, draw, depth - 1)
+    if kind == 8:
+        return build.apply("select", build.apply("gt", x, build.number(0.5, "float32")), first, second)
+    return build.apply(("add", "sub", "mul", "minimum", "maximum")[kind - 3], first, second)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_elements_lie_between_their_bounds(seed):
+    """An element is less than what is said to be the least, or more than the greatest."""
+    draw = random.Random(seed)
+    env = ShapeEnv(origin=lambda: None)
+    (n,) = [size.expr for size in env.sizes("n")]
+    for fact in ("1 <= n", "n <= 64"):
+        env.assume(fact)
+    program = Program(Decisions(env))
+    build = program.build
+    x = program.input("x", "float32", (n,), (build.one,))
+    made = random_numbers(build, x, n, draw, 3)
+    program.outputs.append(program.stored(made, (build.one,)))
+    (symbol,) = n.symbols
+    found = bounds(build, made)
+    for length in (1, 2, 5, 64) if found else ():
+        (values,) = evaluate(program, [torch.randn(length, generator=torch.Generator().manual_seed(seed))])
+        least, most = [each.evaluate({symbol: length}) for each in found]
+        assert least <= values.min() and values.max() <= most, (length, str(made))
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
