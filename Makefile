@@ -3,18 +3,24 @@ PYTHON ?= python3
 VENV   ?= .venv
 BENCH  ?= .venv-bench
 BIN    := $(VENV)/bin
+PARALLEL := --numprocesses auto --dist worksteal
 CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo install test lint format paranoid mutate mutate-rules agreement operators vector-accuracy sanitize bench bench-install notebooks clean
+.PHONY: demo install test thorough lint format paranoid mutate mutate-rules agreement operators vector-accuracy sanitize bench bench-install notebooks clean
 
 demo: $(VENV)/.core
 	$(BIN)/python -m benchmarks.demo
 
 install: $(VENV)/.development
 
+# The whole promise, one process for each core.
 test: install
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
+
+# What `make test` leaves out or looks at briefly: long searches, at random, for what nobody thought of.
+thorough: install
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest $(PARALLEL) -m "thorough or hypothesis"
 
 lint: install
 	$(BIN)/ruff check .
@@ -63,7 +69,7 @@ notebooks: install
 	$(BIN)/jupytext --update --to ipynb --execute notebooks/*.py
 
 clean:
-	rm -rf $(VENV) $(BENCH) build *.egg-info
+	rm -rf $(VENV) $(BENCH) build *.egg-info .pytest_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -27,6 +27,7 @@ COPIED = (
     "benchmarks",
     "docs",
     "notebooks",
+    "conftest.py",
     "setup.cfg",
     "pyproject.toml",
     "README.md",

@@ -78,7 +78,9 @@ def test_attributes_and_cells():
     assert unchanged()
 
 
-@pytest.mark.parametrize("container", [[OLD, 2, "x"], {"a": OLD, "b": 2}, [], {}], ids=str)
+@pytest.mark.parametrize(
+    "container", [[OLD, 2, "x"], {"a": OLD, "b": 2}, [], {}], ids=["list", "dictionary", "no items", "no keys"]
+)
 def test_contents(container):
     """An item is replaced, added, taken away or moved in a list or a dictionary, and the old graph runs."""
     items = (*container, *container.values()) if isinstance(container, dict) else tuple(container)

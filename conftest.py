@@ -1,0 +1,40 @@
+"""What the suite does not take from the machine: how much is tried, how many threads compute, where kernels are kept.
+
+`make test` tries the same examples each time, so that a red run is red twice. `make thorough` looks at random for
+longer, and prints what repeats a failure. Tests run side by side, one process for each core, so that each computes with
+one thread; those that are about threads say how many.
+"""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("test", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", settings.get_profile("random"), max_examples=1000, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
+
+PROCESSES = 16
+"""At most, however many cores there are: each takes about a gigabyte."""
+
+# before torch is imported; a thread that waits does not take the core from another process
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """As many as this process may use: `taskset` counts."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, PROCESSES)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Kernels are built once for all processes and runs; they lie in the clone, whatever HOME is."""
+    if not hasattr(config, "workerinput") and "SYMSHAPE_CACHE" not in os.environ:
+        cache = getattr(config, "cache", None)
+        if cache is not None:
+            folder = cache.mkdir("kernels")
+            folder.chmod(0o700)
+            os.environ["SYMSHAPE_CACHE"] = str(folder)
