@@ -29,6 +29,10 @@ and numbers there are (`backends.together`).
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).
 
+`Apart(given, constants, written)` says whether tensors that are written share no memory with others: of so many that it
+is called with and the constants behind them, those at the places `written` (`frontends.pytorch.graphs.functional`). It
+sorts where they lie, and remembers what has not moved since; None where one of them cannot be read.
+
 Tensors are read through torch's DLPack exchange API: no headers of torch are needed, and no object is made. A kernel
 that is called by itself needs no sizes, only where the elements are, which torch has a function for. The interpreter
 is let go where there are many elements.
@@ -36,7 +40,7 @@ is let go where there are many elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -46,7 +50,7 @@ from backends import Unreadable
 from shapes.native import build
 from shapes.toolchain import Unavailable
 
-PARTS: Final = ("reading", "kernel", "numbers", "program", "making", "several", "entry", "module")
+PARTS: Final = ("reading", "kernel", "numbers", "program", "making", "several", "entry", "ranges", "module")
 """The text of the module, in the order in which each uses what is before it."""
 
 
@@ -58,6 +62,7 @@ class Launcher:
     Kernels: Callable[..., Callable[..., None]]
     Program: Callable[..., Callable[..., object]]
     Entry: Callable[..., Callable[[tuple[object, ...], dict[str, object]], object]]
+    Apart: Callable[..., Callable[[Sequence[object]], bool | None]]
 
 
 @cache

@@ -152,8 +152,9 @@ static PyObject *bind(PyObject *module, PyObject *args) {
         torch.parameter = (PyTypeObject *)Py_NewRef(parameter);
         torch.tensor = (PyTypeObject *)Py_NewRef(tensor);
     }
-    return Py_BuildValue("NNNN", PyObject_GetAttrString(module, "Kernel"), PyObject_GetAttrString(module, "Kernels"),
-                         PyObject_GetAttrString(module, "Program"), PyObject_GetAttrString(module, "Entry"));
+    return Py_BuildValue("NNNNN", PyObject_GetAttrString(module, "Kernel"), PyObject_GetAttrString(module, "Kernels"),
+                         PyObject_GetAttrString(module, "Program"), PyObject_GetAttrString(module, "Entry"),
+                         PyObject_GetAttrString(module, "Apart"));
 }
 
 static int add_type(PyObject *module, const char *name, PyType_Spec *specification, PyTypeObject **kept) {
@@ -169,7 +170,8 @@ static int prepare(PyObject *module) {
     return add_type(module, "Kernel", &kernel_specification, &kernel_type) ||
            add_type(module, "Kernels", &kernels_specification, NULL) ||
            add_type(module, "Program", &program_specification, &program_type) ||
-           add_type(module, "Entry", &entry_specification, NULL) ? -1 : 0;
+           add_type(module, "Entry", &entry_specification, NULL) ||
+           add_type(module, "Apart", &apart_specification, NULL) ? -1 : 0;
 }
 
 static PyMethodDef functions[] = {

@@ -22,13 +22,14 @@ needs no such condition.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import torch
 
+from backends.cpu.launcher import Unavailable, launcher
 from backends.decisions import Decisions
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.absent import without
@@ -85,10 +86,32 @@ class Functional:
         return builder.module(outputs)
 
     def overlaps(self, tensors: Sequence[torch.Tensor]) -> bool:
-        """Whether for these inputs the form may be wrong, as what is changed lies in the memory of another one."""
-        given = {result: tensor for (_, result), tensor in zip(self.inputs, tensors)}
-        written = [given.get(result, result.constant) for result in self.changed]
-        return bool(written) and overlapping(written, [*given.values(), *[each.constant for each in self.constants]])
+        """Whether for these inputs the form may be wrong, as what is changed lies in the memory of another one. Numbers
+        behind the inputs are not looked at."""
+        if not self.changed:
+            return False
+        found = None if self._apart is None else self._apart(tensors)
+        if found is not None:
+            return not found
+        given = [*tensors[: len(self.inputs)], *[each.constant for each in self.constants]]
+        return overlapping(given, self._written)
+
+    @cached_property
+    def _written(self) -> tuple[int, ...]:
+        """Where what is changed is among the inputs and, behind them, the constants."""
+        places = {each: place for place, each in enumerate([*[result for _, result in self.inputs], *self.constants])}
+        return tuple([places[each] for each in self.changed])
+
+    @cached_property
+    def _apart(self) -> Callable[[Sequence[torch.Tensor]], bool | None] | None:
+        """The same in C, which remembers what has not moved: an eighth of a microsecond for ten tensors."""
+        results = [*[result for _, result in self.inputs], *self.constants]
+        if any(each.metadata.device.type != "cpu" for each in results):
+            return None
+        found = launcher()
+        if isinstance(found, Unavailable):
+            return None
+        return found.Apart(len(self.inputs), tuple([each.constant for each in self.constants]), self._written)
 
     @cached_property
     def constants(self) -> tuple[Result, ...]:
@@ -242,20 +265,26 @@ def sizes_in(results: object) -> list[Atom]:
     return list(found)
 
 
-def overlapping(written: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> bool:
-    """Whether the memory of a tensor that is written may hold an element of another tensor, or one of its own twice.
+def overlapping(tensors: Sequence[torch.Tensor], written: Collection[int]) -> bool:
+    """Whether the memory of a tensor that is written, by its place, may hold an element of another tensor, or one of
+    its own twice.
 
-    Ranges are compared, so two that lie between each other count as well.
+    Ranges are compared, so two that lie between each other count as well. They are taken in the order of their starts:
+    one overlaps another before it if the one that reaches furthest does.
     """
-    for tensor in written:
-        if not tensor.is_contiguous() and _repeats(tensor):
+    ranges: list[tuple[int, int, bool]] = []
+    for place, tensor in enumerate(tensors):
+        is_written = place in written
+        if is_written and not tensor.is_contiguous() and _repeats(tensor):
             return True
-        start, end = _range(tensor)
-        for other in others:
-            if other is not tensor:
-                first, last = _range(other)
-                if first < end and start < last:
-                    return True
+        if tensor.numel():
+            ranges.append((*_range(tensor), is_written))
+    any_end = written_end = 0
+    for start, end, is_written in sorted(ranges):
+        if start < written_end or (is_written and start < any_end):
+            return True
+        any_end = max(any_end, end)
+        written_end = max(written_end, end) if is_written else written_end
     return False
 
 
@@ -272,8 +301,6 @@ def _repeats(tensor: torch.Tensor) -> bool:
 
 def _range(tensor: torch.Tensor) -> tuple[int, int]:
     start = tensor.data_ptr()
-    if not tensor.numel():
-        return start, start
     reach = sum([(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())])
     return start, start + (reach + 1) * tensor.itemsize
 

@@ -1,0 +1,135 @@
+/* ------------------------------------------------------------------ Apart: whether what is written shares memory */
+
+/* From where to where the elements of a tensor lie, and whether its axes may step on elements of others. */
+typedef struct {
+    uintptr_t start, end;
+    int repeats;
+} Range;
+
+typedef struct {
+    Owner owner;
+    Py_ssize_t given, tensors;
+    PyObject *const *constant; /* behind those that are given */
+    const char *written;       /* by tensor */
+    Range *last;               /* of the last call, for which the answer was: */
+    int answer;
+    Range *sorted;
+} Apart;
+
+/* Whether axes may step on elements of others: each goes further than all inside of it reach, if none does. The axes
+   are taken from the shortest stride on. */
+static int repeats(const Tensor *tensor) {
+    int64_t reach = 0, least = -1;
+    int32_t last = -1;
+    for (int32_t step = 0; step < tensor->rank; step++) {
+        int32_t next = -1;
+        for (int32_t axis = 0; axis < tensor->rank; axis++) {
+            int64_t stride = tensor->strides[axis];
+            if (stride < least || (stride == least && axis <= last)) continue;
+            if (next < 0 || stride < tensor->strides[next]) next = axis;
+        }
+        if (next < 0) return 1; /* a stride below 0, which torch has not */
+        least = tensor->strides[last = next];
+        if (tensor->sizes[next] <= 1) continue;
+        if (least <= reach) return 1;
+        reach += (tensor->sizes[next] - 1) * least;
+    }
+    return 0;
+}
+
+/* 0 where a tensor cannot be read. */
+static int read_range(PyObject *object, Range *range, int written) {
+    Tensor tensor;
+    int64_t elements, reach = 0;
+    int packed;
+    if (!is_exact(object) || !read_exact(object, &tensor, &elements, &packed)) return 0;
+    range->start = range->end = (uintptr_t)tensor.data;
+    range->repeats = 0;
+    if (!elements) return 1;
+    for (int32_t axis = 0; axis < tensor.rank; axis++) reach += (tensor.sizes[axis] - 1) * tensor.strides[axis];
+    range->end += (uintptr_t)(reach + 1) * (tensor.dtype.bits / 8);
+    range->repeats = written && !packed && repeats(&tensor);
+    return 1;
+}
+
+static int by_start(const void *a, const void *b) {
+    const Range *first = a, *second = b;
+    return first->start < second->start ? -1 : first->start > second->start;
+}
+
+/* Whether a range that is written has a byte in common with another one. */
+static int any_shared(const Apart *apart) {
+    Py_ssize_t count = 0;
+    for (Py_ssize_t place = 0; place < apart->tensors; place++) {
+        const Range *range = &apart->last[place];
+        if (range->repeats) return 1;
+        if (range->start < range->end) apart->sorted[count++] = (Range){range->start, range->end, apart->written[place]};
+    }
+    qsort(apart->sorted, (size_t)count, sizeof(Range), by_start);
+    uintptr_t any = 0, written = 0; /* how far those before reach */
+    for (const Range *range = apart->sorted, *end = range + count; range < end; range++) {
+        if (range->start < written || (range->repeats && range->start < any)) return 1;
+        if (range->end > any) any = range->end;
+        if (range->repeats && range->end > written) written = range->end;
+    }
+    return 0;
+}
+
+/* apart(tensors): True, False, or None where one of them cannot be read. What is behind the tensors is not looked at. */
+static PyObject *call_apart(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
+    Apart *apart = (Apart *)self;
+    if (PyVectorcall_NARGS(flags) != 1 || keywords || !(PyTuple_CheckExact(args[0]) || PyList_CheckExact(args[0])) ||
+        Py_SIZE(args[0]) < apart->given)
+        return PyErr_Format(PyExc_TypeError, "a sequence of at least %zd tensors is needed", apart->given);
+    int moved = apart->answer < 0;
+    for (Py_ssize_t place = 0; place < apart->tensors; place++) {
+        PyObject *tensor = place >= apart->given ? apart->constant[place - apart->given]
+                                                 : PySequence_Fast_GET_ITEM(args[0], place);
+        Range range, *last = &apart->last[place];
+        if (!read_range(tensor, &range, apart->written[place])) {
+            apart->answer = -1;
+            Py_RETURN_NONE;
+        }
+        if (range.start == last->start && range.end == last->end && range.repeats == last->repeats) continue;
+        *last = range;
+        moved = 1;
+    }
+    if (moved) apart->answer = !any_shared(apart);
+    return PyBool_FromLong(apart->answer);
+}
+
+/* Apart(given, constants, written): of how many tensors that a call gives and these behind them, some are written. */
+static PyObject *new_apart(PyTypeObject *type, PyObject *args, PyObject *named) {
+    PyObject *constants, *written;
+    Py_ssize_t given;
+    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "these are put together by position");
+    if (!PyArg_ParseTuple(args, "nO!O!", &given, &PyTuple_Type, &constants, &PyTuple_Type, &written)) return NULL;
+    Py_ssize_t tensors = given + PyTuple_GET_SIZE(constants);
+    if (given < 0) return PyErr_Format(PyExc_ValueError, "%zd tensors", given);
+    Apart *made = (Apart *)new_owner(type, call_apart, args, (size_t)tensors * (2 * sizeof(Range) + 1));
+    if (!made) return NULL;
+    made->given = given;
+    made->tensors = tensors;
+    made->constant = ((PyTupleObject *)constants)->ob_item;
+    made->last = made->owner.block;
+    made->sorted = made->last + tensors;
+    made->answer = -1;
+    char *marks = (char *)(made->sorted + tensors);
+    made->written = marks;
+    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(written); place++) {
+        Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GET_ITEM(written, place));
+        if (!PyErr_Occurred() && number >= 0 && number < tensors) {
+            marks[number] = 1;
+            continue;
+        }
+        Py_DECREF(made);
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "%zd is not among %zd", number, tensors);
+    }
+    return (PyObject *)made;
+}
+
+static PyType_Slot apart_slots[] = {
+    {Py_tp_doc, "Whether tensors that are written share no memory with others."},
+    {Py_tp_new, new_apart}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, owner_members},
+    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
+static PyType_Spec apart_specification = {"backends.cpu.launcher.Apart", sizeof(Apart), 0, FLAGS, apart_slots};
