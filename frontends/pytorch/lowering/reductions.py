@@ -158,18 +158,38 @@ def std_mean(at: Site, x: Value, axes: object = None, *, correction: object = No
 def moments(
     x: Value, axes: tuple[int, ...], correction: object = 0, keepdim: bool = False
 ) -> tuple[Value, Value]:
-    """Variance and mean, in the dtype that x is computed in."""
+    """Variance and mean, in the dtype that x is computed in.
+
+    The mean as a number of that dtype is off by some d, and the squares of what is left of x have d * d too much each,
+    where eager sums doubles or goes element by element (Welford). So what is left is summed as well, which is d times
+    their number: the corrected two-pass algorithm (Chan, Golub, LeVeque 1983).
+    """
     correction = 1 if correction is None else correction
     if not x.is_float or not isinstance(correction, int | float) or correction != int(correction) or not axes:
         raise Declined
     x = x.computed()
     average = x.mean(axes, keepdim=True)
     away = x - average
-    terms = x.build.interner
-    count = x.count(axes) - int(correction)
-    squares = (away * away).sum(axes, keepdim=keepdim)
-    variance = squares / (count if correction <= 0 else terms.maximum(count, 0))
-    return variance, average if keepdim else x.mean(axes)
+    whole = x.count(axes)
+    count = whole - int(correction)
+    off = away.sum(axes, keepdim=True)
+    rest = off / whole
+    much = off * rest
+    # where the mean is infinite, nothing finite is left of x: squares and mean stay what they are
+    finite = (much - much).equals(0)
+    squares = ((away * away).sum(axes, keepdim=True) - finite.select(much, 0)).apply("maximum", 0)
+    variance = squares / (count if correction <= 0 else x.build.interner.maximum(count, 0))
+    average = average + finite.select(rest, 0)
+    return (variance, average) if keepdim else (variance.squeezed(axes), average.squeezed(axes))
+
+
+def plain_moments(x: Value, axes: tuple[int, ...]) -> tuple[Value, Value]:
+    """The same without the correction, with the axes kept: where rows are too short for their mean to be far off, as
+    the mean is taken off each element anyway."""
+    x = x.computed()
+    average = x.mean(axes, keepdim=True)
+    away = x - average
+    return (away * away).mean(axes, keepdim=True), average
 
 
 # ---------------------------------------------------------------------- norms and exponentials

@@ -209,6 +209,11 @@ class Value:
             value = Value(self.build, made, sizes)
         return value
 
+    def squeezed(self, axes: Sequence[int]) -> Value:
+        """Without these axes, which have one element."""
+        sizes = tuple([size for axis, size in enumerate(self.sizes) if axis not in axes])
+        return Value(self.build, self.build.squeeze(self.tensor, axes), sizes)
+
     def taken(self, places: Anywhere, sizes: Sizes, inside: Value | None = None) -> Value:
         """The elements at these places, for each axis of this one: where they are `inside`, if any may not be."""
         where = None if inside is None else inside.tensor
