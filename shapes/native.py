@@ -30,7 +30,7 @@ FLAGS: Final = ("-O2", "-fPIC", "-w", "-fno-semantic-interposition")
 
 Bind = Callable[[Accepts], Accepts]
 
-_loaded: dict[tuple[str, ...], Bind] = {}
+_loaded: dict[Path, Bind] = {}
 
 
 def build(source: str, *, seconds: float = SECONDS) -> Bind | Unavailable:
@@ -38,14 +38,13 @@ def build(source: str, *, seconds: float = SECONDS) -> Bind | Unavailable:
     command = extension_command()
     if isinstance(command, Unavailable):
         return command
-    whole = (source, *command)
-    if whole in _loaded:
-        return _loaded[whole]
     suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
     key = f"{sys.version} {sysconfig.get_platform()}"
-    bind = library(source, command, suffix, load=_load, key=key, seconds=seconds)
-    if not isinstance(bind, Unavailable):
-        _loaded[whole] = bind
+    found = library(source, command, suffix, load=_load, known=_loaded, key=key, seconds=seconds)
+    if isinstance(found, Unavailable):
+        return found
+    place, bind = found
+    _loaded[place] = bind
     return bind
 
 
@@ -61,8 +60,8 @@ def extension_command() -> tuple[str, ...] | Unavailable:
     return (*command, *linked, f"-I{include}", *FLAGS)
 
 
-def _load(place: Path) -> Bind | Unavailable:
-    loader = importlib.machinery.ExtensionFileLoader(MODULE, str(place))
+def _load(place: str) -> Bind | Unavailable:
+    loader = importlib.machinery.ExtensionFileLoader(MODULE, place)
     specification = importlib.util.spec_from_file_location(MODULE, place, loader=loader)
     if specification is None:
         return Unavailable(f"{place} cannot be loaded")

@@ -5,16 +5,15 @@
     ...     case Unavailable(reason):
     ...         result = compiler()
     ...     case command:
-    ...         result = library("this is not C", (*command, "-shared"), ".so", load=lambda path: path)
+    ...         result = library("this is not C", (*command, "-shared"), ".so", load=lambda path: path, known={})
     >>> isinstance(result, Unavailable)
     True
 
-Nothing here is ever an error for the caller: no compiler, one that fails or does not come back, a cache that cannot be
-written or that others can write to, a file that does not load. Each gives `Unavailable`, with the reason as a sentence.
+Nothing here is ever an error for the caller: no compiler, one that fails or does not come back, no disk with room, a
+file that does not load. Each gives `Unavailable`, with the reason as a sentence.
 
-Environment: `CC` names the compiler; `SYMSHAPE_NATIVE=0` builds nothing; `SYMSHAPE_CACHE` is the folder of the results,
-by default `symshape` under `$XDG_CACHE_HOME` or `~/.cache`. Files are named after a hash of all that went into them and
-put in place by one rename, so that any number of processes may build the same one at the same time.
+Environment: `CC` names the compiler; `SYMSHAPE_NATIVE=0` builds nothing; `shapes.library_cache` says where results are
+kept. They are named after a hash of all that went into them. They are compiled in the folder for temporary files.
 """
 
 from __future__ import annotations
@@ -24,17 +23,24 @@ import os
 import shlex
 import shutil
 import signal
-import stat
+import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 
+from shapes import library_cache
+
 SECONDS: Final = 20.0
 """How long a compiler may take."""
+WORKPLACE: Final = "symshape-build-"
+"""What the names of folders begin with that are compiled in."""
+NO_ROOM: Final = "No space left on device"
+"""What compilers say on a full disk."""
 
 Loaded = TypeVar("Loaded")
 
@@ -71,25 +77,41 @@ def library(
     command: tuple[str, ...],
     suffix: str,
     *,
-    load: Callable[[Path], Loaded | Unavailable],
+    load: Callable[[str], Loaded | Unavailable],
+    known: Mapping[Path, Loaded],
     libraries: tuple[str, ...] = (),
     key: str = "",
     seconds: float = SECONDS,
-) -> Loaded | Unavailable:
-    """What `load` makes of the shared library of this source: of the one in the cache, or of one built now.
+    lasting: bool = False,
+) -> tuple[Path, Loaded] | Unavailable:
+    """Where the shared library of this source is kept, and what `load` makes of it; it is built where it is not there.
 
-    `libraries` stand behind the source on the command line; `key` is what else the result depends on. A file in the
-    cache that does not load is built again.
+    `known` is what this process has loaded; `libraries` stand behind the source on the command line; `key` is what else
+    the result depends on. What `load` is given is a path for now, unless it is to be `lasting`. A library that was kept
+    and does not load is built again.
     """
     try:
-        folder = cache_folder()
-        place = folder / f"{digest(source, *command, '', *libraries, key)}{suffix}"
-        loaded = load(place) if place.exists() else Unavailable("not built yet")
-        if isinstance(loaded, Unavailable):
-            loaded = _compile(source, command, libraries, place, seconds) or load(place)
-    except (OSError, ValueError) as error:
-        return Unavailable(f"the cache cannot be used: {error}")
-    return loaded
+        place = library_cache.usable_folder() / f"{digest(source, *command, '', *libraries, key)}{suffix}"
+    except OSError as error:
+        return Unavailable(f"there is no folder for what is compiled: {error}")
+    if place in known:
+        return place, known[place]
+    content = library_cache.read(place)
+    if content is not None:
+        loaded = _loaded(content, place.name, load, lasting)
+        if not isinstance(loaded, Unavailable):
+            return place, loaded
+    built = _built(source, command, libraries, seconds)
+    if isinstance(built, Unavailable):
+        return built
+    loaded = _loaded(built, place.name, load, lasting)
+    if isinstance(loaded, Unavailable):
+        return loaded
+    try:
+        library_cache.keep(place, built)
+    except OSError as error:
+        library_cache.not_kept(place, error)
+    return place, loaded
 
 
 def digest(*parts: str) -> str:
@@ -97,38 +119,76 @@ def digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def cache_folder() -> Path:
-    """The cache, created if need be.
+def _loaded(
+    content: bytes, name: str, load: Callable[[str], Loaded | Unavailable], lasting: bool
+) -> Loaded | Unavailable:
+    """What `load` makes of this content: from memory, or where a system does not allow that from a file."""
+    forms = [library_cache.in_a_file(content, name, lasting=lasting)]
+    if not lasting:
+        forms.insert(0, library_cache.in_memory(content, name))
+    result: Loaded | Unavailable = Unavailable("")
+    for form in forms:
+        try:
+            with form as path:
+                result = load(path)
+        except OSError as error:
+            result = Unavailable(f"it cannot be loaded: {error}")
+        if not isinstance(result, Unavailable):
+            return result
+    return result
 
-    Raises:
-        OSError: it cannot be created, or is not ours alone to write to.
-    """
-    named = os.environ.get("SYMSHAPE_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME")
-    root = Path(base) if base and os.path.isabs(base) else Path(os.path.expanduser("~")) / ".cache"
-    folder = Path(named) if named else root / "symshape"
-    if not folder.is_absolute():
-        raise FileNotFoundError(f"{folder} is not an absolute path: there is no home folder")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = folder.stat()
-    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise PermissionError(f"{folder} can be written by others, and what is in it would be run")
-    return folder
+
+def _built(source: str, command: tuple[str, ...], libraries: tuple[str, ...], seconds: float) -> bytes | Unavailable:
+    """Compile, in the folder for temporary files; where that has no room, in the one of the results."""
+    if command in _given_up:
+        return Unavailable(_given_up[command])
+    result: bytes | Unavailable = Unavailable("there is no folder to compile in")
+    for parent in _workplaces():
+        try:
+            result = _compile(source, command, libraries, parent, seconds)
+        except (OSError, ValueError) as error:
+            result = Unavailable(f"{command[0]} cannot be run in {parent}: {error}")
+            continue
+        if isinstance(result, bytes) or NO_ROOM not in result.reason:
+            break
+    return result
+
+
+def _workplaces() -> Iterator[Path]:
+    """Folders to compile in."""
+    try:
+        parent = Path(tempfile.gettempdir())
+        _remove_abandoned(parent)
+        yield parent
+        yield library_cache.cache_folder()
+    except OSError:
+        return
+
+
+@cache
+def _remove_abandoned(parent: Path) -> None:
+    """What was compiled here by processes that were killed; once."""
+    library_cache.remove_abandoned(parent, (WORKPLACE,))
 
 
 def _compile(
-    source: str, command: tuple[str, ...], libraries: tuple[str, ...], place: Path, seconds: float
-) -> Unavailable | None:
-    """Build the library, put it in place. The compiler runs in a group of its own, so that all of it can be ended."""
-    if command in _given_up:
-        return Unavailable(_given_up[command])
-    with tempfile.TemporaryDirectory(prefix="build-", dir=place.parent, ignore_cleanup_errors=True) as work:
+    source: str, command: tuple[str, ...], libraries: tuple[str, ...], parent: Path, seconds: float
+) -> bytes | Unavailable:
+    """The library. The compiler runs in a group of its own, so that all of it can be ended."""
+    with tempfile.TemporaryDirectory(prefix=WORKPLACE, dir=parent, ignore_cleanup_errors=True) as work:
+        os.chmod(work, 0o700)
         text, result, messages = Path(work, "source.c"), Path(work, "library.so"), Path(work, "messages")
         text.write_text(source)
         whole = [*command, "-o", str(result), str(text), *libraries]
         with messages.open("wb") as output:
             process = subprocess.Popen(
-                whole, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=work, start_new_session=True
+                whole,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=work,
+                start_new_session=True,
+                umask=0o077,
             )
             try:
                 status = process.wait(seconds)
@@ -142,7 +202,23 @@ def _compile(
                 return Unavailable(reason)
         if status or not result.exists():
             said = messages.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
-            told = next((line for line in said if "error" in line), said[0])
+            told = next((line for line in said if NO_ROOM in line), None)
+            told = told or next((line for line in said if "error" in line), said[0])
             return Unavailable(f"{command[0]} failed with status {status}: {told}")
-        os.replace(result, place)
-    return None
+        built = result.read_bytes()
+    if not _is_whole(built):
+        return Unavailable(f"{command[0]} left a library that is cut short: {NO_ROOM}")
+    return built
+
+
+def _is_whole(built: bytes) -> bool:
+    """Whether an ELF file reaches to the end of its table of sections, which linkers write last.
+
+    The loader does not look: it maps what the file says it has, and the first access behind its end is a SIGBUS.
+    """
+    if not built.startswith(b"\x7fELF\2\1"):  # 64 bits, the lowest byte first
+        return True
+    if len(built) < 64:
+        return False
+    (start,), (size, number) = struct.unpack_from("<Q", built, 0x28), struct.unpack_from("<HH", built, 0x3A)
+    return bool(start + size * number <= len(built))

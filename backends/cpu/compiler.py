@@ -12,9 +12,9 @@ merges the steps in which exp takes out the logarithm of two.) Nothing is linked
 request, the OpenMP that the process already runs: a second one would be a second pool of threads.
 
 A result is named after its text, the flags, the compiler's version and the processor. Without a compiler the answer
-is `Unavailable`, with the reason as a sentence. `shapes.toolchain` says where results lie, and which variables change
-that. `SYMSHAPE_SANITIZE=1` builds with the address and undefined-behaviour sanitizers, for processes that run under
-`sanitizer_environment()`.
+is `Unavailable`, with the reason as a sentence. `shapes.library_cache` says where results are kept, and which
+variables change that. `SYMSHAPE_SANITIZE=1` builds with the address and undefined-behaviour sanitizers, for processes
+that run under `sanitizer_environment()`.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ SANITIZED: Final = (
     "-fno-sanitize=pointer-overflow",  # a row may begin in an empty tensor, of which nothing is read
 )
 
+_libraries: Final[dict[Path, ctypes.CDLL]] = {}
+"""What is loaded, by where it is kept. It stays loaded to the end of the process."""
+
 
 def compile_source(
     text: str, *, openmp: bool = False, sanitize: bool | None = None, architecture: str = "native"
@@ -85,7 +88,21 @@ def compile_source(
         libraries += (pool,) if pool is not None else ()
     key = f"{version} {_processor()}"
     seconds = (15 if sanitize else 3) * SECONDS
-    return library(text, (*command, *flags), ".so", load=_checked, libraries=libraries, key=key, seconds=seconds)
+    found = library(
+        text,
+        (*command, *flags),
+        ".so",
+        load=_load,
+        known=_libraries,
+        libraries=libraries,
+        key=key,
+        seconds=seconds,
+        lasting=sanitize,  # its messages name lines, which are read from the file
+    )
+    if isinstance(found, Unavailable):
+        return found
+    path, _libraries[path] = found
+    return path
 
 
 def compile_all(texts: Sequence[str], *, openmp: bool = False) -> list[Path | Unavailable]:
@@ -103,8 +120,8 @@ def compile_all(texts: Sequence[str], *, openmp: bool = False) -> list[Path | Un
 
 
 def load(path: Path) -> ctypes.CDLL:
-    """The functions of a library. It stays loaded to the end of the process."""
-    return ctypes.CDLL(str(path))
+    """The functions of a library that `compile_source` has given."""
+    return _libraries[path]
 
 
 def is_gnu() -> bool:
@@ -140,13 +157,11 @@ def sanitizer_environment() -> dict[str, str] | Unavailable:
     }
 
 
-def _checked(path: Path) -> Path | Unavailable:
-    """The same path, if it loads; a file that a full disk cut short does not."""
+def _load(path: str) -> ctypes.CDLL | Unavailable:
     try:
-        load(path)
+        return ctypes.CDLL(path)
     except OSError as error:
-        return Unavailable(f"{path} cannot be loaded: {error}")
-    return path
+        return Unavailable(f"what was compiled cannot be loaded: {error}")
 
 
 def _cores() -> int:

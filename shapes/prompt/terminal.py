@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
+from shapes.folders import base_folder, make_private
 from shapes.prompt.grammar import USAGE
 from shapes.prompt.page import line, show, span, wants_colour
 from shapes.prompt.session import Reply, Session
@@ -119,14 +120,14 @@ def editor(session: Session) -> PromptSession[str]:
 
 def history_file() -> Path | None:
     """Where lines are remembered; None where no folder can be made for it."""
-    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    folder = Path(state) / "symshape"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "history").touch()
+        folder = base_folder("XDG_STATE_HOME", ".local", "state") / "symshape"
+        make_private(folder)
+        history = folder / "history"
+        os.close(os.open(history, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600))
     except OSError:
         return None
-    return folder / "history"
+    return history if history.is_file() else None
 
 
 def completer(session: Session) -> Completer:

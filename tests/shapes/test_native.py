@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
 import shutil
-import stat
 import subprocess
 import sys
 import textwrap
@@ -184,26 +182,11 @@ def test_built_once_and_found_again(cache: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_damaged_result_is_built_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure: a file that was cut short by a full disk makes checks fail from then on."""
     python = python_check(["a % 80 == 0"])
-    cache.mkdir()
-    monkeypatch.setattr(native, "_load", lambda place: Unavailable("stop after compiling"))
-    assert python.native().form == "python"
+    assert python.native().form == "native"
     (built,) = cache.iterdir()
     built.write_bytes(b"not a module")
-    monkeypatch.undo()
-    monkeypatch.setenv("SYMSHAPE_CACHE", str(cache))
-    assert python.native().form == "native" and list(cache.iterdir()) == [built]
-
-
-@needs_compiler
-def test_put_in_place_by_rename_alone(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure: another process may load a file while it is being written."""
-
-    def refused(source: object, target: object) -> None:
-        raise OSError("no renames here")
-
-    monkeypatch.setattr(os, "replace", refused)
-    check = python_check(["a % 144 == 0"]).native()
-    assert check.form == "python" and "no renames here" in check.reason and list(cache.iterdir()) == []
+    monkeypatch.setattr(native, "_loaded", {})
+    assert python.native().form == "native" and list(cache.iterdir()) == [built] and built.stat().st_size > 100
 
 
 @needs_compiler
@@ -267,39 +250,6 @@ def test_a_compiler_that_is_not_there(cache: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("CC", setting)
     check = python_check(["a % 16 == 0"]).native()
     assert check.form == "python" and (setting in check.reason)
-
-
-@needs_compiler
-def test_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure: a read-only home makes checks fail, or code that others can write is run."""
-    monkeypatch.setattr(native, "_loaded", {})
-    python = python_check(["a % 176 == 0"])
-    file = tmp_path / "file"
-    file.write_text("")
-    monkeypatch.setenv("SYMSHAPE_CACHE", str(file / "cache"))
-    assert "the cache cannot be used" in python.native().reason
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    shared.chmod(0o777)
-    monkeypatch.setenv("SYMSHAPE_CACHE", str(shared))
-    assert "can be written by others" in python.native().reason
-    monkeypatch.setenv("SYMSHAPE_CACHE", "relative")
-    assert "not an absolute path" in python.native().reason
-    monkeypatch.delenv("SYMSHAPE_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert python.native().form == "native"
-    folder = tmp_path / "xdg" / "symshape"
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and len(list(folder.iterdir())) == 1
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure: a cache without write permission is an exception."""
-    monkeypatch.setattr(native, "_loaded", {})
-    folder = tmp_path / "cache"
-    folder.mkdir(mode=0o500)
-    monkeypatch.setenv("SYMSHAPE_CACHE", str(folder))
-    assert "the cache cannot be used" in python_check(["a % 208 == 0"]).native().reason
 
 
 def test_switched_off(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

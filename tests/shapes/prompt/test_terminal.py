@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shapes.prompt.terminal import completions, highlighted
+from shapes.prompt.terminal import completions, highlighted, history_file
 
 pexpect = pytest.importorskip("pexpect")
 pytest.importorskip("prompt_toolkit")
@@ -144,3 +144,25 @@ def test_highlighting_keeps_the_text() -> None:
     """If it fails, what is shown is not what was typed."""
     for text in ("assume s % 16 == 0", "", "  guards ", "assume assume", "é + 3s*s", "a__b(3)"):
         assert "".join(piece[1] for piece in highlighted(text, ["s", "b"])) == text
+
+
+@pytest.mark.parametrize("state", ["", "relative"])
+def test_history_lies_below_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    """If it fails, lines are written into whatever folder the prompt is started in, or others can read them."""
+    monkeypatch.setenv("XDG_STATE_HOME", state)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    before = os.umask(0)
+    try:
+        found = history_file()
+    finally:
+        os.umask(before)
+    assert found == tmp_path / ".local" / "state" / "symshape" / "history"
+    assert found.stat().st_mode & 0o777 == 0o600 and found.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_history_that_is_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, the prompt waits for ever for somebody who reads its history."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "symshape").mkdir()
+    os.mkfifo(tmp_path / "symshape" / "history")
+    assert history_file() is None
