@@ -32,7 +32,7 @@ not care for sizes and strides of tensors: memory is made as most operators take
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import count
 from keyword import iskeyword
 from types import ModuleType
@@ -41,11 +41,13 @@ from typing import Final, TypeAlias
 import torch
 
 from backends.layouts import Layout, is_laid, layouts_of, strides_of
+from backends.loops.indices import packed
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.nodes import Memory
 from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
 from backends.memory import plan, returned_by
+from backends.results import PACKED
 from backends.sizes import SizeTexts, symbol_of, wanted
 from backends.together import MOST, Join, by_turns, runs, together
 from shapes.python_form import COMPARISON
@@ -256,6 +258,7 @@ class Host:
         seen = "as_strided" if call.writes or call.aliases is not None else "seen"
         arguments = [self._argument(value, lines, seen) for value in call.arguments]
         named = {name: self._argument(value, lines, seen) for name, value in call.named.items()}
+        operands = [*arguments, *named.values()]
         arguments += [f"{name}={text}" for name, text in named.items() if not iskeyword(name)]
         arguments += [f"**{{{name!r}: {text}}}" for name, text in named.items() if iskeyword(name)]
         if call.into is not None:
@@ -264,6 +267,8 @@ class Host:
         yield from lines
         made = [self._result(result) for result in call.results]
         text = f"{self._operator(call.target)}({', '.join(arguments)})"
+        if call.checked is not None:
+            text = yield from self._checked(call, text, operands)
         if call.is_list:
             yield f"{', '.join(made)}, = {text}" if made else text
         else:
@@ -275,6 +280,36 @@ class Host:
                 self._bound.add(result)
             if isinstance(result, Buffer) and not call.is_laid_out and call.aliases is None:
                 yield from self._laid_out(result, name)
+
+    def _checked(self, call: Call, text: str, operands: Sequence[str]) -> Generator[str, None, str]:
+        """The text of what an operator gives, compared with its prediction before anything is read of it."""
+        predicted = []
+        for result in call.results:
+            if not isinstance(result, Buffer):
+                predicted.append("None")
+                continue
+            for size in (*result.sizes, *result.strides):
+                if self._is_bound(size):
+                    yield from self._sizes.naming(size)
+            sizes, strides = self._predicted(result.sizes), self._predicted(result.strides)
+            if not all(map(self._is_bound, result.strides)) and result.strides == packed(result.sizes):
+                strides = repr(PACKED)
+            predicted.append(f"({sizes}, {strides})")
+        self._scope[name := f"checked{len(self._scope)}"] = call.checked
+        given = "".join([f"{each}, " for each in operands])
+        return f"{name}({text}, ({given}), ({''.join([f'{each}, ' for each in predicted])}))"
+
+    def _predicted(self, sizes: Sequence[Expr]) -> str:
+        """Sizes as the text of a tuple, None for what only a run tells that is not there yet."""
+        texts = [self._sizes.text(size) if self._is_bound(size) else "None" for size in sizes]
+        return f"({''.join([f'{text}, ' for text in texts])})"
+
+    def _is_bound(self, size: Expr) -> bool:
+        """Whether every symbol in a size has a value by now."""
+        return all(
+            atom in self._bound or (atom.definition is not None and self._is_bound(atom.definition))
+            for atom in size.symbols
+        )
 
     def _into(self, call: Call, arguments: list[str], lines: list[str]) -> Iterator[str]:
         """A call that is given the memory of its result."""

@@ -79,6 +79,8 @@ def wanted(program: Program, steps: Sequence[Scheduled], layouts: Mapping[Buffer
                         found += [size for sizes in layouts[result] for size in sizes] if result in layouts else []
                     elif isinstance(result, Buffer) and not step.is_laid_out:
                         found += result.strides
+                    if isinstance(result, Buffer) and step.checked is not None:
+                        found += result.sizes
             case Check(condition=condition):
                 found.append(condition)
     return [*found, *_sizes_among(program.outputs)]

@@ -35,6 +35,7 @@ __all__ = [
     "ForeignSymbol",
     "NotExpressible",
     "ParseError",
+    "RuleViolation",
     "ShapeError",
     "SpecializedDynamic",
     "StaleCheckpoint",
@@ -59,6 +60,10 @@ class Contradiction(ShapeError):
 
 class FalseAtHint(Contradiction):
     """A proposition that is possible under the facts but false at the sizes this environment was made with."""
+
+
+class RuleViolation(ShapeError, RuntimeError):
+    """The result of an operator is not what its shape rule or fake implementation predicted."""
 
 
 class StaleCheckpoint(ShapeError):

@@ -62,6 +62,8 @@ class Call:
         is_fresh: whether results are sure to share no memory with arguments, as those that are laid out as foreseen.
         into: the same operator where it writes its one result to memory that is given as `out`, which no argument
             shares.
+        checked: for an operator whose results are predicted by somebody else's rule: takes what it gave, the tensors
+            that it took, and for each result sizes and strides as predicted, and returns what it gave.
     """
 
     target: Callable[..., object]
@@ -74,6 +76,7 @@ class Call:
     is_laid_out: bool = False
     is_fresh: bool = False
     into: Callable[..., object] | None = None
+    checked: Callable[..., object] | None = None
     origin: str = ""
 
     def __repr__(self) -> str:

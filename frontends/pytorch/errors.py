@@ -11,13 +11,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+import os
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from frontends.pytorch.places import origin
+from frontends.pytorch.places import origin, place_of
 from shapes.errors import ShapeError
+from shapes.origin import ROOT
 
 if TYPE_CHECKING:
     from shapes.origin import Origin
+
+OWN: Final = tuple([os.path.join(ROOT, name) + os.sep for name in ("frontends", "backends", "shapes", "solver")])
+STAND_INS: Final = os.path.join(ROOT, "frontends", "pytorch", "python") + os.sep
+"""What is called in the place of Python's own functions, and raises what these do."""
 
 
 class TraceError(ShapeError):
@@ -34,6 +40,10 @@ class GraphBreak(TraceError):
 
 class Unsupported(TraceError):
     """An input or an operator that the frontend does not take."""
+
+
+class InternalError(TraceError):
+    """Tracing failed where the program is not at fault."""
 
 
 class WrongStatement(TraceError):
@@ -55,3 +65,28 @@ def unsupported(what: str, fix: str) -> NoReturn:
         Unsupported: always.
     """
     raise Unsupported(refusal(what, fix, origin()))
+
+
+def reason_of(error: Exception) -> str:
+    """Why a call runs as it is, of what ended its trace."""
+    if isinstance(error, ShapeError):
+        return str(error)
+    place = place_of(error)
+    where = "" if place is None else f"\n  at:     `{place.source_line}`  ({place})"
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def as_ours(error: Exception) -> Exception:
+    """An error as a call with `fullgraph=True` raises it: what went wrong inside of the frontend is said to have."""
+    if isinstance(error, ShapeError) or not is_internal(error):
+        return error
+    what = f"tracing failed: {type(error).__name__}: {error}"
+    return InternalError(refusal(what, "fullgraph=False runs such calls without a graph", place_of(error)))
+
+
+def is_internal(error: BaseException) -> bool:
+    """Whether an error was raised by our code, and not by the program or by torch as the program calls it."""
+    step, file = error.__traceback__, ""
+    while step is not None:
+        file, step = step.tb_frame.f_code.co_filename, step.tb_next
+    return file.startswith(OWN) and not file.startswith(STAND_INS)

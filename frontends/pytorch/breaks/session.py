@@ -26,6 +26,7 @@ from frontends.pytorch.composites.registry import PROFILER, is_composite
 from frontends.pytorch.places import origin
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.forcing import Symbolic, suspended
+from frontends.pytorch.recording.operations import is_custom
 
 if TYPE_CHECKING:
     from frontends.pytorch.breaks.remembered import Remembered
@@ -78,7 +79,8 @@ class Session(TorchDispatchMode):
         if is_composite(func):
             with self:
                 return func.decompose(*args, **kwargs)
-        if forces(func, args) or func in self.program.distrusted or kwargs.get("generator") is not None:
+        is_trusted = not is_custom(func) and func not in self.program.distrusted
+        if forces(func, args) or not is_trusted or kwargs.get("generator") is not None:
             # a generator may be seeded by what the program does next
             return self.eagerly(func, args, kwargs)
         given = Given(self)

@@ -38,10 +38,10 @@ from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
 from frontends.pytorch.calls.surroundings import Surroundings, Uninitialized
 from frontends.pytorch.calls.times import Times
-from frontends.pytorch.errors import GraphBreak, Unsupported, WrongStatement
+from frontends.pytorch.errors import TraceError, WrongStatement, as_ours, reason_of
 from frontends.pytorch.places import origin
 from frontends.pytorch.tracing import Variant, trace
-from shapes.errors import ShapeError, UndecidedGuard
+from shapes.errors import SpecializedDynamic, UndecidedGuard
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.native import Native
@@ -193,6 +193,15 @@ class Compiled:
             except Uninitialized:
                 # a module that knows its sizes after its first call; the next one is traced
                 return self._plainly
+            except (WrongStatement, SpecializedDynamic):
+                raise
+            except Exception as error:
+                if not self.fullgraph:
+                    return self._unknown(error)
+                ours = as_ours(error)
+                if ours is error:
+                    raise
+                raise ours from error
             return self._decided(args, kwargs) if found == self._unless_new else found
 
     def _plainly(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
@@ -234,21 +243,20 @@ class Compiled:
             variant = trace(
                 self.fn, bound, dict(sorted(named.items())), dynamic=mixed, gradients=gradients, shared=True
             )
-        except (GraphBreak, UndecidedGuard, Unsupported) as error:
+            run = variant.run_by(self.backend, self.limits.policy.withheld, self.limits.policy.guards, self._varying)
+            check = signature.add(variant, values, run)
+        except (WrongStatement, SpecializedDynamic):
+            raise
+        except (TraceError, UndecidedGuard) as error:
             if self.fullgraph:
                 raise
             return self._break(signature, values, str(error))
-        except ShapeError:
-            raise
         except Exception as error:
             if self.fullgraph:
                 raise
             return self._untraced(signature, values, error)
         reasons = [] if question is None or (notes and question.is_size) else [question.text]
         cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
-        policy = self.limits.policy
-        run = variant.run_by(self.backend, policy.withheld, policy.guards, self._varying)
-        check = signature.add(variant, values, run)
         if self.native is not None:
             self.native.add(signature, variant, values, check)
         self.variants.append(variant)
@@ -264,7 +272,20 @@ class Compiled:
         def call(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
             found = self.fn(*args, **kwargs)
             if signature.otherwise is None:
-                self._break(signature, values, f"{type(error).__name__}: {error}")
+                self._fall_back(signature, values, reason_of(error), None, self._plainly)
+            return found
+
+        return call
+
+    def _unknown(self, error: Exception) -> Call:
+        """The call with arguments that no signature describes, or that cannot be told from others."""
+
+        def call(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+            found = self.fn(*args, **kwargs)
+            fallback = Fallback("", reason_of(error))
+            if fallback not in self.fallbacks:
+                self.fallbacks.append(fallback)
+                log.warning("%s runs as it is: %s", getattr(self, "__name__", self.fn), fallback.reason)
             return found
 
         return call
@@ -342,7 +363,7 @@ class Compiled:
         call: Call | None = None,
     ) -> Call:
         """From now on calls like this one run as they are, or as `call` does, where no variant accepts them."""
-        how = "runs as it is" if call is None else "runs with breaks"
+        how = "runs as it is" if call is None or call == self._plainly else "runs with breaks"
         if call is None:
             call = self._unless_new if self.limits.is_exhausted(question) else self._as_it_is
         else:

@@ -14,9 +14,12 @@ import torch
 from torch import fx
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
+from backends.results import PACKED, check_results
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.float_nodes import program_nodes
-from frontends.pytorch.recording.operations import Branch, Operation, Result, has_effects
+from frontends.pytorch.operators.layouts import is_packed
+from frontends.pytorch.recording.custom import predicted_by
+from frontends.pytorch.recording.operations import Branch, Operation, Result, has_effects, is_custom, is_view
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.values import symbols_of
 from shapes.lowering import Lowering, Operations
@@ -28,6 +31,7 @@ from solver.functions import function as registered_function
 from solver.prop import Prop
 
 if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.metadata import Metadata
     from shapes.guards import RuntimeAssert
     from shapes.lowering import Operation as Lowered
 
@@ -69,6 +73,12 @@ class Sizes:
             self._lowering.bind(symbol, self._operations.leaf(len(self._leaves)))
             self._leaves.append(atom)
             self.bound[atom] = read
+
+    def is_bound(self, e: Expr) -> bool:
+        """Whether every symbol in an expression has a value by now."""
+        return all(
+            atom in self.bound or (atom.definition is not None and self.is_bound(atom.definition)) for atom in e.symbols
+        )
 
     def number(self, value: SymInt | SymFloat | SymBool | float) -> fx.Node | float:
         """The node of a number, made now if it is new."""
@@ -210,6 +220,8 @@ class GraphBuilder:
         kwargs = {name: self.argument(value) for name, value in operation.kwargs.items()}
         node = self.graph.call_function(operation.target, args, kwargs)
         output = operation.output
+        if is_custom(operation.target):
+            node = self._checked(operation, node, (*args, *kwargs.values()))
         if isinstance(output, list):
             for place, each in enumerate(output):
                 if isinstance(each, Result) and each not in self._nodes:
@@ -224,6 +236,29 @@ class GraphBuilder:
         elif isinstance(output, Node):
             self._bind_number(output, node)
         self._checks()
+
+    def _checked(self, operation: Operation, node: fx.Node, operands: tuple[object, ...]) -> fx.Node:
+        """What a custom operator gives, compared with its prediction before anything is read of it."""
+        outputs = operation.output if isinstance(operation.output, list) else [operation.output]
+        made = [each if isinstance(each, Result) and each not in self._nodes else None for each in outputs]
+        if not any(made):
+            return node
+        predicted = tuple([None if each is None else self._predicted(each.metadata) for each in made])
+        what = (str(operation.target.name()), prediction_of(operation), is_view(operation.target))
+        return self.graph.call_function(check_results, (node, operands, predicted, *what))
+
+    def _predicted(self, kind: Metadata) -> tuple[object, ...]:
+        """What is known of a result before it is there."""
+        sizes, strides = [tuple(map(self._known, values)) for values in (kind.sizes, kind.strides)]
+        lies = PACKED if None in strides and is_packed(kind) else strides
+        return sizes, lies, kind.dtype, kind.device
+
+    def _known(self, number: object) -> fx.Node | int | None:
+        """The node of a size whose symbols all have values by now."""
+        if not isinstance(number, torch.SymInt):
+            return number
+        expr = number.node.value.expr
+        return self.sizes.expression(expr) if self.sizes.is_bound(expr) else None
 
     def _bind_number(self, number: Node, node: fx.Node) -> None:
         value = number.value
@@ -292,6 +327,12 @@ class GraphBuilder:
         for name, branch in self.branches.items():
             root.add_module(name, branch)
         return _LazyGraphModule(root, self.graph)
+
+
+def prediction_of(operation: Operation) -> str:
+    """By what the results of a custom operator were predicted, and for which line."""
+    where = f", called at {operation.origin}" if operation.origin is not None else ""
+    return predicted_by(operation.target) + where
 
 
 def check_text(check: RuntimeAssert) -> str:

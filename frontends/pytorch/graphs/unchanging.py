@@ -14,7 +14,15 @@ import torch
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.inverses import INVERSES
 from frontends.pytorch.operators.layouts import is_packed
-from frontends.pytorch.recording.operations import STATISTICS, Argument, Operation, Recording, Result, is_random
+from frontends.pytorch.recording.operations import (
+    STATISTICS,
+    Argument,
+    Operation,
+    Recording,
+    Result,
+    is_random,
+    is_view,
+)
 from frontends.pytorch.symbolic.metadata import Metadata
 
 aten: Final = torch.ops.aten
@@ -250,12 +258,6 @@ def _meets(operation: Operation, kind: Metadata) -> bool:
     """Whether what is computed is of the dtype of the tensor that is given for it: all others are."""
     given = [arg for arg in operation.args if isinstance(arg, Result)]
     return all(arg.metadata is not None and arg.metadata.dtype is kind.dtype for arg in given)
-
-
-def is_view(target: torch._ops.OpOverload) -> bool:
-    """Whether an operator gives tensors that share the memory of its first argument."""
-    returns = target._schema.returns
-    return any(each.alias_info is not None and not each.alias_info.is_write for each in returns)
 
 
 def listed(value: object) -> list[object]:

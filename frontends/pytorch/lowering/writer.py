@@ -11,16 +11,17 @@ from typing import Final, TypeAlias
 
 import torch
 
-from backends.layouts import is_whole
+from backends.layouts import Layout, is_whole
 from backends.loops.channels import by_channel, has_channels
 from backends.loops.indices import packed
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Number, Pointwise, Tensor
 from backends.loops.operations import DTYPES
 from backends.loops.program import Assign, Bind, Call, Check, Program
+from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
-from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol
+from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol, prediction_of
 from frontends.pytorch.graphs.unchanging import is_view, listed
 from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.images import begins, images_of
@@ -29,7 +30,7 @@ from frontends.pytorch.lowering.numbers import Numbers
 from frontends.pytorch.lowering.registry import LOWERINGS, VIEWS, Declined, Site, symbolic_sizes_of
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.lowering.values import Value
-from frontends.pytorch.recording.operations import Branch, Operation, Result
+from frontends.pytorch.recording.operations import Branch, Operation, Result, is_custom
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node
 from solver.expr import Atom, Expr
@@ -244,8 +245,10 @@ class Writer:
         # what is written in place is foreseen to lie as it does
         is_packed = all(each.strides == packed(each.sizes) for each in made if isinstance(each, Buffer))
         laid, fresh = operation.target in SURE and is_packed, operation.target in FRESH
-        into = INTO.get(operation.target) if isinstance(made[0], Buffer) else None
-        self.program.steps.append(Call(target, args, named, tuple(made), is_list, aliases, (), laid, fresh, into))
+        into = INTO.get(operation.target)
+        checked = checking(operation, made) if is_custom(operation.target) else None
+        call = Call(target, args, named, tuple(made), is_list, aliases, (), laid, fresh, into, checked)
+        self.program.steps.append(call)
         self._bind([each for each in made if isinstance(each, Buffer)])
 
     def _bind(self, buffers: Iterable[Buffer]) -> None:
@@ -365,6 +368,23 @@ class Writer:
             for each in listed(operation.output)
             if isinstance(each, Result)
         )
+
+
+def checking(operation: Operation, made: Sequence[object]) -> Callable[..., object] | None:
+    """What compares the results of a custom operator with their prediction, given sizes and strides."""
+    if not any(isinstance(each, Buffer) for each in made):
+        return None
+    kinds = [each.metadata if isinstance(each, Result) else None for each in listed(operation.output)]
+    what = (str(operation.target.name()), prediction_of(operation), is_view(operation.target))
+
+    def checked(results: object, operands: Sequence[object], layouts: Sequence[Layout | None]) -> object:
+        predicted = [
+            None if layout is None or kind is None else (*layout, kind.dtype, kind.device)
+            for layout, kind in zip(layouts, kinds)
+        ]
+        return check_results(results, operands, predicted, *what)
+
+    return checked
 
 
 def is_viewing(operation: Operation) -> bool:

@@ -19,8 +19,11 @@
 `window.check(...)` compares rule and kernel at many sizes (`shapes.testing.check_rule`),
 `window.gradient(backward, save)` is the gradient, `window.kernel("cuda")` another kernel. Operators made by
 `torch.library` trace as well, by their fake implementation. One without any is run on samples, and the rule that
-explains them is used (`shapes.testing.infer_rule`): it is listed in `variant.inferred_rules`, and the graph checks
-each result against it.
+explains them is used (`shapes.testing.infer_rule`): it is listed in `variant.inferred_rules`.
+
+Whatever a rule or a fake implementation says is a prediction: each result is compared with it where it enters the graph
+(`backends.results`), and so is what a rule says of the values that only the run knows. What a schema says of arguments
+that are written to is trusted: a kernel that changes another one is not noticed.
 """
 
 from __future__ import annotations
@@ -35,8 +38,9 @@ from torch._library import custom_ops, fake_impl, simple_registry
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
-from frontends.pytorch.errors import TraceError
+from frontends.pytorch.errors import GraphBreak, TraceError, refusal
 from frontends.pytorch.operators.registry import sizes_of
+from frontends.pytorch.places import origin
 from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.symbolic.metadata import Template
@@ -146,10 +150,15 @@ def _fake(op: torch._ops.OpOverload, rule: Rule, *args: object, **kwargs: object
 
 def template(recorder: Trace, func: torch._ops.OpOverload, args, kwargs, tensors: Sequence[Traced]) -> Template:
     """What a custom operator gives: by its rule, by its fake implementation, or else by a rule that is inferred."""
+    if not all(is_tensors(each.type) for each in func._schema.returns) or (
+        len(func._schema.returns) > 1 and _is_list(func)
+    ):
+        what = f"{func.name()} gives more than tensors: {func._schema}"
+        raise GraphBreak(refusal(what, "return tensors, or a single list of tensors", origin()))
     rule = RULES.get(func)
     if rule is None and (not func._schema.returns or has_meta(func)):
         fake = simple_registry.singleton.find(func._schema.name).fake_impl.kernel
-        with DynamicSizes(recorder) as sizes:
+        with DynamicSizes(recorder, func.name()) as sizes:
             found = by_meta(recorder, func, args, kwargs, tensors, run=func if fake is None else fake)
         return replace(found, once=True) if sizes.used else found
     inferred = ""
@@ -158,13 +167,33 @@ def template(recorder: Trace, func: torch._ops.OpOverload, args, kwargs, tensors
         inferred = rule.__doc__ or rule.name
     env = recorder.env
     before = len(env.symbols)
-    outputs = rule(env, *[sizes_of(arg) for arg in args], **{name: sizes_of(value) for name, value in kwargs.items()})
+    named = {name: sizes_of(value) for name, value in kwargs.items()}
+    outputs = rule(TestedEnv(env, func.name()), *[sizes_of(arg) for arg in args], **named)
     like = next((tensor.metadata for tensor in tensors), None)
     dtype = like.dtype if like is not None else torch.get_default_dtype()
     device = like.device if like is not None else torch.get_default_device()
     kinds = [recorder.kinds.laid(list(shape), None, 0, _dtype_of(shape, dtype), device) for shape in _flat(outputs)]
     output: object = kinds if _is_list(func) else kinds[0] if len(func._schema.returns) == 1 else tuple(kinds)
     return Template(output, once=len(env.symbols) > before, inferred=inferred)
+
+
+def predicted_by(func: torch._ops.OpOverload) -> str:
+    """What says of a custom operator what it gives, with its place."""
+    rule = RULES.get(func)
+    if rule is not None:
+        return f"the shape rule {rule.name}{_place(rule.function)}"
+    defined = custom_ops.OPDEFS.get(func._schema.name)
+    if defined is not None and defined._abstract_fn is not None:
+        return f"its fake implementation{_place(defined._abstract_fn)}"
+    fake = simple_registry.singleton.find(func._schema.name).fake_impl.kernel
+    if fake is not None:
+        return f"its fake implementation ({fake.source})"
+    return "its meta kernel" if has_meta(func) else "the rule that was inferred from samples"
+
+
+def _place(function: Callable[..., object]) -> str:
+    code = getattr(function, "__code__", None)
+    return "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
 
 
 def has_meta(func: torch._ops.OpOverload) -> bool:
@@ -179,17 +208,44 @@ def has_meta(func: torch._ops.OpOverload) -> bool:
     return any(has_kernel(name, key) for key in ("Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd"))
 
 
+class TestedEnv:
+    """The environment of a trace as somebody else's rule gets it: what the rule says of the values that only a run
+    knows is checked there."""
+
+    def __init__(self, env: ShapeEnv, operator: str) -> None:
+        self._env = env
+        self._operator = operator
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._env, name)
+
+    def unbacked(self, name: str | None = None, lo: int | None = None, hi: int | None = None, **options: object):
+        """A value of the run. It is a size, so not negative; tighter bounds are checked."""
+        if options.get("kind", "int") != "int":
+            return self._env.unbacked(name, **options)
+        value = self._env.unbacked(name, lo if lo is None else min(lo, 0), **options)
+        if lo is not None and lo > 0:
+            self.postulate(value >= lo)
+        if hi is not None:
+            self.postulate(value <= hi)
+        return value
+
+    def postulate(self, question: object) -> None:
+        self._env.expect_true(question, f"the shape rule of {self._operator} says so")
+
+
 class DynamicSizes:
     """What a fake implementation takes for the size that only a run tells (`torch.library.get_ctx`)."""
 
-    def __init__(self, recorder: Trace) -> None:
+    def __init__(self, recorder: Trace, operator: str) -> None:
         self.recorder = recorder
         self.used = False
+        self._env = TestedEnv(recorder.env, operator)
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> torch.SymInt:
         """A size between these."""
         self.used = True
-        return self.recorder.nodes.wrap(self.recorder.env.unbacked(None, min, max))
+        return self.recorder.nodes.wrap(self._env.unbacked(None, min, max))
 
     create_unbacked_symint = new_dynamic_size
 
@@ -205,6 +261,7 @@ class DynamicSizes:
 # ---------------------------------------------------------------------- inferring
 
 _found: Final[dict[object, Rule]] = {}
+UNSIGNED: Final = (torch.bool, torch.uint8)
 
 
 def _inferred(func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Rule:
@@ -227,6 +284,14 @@ def _described(value: object) -> object:
     if isinstance(value, torch.Tensor):
         return (value.dim(), value.dtype)
     return "int" if isinstance(value, int | torch.SymInt) and not isinstance(value, bool) else repr(value)
+
+
+CONTENTS: Final[tuple[Callable[[torch.Tensor], torch.Tensor], ...]] = (
+    torch.zeros_like,
+    lambda x: torch.ones_like(x).neg() if x.dtype not in UNSIGNED else torch.ones_like(x),
+    lambda x: (torch.arange(x.numel()).reshape(x.shape) % 2).to(x.dtype),
+)
+"""Other elements that an operator is run on, whose sizes must not depend on them."""
 
 
 def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
@@ -262,7 +327,19 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
         results[:] = outputs
         if not all(output.is_contiguous() for output in outputs):
             raise TraceError(f"{func.name()} has no shape rule, and gives tensors that are not packed: write one")
-        return tuple([tuple(output.shape) for output in outputs])
+        sizes = tuple([tuple(output.shape) for output in outputs])
+        if any(sizes_at(contents, values) not in (None, sizes) for contents in CONTENTS):
+            raise TraceError(f"{func.name()} has no shape rule, and its sizes depend on elements: write one")
+        return sizes
+
+    def sizes_at(contents: Callable[[torch.Tensor], torch.Tensor], values: Sequence[object]) -> object:
+        """The sizes for other elements; None where there are no results for such."""
+        others = [contents(value) if isinstance(value, torch.Tensor) else value for value in values]
+        try:
+            made = func(**{**given, **dict(zip(varied, others))})
+        except Exception:
+            return None
+        return tuple([tuple(leaf.shape) for leaf in tree_leaves(made) if isinstance(leaf, torch.Tensor)])
 
     try:
         rule = infer_rule(reference, 500, name=func.name().replace("::", "."), examples=200, **varied)
@@ -285,6 +362,11 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
 
 def _flat(outputs: object) -> list[Shape]:
     return [outputs] if isinstance(outputs, Shape) else [shape for shape in outputs if shape is not None]
+
+
+def is_tensors(kind: object) -> bool:
+    """Whether a type of a schema is a tensor, one that may be absent, or a list of tensors."""
+    return str(kind) in ("Tensor", "Optional[Tensor]", "List[Tensor]")
 
 
 def _is_list(func: torch._ops.OpOverload) -> bool:

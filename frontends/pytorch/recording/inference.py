@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from frontends.pytorch.operators.registry import ONCE, RULES
 from frontends.pytorch.recording.custom import template
 from frontends.pytorch.recording.meta import by_meta
+from frontends.pytorch.recording.operations import is_custom
 from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.errors import ShapeError, UndecidedGuard
-
-NATIVE: Final = frozenset(("aten", "prim", "prims", "quantized", "rngprims", "inductor", "c10d", "_c10d_functional"))
-"""The namespaces of torch's own operators."""
 
 
 def infer(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced]) -> Template:
@@ -31,7 +28,7 @@ def infer(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced]) -> Tem
             return found
         if found is not NotImplemented:
             return Template(found, once=func in ONCE)
-    if func.namespace not in NATIVE:
+    if is_custom(func):
         return template(recorder, func, args, kwargs, tensors)
     return by_meta(recorder, func, args, kwargs, tensors)
 

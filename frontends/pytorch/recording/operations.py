@@ -37,6 +37,10 @@ Argument: TypeAlias = object
 """A `Result`, a `Node`, a plain value, or a list of them."""
 
 
+NATIVE: Final = frozenset(("aten", "prim", "prims", "quantized", "rngprims", "inductor", "c10d", "_c10d_functional"))
+"""The namespaces of torch's own operators."""
+
+
 @dataclass(slots=True)
 class Operation:
     """One operator of the program as it was run; `outputs` are results, or numbers known only at run time."""
@@ -73,6 +77,17 @@ def has_effects(operation: Operation) -> bool:
     if isinstance(target, torch._ops.OpOverload):
         return target._schema.is_mutable or not target._schema.returns or is_random(operation)
     return any(isinstance(argument, Branch) and argument.has_effects for argument in operation.args)
+
+
+def is_custom(target: object) -> bool:
+    """Whether an operator is neither torch's nor ours: what is said of its results is checked when it runs."""
+    return isinstance(target, torch._ops.OpOverload) and target.namespace not in NATIVE
+
+
+def is_view(target: torch._ops.OpOverload) -> bool:
+    """Whether an operator gives tensors that share the memory of its first argument."""
+    returns = target._schema.returns
+    return any(each.alias_info is not None and not each.alias_info.is_write for each in returns)
 
 
 @cache

@@ -100,8 +100,6 @@ class Recorder(Trace):
         outside = self._record(func, converted, named, template, tensors)
         if template.inferred:
             self.recording.inferred[func.name()] = template.inferred
-            for tensor in tree_flatten(outside)[0]:
-                self._check_kind(tensor)
         if self._known:
             self._follow(func, args, kwargs, tensors, outside)
         return outside
@@ -204,16 +202,6 @@ class Recorder(Trace):
     def result_of(self, tensor: torch.Tensor) -> Result:
         """What stands for a tensor in the graph."""
         return tensor.result if isinstance(tensor, Traced) else self.lift(tensor).result
-
-    def _check_kind(self, tensor: Traced) -> None:
-        """Have the graph refuse a tensor that is not of the kind that was inferred."""
-        kind = tensor.metadata
-        sizes = [self._argument(size, [], []) for size in kind.sizes]
-        strides = [self._argument(stride, [], []) for stride in kind.strides]
-        check = torch.ops.aten._assert_tensor_metadata.default
-        self.recording.operations.append(
-            Operation(check, (tensor.result, sizes, strides, kind.dtype), {}, [], self.backward)
-        )
 
     def know(self, tensor: Traced, value: torch.Tensor) -> None:
         """From here on the value of a tensor is known, until something is changed in place."""

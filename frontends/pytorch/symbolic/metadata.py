@@ -119,7 +119,7 @@ class Template:
 
     `once` says that another call with the same kinds may give something else; `renames` are the places of arguments
     that the operator makes tensors of another kind, as `t_` and `resize_` do. `inferred` is the rule by which it is
-    known, where that was found by running the operator: the graph compares what comes out with what is said here.
+    known, where that was found by running the operator.
     """
 
     output: object

@@ -38,23 +38,23 @@ def double(x):
 
 
 def sparse() -> None:
-    compile(double)(randn(3, 3).to_sparse())
+    compile(double, fullgraph=True)(randn(3, 3).to_sparse())
 
 
 def sparse_rows() -> None:
-    compile(double)(torch.eye(3).to_sparse_csr())
+    compile(double, fullgraph=True)(torch.eye(3).to_sparse_csr())
 
 
 def subclass() -> None:
-    compile(double)(randn(3).as_subclass(Wrapped))
+    compile(double, fullgraph=True)(randn(3).as_subclass(Wrapped))
 
 
 def a_dataclass() -> None:
-    compile(lambda pair: pair.x + pair.y)(Pair(randn(3), randn(3)))
+    compile(lambda pair: pair.x + pair.y, fullgraph=True)(Pair(randn(3), randn(3)))
 
 
 def dense_then_sparse() -> None:
-    f = compile(double)
+    f = compile(double, fullgraph=True)
     f(randn(3, 3))
     f(randn(3, 3).to_sparse())
 
