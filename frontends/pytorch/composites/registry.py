@@ -34,18 +34,22 @@ def installed() -> AbstractContextManager[None]:
 @contextmanager
 def standing_in(functions: Mapping[torch._ops.OpOverload, Callable[..., object]]) -> Iterator[None]:
     """Functions in the place of operators, while this lasts."""
-    before: list[tuple[torch._ops.OpOverload, DispatchKey]] = []
+    before: list[tuple[torch._ops.OpOverload, DispatchKey, Callable[..., object] | None]] = []
     for operator, function in functions.items():
         for key in KEYS:
-            if key not in operator.py_kernels:
+            theirs = operator.py_kernels.get(key)
+            if theirs is not function:
                 operator.py_kernels[key] = function
-                before.append((operator, key))
+                before.append((operator, key, theirs))
         operator._dispatch_cache.clear()
     try:
         yield
     finally:
-        for operator, key in before:
-            del operator.py_kernels[key]
+        for operator, key, theirs in reversed(before):
+            if theirs is None:
+                del operator.py_kernels[key]
+            else:
+                operator.py_kernels[key] = theirs
             operator._dispatch_cache.clear()
 
 

@@ -118,7 +118,8 @@ def _is_zero(operation: Operation, given: set[Result], zeros: set[Result]) -> bo
     if name in FACTORS:
         return not zeros.isdisjoint([each for each in args if isinstance(each, Result)])
     if name.endswith("_backward"):
-        return args[0] in zeros and given.issubset(zeros)
+        grads = [each for each in listed(args[0]) if isinstance(each, Result)]
+        return bool(grads) and zeros.issuperset(grads) and given.issubset(zeros)
     if name in FIRST or is_view(target):
         return args[0] in zeros and (name != "masked_fill" or _is_nothing(args[2]) or args[2] in zeros)
     if name not in LINEAR:

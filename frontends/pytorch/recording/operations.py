@@ -100,9 +100,16 @@ def is_random(operation: Operation) -> bool:
     """Whether an operator draws random numbers."""
     target = operation.target
     if isinstance(target, torch._ops.OpOverload):
-        return draws_numbers(target)
+        return draws_numbers(target) and not _drops_nothing(operation)
     branches = [argument for argument in operation.args if isinstance(argument, Branch)]
     return any(is_random(each) for branch in branches for each in branch.operations)
+
+
+def _drops_nothing(operation: Operation) -> bool:
+    """Whether an operator that may drop elements out is told to drop none, as a recurrent layer by itself."""
+    places = {argument.name: place for place, argument in enumerate(operation.target._schema.arguments)}
+    place = places.get("dropout")
+    return place is not None and place < len(operation.args) and operation.args[place] == 0.0
 
 
 def generators_of(operations: Iterable[Operation]) -> Iterator[tuple[torch.Generator, Origin | None]]:

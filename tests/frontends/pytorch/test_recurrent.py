@@ -1,0 +1,338 @@
+"""Recurrent layers, all options, held against eager torch: values, gradients, and the random numbers that are drawn.
+
+What fails here is silent otherwise: dropout between two layers that is left out, a gradient that misses a step.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
+from torch.utils._pytree import tree_leaves
+
+from frontends.pytorch import compile, trace
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.operators.through_time import layer_gradients
+
+KINDS: dict[str, Callable[..., nn.Module]] = {
+    "lstm": nn.LSTM,
+    "projected": partial(nn.LSTM, proj_size=3),
+    "gru": nn.GRU,
+    "tanh": nn.RNN,
+    "relu": partial(nn.RNN, nonlinearity="relu"),
+}
+MODES = {"lstm": "lstm", "projected": "lstm", "gru": "gru", "tanh": "rnn_tanh", "relu": "rnn_relu"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a layer is made and called."""
+
+    options: dict[str, object] = field(default_factory=dict)
+    training: bool = True
+    gradients: bool = True
+    states: bool = False
+    batched: bool = True
+    dtype: torch.dtype = torch.float32
+    dynamic: bool | None = None
+
+
+STACKED = {"num_layers": 2, "bidirectional": True, "dropout": 0.5}
+WAYS = {
+    "plain": Way(),
+    "stacked": Way(STACKED),
+    "no biases": Way({"num_layers": 3, "bias": False, "batch_first": True}, dynamic=True),
+    "evaluated": Way(STACKED, training=False),
+    "without gradients": Way(STACKED, gradients=False),
+    "evaluated without gradients": Way(STACKED, training=False, gradients=False),
+    "first states": Way({**STACKED, "batch_first": True}, states=True),
+    "one sequence": Way({"bidirectional": True}, batched=False),
+    "one sequence from a state": Way({}, batched=False, states=True),
+    "doubles": Way(STACKED, dtype=torch.float64, dynamic=True),
+    "all dropped": Way({"num_layers": 2, "dropout": 1.0}),
+}
+
+
+def flat(value: object) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def outcome(
+    call: Callable[..., object], arguments: Sequence[torch.Tensor], parameters: Sequence[torch.Tensor], gradients: bool
+) -> tuple[list[torch.Tensor], list[torch.Tensor | None], torch.Tensor]:
+    """What a call gives, the gradients of all of it, and where the random numbers are afterwards."""
+    torch.manual_seed(3)
+    with torch.set_grad_enabled(gradients):
+        outputs = flat(call(*arguments))
+    found: tuple[torch.Tensor | None, ...] = ()
+    if gradients:
+        weights = [torch.linspace(-1, 2, each.numel(), dtype=each.dtype).view(each.shape) for each in outputs]
+        leaves = [each for each in (*arguments, *parameters) if getattr(each, "requires_grad", False)]
+        found = torch.autograd.grad(outputs, leaves, weights, allow_unused=True)
+    return outputs, list(found), torch.get_rng_state()
+
+
+def assert_same(one: object, other: object, tolerance: float = 3e-5) -> None:
+    (mine, my_gradients, my_state), (theirs, their_gradients, their_state) = one, other
+    assert [(each.shape, each.stride(), each.requires_grad) for each in mine] == [
+        (each.shape, each.stride(), each.requires_grad) for each in theirs
+    ]
+    if theirs[0].dtype is torch.float64:
+        tolerance = 1e-10
+    for ours, eagers in zip([*mine, *my_gradients], [*theirs, *their_gradients], strict=True):
+        torch.testing.assert_close(ours, eagers, rtol=tolerance, atol=tolerance)
+    assert torch.equal(my_state, their_state)
+
+
+def agrees(kind: str, way: Way, backend: str, sizes: Sequence[tuple[int, int]] = ((3, 2), (7, 2), (5, 3))) -> None:
+    """One compiled layer does what eager torch does at all sizes, each twice, without breaks."""
+    torch.manual_seed(0)
+    layer = KINDS[kind](4, 5, **way.options).to(way.dtype).train(way.training)
+    compiled = compile(layer, backend=backend, dynamic=way.dynamic, fullgraph=True)
+    names = ("hx", "cx") if MODES[kind] == "lstm" else ("hx",)
+    is_first = bool(way.options.get("batch_first"))
+    directions = layer.num_layers * (1 + layer.bidirectional)
+
+    def made(rows: int, batch: int) -> list[torch.Tensor]:
+        shapes = [[batch, rows, 4] if is_first else [rows, batch, 4]]
+        if way.states:
+            widths = [layer.proj_size or layer.hidden_size, layer.hidden_size]
+            shapes += [[directions, batch, width] for width, _ in zip(widths, names)]
+        if not way.batched:
+            shapes = [[rows, 4], *[[shape[0], shape[2]] for shape in shapes[1:]]]
+        return [torch.randn(shape, dtype=way.dtype, requires_grad=way.gradients) for shape in shapes]
+
+    def called(network: Callable[..., object]) -> Callable[..., object]:
+        if not way.states:
+            return network
+        return lambda x, *states: network(x, states if len(states) > 1 else states[0])
+
+    parameters = list(layer.parameters())
+    for rows, batch in sizes:
+        arguments = made(rows, batch)
+        expected = outcome(called(layer), arguments, parameters, way.gradients)
+        for _ in range(2):
+            assert_same(outcome(called(compiled), arguments, parameters, way.gradients), expected)
+    lengths = {rows for rows, _ in sizes}
+    assert len(compiled.variants) == 1 if way.dynamic else len(compiled.variants) < len(lengths) + 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_layer_is_eagers(kind: str, way: str) -> None:
+    agrees(kind, WAYS[way], "eager")
+
+
+@pytest.mark.parametrize("way", ["stacked", "no biases"])
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_a_layer_between_kernels(kind: str, way: str) -> None:
+    agrees(kind, WAYS[way], "cpu")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_combination(kind: str, dynamic: bool | None, backend: str) -> None:
+    flags = list(itertools.product([False, True], repeat=3))
+    for layers, dropout, training in itertools.product([1, 2, 3], [0.0, 0.3], [False, True]):
+        for bidirectional, bias, batch_first in flags:
+            options = {
+                "num_layers": layers,
+                "dropout": dropout if layers > 1 else 0.0,
+                "bidirectional": bidirectional,
+                "bias": bias,
+                "batch_first": batch_first,
+            }
+            for states, batched, gradients in flags:
+                way = Way(options, training, gradients, states, batched, torch.float32, dynamic)
+                agrees(kind, way, backend, ((3, 2), (6, 3)))
+
+
+# ---------------------------------------------------------------------- the gradient by itself
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_backpropagation_through_time_is_autograds(kind: str, bias: bool, bidirectional: bool, is_packed: bool) -> None:
+    torch.manual_seed(0)
+    layer = KINDS[kind](4, 5, bias=bias, bidirectional=bidirectional).double()
+    x, batch_sizes = torch.randn(6, 3, 4, dtype=torch.float64), None
+    if is_packed:
+        x, batch_sizes, _, _ = pack_padded_sequence(x, torch.tensor([6, 3, 2]))
+    is_lstm = MODES[kind] == "lstm"
+    widths = [layer.proj_size or 5, 5] if is_lstm else [5]
+    hx = [torch.randn(1 + bidirectional, 3, width, dtype=torch.float64) for width in widths]
+    parameters = list(layer.parameters())
+    leaves = [each.detach().requires_grad_() for each in (x, *hx)] + parameters
+    states = tuple(leaves[1 : 1 + len(hx)]) if is_lstm else leaves[1]
+    given = (leaves[0], states) if batch_sizes is None else (leaves[0], batch_sizes, states)
+    rest = (bias, 1, 0.0, False, bidirectional, *((False,) if batch_sizes is None else ()))
+    outputs = getattr(torch._C._VariableFunctions, MODES[kind])(*given, parameters, *rest)
+    for absent in [(), (0,), (1,)]:
+        grads = [None if place in absent else torch.randn_like(each) for place, each in enumerate(outputs)]
+        there = [place for place in range(len(outputs)) if place not in absent]
+        expected = torch.autograd.grad(
+            [outputs[place] for place in there], leaves, [grads[place] for place in there], retain_graph=True
+        )
+        with torch.no_grad():
+            found = layer_gradients(
+                grads, x, batch_sizes, hx, parameters, outputs[0], MODES[kind], bidirectional, [True] * len(leaves)
+            )
+        torch.testing.assert_close(found, list(expected), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_halves_lose_no_more_than_eagers(kind: str) -> None:
+    torch.manual_seed(0)
+    layer = KINDS[kind](4, 5).bfloat16()
+    wide = KINDS[kind](4, 5).double()
+    wide.load_state_dict(layer.state_dict())
+    x = torch.randn(40, 3, 4, dtype=torch.bfloat16)
+    errors = []
+    exact = torch.autograd.grad(wide(x.double())[0].sum(), list(wide.parameters()))
+    for call in (layer, compile(layer)):
+        found = torch.autograd.grad(call(x)[0].sum(), list(layer.parameters()))
+        errors.append(max(float((one - other).abs().max() / other.abs().max()) for one, other in zip(found, exact)))
+    assert errors[1] < max(2 * errors[0], 0.05)
+
+
+# ---------------------------------------------------------------------- around a layer
+
+
+class Tagger(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(10, 4)
+        self.lstm = nn.LSTM(4, 5, 2, dropout=0.5, batch_first=True)
+        self.output = nn.Linear(5, 3)
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        return self.output(self.lstm(self.embedding(words))[0])
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_dropout_between_layers_of_a_model(backend: str) -> None:
+    torch.manual_seed(0)
+    tagger = Tagger()
+    compiled = compile(tagger, backend=backend, fullgraph=True)
+    for rows in (6, 9, 4):
+        words = torch.randint(0, 10, (2, rows))
+        expected = outcome(tagger, [words], list(tagger.parameters()), True)
+        assert_same(outcome(compiled, [words], list(tagger.parameters()), True), expected)
+        assert not torch.equal(compiled(words), compiled(words))
+
+
+class Stepping(nn.Module):
+    def __init__(self, cell: nn.Module) -> None:
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        state = None
+        for step in range(3):
+            state = self.cell(x[step], state)
+        return state
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("cell", [nn.LSTMCell, nn.GRUCell, nn.RNNCell, partial(nn.RNNCell, nonlinearity="relu")])
+def test_cells(cell: Callable[..., nn.Module], bias: bool) -> None:
+    torch.manual_seed(0)
+    stepping = Stepping(cell(4, 5, bias=bias))
+    parameters = list(stepping.parameters())
+    compiled = compile(stepping, dynamic=True, fullgraph=True)
+    for batch in (2, 5, 1):
+        x = torch.randn(3, batch, 4, requires_grad=True)
+        assert_same(outcome(compiled, [x], parameters, True), outcome(stepping, [x], parameters, True))
+    assert len(compiled.variants) == 1
+
+
+def test_no_size_of_a_graph_is_a_constant() -> None:
+    layer = nn.GRU(4, 5, 2, bidirectional=True)
+    variant = trace(layer, (torch.randn(3, 2, 4),))
+    assert [str(guard) for guard in variant.guards] == ["input_size2 == 4"]
+    for rows, batch in ((1, 1), (9, 4)):
+        x = torch.randn(rows, batch, 4)
+        torch.testing.assert_close(variant.graph(x)[0], layer(x)[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_layer_stays_whole_above_autograd(kind: str) -> None:
+    layer = KINDS[kind](4, 5, 2, batch_first=True)
+    variant = trace(layer, (torch.randn(3, 2, 4),), pre_autograd=True)
+    x = torch.randn(6, 7, 4)
+    mine, theirs = variant.graph(x)[0], layer(x)[0]
+    torch.testing.assert_close(mine, theirs)
+    assert mine.stride() == theirs.stride()
+    assert f"aten.{MODES[kind]}.input" in [str(node.target) for node in variant.graph.graph.nodes]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_what_is_wanted_has_a_gradient(kind: str) -> None:
+    """Frozen parameters, and outputs that nobody uses."""
+    torch.manual_seed(0)
+    layer = KINDS[kind](4, 5)
+    layer.weight_ih_l0.requires_grad_(False)
+    learned = [each for each in layer.parameters() if each.requires_grad]
+    compiled = compile(layer, fullgraph=True)
+    x = torch.randn(3, 2, 4)
+    for place in range(len(flat(layer(x)))):
+
+        def part(call: Callable[..., object], place: int = place) -> torch.Tensor:
+            return flat(call(x))[place]
+
+        assert_same(outcome(part, [compiled], learned, True), outcome(part, [layer], learned, True))
+
+
+REFUSED = {
+    "autocast": lambda layer, x: autocast(layer, x),
+    "the gradient of a gradient": lambda layer, x: torch.autograd.grad(
+        layer(x)[0].sum(), x, create_graph=True
+    )[0].pow(2).sum(),
+}  # fmt: skip
+
+
+def autocast(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    with torch.autocast("cpu", torch.bfloat16):
+        return layer(x)[0]
+
+
+@pytest.mark.parametrize("kind", ["gru", "tanh", "projected"])
+@pytest.mark.parametrize("program", REFUSED)
+def test_what_one_operator_can_not_do_runs_as_eager(program: str, kind: str) -> None:
+    """A gradient that is taken for a constant is lost without a word."""
+    torch.manual_seed(0)
+    layer = KINDS[kind](4, 5)
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return REFUSED[program](layer, x)
+
+    compiled, parameters = compile(run), list(layer.parameters())
+    for rows in (3, 5):
+        x = torch.randn(rows, 2, 4, requires_grad=True)
+        expected = outcome(run, [x], parameters, True)
+        # eager torch casts a weight once, and adds its gradients up in half precision
+        assert_same(outcome(compiled, [x], parameters, True), expected, 3e-2 if program == "autocast" else 3e-5)
+    with pytest.raises(Unsupported, match="fullgraph=False"):
+        compile(run, fullgraph=True)(torch.randn(3, 2, 4, requires_grad=True))
+
+
+def test_errors_are_eagers() -> None:
+    layer = nn.GRU(4, 5)
+    compiled = compile(layer)
+    compiled(torch.randn(3, 2, 4))
+    for x in (torch.randn(3, 2, 6), torch.randn(0, 2, 4), torch.randn(3, 2, 4, 1)):
+        with pytest.raises(Exception) as expected:
+            layer(x)
+        with pytest.raises(type(expected.value)) as found:
+            compiled(x)
+        assert str(found.value) == str(expected.value)
