@@ -4,6 +4,13 @@ VENV   ?= .venv
 BENCH  ?= .venv-bench
 BIN    := $(VENV)/bin
 PARALLEL := --numprocesses auto --dist worksteal
+
+# The instructions that kernels and torch may use: all of this processor's, or `make test ISA=avx2`, `ISA=baseline` (no AVX).
+ISA ?= native
+ISA_avx2 := SYMSHAPE_ARCHITECTURE=x86-64-v3 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 ONEDNN_MAX_CPU_ISA=AVX2
+ISA_baseline := SYMSHAPE_ARCHITECTURE=x86-64 ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE ONEDNN_MAX_CPU_ISA=SSE41
+PYTEST := $(ISA_$(ISA)) $(BIN)/python -m pytest $(PARALLEL)
+
 CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
@@ -16,11 +23,11 @@ install: $(VENV)/.development
 
 # The whole promise, one process for each core.
 test: install
-	$(BIN)/python -m pytest $(PARALLEL)
+	$(PYTEST)
 
 # What `make test` leaves out or looks at briefly: long searches, at random, for what nobody thought of.
 thorough: install
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest $(PARALLEL) -m "thorough or hypothesis"
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "thorough or hypothesis"
 
 lint: install
 	$(BIN)/ruff check .

@@ -99,7 +99,7 @@ def measured(
     chosen = instructions or instruction_set()
     lanes = lanes_for(8, chosen)
     text = source([(lanes, KERNEL.format(name=name, right=FUNCTIONS[name])) for name in names], chosen)
-    path = compile_source(text, architecture="native" if chosen is not PLAIN else "x86-64")
+    path = compile_source(text, architecture=None if chosen is instruction_set() else chosen.architecture)
     if isinstance(path, Unavailable):
         raise SystemExit(path.reason)
     library = load(path)

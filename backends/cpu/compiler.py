@@ -13,8 +13,9 @@ request, the OpenMP that the process already runs: a second one would be a secon
 
 A result is named after its text, the flags, the compiler's version and the processor. Without a compiler the answer
 is `Unavailable`, with the reason as a sentence. `shapes.library_cache` says where results are kept, and which
-variables change that. `SYMSHAPE_SANITIZE=1` builds with the address and undefined-behaviour sanitizers, for processes
-that run under `sanitizer_environment()`.
+variables change that. `SYMSHAPE_ARCHITECTURE` stands behind `-march=`, for kernels as a lesser processor would run
+them: `x86-64-v3` is AVX2 without AVX-512, `x86-64` has neither. `SYMSHAPE_SANITIZE=1` builds with the address and
+undefined-behaviour sanitizers, for processes that run under `sanitizer_environment()`.
 """
 
 from __future__ import annotations
@@ -61,14 +62,14 @@ _libraries: Final[dict[Path, ctypes.CDLL]] = {}
 
 
 def compile_source(
-    text: str, *, openmp: bool = False, sanitize: bool | None = None, architecture: str = "native"
+    text: str, *, openmp: bool = False, sanitize: bool | None = None, architecture: str | None = None
 ) -> Path | Unavailable:
     """The library of this C text, from the cache or compiled now; it is loaded by `load`.
 
     Args:
         openmp: heed its OpenMP pragmas. Where there is no OpenMP they are ignored, and `_OPENMP` is not defined.
         sanitize: stop the process at the first error that a sanitizer sees; None asks `SYMSHAPE_SANITIZE`.
-        architecture: what stands behind `-march=`.
+        architecture: what stands behind `-march=`; None asks `SYMSHAPE_ARCHITECTURE`.
     """
     command = compiler()
     if isinstance(command, Unavailable):
@@ -80,7 +81,7 @@ def compile_source(
     version = _version(command)
     quick = sys.platform == "linux" and is_gnu() and not sanitize
     flags = (*STRICT, *(PASSES if is_gnu() else ()), *(QUICK if quick else ()))
-    flags += (*(SANITIZED if sanitize else ()), f"-march={architecture}")
+    flags += (*(SANITIZED if sanitize else ()), f"-march={architecture or chosen_architecture()}")
     libraries = ("-l:libm.so.6",) if quick else ("-lm",)
     if openmp:
         pool = openmp_library()
@@ -122,6 +123,20 @@ def compile_all(texts: Sequence[str], *, openmp: bool = False) -> list[Path | Un
 def load(path: Path) -> ctypes.CDLL:
     """The functions of a library that `compile_source` has given."""
     return _libraries[path]
+
+
+def chosen_architecture() -> str:
+    """What stands behind `-march=`: this machine, unless another is asked for."""
+    return os.environ.get("SYMSHAPE_ARCHITECTURE") or "native"
+
+
+def macros(architecture: str) -> frozenset[str]:
+    """What the compiler defines for this architecture, as far as it is a name with nothing behind it or 1."""
+    command = compiler()
+    if isinstance(command, Unavailable):
+        return frozenset()
+    said = _printed(command, f"-march={architecture}", "-dM", "-E", "-x", "c", os.devnull)
+    return frozenset(re.findall(r"^#define (\w+)(?: 1)?$", said, re.MULTILINE))
 
 
 def is_gnu() -> bool:
@@ -186,11 +201,11 @@ def _own_openmp(command: tuple[str, ...]) -> str | None:
     return "-lgomp" if os.path.isabs(_printed(command, "-print-file-name=libgomp.so")) else None
 
 
-def _printed(command: tuple[str, ...], question: str) -> str:
+def _printed(command: tuple[str, ...], *question: str) -> str:
     """What the compiler says; nothing, if it does not say."""
     try:
         answer = subprocess.run(
-            [*command, question], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
+            [*command, *question], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return ""

@@ -7,7 +7,8 @@
     (8, 4)
 
 The C text of a set names its builtins by hand, as no header is read. `PLAIN` names none: any compiler with GCC's vector
-extensions takes it, for any processor.
+extensions takes it, for any processor. Where `SYMSHAPE_ARCHITECTURE` asks for a lesser processor than this one, the set
+is one that both have.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from backends.cpu.compiler import is_gnu
+from backends.cpu.compiler import chosen_architecture, is_gnu, macros
 
 LEAST: Final = 4
 """Lanes of the smallest vector: vectors of two bytes are handled badly."""
@@ -35,7 +36,9 @@ class InstructionSet:
     """The names in `/proc/cpuinfo` of what is used."""
 
 
-PLAIN: Final = InstructionSet("plain", 16, "native", frozenset())
+PLAIN: Final = InstructionSet(
+    "plain", 16, "x86-64" if platform.machine() in ("x86_64", "AMD64") else "native", frozenset()
+)
 NEON: Final = InstructionSet("neon", 16, "armv8-a", frozenset({"asimd"}))
 AVX2: Final = InstructionSet("avx2", 32, "x86-64-v3", frozenset(["avx2", "fma", "f16c", "bmi2"]))
 AVX512: Final = InstructionSet(
@@ -50,7 +53,9 @@ def instruction_set() -> InstructionSet:
     """The best set of this processor, as far as the compiler of this machine names its builtins as GCC does."""
     if not is_gnu():
         return PLAIN
-    flags = _flags()
+    flags, architecture = _flags(), chosen_architecture()
+    if architecture != "native":
+        flags &= frozenset(name.strip("_").lower().replace("arm_neon", "asimd") for name in macros(architecture))
     return next(found for found in SETS if found.flags <= flags)
 
 

@@ -9,7 +9,6 @@ import torch
 
 from backends.cpu.vector import InstructionSet, lanes_for, source
 from backends.cpu.vector.elements import BITS, ELEMENTS, FLOATS, INTEGERS
-from tests.backends.cpu.test_vector_functions import floor_divide
 from tests.backends.cpu.vectors import (
     HERE,
     KINDS,
@@ -142,6 +141,10 @@ def test_lane_numbers_and_first_lanes(instructions: InstructionSet) -> None:
 
 def divide(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.div(x, y, rounding_mode="trunc")
+
+
+def floor_divide(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.div(x, y, rounding_mode="floor")
 
 
 @pytest.mark.parametrize("kind", INTEGERS)
