@@ -8,6 +8,7 @@ import argparse
 import importlib.util
 import re
 import statistics
+import warnings
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from benchmarks.report import RESULTS
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv
 from shapes.recording import RecordedSession, open_recording, read_sessions
 from shapes.replay import Answer, load_solvers, replay_session
+
+SHOWN = 7
+"""Rows of a table that has a long tail."""
 
 Judged = list[tuple[Answer, str]]  # each answer with its recorded label
 
@@ -69,7 +73,11 @@ def rung_table(judged: Judged) -> Table:
     table = Table(title="Which rung answered", title_justify="left")
     for name in ("rung", "answers", "share", "mean µs"):
         table.add_column(name, justify="left" if name == "rung" else "right")
-    for rung, times in sorted(micros.items(), key=lambda item: -len(item[1])):
+    ordered = sorted(micros.items(), key=lambda item: -len(item[1]))
+    rows = ordered[:SHOWN]
+    if others := ordered[SHOWN:]:
+        rows.append((f"{len(others)} others", [each for _, times in others for each in times]))
+    for rung, times in rows:
         share = 100 * len(times) / len(judged)
         table.add_row(rung, f"{len(times):,}", f"{share:.2f} %", f"{statistics.mean(times):,.1f}")
     return table
@@ -140,6 +148,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="recorded sessions; without any, benchmarks/corpus")
     options = parser.parse_args()
+    # of torch, which does without it; NumPy is not among what this installs
+    warnings.filterwarnings("ignore", message="Failed to initialize NumPy")
     console = Console()
     sessions = []
     for path in options.files or corpus_files():

@@ -1,9 +1,12 @@
 """The part of the tour that compiles a model to kernels: what they are, what was decided, and how fast it is.
 
-    python -m benchmarks.demo_kernels
+    python -m benchmarks.demo_kernels [--peers]
+
+With `--peers` torch.compile stands in the table as well; it takes a minute to compile the model.
 """
 
 import logging
+import sys
 import statistics
 import time
 from collections import Counter
@@ -19,11 +22,12 @@ from frontends.pytorch import compile
 
 SHAPES = ((2, 12), (1, 1), (3, 33), (8, 64))
 ROUNDS = 15
-SHOWN = 8
+KINDS, SHOWN = 8, 4
+"""Of the decisions: how many kinds are shown, and how many with their facts."""
 
 
-def show(console: Console) -> None:
-    """Compile a transformer to kernels, show one of them and the decisions, and run it beside the others."""
+def show(console: Console, *, peers: bool = False) -> None:
+    """Compile a transformer to kernels, show one of them and the decisions, and run it beside eager."""
     torch.manual_seed(0)
     model = Transformer()
     began = time.perf_counter()
@@ -40,31 +44,35 @@ def show(console: Console) -> None:
         f"[bold]compile(model, backend='cpu')[/]: {len(kernels[0])} kernels forward and {len(kernels[1])} backward for"
         f" all sizes, the first call in {seconds:.1f} s. The one with most passes:"
     )
-    console.print(str(max(kernels[0], key=lambda kernel: len(kernel.passes))), highlight=False, markup=False)
+    _lines(console, str(max(kernels[0], key=lambda kernel: len(kernel.passes))))
     log = [decision for host in (forward, backward) for decision in host.program.decisions.log]
     counted = Counter([(decision.kind, decision.answer, decision.chosen, decision.added) for decision in log])
     table = Table(title="Decisions, forward and backward", title_justify="left")
     for column in ("about", "verdict", "chosen", "added", "times"):
         table.add_column(column)
-    for decision, count in counted.most_common():
+    for decision, count in counted.most_common(KINDS):
         table.add_row(*decision, str(count))
+    rest = counted.most_common()[KINDS:]
+    table.add_row(f"{len(rest)} others", "", "", "", str(sum(count for _, count in rest)))
     console.print(table)
     console.print("[bold]explain(kernels=True)[/] has each with its facts, as in:")
-    for decision in [each for each in log if each.core][:SHOWN]:
-        console.print(f"  {decision}", highlight=False, markup=False, soft_wrap=True)
-    console.print(speed(model, compiled))
+    _lines(console, "\n".join([f"  {decision}" for decision in log if decision.core][:SHOWN]))
+    console.print(speed(model, compiled, peers=peers))
 
 
-def speed(model: torch.nn.Module, compiled: Callable[..., torch.Tensor]) -> Table:
+def _lines(console: Console, text: str) -> None:
+    """Each line on one line of the screen, cut off where that ends."""
+    console.print(text, highlight=False, markup=False, no_wrap=True, overflow="ellipsis")
+
+
+def speed(model: torch.nn.Module, compiled: Callable[..., torch.Tensor], *, peers: bool) -> Table:
     """Milliseconds of a training step, all in turn."""
     engines: dict[str, Callable[..., torch.Tensor]] = {"eager": model, "kernels": compiled}
-    logging.getLogger("torch").setLevel(logging.ERROR)
-    by_torch = torch.compile(model, dynamic=True)
-    try:
+    if peers:
+        logging.getLogger("torch").setLevel(logging.ERROR)
+        by_torch = torch.compile(model, dynamic=True)
         by_torch(*torch.randint(100, (2, *SHAPES[0])))
         engines["torch.compile"] = by_torch
-    except Exception as error:
-        print(f"torch.compile is not shown: {type(error).__name__}")
     table = Table(title="A training step, ms", title_justify="left")
     for column in ("batch, sequence", *engines):
         table.add_column(column, justify="right")
@@ -82,4 +90,4 @@ def speed(model: torch.nn.Module, compiled: Callable[..., torch.Tensor]) -> Tabl
 
 
 if __name__ == "__main__":
-    show(Console())
+    show(Console(), peers="--peers" in sys.argv)

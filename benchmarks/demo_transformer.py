@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from frontends.pytorch import compile
 
-SHAPES = ((2, 12), (2, 12), (3, 16), (1, 40), (7, 5), (1, 1), (4, 80), (2, 64))
+SHAPES = ((2, 12), (3, 16), (7, 5), (1, 1), (4, 80), (2, 64))
 
 
 class Block(nn.Module):
@@ -64,7 +64,7 @@ def show(console: Console) -> None:
     torch.manual_seed(0)
     model = Transformer()
     compiled = compile(model, dynamic=True)
-    table = Table(title="A transformer, forward and backward, at the shapes of its batches", title_justify="left")
+    table = Table(title="A transformer, its loss and gradients", title_justify="left")
     for column in ("batch, sequence", "variant", "loss", "as eager"):
         table.add_column(column)
     for batch, sequence in SHAPES:
@@ -80,11 +80,11 @@ def show(console: Console) -> None:
     console.print(table)
     console.print("[bold]compiled.explain()[/], the graphs shortened:")
     for line in shortened(compiled.explain().splitlines()):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        console.print(line, highlight=False, markup=False, no_wrap=True, overflow="ellipsis")
     console.print()
 
 
-def shortened(lines: Iterable[str], shown: int = 6) -> Iterator[str]:
+def shortened(lines: Iterable[str], shown: int = 4) -> Iterator[str]:
     """An explanation with the first few lines of each graph."""
     inside, left_out = False, 0
     for line in lines:
