@@ -6,8 +6,8 @@ With `--peers` torch.compile stands in the table as well; it takes a minute to c
 """
 
 import logging
-import sys
 import statistics
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable

@@ -17,8 +17,9 @@ Function = Callable[..., object]
 TOGETHER = 12
 """Functions that are compiled as one program."""
 GROUPS = [list(FLOATS)[start : start + TOGETHER] for start in range(0, len(FLOATS), TOGETHER)]
-EITHER_ZERO = ("softshrink", "batch norm")
-"""Functions that give a zero of either sign in eager, as the number of elements is, or as they sum up."""
+EITHER_ZERO = ("softshrink", "batch norm", "gelu", "gelu by tanh")
+"""Functions that give a zero of either sign in eager: as the number of elements is, as they sum up, or as the
+instructions are that torch found."""
 
 
 def compiled(functions: Sequence[Function]) -> Function:
