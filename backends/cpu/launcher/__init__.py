@@ -32,6 +32,8 @@ and numbers there are (`backends.together`).
 `Apart(given, constants, written)` says whether tensors that are written share no memory with others: of so many that it
 is called with and the constants behind them, those at the places `written` (`frontends.pytorch.graphs.functional`). It
 sorts where they lie, and remembers what has not moved since; None where one of them cannot be read.
+`Layouts(tensors)` says whether tensors have the sizes, strides, dtype and need of a gradient that they had when it was
+made.
 
 Tensors are read through torch's DLPack exchange API: no headers of torch are needed, and no object is made. A kernel
 that is called by itself needs no sizes, only where the elements are, which torch has a function for. The interpreter
@@ -41,16 +43,17 @@ is let go where there are many elements.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from backends import Unreadable
+from backends.cpu.launcher.learning import learned
 from shapes.native import build
 from shapes.toolchain import Unavailable
 
-PARTS: Final = ("reading", "kernel", "numbers", "program", "making", "several", "entry", "ranges", "module")
+PARTS: Final = ("reading", "kernel", "numbers", "program", "making", "several", "entry", "ranges", "layouts", "module")
 """The text of the module, in the order in which each uses what is before it."""
 
 
@@ -63,6 +66,7 @@ class Launcher:
     Program: Callable[..., Callable[..., object]]
     Entry: Callable[..., Callable[[tuple[object, ...], dict[str, object]], object]]
     Apart: Callable[..., Callable[[Sequence[object]], bool | None]]
+    Layouts: Callable[..., Callable[[], bool]]
 
 
 @cache
@@ -86,6 +90,7 @@ def launcher() -> Launcher | Unavailable:
         *(torch._neg_view(x), z.conj(), z.conj().imag, torch._efficientzerotensor(2)),
         *(x.to_sparse(), torch.empty(2, device="meta"), torch._to_functional_tensor(x)),
     )
+    places = learned()
     try:
         return Launcher(
             *bind(
@@ -95,6 +100,7 @@ def launcher() -> Launcher | Unavailable:
                 *(torch._C._functorch.peek_interpreter_stack, torch.is_grad_enabled, torch.get_default_dtype),
                 *(torch._C._is_any_autocast_enabled, torch.get_num_threads),
                 getattr(torch._C._dynamo.guards, "_torchinductor_pyobject_tensor_data_ptr", 0),
+                None if places is None else astuple(places),
             )
         )
     except (ImportError, AttributeError) as error:

@@ -114,6 +114,24 @@ static int learn_kinds(PyObject *usual, PyObject *of_inference, PyObject *marked
     return 0;
 }
 
+/* Take over where torch keeps what is to see of a tensor, if that agrees with what was found here. */
+static int learn_places(PyObject *places) {
+    Py_ssize_t elements;
+    PyObject *learned;
+    if (places == Py_None) return 0;
+    if (!PyArg_ParseTuple(places, "nnnnnO!", &torch.described, &elements, &torch.autograd, &torch.storage, &torch.data,
+                          &PyTuple_Type, &learned))
+        return -1;
+    torch.learned_count = PyTuple_GET_SIZE(learned);
+    Py_ssize_t words = (torch.kinds + 8 - torch.described) / 8;
+    if (!torch.kinds || torch.elements != elements || torch.kinds < elements || words > DESCRIBED) return 0;
+    if (torch.learned_count > LEARNED) return 0;
+    for (Py_ssize_t place = 0; place < torch.learned_count; place++)
+        torch.learned[place] = PyLong_AsSsize_t(PyTuple_GET_ITEM(learned, place));
+    torch.words = words;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 static Asked asked_of(PyObject *function) {
     int direct = PyCFunction_CheckExact(function) && PyCFunction_GET_FLAGS(function) == METH_NOARGS;
     return (Asked){Py_NewRef(function), direct ? PyCFunction_GET_FUNCTION(function) : NULL};
@@ -121,13 +139,13 @@ static Asked asked_of(PyObject *function) {
 
 /* Learn torch's part, once. */
 static PyObject *bind(PyObject *module, PyObject *args) {
-    PyObject *tensor, *parameter, *usual, *of_inference, *marked, *empty_strided, *forward_ad, *unreadable, *asked[7];
+    PyObject *tensor, *parameter, *usual, *of_inference, *marked, *empty_strided, *forward_ad, *unreadable, *places, *asked[7];
     unsigned long long address;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!OOOOOOOOK", &PyType_Type, &tensor, &PyType_Type, &parameter, &PyTuple_Type,
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!OOOOOOOOKO", &PyType_Type, &tensor, &PyType_Type, &parameter, &PyTuple_Type,
                           &usual, &PyTuple_Type, &of_inference, &PyTuple_Type, &marked, &PyCFunction_Type,
                           &empty_strided, &PyDict_Type, &forward_ad, &unreadable,
                           &asked[0], &asked[1], &asked[2], &asked[3], &asked[4], &asked[5], &asked[6],
-                          &address))
+                          &address, &places))
         return NULL;
     if (!torch.tensor) {
         if (PyCFunction_GET_FLAGS(empty_strided) != METH_VARARGS)
@@ -140,21 +158,22 @@ static PyObject *bind(PyObject *module, PyObject *args) {
         torch.is_neg = PyUnicode_InternFromString("is_neg");
         torch.count = PyUnicode_InternFromString("numel");
         torch.level = PyUnicode_InternFromString("_current_level");
-        if (!torch.data_pointer || !torch.is_cpu || !torch.is_neg || !torch.count || !torch.level) return NULL;
-        if (learn_elements(usual)) return NULL;
+        torch.is_view = PyUnicode_InternFromString("_is_view");
+        if (!torch.is_view || !torch.data_pointer || !torch.is_cpu || !torch.is_neg || !torch.count || !torch.level) return NULL;
+        if (learn_elements(usual) || learn_places(places)) return NULL;
         if (torch.kinds && torch.elements) torch.address = (void *(*)(PyObject *))(uintptr_t)address;
         torch.forward_ad = Py_NewRef(forward_ad);
         torch.unreadable = Py_NewRef(unreadable);
         torch.empty_strided = Py_NewRef(empty_strided);
-        Asked *places[] = {&torch.dispatch_modes, &torch.function_modes, &torch.transforms,
+        Asked *functions_asked[] = {&torch.dispatch_modes, &torch.function_modes, &torch.transforms,
                            &torch.grad_mode, &torch.default_dtype, &torch.autocast, &torch.threads};
-        for (int place = 0; place < 7; place++) *places[place] = asked_of(asked[place]);
+        for (int place = 0; place < 7; place++) *functions_asked[place] = asked_of(asked[place]);
         torch.parameter = (PyTypeObject *)Py_NewRef(parameter);
         torch.tensor = (PyTypeObject *)Py_NewRef(tensor);
     }
-    return Py_BuildValue("NNNNN", PyObject_GetAttrString(module, "Kernel"), PyObject_GetAttrString(module, "Kernels"),
+    return Py_BuildValue("NNNNNN", PyObject_GetAttrString(module, "Kernel"), PyObject_GetAttrString(module, "Kernels"),
                          PyObject_GetAttrString(module, "Program"), PyObject_GetAttrString(module, "Entry"),
-                         PyObject_GetAttrString(module, "Apart"));
+                         PyObject_GetAttrString(module, "Apart"), PyObject_GetAttrString(module, "Layouts"));
 }
 
 static int add_type(PyObject *module, const char *name, PyType_Spec *specification, PyTypeObject **kept) {
@@ -171,7 +190,8 @@ static int prepare(PyObject *module) {
            add_type(module, "Kernels", &kernels_specification, NULL) ||
            add_type(module, "Program", &program_specification, &program_type) ||
            add_type(module, "Entry", &entry_specification, NULL) ||
-           add_type(module, "Apart", &apart_specification, NULL) ? -1 : 0;
+           add_type(module, "Apart", &apart_specification, NULL) ||
+           add_type(module, "Layouts", &layouts_specification, NULL) ? -1 : 0;
 }
 
 static PyMethodDef functions[] = {

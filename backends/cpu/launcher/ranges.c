@@ -6,12 +6,19 @@ typedef struct {
     int repeats;
 } Range;
 
+/* A tensor of the last call, with what torch said of where its elements are. */
+typedef struct {
+    Range range;
+    PyObject *object; /* borrowed, and of a constant: another tensor may have come to lie where one was that is gone */
+    Seen seen;
+} Place;
+
 typedef struct {
     Owner owner;
     Py_ssize_t given, tensors;
     PyObject *const *constant; /* behind those that are given */
     const char *written;       /* by tensor */
-    Range *last;               /* of the last call, for which the answer was: */
+    Place *last;               /* of the last call, for which the answer was: */
     int answer;
     Range *sorted;
 } Apart;
@@ -61,7 +68,7 @@ static int by_start(const void *a, const void *b) {
 static int any_shared(const Apart *apart) {
     Py_ssize_t count = 0;
     for (Py_ssize_t place = 0; place < apart->tensors; place++) {
-        const Range *range = &apart->last[place];
+        const Range *range = &apart->last[place].range;
         if (range->repeats) return 1;
         if (range->start < range->end) apart->sorted[count++] = (Range){range->start, range->end, apart->written[place]};
     }
@@ -85,13 +92,19 @@ static PyObject *call_apart(PyObject *self, PyObject *const *args, size_t flags,
     for (Py_ssize_t place = 0; place < apart->tensors; place++) {
         PyObject *tensor = place >= apart->given ? apart->constant[place - apart->given]
                                                  : PySequence_Fast_GET_ITEM(args[0], place);
-        Range range, *last = &apart->last[place];
+        Place *last = &apart->last[place];
+        Range range, *before = &last->range;
+        if (last->object == tensor && is_as_seen(tensor, &last->seen) && is_where_seen(&last->seen)) continue;
         if (!read_range(tensor, &range, apart->written[place])) {
             apart->answer = -1;
             Py_RETURN_NONE;
         }
-        if (range.start == last->start && range.end == last->end && range.repeats == last->repeats) continue;
-        *last = range;
+        if (place >= apart->given) {
+            last->object = tensor;
+            look_at(tensor, &last->seen, 0);
+        }
+        if (range.start == before->start && range.end == before->end && range.repeats == before->repeats) continue;
+        *before = range;
         moved = 1;
     }
     if (moved) apart->answer = !any_shared(apart);
@@ -106,13 +119,13 @@ static PyObject *new_apart(PyTypeObject *type, PyObject *args, PyObject *named) 
     if (!PyArg_ParseTuple(args, "nO!O!", &given, &PyTuple_Type, &constants, &PyTuple_Type, &written)) return NULL;
     Py_ssize_t tensors = given + PyTuple_GET_SIZE(constants);
     if (given < 0) return PyErr_Format(PyExc_ValueError, "%zd tensors", given);
-    Apart *made = (Apart *)new_owner(type, call_apart, args, (size_t)tensors * (2 * sizeof(Range) + 1));
+    Apart *made = (Apart *)new_owner(type, call_apart, args, (size_t)tensors * (sizeof(Place) + sizeof(Range) + 1));
     if (!made) return NULL;
     made->given = given;
     made->tensors = tensors;
     made->constant = ((PyTupleObject *)constants)->ob_item;
     made->last = made->owner.block;
-    made->sorted = made->last + tensors;
+    made->sorted = (Range *)(made->last + tensors);
     made->answer = -1;
     char *marks = (char *)(made->sorted + tensors);
     made->written = marks;

@@ -36,6 +36,9 @@ enum { ON_STACK = 32, MOST = 4096, MOST_TOGETHER = 8 };
 /* Fewer elements than this are done sooner than the interpreter is given away and taken back. */
 enum { RELEASED_FROM = 1 << 16 };
 
+/* What is to see of a tensor: up to so many words of it, and of what autograd knows. */
+enum { DESCRIBED = 16, LEARNED = 4, INLINE = 5 };
+
 /* A function of torch without arguments, called without the interpreter where it is plain C. */
 typedef struct { PyObject *object; PyCFunction direct; } Asked;
 
@@ -52,7 +55,11 @@ static struct {
        the time of DLPack, which also tells sizes. NULL where one of them is not known. */
     Py_ssize_t elements;
     void *(*address)(PyObject *tensor);
-    PyObject *empty_strided, *data_pointer, *is_cpu, *is_neg, *count, *level;
+    /* Where the implementation has sizes, strides, offset, elements, dtype, device and kinds, so many words, where
+       its storage is and that its bytes, and autograd's part, of which these words say whether a gradient is required
+       (`learning.py`). No words: not known. */
+    Py_ssize_t described, words, autograd, storage, data, learned[LEARNED], learned_count;
+    PyObject *empty_strided, *data_pointer, *is_cpu, *is_neg, *count, *level, *is_view;
     PyObject *unreadable; /* the class of the error */
     PyObject *forward_ad; /* the names of torch.autograd.forward_ad */
     Asked dispatch_modes, function_modes, transforms, grad_mode, default_dtype, autocast, threads;
@@ -120,6 +127,64 @@ static int is_true(PyObject *answer) {
     int found = answer ? PyObject_IsTrue(answer) : -1;
     Py_XDECREF(answer);
     return found;
+}
+
+/* A tensor of torch's own class as it was when it was last looked at. */
+typedef struct {
+    const void *implementation; /* NULL where it must be read anew each time */
+    const void *autograd;
+    uint64_t storage, data, described[DESCRIBED], learned[LEARNED];
+} Seen;
+
+static inline const void *autograd_of(const void *implementation) {
+    return (const void *)(uintptr_t)word(implementation, torch.autograd);
+}
+
+/* Where the bytes of a storage are. */
+static inline uint64_t data_of(uint64_t storage) {
+    return word((const void *)(uintptr_t)storage, torch.data);
+}
+
+/* Look at a tensor that has been read. Of many axes the sizes are elsewhere, and of a view its base says whether it
+   requires a gradient: these are read anew, the latter where gradients matter. */
+static void look_at(PyObject *object, Seen *seen, int gradients) {
+    seen->implementation = NULL;
+    if (!torch.words) return;
+    const void *found = implementation(object);
+    if (word(found, torch.described) > INLINE) return;
+    if (gradients) {
+        int view = is_true(PyObject_CallMethodNoArgs(object, torch.is_view));
+        if (view < 0) PyErr_Clear();
+        if (view) return;
+        if ((seen->autograd = autograd_of(found)))
+            for (Py_ssize_t place = 0; place < torch.learned_count; place++)
+                seen->learned[place] = word(seen->autograd, torch.learned[place]);
+    }
+    memcpy(seen->described, (const char *)found + torch.described, (size_t)torch.words * 8);
+    seen->storage = word(found, torch.storage);
+    seen->data = seen->storage ? data_of(seen->storage) : 0;
+    seen->implementation = found;
+}
+
+/* Whether it has the sizes, strides, offset, dtype, device and kinds that were seen. */
+static inline int is_as_seen(PyObject *object, const Seen *seen) {
+    const void *found = implementation(object);
+    return seen->implementation && found == seen->implementation &&
+           !memcmp(seen->described, (const char *)found + torch.described, (size_t)torch.words * 8);
+}
+
+/* And whether its elements are where they were. */
+static inline int is_where_seen(const Seen *seen) {
+    return seen->storage && word(seen->implementation, torch.storage) == seen->storage && data_of(seen->storage) == seen->data;
+}
+
+/* And whether it requires a gradient as it did. */
+static inline int is_learned_as_seen(const Seen *seen) {
+    if (autograd_of(seen->implementation) != seen->autograd) return 0;
+    if (seen->autograd)
+        for (Py_ssize_t place = 0; place < torch.learned_count; place++)
+            if (seen->learned[place] != word(seen->autograd, torch.learned[place])) return 0;
+    return 1;
 }
 
 /* A subclass tells by its methods, which may not be torch's own. -1 with an exception where one fails. */

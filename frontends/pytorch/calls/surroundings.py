@@ -32,7 +32,7 @@ from typing import Final
 import torch
 from torch.nn.parameter import is_lazy
 
-from frontends.pytorch.calls.unchanged import Held
+from frontends.pytorch.calls.unchanged import Held, Layouts
 from frontends.pytorch.places import is_users
 from frontends.pytorch.python.rewriting import all_names, names_read, program_of, reads_global
 
@@ -272,10 +272,9 @@ class Surroundings:
                 else:
                     held.contents(found, value.items)
         if tensors:
-            scope["layout"] = layout
-            scope["tensors"] = [each.tensor for each in tensors.values()]
-            scope["layouts"] = [each.layout for each in tensors.values()]
-            tests.append("list(map(layout, tensors)) == layouts")
+            kept = tensors.values()
+            scope["layouts"] = Layouts([each.tensor for each in kept], [each.layout for each in kept], layout)
+            tests.append("layouts.unchanged()")
             besides.append(tests[-1])
         scope["unchanged"] = held.test()
         lines = ["same_objects = unchanged()"]

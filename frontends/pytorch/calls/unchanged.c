@@ -1,4 +1,4 @@
-/* Whether places hold the very objects that they held: bind(kinds, containers, keys, values). */
+/* Whether places hold the very objects that they held: bind(kinds, containers, keys, values, ends, versions). */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -33,23 +33,48 @@ static int is_unchanged(char kind, PyObject *container, PyObject *key, PyObject 
     }
 }
 
+/* A number that a dictionary has until it is changed; 0 where Python has none. */
+static uint64_t version(PyObject *container) {
+#if PY_VERSION_HEX < 0x030C0000
+    return PyDict_CheckExact(container) ? ((PyDictObject *)container)->ma_version_tag : 0;
+#else
+    return 0;
+#endif
+}
+
+/* The places of a container are next to each other, and end where `ends` says. Of a dictionary that has not been changed
+   since all of them were what they were, none is looked at: `versions` remembers, 0 for not known. */
 static PyObject *bind(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-    if (count != 4 || !PyBytes_CheckExact(args[0])) return PyErr_Format(PyExc_TypeError, "kinds and three tuples");
+    if (count != 6 || !PyBytes_CheckExact(args[0]) || !PyBytes_CheckExact(args[4]) || !PyByteArray_CheckExact(args[5]))
+        return PyErr_Format(PyExc_TypeError, "kinds, three tuples, ends and versions");
     const char *kinds = PyBytes_AS_STRING(args[0]);
-    Py_ssize_t places = PyBytes_GET_SIZE(args[0]);
+    const int32_t *ends = (const int32_t *)PyBytes_AS_STRING(args[4]);
+    uint64_t *versions = (uint64_t *)PyByteArray_AS_STRING(args[5]);
+    Py_ssize_t places = PyBytes_GET_SIZE(args[0]), containers = PyByteArray_GET_SIZE(args[5]) / 8;
     for (int argument = 1; argument < 4; argument++)
         if (!PyTuple_CheckExact(args[argument]) || PyTuple_GET_SIZE(args[argument]) != places)
-            return PyErr_Format(PyExc_TypeError, "kinds and three tuples");
-    for (Py_ssize_t place = 0; place < places; place++)
-        if (!is_unchanged(kinds[place], PyTuple_GET_ITEM(args[1], place), PyTuple_GET_ITEM(args[2], place),
-                          PyTuple_GET_ITEM(args[3], place))) {
-            /* what cannot be read is not what it was */
-            if (PyErr_Occurred()) {
-                if (!PyErr_ExceptionMatches(PyExc_Exception)) return NULL;
-                PyErr_Clear();
-            }
-            Py_RETURN_FALSE;
+            return PyErr_Format(PyExc_TypeError, "kinds, three tuples, ends and versions");
+    if (PyBytes_GET_SIZE(args[4]) != 4 * containers) return PyErr_Format(PyExc_TypeError, "an end for each container");
+    for (Py_ssize_t number = 0, place = 0; number < containers; number++) {
+        Py_ssize_t end = ends[number] < places ? ends[number] : places;
+        if (place >= end) continue;
+        uint64_t now = version(PyTuple_GET_ITEM(args[1], place));
+        if (now && now == versions[number]) {
+            place = end;
+            continue;
         }
+        for (; place < end; place++)
+            if (!is_unchanged(kinds[place], PyTuple_GET_ITEM(args[1], place), PyTuple_GET_ITEM(args[2], place),
+                              PyTuple_GET_ITEM(args[3], place))) {
+                /* what cannot be read is not what it was */
+                if (PyErr_Occurred()) {
+                    if (!PyErr_ExceptionMatches(PyExc_Exception)) return NULL;
+                    PyErr_Clear();
+                }
+                Py_RETURN_FALSE;
+            }
+        versions[number] = now;
+    }
     Py_RETURN_TRUE;
 }
 

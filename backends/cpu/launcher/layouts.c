@@ -1,0 +1,94 @@
+/* ------------------------------------------------------------------ Layouts: whether tensors lie as they did */
+
+/* What there is to see of a tensor besides its values and where they are. */
+typedef struct {
+    DataType dtype;
+    int32_t rank;
+    PyObject *requires_grad; /* True and False live forever */
+    const int64_t *sizes;    /* then strides */
+    Seen seen;
+} Layout;
+
+typedef struct {
+    Owner owner;
+    Py_ssize_t count;
+    PyObject *const *tensor;
+    Layout *layout;
+} Layouts;
+
+/* 0 where a tensor is none that kernels read; no exception is left behind. */
+static int read_layout(PyObject *object, Tensor *tensor, PyObject **requires_grad) {
+    int64_t elements;
+    int packed;
+    if (!is_exact(object) || !read_exact(object, tensor, &elements, &packed)) return 0;
+    *requires_grad = torch.requires_grad(object, torch.requires_grad_closure);
+    if (!*requires_grad) {
+        PyErr_Clear();
+        return 0;
+    }
+    Py_DECREF(*requires_grad);
+    return 1;
+}
+
+static int is_laid_out(PyObject *object, Layout *layout) {
+    Tensor tensor;
+    PyObject *requires_grad;
+    if (is_as_seen(object, &layout->seen) && is_learned_as_seen(&layout->seen)) return 1;
+    if (!read_layout(object, &tensor, &requires_grad)) return 0;
+    size_t bytes = (size_t)layout->rank * sizeof(int64_t);
+    if (requires_grad != layout->requires_grad || tensor.rank != layout->rank || tensor.dtype.code != layout->dtype.code ||
+        tensor.dtype.bits != layout->dtype.bits || memcmp(tensor.sizes, layout->sizes, bytes) ||
+        memcmp(tensor.strides, layout->sizes + layout->rank, bytes))
+        return 0;
+    look_at(object, &layout->seen, 1);
+    return 1;
+}
+
+/* layouts(): whether sizes, strides, dtype, device and the need of a gradient are those of then, for all of them. */
+static PyObject *call_layouts(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
+    Layouts *layouts = (Layouts *)self;
+    if (PyVectorcall_NARGS(flags) || keywords) return PyErr_Format(PyExc_TypeError, "layouts are asked without arguments");
+    for (Py_ssize_t place = 0; place < layouts->count; place++)
+        if (!is_laid_out(layouts->tensor[place], &layouts->layout[place])) Py_RETURN_FALSE;
+    Py_RETURN_TRUE;
+}
+
+/* Layouts(tensors): as they are now. */
+static PyObject *new_layouts(PyTypeObject *type, PyObject *args, PyObject *named) {
+    PyObject *tensors;
+    if (named && PyDict_GET_SIZE(named)) return PyErr_Format(PyExc_TypeError, "these are put together by position");
+    if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &tensors)) return NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(tensors), axes = 0;
+    Tensor tensor;
+    PyObject *requires_grad;
+    for (Py_ssize_t place = 0; place < count; place++) {
+        if (!read_layout(PyTuple_GET_ITEM(tensors, place), &tensor, &requires_grad))
+            return PyErr_Format(PyExc_ValueError, "number %zd is no tensor that kernels can read", place);
+        axes += tensor.rank;
+    }
+    Layouts *made = (Layouts *)new_owner(type, call_layouts, args, (size_t)count * sizeof(Layout) + 16 * (size_t)axes);
+    if (!made) return NULL;
+    made->count = count;
+    made->tensor = ((PyTupleObject *)tensors)->ob_item;
+    Layout *layout = made->owner.block;
+    made->layout = layout;
+    int64_t *sizes = (int64_t *)(layout + count);
+    for (Py_ssize_t place = 0; place < count; place++) {
+        if (!read_layout(made->tensor[place], &tensor, &requires_grad) || tensor.rank > axes) {
+            Py_DECREF(made);
+            return PyErr_Format(PyExc_ValueError, "tensors changed while they were looked at");
+        }
+        axes -= tensor.rank;
+        layout[place] = (Layout){tensor.dtype, tensor.rank, requires_grad, sizes, {NULL}};
+        memcpy(sizes, tensor.sizes, (size_t)tensor.rank * sizeof(int64_t));
+        memcpy(sizes + tensor.rank, tensor.strides, (size_t)tensor.rank * sizeof(int64_t));
+        sizes += 2 * tensor.rank;
+    }
+    return (PyObject *)made;
+}
+
+static PyType_Slot layouts_slots[] = {
+    {Py_tp_doc, "Whether tensors have the sizes, strides, dtype and need of a gradient that they had."},
+    {Py_tp_new, new_layouts}, {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, owner_members},
+    {Py_tp_traverse, owner_traverse}, {Py_tp_clear, owner_clear}, {Py_tp_dealloc, owner_free}, {0, NULL}};
+static PyType_Spec layouts_specification = {"backends.cpu.launcher.Layouts", sizeof(Layouts), 0, FLAGS, layouts_slots};

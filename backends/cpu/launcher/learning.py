@@ -1,0 +1,149 @@
+"""Where torch keeps what is to see of a tensor: learned from a few tensors, as no header of torch is needed.
+
+    >>> from backends.cpu.launcher.learning import learned
+    >>> found = learned()
+    >>> found is None or found.sizes < found.elements
+    True
+
+The launcher compares these words with those of the last call: a few nanoseconds, where torch's functions take 100. They
+are only looked at where each tells exactly what is expected of tensors of all kinds here; without them, and wherever a
+word differs, torch is asked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+
+WORD: Final = 8
+IMPLEMENTATION: Final = 176
+"""Bytes of a tensor's implementation that are looked at, no more than it has."""
+STORAGE: Final = 48
+"""Bytes of a storage, likewise."""
+INLINE: Final = 5
+"""Up to so many axes the sizes are in the implementation itself, then as many strides."""
+MOST_OF_AUTOGRAD: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Bytes from the start.
+
+    Attributes:
+        sizes: of the implementation: how many axes, the sizes, the strides, where the storage is entered.
+        elements: how many elements there are, right behind.
+        autograd: of the implementation: where what autograd knows of the tensor is; null where that is nothing.
+        storage: of the implementation: where the storage is.
+        data: of the storage: where its bytes are.
+        learned: of what autograd knows: what tells whether the tensor requires a gradient, where it is no view.
+    """
+
+    sizes: int
+    elements: int
+    autograd: int
+    storage: int
+    data: int
+    learned: tuple[int, ...]
+
+
+def learned() -> Places | None:
+    """The places; None where something is not as it is known."""
+    with torch.inference_mode(False), torch.enable_grad():
+        elements, autograd, storage = _of_sizes(), _of_autograd(), _of_storage()
+        fields = None if autograd is None else _of_learned(autograd)
+    if elements is None or autograd is None or storage is None or fields is None:
+        return None
+    first = elements - 2 - 2 * INLINE
+    return Places(*[place * WORD for place in (first, elements, autograd, *storage)], fields)
+
+
+def words(address: int, count: int) -> list[int]:
+    return list((ctypes.c_uint64 * count).from_address(address))
+
+
+def _implementation(tensor: torch.Tensor) -> list[int]:
+    return words(tensor._cdata, IMPLEMENTATION // WORD)
+
+
+def _of_sizes() -> int | None:
+    """The word that has the number of elements, behind the sizes, strides and offset."""
+    x = torch.ones(7, 5, 3)
+    tensors = [x, x[1:, 2:], x[:, 1].t(), x[3, 2, 1], x.view(5, 7, 3, 1, 1), torch.nn.Parameter(x[2:]), x[:0].double()]
+    tensors.append(torch.ones(2, 3, dtype=torch.int8).as_strided((2, 4), (1, 0)))
+    found = [
+        place
+        for place in range(2 + 2 * INLINE, IMPLEMENTATION // WORD)
+        if all(_tells_sizes(_implementation(tensor), place, tensor) for tensor in tensors)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _tells_sizes(found: Sequence[int], place: int, tensor: torch.Tensor) -> bool:
+    first = place - 2 - 2 * INLINE
+    sizes = found[first + 1 : first + 1 + tensor.dim()]
+    strides = found[first + 1 + INLINE : first + 1 + INLINE + tensor.dim()]
+    expected = tensor.dim(), list(tensor.shape), list(tensor.stride()), tensor.storage_offset(), tensor.numel()
+    return (found[first], sizes, strides, found[place - 1], found[place]) == expected
+
+
+def _of_autograd() -> int | None:
+    """The word that is null until autograd knows of a tensor."""
+    x = torch.ones(3)
+    before, y = _implementation(x), torch.ones(2, 2)
+    other = _implementation(y)
+    now, late = _implementation(x.requires_grad_()), _implementation(y.requires_grad_())
+    changed = [place for place in range(1, len(now)) if before[place] != now[place] and other[place] != late[place]]
+    found = [place for place in changed if not before[place] and not other[place]]
+    return found[0] if len(found) == 1 else None
+
+
+def _of_storage() -> tuple[int, int] | None:
+    """The word that has the storage, and of that the word that has where its bytes are."""
+    tensors = [torch.ones(3), torch.ones(70, 5)[1:], torch.nn.Parameter(torch.ones(2)), torch.ones(9).double()]
+    tensors.append(torch.frombuffer(bytearray(64), dtype=torch.int32))  # bytes of another owner
+    storages = [tensor.untyped_storage() for tensor in tensors]
+    found = _all_tell([_implementation(tensor) for tensor in tensors], [each._cdata for each in storages])
+    if found is None:
+        return None
+    inside = _all_tell([words(each._cdata, STORAGE // WORD) for each in storages], [each.data_ptr() for each in storages])
+    return None if inside is None else (found, inside)
+
+
+def _all_tell(found: Sequence[Sequence[int]], expected: Sequence[int]) -> int | None:
+    """The only word that is what is expected of each."""
+    places = [place for place, values in enumerate(zip(*found)) if list(values) == list(expected)]
+    return places[0] if len(places) == 1 else None
+
+
+def _of_learned(autograd: int) -> tuple[int, ...] | None:
+    """The words that change where a tensor comes to require a gradient, or to be made of one that does."""
+    try:
+        usable = ctypes.CDLL(None).malloc_usable_size
+    except (OSError, AttributeError):
+        return None
+    usable.restype, usable.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
+    found: set[int] = set()
+    for tensor in (torch.ones(3), torch.nn.Parameter(torch.ones(2, 2)), torch.ones(4, dtype=torch.float64)):
+        tensor.requires_grad_()
+        address = _implementation(tensor)[autograd]
+        count = min(usable(address), MOST_OF_AUTOGRAD) // WORD
+        for changed in _changes(tensor, address, count):
+            if not changed:
+                return None
+            found.update(changed)
+    # a flag, and an owned pointer or two
+    return tuple([place * WORD for place in sorted(found)]) if len(found) <= 4 else None
+
+
+def _changes(tensor: torch.Tensor, address: int, count: int) -> Iterator[list[int]]:
+    """Which words change, step by step."""
+    before = words(address, count)
+    for step in (lambda: tensor.requires_grad_(False), lambda: tensor.mul_(torch.ones_like(tensor).requires_grad_())):
+        step()
+        now = words(address, count)
+        yield [place for place, (one, other) in enumerate(zip(before, now)) if one != other]
+        before = now
