@@ -109,7 +109,8 @@ def _of_storage() -> tuple[int, int] | None:
     found = _all_tell([_implementation(tensor) for tensor in tensors], [each._cdata for each in storages])
     if found is None:
         return None
-    inside = _all_tell([words(each._cdata, STORAGE // WORD) for each in storages], [each.data_ptr() for each in storages])
+    read = [words(each._cdata, STORAGE // WORD) for each in storages]
+    inside = _all_tell(read, [each.data_ptr() for each in storages])
     return None if inside is None else (found, inside)
 
 

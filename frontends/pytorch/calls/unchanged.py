@@ -93,7 +93,9 @@ def _unchanged() -> Test | None:
 class Layouts:
     """Tensors that are no arguments, and what graphs rely on of them: `.data` gives them other sizes, say."""
 
-    def __init__(self, tensors: Sequence[torch.Tensor], layouts: Sequence[object], read: Callable[[torch.Tensor], object]):
+    def __init__(
+        self, tensors: Sequence[torch.Tensor], layouts: Sequence[object], read: Callable[[torch.Tensor], object]
+    ) -> None:
         """`layouts` are what `read` has to give of the tensors."""
         self._tensors, self._layouts, self._read = tuple(tensors), list(layouts), read
         self._seen: Callable[[], bool] | None = None

@@ -1,4 +1,4 @@
-"""Whether what a graph relies on of parameters and buffers is what it was: what is remembered, and what must be seen."""
+"""What a graph relies on of parameters and buffers: what is remembered of it, and what must be seen."""
 
 from __future__ import annotations
 
