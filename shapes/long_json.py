@@ -11,10 +11,12 @@ import json
 import re
 from typing import Final
 
+from solver.errors import NotExpressible
 from solver.tokens import long_integer
 from solver.wording import digits
 
 LONG: Final = 8000
+_SURROGATE: Final = re.compile(r"\\u[dD]")
 _MARKED: Final = re.compile(r'"\\u0000(\d+)\\u0000"')
 
 
@@ -29,13 +31,51 @@ def dumps(value: object) -> str:
 
 
 def loads(text: str | bytes) -> object:
-    """The value of a text of JSON.
+    """The value of a text of JSON, in UTF-8 where it is given as bytes.
+
+    Stricter than Python, so that a text has one meaning and can be printed: no NaN and no infinities, no key twice, no
+    half of a character (`\\ud800`).
 
     Raises:
         ValueError: it is none.
     """
-    value: object = json.loads(text, parse_int=_integer)
+    read = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+    try:
+        value: object = json.loads(
+            read, parse_int=_integer, parse_constant=_no_constant, object_pairs_hook=_no_key_twice
+        )
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if _SURROGATE.search(read):
+        _printable(value)
     return value
+
+
+def _no_constant(text: str) -> object:
+    raise ValueError(f"{text} is no number")
+
+
+def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r:.80} is there twice")
+    return found
+
+
+def _printable(value: object) -> None:
+    match value:
+        case str():
+            value.encode()
+        case dict():
+            for key, part in value.items():
+                _printable(key)
+                _printable(part)
+        case list():
+            for part in value:
+                _printable(part)
+        case _:
+            pass
 
 
 def _marked(value: object, found: list[int]) -> object:
@@ -57,4 +97,7 @@ def _decimal(value: int) -> str:
 
 
 def _integer(text: str) -> int:
-    return -long_integer(text[1:]) if text.startswith("-") else long_integer(text)
+    try:
+        return -long_integer(text[1:]) if text.startswith("-") else long_integer(text)
+    except NotExpressible as error:
+        raise ValueError(str(error)) from None

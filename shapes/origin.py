@@ -57,7 +57,7 @@ class Origin:
     @staticmethod
     def parse(text: str | None) -> Origin | None:
         """The inverse of `recorded`: `file:line function`."""
-        match = re.fullmatch(r"(.*?):(\d+)(?: (?:in )?(.*))?", text or "", re.DOTALL)
+        match = re.fullmatch(r"(.*?):(\d{1,9})(?: (?:in )?(.*))?", text or "", re.DOTALL)
         return None if match is None else Origin(match[1], int(match[2]), match[3] or "")
 
     @property

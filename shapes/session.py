@@ -22,18 +22,28 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TextIO, TypeVar, assert_never, cast
 
-from shapes.errors import ParseError, ShapeError
+from shapes.errors import Contradiction, ParseError, ShapeError, shortened
 from shapes.events import Asked, Assumed, Declared, Deferred, Event, Forced, Guarded, Marked, RolledBack
-from shapes.long_json import dumps, loads
+from shapes.long_json import dumps
 from shapes.origin import Origin
 from shapes.policies import named
-from shapes.recording import FORMAT, open_recording
+from shapes.recording import (
+    FORMAT,
+    PRODUCER,
+    FactLine,
+    FaultyLine,
+    QuestionLine,
+    RecordedSession,
+    SessionLine,
+    SymbolLine,
+    open_recording,
+    read_sessions,
+)
 from solver.display import text_of
 from solver.prop import Prop
 from solver.verdict import Always, Depends, GaveUp, Never
@@ -45,7 +55,8 @@ if TYPE_CHECKING:
     Environment = TypeVar("Environment", bound=Scopes)
 
 Record = dict[str, object]
-PRODUCER: Final = "symshape"
+SHOWN: Final = 8
+"""So many sessions are named where none is the one that was asked for."""
 TRUTHS: Final = {Always: "always", Never: "never", Depends: "depends", GaveUp: "unknown"}
 
 
@@ -250,64 +261,55 @@ def _open_text(path: Path, *, compressed: bool) -> TextIO:
 
 def load(cls: type[Environment], path: str | os.PathLike[str], name: str | None = None) -> Environment:
     """The environment at the end of a session, by default of the last one in the file."""
-    chosen: list[tuple[int, Record]] = []
+    chosen: RecordedSession | None = None
     names: list[str] = []
-    keep = name is None
-    for number, line in _records(Path(path)):
-        if line.get("op") == "session":
-            names.append(str(line.get("name")))
-            keep = name is None or names[-1] == name
-            if keep:
-                chosen = []
-        if keep:
-            chosen.append((number, line))
-    if not chosen:
-        raise ShapeError(f"name={name!r}: {path} has {', '.join(names) or 'no session'}")
-    return _environment(cls, Path(path), chosen)
+    with open_recording(Path(path)) as file:
+        for session in read_sessions(file):
+            names.append(session.name)
+            if name is None or session.name == name:
+                chosen = session
+    if chosen is None:
+        found = ", ".join([repr(shortened(each)) for each in names[:SHOWN]]) or "no session"
+        raise ShapeError(f"name={name!r}: {path} has {found}{', ...' if len(names) > SHOWN else ''}")
+    return _environment(cls, path, chosen)
 
 
-def _records(path: Path) -> Iterator[tuple[int, Record]]:
-    with open_recording(path) as file:
-        for number, raw in enumerate(file, 1):
-            if raw.strip():
-                try:
-                    line: object = loads(raw)
-                except ValueError as error:
-                    raise ShapeError(f"{path}:{number}: not JSON: {error}") from None
-                if not isinstance(line, dict):
-                    raise ShapeError(f"{path}:{number}: not a JSON object")
-                yield number, line
-
-
-def _environment(cls: type[Environment], path: Path, lines: list[tuple[int, Record]]) -> Environment:
-    header = lines[0][1] if lines[0][1].get("op") == "session" else {}
-    own = str(header.get("producer", "")).startswith(PRODUCER)
-    # Recorded sessions of others mean real numbers by decimals; ours mean doubles, as everywhere in the engine.
-    env = cls(decimals="ieee" if own else "real")
-    for number, line in lines:
+def _environment(cls: type[Environment], path: str | os.PathLike[str], session: RecordedSession) -> Environment:
+    env = cls(decimals=session.decimals)
+    for line in session.lines:
         try:
-            _apply(env, number, line)
+            _apply(env, line)
         except ShapeError as error:
-            error.add_note(f"{path}:{number}")
-            raise
-    env.policy = named.get(str(header.get("policy", "")), env.policy)
+            raise _at_line(error, f"{os.fspath(path)}:{line.number}") from None
+    env.policy = named.get(session.policy, env.policy)
     return env
 
 
-def _apply(env: Scopes, number: int, line: Mapping[str, object]) -> None:
-    origin = Origin.parse(cast("str | None", line.get("at")))
+def _apply(env: Scopes, line: SessionLine) -> None:
     match line:
-        case {"op": "symbol", "name": str(name), "kind": "backed" | "unbacked" as kind}:
-            lo, hi, hint = [cast("int | None", line.get(key)) for key in ("lo", "hi", "hint")]
-            first = cast("str | None", line.get("source"))
-            env.restore_symbol(name, kind, lo, hi, hint, first, origin, number)
-            for source in cast("list[str]", line.get("sources") or []):
-                if source != first:
-                    env.add_source(name, source)
-        case {"op": "assume", "prop": str(prop), "why": "given" | "guard" | "assert" as why}:
-            special = {"range": "range", "hypothesis": "hypothesis"}.get(str(line.get("as")))
-            env.restore_fact(prop, cast("Kind", special or why), str(line.get("message") or ""), origin, number)
-        case {"op": "session" | "ask"}:
+        case SymbolLine():
+            origin = Origin.parse(line.at)
+            env.restore_symbol(line.name, line.kind, line.lo, line.hi, line.hint, line.source, origin, line.number)
+            for source in line.sources:
+                if source != line.source:
+                    env.add_source(line.name, source)
+        case FactLine():
+            kind: Kind = line.role or line.kind
+            env.restore_fact(line.text, kind, line.message, Origin.parse(line.at), line.number)
+        case QuestionLine():
             return
+        case FaultyLine():
+            raise ShapeError(line.message)
         case _:
-            raise ShapeError(f"a line that says nothing: {dumps(line)[:200]}")
+            assert_never(line)
+
+
+def _at_line(error: ShapeError, place: str) -> ShapeError:
+    """The error with the line of the file that it is about."""
+    match error:
+        case ParseError():
+            return ParseError(f"{place}: {error.message}", error.text, error.column)
+        case Contradiction():
+            return type(error)(f"{place}: {error.message}", error.core, error.proof)
+        case _:
+            return ShapeError(f"{place}: {error}")

@@ -71,7 +71,7 @@ class Arithmetic(Tokens, ABC):
                 elif token in names:
                     at += 1
                     value = names[token]
-                elif token.isdigit():
+                elif token.isdecimal():
                     at += 1
                     c *= int(token) if len(token) < 4000 else long_integer(token)
                     value = interner.one
@@ -254,7 +254,7 @@ class Arithmetic(Tokens, ABC):
         named = self.names.get(token)
         if named is not None:
             return named
-        if token.isdigit():
+        if token.isdecimal():
             return self.interner.constant(long_integer(token))
         if token == "(":
             return self.once(self.bracketed)
@@ -262,7 +262,7 @@ class Arithmetic(Tokens, ABC):
             return self.interner.true
         if token == "False":
             return self.interner.false
-        if token and (token[0].isdigit() or token[0] == "."):
+        if token and (token[0].isdecimal() or token[0] == "."):
             return self.numerals.decimal(token)
         self.at -= 1
         if not token:

@@ -9,7 +9,9 @@ expected a value
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+LONGEST_MESSAGE: Final = 400
 
 if TYPE_CHECKING:
     from solver.fact import Fact
@@ -24,6 +26,8 @@ class ParseError(ShapeError, ValueError):
     """Text that is not a proposition or expression; `column` counts from 0."""
 
     def __init__(self, message: str, text: str, column: int) -> None:
+        if len(message) > LONGEST_MESSAGE:  # it quotes what stands there, which may be the whole text
+            message = f"{message[: LONGEST_MESSAGE // 2]} ... {message[-LONGEST_MESSAGE // 4 :]}"
         self.message, self.text, self.column = message, text, column
         super().__init__(message, text, column)
 

@@ -91,6 +91,8 @@ def from_pattern(bits: Expr) -> Float:
     """The double whose 64 bits, read as an integer, are `bits`: a float of which nothing else is known."""
     interner = bits.interner
     if bits.is_constant:
+        if not 0 <= bits.constant < 2**64:
+            raise NotExpressible("`double` takes the 64 bits of a double, an integer from 0 to 2**64 - 1")
         return constant(interner, double(bits.constant))
     domain = interner.conjunction([interner.ge(bits, 0), interner.lt(bits, 2**64)])
     return Float(interner, "double({0})", VALUE, (bits,), domain)

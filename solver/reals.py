@@ -17,11 +17,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 from solver.errors import NotExpressible
 from solver.expr import Expr
 from solver.interner import Interner
 from solver.prop import Prop
+
+LONGEST_DECIMAL: Final = 4000
+"""Digits that a decimal literal may have, written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,9 @@ class Ratio:
 
 
 def decimal(interner: Interner, text: str) -> Ratio:
+    _, _, exponent = text.lower().partition("e")
+    if len(text) > LONGEST_DECIMAL or exponent and abs(int(exponent)) > LONGEST_DECIMAL:
+        raise NotExpressible(f"a decimal of more than {LONGEST_DECIMAL:,} digits")
     value = Fraction(text)
     return Ratio(interner.constant(value.numerator), interner.constant(value.denominator))
 

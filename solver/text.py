@@ -26,7 +26,7 @@ from solver.errors import ParseError
 from solver.expr import Expr
 from solver.interner import Interner
 from solver.prop import Prop
-from solver.tokens import BITWISE, COMPARISONS, Decimals, Value, long_integer
+from solver.tokens import BITWISE, COMPARISONS, Decimals, Value
 
 
 class Parsed(NamedTuple):
@@ -90,8 +90,8 @@ def _side(
 ) -> Side | None:
     """One side of a comparison, if it is an integer."""
     known = names.get(text)
-    if known is None and text.isdigit():
-        known = interner.constant(long_integer(text))
+    if known is None and text.isdecimal() and len(text) < 4000:
+        known = interner.constant(int(text))
     if known is not None:
         plain = sides[text] = (known, ())
         return plain

@@ -28,6 +28,10 @@ COMPARISONS: Final = frozenset(("==", "!=", ">=", "<=", ">", "<"))
 BITWISE: Final = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4}
 WORDS: Final = frozenset(("and", "or", "not", "if", "else", "True", "False"))
 NESTING: Final = 100_000
+LONGEST_TEXT: Final = 1 << 20
+"""Characters of a text."""
+LONGEST_INTEGER: Final = 400_000
+"""Digits of an integer: all of `2**(2**20)`, the largest power that a text may ask for, and some more."""
 
 
 class Tokens:
@@ -46,6 +50,8 @@ class Tokens:
     )
 
     def __init__(self, text: str, names: Mapping[str, Expr], interner: Interner, decimals: Decimals) -> None:
+        if len(text) > LONGEST_TEXT:
+            raise ParseError(f"a text of {len(text):,} characters; at most {LONGEST_TEXT:,} are read", text, 0)
         self.text = text
         self.tokens: list[str] = TOKEN.findall(text)
         self.tokens.append("")
@@ -108,8 +114,14 @@ class Tokens:
 
 
 def long_integer(digits: str) -> int:
-    """An integer of any length: Python refuses texts above some thousands of digits unless told otherwise."""
+    """An integer of any length: Python refuses texts above some thousands of digits unless told otherwise.
+
+    Raises:
+        NotExpressible: it is longer than anything that a text could compute.
+    """
     if len(digits) < 4000:
         return int(digits)
+    if len(digits) > LONGEST_INTEGER:
+        raise NotExpressible(f"an integer of {len(digits):,} digits; at most {LONGEST_INTEGER:,} are read")
     middle = len(digits) // 2
     return long_integer(digits[:-middle]) * int(10**middle) + long_integer(digits[-middle:])

@@ -28,6 +28,7 @@ from solver.facts import Facts
 from solver.prop import Prop
 from solver.reasons import Reason, leaves
 from solver.witness import Witness
+from solver.wording import number
 
 
 class Answer:
@@ -155,7 +156,7 @@ class Depends(Answer):
         return True
 
     def __repr__(self) -> str:
-        return f"Depends(true_at={self.true_at}, false_at={self.false_at})"
+        return f"Depends(true_at={_shown(self.true_at)}, false_at={_shown(self.false_at)})"
 
 
 class GaveUp(Answer):
@@ -179,3 +180,8 @@ class GaveUp(Answer):
 
 
 Verdict = Always | Never | Depends | GaveUp
+
+
+def _shown(sizes: dict[str, int]) -> str:
+    """An assignment as text, integers too that Python does not print."""
+    return "{" + ", ".join([f"{name!r}: {number(value).text}" for name, value in sizes.items()]) + "}"

@@ -18,7 +18,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from solver.errors import ParseError
 
@@ -150,6 +150,9 @@ USAGE: Mapping[str, Usage] = {
     "quit": Usage("quit", "leave (also exit, or Ctrl-D)", "nothing"),
 }
 
+LONGEST_INTEGER: Final = 4096
+"""Digits, as text or when a power is computed."""
+
 _WORD = re.compile(r"\s*([^\W\d]\w*)")
 _NAME = re.compile(r"[^\W\d]\w*")
 _OPTION = re.compile(r"(\w+)=(.*)")
@@ -213,13 +216,13 @@ def read_integer(text: str) -> int | None:
     >>> read_integer("2**63-1")
     9223372036854775807
     """
-    if _INTEGER.fullmatch(text) is None:
+    if len(text) > LONGEST_INTEGER or _INTEGER.fullmatch(text) is None:
         return None
     base, _, power = text.partition("**")
     if not power:
         return int(base)
     exponent, sign, offset = re.fullmatch(r"(\d+)([+-]?)(\d*)", power).groups()  # type: ignore[union-attr]
-    if int(exponent) > 4096:
+    if int(exponent) * len(base) > LONGEST_INTEGER:
         return None
     value: int = int(base) ** int(exponent) if not base.startswith("-") else -(int(base[1:]) ** int(exponent))
     return value + int(sign + offset) if offset else value

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from shapes.prompt.page import Line, Page, Span, columns, json_text, line, show, span, wants_colour
-from shapes.recording import RecordedSession, read_sessions, unpacked
+from shapes.recording import RecordedSession, open_regular, read_sessions, unpacked
 from shapes.replay import Answer, Replay, load_solvers, replay_session
 
 MALFORMED: Final = 65
@@ -138,7 +138,7 @@ def _opened(name: str) -> AbstractContextManager[BufferedReader]:
     if name == "-":
         assert isinstance(sys.stdin.buffer, BufferedReader)
         return nullcontext(sys.stdin.buffer)
-    return Path(name).open("rb")
+    return open_regular(name)
 
 
 def _sessions(raw: BufferedReader, advance: Advance, *, labels: bool) -> Iterator[RecordedSession]:
