@@ -18,6 +18,7 @@ from frontends.pytorch.recording import cond as _cond  # stands behind torch.con
 from frontends.pytorch.recording import contraction as _contraction  # registers itself
 from frontends.pytorch.recording import generator as _generator  # stands in for torch's functions
 from frontends.pytorch.recording import masks as _masks  # registers itself
+from frontends.pytorch.recording import overlap as _overlap  # registers itself
 from frontends.pytorch.tracing import Variant, trace
 
 __all__ = [

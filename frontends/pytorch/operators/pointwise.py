@@ -44,6 +44,16 @@ REVERSED: Final = (aten.rsub.Tensor, aten.threshold_backward.default)
 CHOOSING: Final = (aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf)
 """Operators whose first operand is a condition, which is never converted."""
 
+SUBTRACTING: Final = tuple(
+    [
+        getattr(packet, overload)
+        for packet in (aten.sub, aten.sub_, aten.rsub)
+        for overload in ("Tensor", "Scalar")
+        if overload in packet.overloads()
+    ]
+)
+"""Operators whose kernels refuse booleans, where torch's meta functions take a bool scalar for a number."""
+
 
 def overloads() -> Sequence[object]:
     """The operators of this family that give one new tensor."""
@@ -75,6 +85,9 @@ def in_place_overloads() -> Sequence[object]:
 def result_of(recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Metadata | object:
     """The kind of tensor that an element-wise operator gives."""
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+    if func in SUBTRACTING and any(is_boolean(value) for value in args[:2]):
+        # raises torch's own error
+        func(*[torch.ones((), dtype=value.dtype) if isinstance(value, torch.Tensor) else value for value in args])
     if func in REVERSED:
         operands.reverse()
     if converted(recorder, operands[1:] if func in CHOOSING else operands):
@@ -86,6 +99,10 @@ def result_of(recorder: Trace, func: object, args: Sequence[object], kwargs: Map
         # with nothing to broadcast, kernels look first whether all is packed
         return packed(recorder, operands[0].shape, dtypes[0], operands[0].device)
     return combined(recorder, operands, dtypes[0])
+
+
+def is_boolean(value: object) -> bool:
+    return isinstance(value, bool) or (isinstance(value, torch.Tensor) and value.dtype is torch.bool)
 
 
 def converted(recorder: Trace, operands: Sequence[Metadata]) -> bool:
