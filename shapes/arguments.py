@@ -31,8 +31,10 @@ from typing import Final, Protocol
 from solver.errors import ShapeError
 
 RESERVED: Final = re.compile(
-    r"__|(abs|bounded_power|check|function_\d+|TypeError|LookupError|AttributeError|OverflowError)$"
+    r"__|(abs|bounded_power|check|default|found|lookup|(function|value|branch|table|there|expected)_\d+"
+    r"|TypeError|LookupError|AttributeError|OverflowError)$"
 )
+"""Names that generated code uses itself."""
 
 Step = int | str
 Path = tuple[Step, ...]
@@ -172,7 +174,8 @@ def local_names(paths: Iterable[Path], parameters: Sequence[str]) -> tuple[str, 
     taken = set(parameters)
     for parameter in parameters:
         if not usable(parameter):
-            raise ShapeError(f"{parameter!r} cannot be the name of an argument")
+            why = "generated code means something else by it" if RESERVED.match(parameter) else "no ASCII identifier"
+            raise ShapeError(f"{parameter!r} cannot be the name of an argument: {why}")
     found = []
     for path in paths:
         name = str(path[0])

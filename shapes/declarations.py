@@ -56,6 +56,7 @@ RESERVED: Final = frozenset(
         "int",
         "bool",
         "divides",
+        "double",
     )
 )
 

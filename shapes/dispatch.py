@@ -226,27 +226,28 @@ class Dispatch(Generic[Value]):
 
     def _refused(self, entry: Entry[Value], values: Mapping[str, object]) -> str | None:
         """The opaque test that the arguments fail, in words."""
-        failed = self.failed_test(entry, values)
-        if failed is None:
+        failed = self.failed_tests(entry, values)
+        if not failed:
             return None
-        path, actual, wanted = failed
+        path, actual, wanted = failed[0]
         if actual is MISSING:
             return f"the arguments have no {access(*path)}"
         return f"{access(*path)} is {actual!r}, not {wanted!r}"
 
-    def failed_test(
+    def failed_tests(
         self, entry: Entry[Value], values: Mapping[str, object]
-    ) -> tuple[Path, object, Hashable] | None:
-        """The first opaque test of a variant that the arguments fail: the input, what it is, and what it should be."""
+    ) -> list[tuple[Path, object, Hashable]]:
+        """The opaque tests of a variant that the arguments fail: the input, what it is, and what it should be."""
         layout = Arguments(self.arguments, tuple(entry.tests), (), {}, True)
+        failed: list[tuple[Path, object, Hashable]] = []
         for position, (path, wanted) in enumerate(entry.tests.items()):
             try:
                 actual = layout.read(position, values)
             except (TypeError, LookupError, AttributeError):
-                return path, MISSING, wanted
-            if actual != wanted:
-                return path, actual, wanted
-        return None
+                actual = MISSING
+            if actual is MISSING or actual != wanted:
+                failed.append((path, actual, wanted))
+        return failed
 
 
 def _named(sources: Sources) -> bool:

@@ -382,7 +382,7 @@ def test_arguments_inside_of_a_call() -> None:
     assert dispatch.lookup((Strided(10, 1),)) is None
     values = {"x": Strided(10, 1), "y": Strided(1, 5)}
     assert dispatch.entries[1].check.plan.explain(values).holds
-    assert dispatch.failed_test(dispatch.entries[0], {"x": 3, "y": 3}) == (("x", ".__class__"), int, Strided)
+    assert dispatch.failed_tests(dispatch.entries[0], {"x": 3, "y": 3})[0] == (("x", ".__class__"), int, Strided)
     assert isinstance(dispatch.coverage(tests={("x", ".__class__"): Strided}, besides=("small", "large")), Never)
 
 

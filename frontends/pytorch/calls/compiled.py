@@ -33,7 +33,7 @@ from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.marks import marks_of
 from frontends.pytorch.calls.opening import Call, elsewhere, nothing_around
-from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilation, question_of
+from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilation, form_question, question_of
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
 from frontends.pytorch.calls.surroundings import Surroundings, Uninitialized
@@ -228,7 +228,7 @@ class Compiled:
         self._surroundings.explore([leaf for leaf in leaves if kind_of(leaf) == "object"])
         values = signature.values(leaves)
         notes = self._observe(signature, leaves)
-        tensors = {leaf.name: value for leaf, value in zip(signature.leaves, leaves) if leaf.kind == "tensor"}
+        tensors = {leaf.shown: value for leaf, value in zip(signature.leaves, leaves) if leaf.kind == "tensor"}
         if self.relations is not None:
             self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()}, origin())
         mixed = Mixed(
@@ -333,7 +333,7 @@ class Compiled:
         notes = []
         for leaf, value in zip(signature.leaves, leaves):
             if leaf.kind in ("tensor", "integer"):
-                found = self.history.observe(leaf.name, value)
+                found = self.history.observe(leaf.shown, value)
                 if self.dynamic is None if leaf.kind == "tensor" else self.dynamic is not False:
                     notes += found
         return notes
@@ -344,7 +344,7 @@ class Compiled:
         """Why no variant accepts a call."""
         found = question_of(signature, values, self._surroundings)
         if found is None and self.variants:
-            return Question("form", "arguments of another form", False)
+            return form_question(signature, list(self.signatures.values()))
         if found is not None and self._is_bought(found):
             # the general variant, made once, answers it for good
             return replace(found, counted=False)

@@ -22,7 +22,8 @@ What is read of a tensor is read once, into locals; a call of another form leave
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import builtins
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Final, Literal
@@ -34,7 +35,7 @@ from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.wrappers import Opened, apart
 from frontends.pytorch.tracing import Variant
-from shapes.arguments import Opening
+from shapes.arguments import Opening, usable
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.forms import Form
@@ -45,18 +46,37 @@ Run = Callable[[Sequence[object]], Sequence[object]]
 Kind = Literal["tensor", "integer", "value", "object"]
 READ: Final = (".dtype", ".device", ".requires_grad", ".is_contiguous()")
 """What every variant relies on, beside the sizes."""
+BUILTINS: Final = frozenset(dir(builtins))
 PAIRS: Final = 3
 """So many tensors are compared with each other one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One of the arguments, taken out of what contains it."""
+    """One of the arguments, taken out of what contains it.
+
+    Attributes:
+        name: what generated code calls it.
+        shown: what the program calls it.
+    """
 
     name: str
     kind: Kind
     type: type
     rank: int = 0
+    shown: str = ""
+
+
+def local_name(shown: str, place: int, taken: Container[str]) -> str:
+    """What generated code calls an argument: its own name, unless the code means something else by that.
+
+    What the code itself names begins with an underscore, or ends with `_identity`, or is `taken`; beside that it
+    refers to builtins.
+    """
+    name = shown if usable(f"{shown}_") and not shown.startswith("_") else f"arg{place}"
+    while name in taken or name in BUILTINS or name.endswith("_identity") or not usable(name):
+        name += "_"
+    return name
 
 
 def nothing_around() -> int:

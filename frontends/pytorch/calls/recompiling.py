@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from frontends.pytorch.calls.opening import READ
+from frontends.pytorch.calls.opening import READ, Leaf
 from frontends.pytorch.calls.signatures import AMBIENT, Signature
 from shapes.dispatch import MISSING
 
@@ -73,14 +73,36 @@ class Fallback:
 def question_of(
     signature: Signature, arguments: Sequence[object], surroundings: Surroundings | None
 ) -> Question | None:
-    """Why the latest variant that could does not accept a call of this form; None where there is no variant."""
+    """Why the variant that is the closest to a call of this form does not accept it: the one of which the fewest tests
+    fail, of those the latest; None where there is no variant."""
     dispatch = signature.dispatch
     values = dict(zip(dispatch.arguments, arguments))
-    failed = [value_question(signature, entry, values, surroundings) for entry in dispatch.entries]
-    for entry, test in reversed(list(zip(dispatch.entries, failed))):
-        if test is None:
-            return size_question(entry, values)
-    return failed[-1] if failed else None
+    failed = [dispatch.failed_tests(entry, values) for entry in dispatch.entries]
+    if not failed:
+        return None
+    closest = min(range(len(failed)), key=lambda place: (len(failed[place]), -place))
+    if not failed[closest]:
+        return size_question(dispatch.entries[closest], values)
+    first, *more = [value_question(signature, *test, surroundings) for test in failed[closest]]
+    return replace(first, text="; ".join([first.text, *[each.text for each in more]]))
+
+
+def form_question(signature: Signature, others: Sequence[Signature]) -> Question:
+    """Why no variant is for calls with such arguments: how they differ from those of the closest form."""
+    differences: list[list[str]] = []
+    for other in reversed(others):
+        if other is not signature and other.structure == signature.structure:
+            pairs = zip(signature.leaves, other.leaves, strict=True)
+            differences.append([text for leaf, was in pairs if (text := _difference(leaf, was))])
+    if not differences:
+        return Question("form", "arguments of another structure", False)
+    return Question("form", "; ".join(min(differences, key=len)), False)
+
+
+def _difference(leaf: Leaf, was: Leaf) -> str:
+    if leaf.type is not was.type:
+        return f"{leaf.shown} is of the class {leaf.type.__qualname__}, was {was.type.__qualname__}"
+    return f"{leaf.shown} has rank {leaf.rank}, was {was.rank}" if leaf.rank != was.rank else ""
 
 
 def size_question(entry: Entry[object], values: Mapping[str, object]) -> Question:
@@ -99,21 +121,42 @@ def size_question(entry: Entry[object], values: Mapping[str, object]) -> Questio
 
 
 def value_question(
-    signature: Signature, entry: Entry[object], values: Mapping[str, object], surroundings: Surroundings | None
-) -> Question | None:
-    """What is no size and another than a variant expects, if anything."""
-    failed = signature.dispatch.failed_test(entry, values)
-    if failed is None:
-        return None
-    path, actual, wanted = failed
-    name = "".join([str(step) for step in path])
+    signature: Signature, path: Path, actual: object, wanted: object, surroundings: Surroundings | None
+) -> Question:
+    """What is no size and another than a variant expects."""
+    name = signature.shown(path)
     if path == ("surroundings",) and surroundings is not None:
         places = surroundings.different_places(wanted, actual)
         text = "; ".join(surroundings.difference(wanted, actual))
         finite = all(place.endswith(".training") for place in places)
         return Question(f"surroundings: {', '.join(places)}", text, not finite, path)
-    if name.endswith("_identity"):
-        return Question(name, f"{name.removesuffix('_identity')} is another object", True, path)
-    text = f"there is no {name}" if actual is MISSING else f"{name} is {actual}, was {wanted}"
+    if str(path[0]).endswith("_identity"):
+        return Question(f"{name}_identity", f"{name} is another object", True, path)
     finite = path[-1] in FINITE or isinstance(wanted, str | bool)
-    return Question(name, text, not finite, path)
+    return Question(name, _value_text(signature, path, actual, wanted), not finite, path)
+
+
+def _value_text(signature: Signature, path: Path, actual: object, wanted: object) -> str:
+    """A value that is another than it was, in the program's words."""
+    name = signature.shown(path)
+    match path:
+        case ("repeated",):
+            return f"{_repeated(signature, actual)}, before {_repeated(signature, wanted)}"
+        case (_, ".hex()") if isinstance(actual, str) and isinstance(wanted, str):
+            actual, wanted = float.fromhex(actual), float.fromhex(wanted)
+        case (_, ".__class__") if isinstance(actual, type) and isinstance(wanted, type):
+            return f"{signature.shown(path[:-1])} is of the class {actual.__qualname__}, was {wanted.__qualname__}"
+        case (_, ".__repr__()"):
+            pass
+        case _:
+            return f"there is no {name}" if actual is MISSING else f"{name} is {actual}, was {wanted}"
+    return f"{signature.shown(path[:-1])} is {actual}, was {wanted}"
+
+
+def _repeated(signature: Signature, pattern: object) -> str:
+    """Which tensors are one and the same, in words."""
+    if not isinstance(pattern, tuple):
+        return "no tensor is given twice"
+    names = [signature.leaves[place].shown for place in signature.tensors]
+    groups = [[name for name, first in zip(names, pattern) if first == place] for place in range(len(names))]
+    return " and ".join([f"{' and '.join(group)} are the same tensor" for group in groups if len(group) > 1])

@@ -36,6 +36,7 @@ from frontends.pytorch.calls.opening import (
     OpeningPrinter,
     Run,
     autocast,
+    local_name,
     nothing_around,
     pattern,
 )
@@ -43,7 +44,7 @@ from frontends.pytorch.errors import unsupported
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording.inputs import LARGEST, check_supported
 from frontends.pytorch.tracing import Variant, leaf_names
-from shapes.arguments import Path, Source, usable
+from shapes.arguments import Path, Source
 from shapes.codegen import Check
 from shapes.dispatch import Dispatch
 from shapes.env import ShapeEnv
@@ -126,12 +127,10 @@ class Signature:
             elif kind == "object" and is_dataclass(leaf) and any_tensor(vars(leaf)):
                 what = f"{name}: a {type(leaf).__qualname__} that holds tensors, which is not known to torch's pytree"
                 unsupported(what, f"torch.utils._pytree.register_dataclass({type(leaf).__qualname__}), once")
-            if not usable(f"{name}_"):
-                name = f"arg{place}"
-            while name in taken or not usable(name):
-                name += "_"
-            taken.add(name)
-            described.append(Leaf(name, kind, type(leaf), leaf.dim() if isinstance(leaf, torch.Tensor) else 0))
+            local = local_name(name, place, taken)
+            taken.add(local)
+            rank = leaf.dim() if isinstance(leaf, torch.Tensor) else 0
+            described.append(Leaf(local, kind, type(leaf), rank, name))
         return Signature(described, structure, form or Form(len(args), tuple(kwargs)), surroundings)
 
     @property
@@ -160,6 +159,14 @@ class Signature:
         """What the dispatch is about: the leaves, identities of objects, and what is around."""
         objects = [f"{leaf.name}_identity" for leaf in self.leaves if leaf.kind == "object"]
         return [*[leaf.name for leaf in self.leaves], *objects, *AMBIENT, "repeated", "surroundings"]
+
+    def shown(self, path: Path) -> str:
+        """Something that is tested, as the program calls it."""
+        head, *steps = path
+        for leaf in self.leaves:
+            if head in (leaf.name, f"{leaf.name}_identity"):
+                head = leaf.shown
+        return "".join([str(step) for step in (head, *steps)])
 
     def values(self, leaves: Sequence[object]) -> list[object]:
         """The values of `arguments` for a call."""

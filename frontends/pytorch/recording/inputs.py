@@ -19,8 +19,10 @@ offset is a number, which a check tests where the program read it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Final, Literal
 
 import torch
@@ -29,6 +31,7 @@ from frontends.pytorch.errors import unsupported
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
+from shapes.declarations import RESERVED
 
 if TYPE_CHECKING:
     from shapes.arguments import Path
@@ -222,7 +225,9 @@ def check_supported(name: str, tensor: torch.Tensor) -> None:
 
 
 def free_name(env: ShapeEnv, name: str) -> str:
-    """A name for a symbol that is not taken."""
+    """A name for a symbol that is not taken: that of an argument, if a symbol can have it."""
+    if not name.isidentifier() or iskeyword(name) or name in RESERVED:
+        name = "arg_" + re.sub(r"\W", "_", name)
     found, number = name, 1
     while found in env.names:
         found, number = f"{name}_{number}", number + 1
