@@ -276,8 +276,9 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
         yield kind, "__rdivmod__", lambda a, b: (b // a, b % a)
     yield torch.SymInt, "__hash__", _hash
     yield torch.SymBool, "__sym_ite__", _choice
-    for kind in (torch.SymInt, torch.SymFloat):
+    for kind in _EXPRESSIONS:
         yield kind, "__str__", _text
+        yield kind, "__repr__", _text
         yield kind, "__format__", _formatted
 
 
@@ -356,21 +357,29 @@ def _hash(number: torch.SymInt) -> int:
     return _torch_hash(number)
 
 
-def _number(number: torch.SymInt | torch.SymFloat) -> float:
+def _number(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> float:
+    """Its value, with a guard."""
+    if isinstance(number, torch.SymBool):
+        return bool(number)
     return int(number) if isinstance(number, torch.SymInt) else float(number)
 
 
-def _text(number: torch.SymInt | torch.SymFloat) -> str:
-    """The digits, where the program asks: it may go by them. `repr` and everyone else get the expression."""
+_EXPRESSIONS: Final = {kind: kind.__repr__ for kind in (torch.SymInt, torch.SymFloat, torch.SymBool)}
+"""How torch writes a symbolic number."""
+
+
+def _text(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> str:
+    """The digits, where the program asks, of a list of sizes too: it may go by them. Everyone else gets the
+    expression."""
     if ours(number) and is_users(sys._getframe(1).f_code.co_filename):
         return str(_number(number))
-    return repr(number)
+    return _EXPRESSIONS[type(number)](number)
 
 
-def _formatted(number: torch.SymInt | torch.SymFloat, form: str) -> str:
+def _formatted(number: torch.SymInt | torch.SymFloat | torch.SymBool, form: str) -> str:
     if ours(number) and (form or is_users(sys._getframe(1).f_code.co_filename)):
         return format(_number(number), form)
-    return repr(number)
+    return _EXPRESSIONS[type(number)](number)
 
 
 __all__ = ["Symbolic", "suspended", "tracing"]

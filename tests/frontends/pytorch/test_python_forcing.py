@@ -303,3 +303,15 @@ def test_a_size_is_an_int_in_a_method_of_a_computed_name(name):
 
     variant = trace(program, (torch.ones(3),))
     assert torch.equal(variant.graph(torch.ones(4))[0], torch.full((4,), 2.0))
+
+
+def test_sizes_in_containers_as_text():
+    """If it fails, a program that writes a list of sizes as text gets names of symbols in it."""
+
+    def program(x):
+        return f"{list(x.shape)} {x.shape[0]!r} {x.shape[0] > 4} {(x.shape[1] / 2,)}", x + 1
+
+    compiled = compile(program, dynamic=True, fullgraph=True)
+    for sizes in ((3, 4), (5, 2)):
+        x = torch.randn(sizes)
+        assert compiled(x)[0] == program(x)[0]
