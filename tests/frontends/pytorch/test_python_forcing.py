@@ -11,7 +11,7 @@ from math import sqrt as root
 import pytest
 import torch
 
-from frontends.pytorch import trace
+from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.python.forcing import tracing
 from shapes.errors import UndecidedGuard
