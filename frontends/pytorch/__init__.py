@@ -16,7 +16,6 @@ from frontends.pytorch.calls.marks import mark_dynamic, mark_maybe_dynamic, mark
 from frontends.pytorch.calls.relations import dims, one_of
 from frontends.pytorch.recording import cond as _cond  # stands behind torch.cond while a function is traced
 from frontends.pytorch.recording import contraction as _contraction  # registers itself
-from frontends.pytorch.recording import generator as _generator  # stands in for torch's functions
 from frontends.pytorch.recording import masks as _masks  # registers itself
 from frontends.pytorch.recording import overlap as _overlap  # registers itself
 from frontends.pytorch.tracing import Variant, trace

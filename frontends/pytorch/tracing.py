@@ -199,6 +199,8 @@ def trace(
             outputs = [output_of(recorder, value) for value in values]
             joint = differentiate(recorder, given, values) if gradients and not pre_autograd else None
             settle(recorder, outputs)
+            if recorder.draws is not None:
+                recorder.draws.check()
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
     operations = recorder.recording.operations
     if recorder.kinds.offset_read or any(operation.target in READS_OFFSET for operation in operations):

@@ -31,6 +31,7 @@ from frontends.pytorch.breaks.kernels import Kernels
 from frontends.pytorch.breaks.remembered import Remembered
 from frontends.pytorch.breaks.segments import one_after_the_other
 from frontends.pytorch.breaks.session import Session
+from frontends.pytorch.python.generators import looks_at_states
 
 if TYPE_CHECKING:
     import torch
@@ -43,6 +44,7 @@ class Broken(Remembered):
         """Captured graphs run by a backend, whose kernels are made without asking `withheld` kinds of questions."""
         super().__init__(one_after_the_other if backend is eager else lambda graph: Kernels(graph, backend, withheld))
         self.fn = fn
+        self.is_exact = looks_at_states(fn)
 
     @property
     def graphs(self) -> list[torch.fx.GraphModule]:

@@ -53,6 +53,8 @@ class Remembered:
         self.captured = 0
         self.in_graphs = 0.0
         self.calls = 0
+        self.is_exact = False
+        """Whether the program has to do with the state of a generator, so that what draws numbers does not wait."""
         self.last: tuple[int, int] = (0, 0)
         self.kinds: Final[dict[tuple[object, ...], Kind]] = {}
         self.outcomes: Final[dict[tuple[object, ...], object]] = {}

@@ -26,7 +26,7 @@ from frontends.pytorch.composites.registry import PROFILER, is_composite
 from frontends.pytorch.places import origin
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.forcing import Symbolic, suspended
-from frontends.pytorch.recording.operations import is_custom
+from frontends.pytorch.recording.operations import draws_numbers, is_custom
 
 if TYPE_CHECKING:
     from frontends.pytorch.breaks.remembered import Remembered
@@ -78,10 +78,14 @@ class Session(TorchDispatchMode):
             return func(*args, **kwargs)
         if is_composite(func):
             with self:
-                return func.decompose(*args, **kwargs)
+                # not by torch's functions in Python, which leave the dropout of recurrent layers out
+                return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         is_trusted = not is_custom(func) and func not in self.program.distrusted
         if forces(func, args) or not is_trusted or kwargs.get("generator") is not None:
             # a generator may be seeded by what the program does next
+            return self.eagerly(func, args, kwargs)
+        if self.program.is_exact and draws_numbers(func):
+            # the program may look at torch's own next
             return self.eagerly(func, args, kwargs)
         given = Given(self)
         try:
@@ -339,6 +343,9 @@ class Reads(TorchFunctionMode):
             self.session.interrupted(f"{func.__name__}()")
             with _disable_current_modes():
                 return func(*args, **kwargs or {})
+        if func in READS_LENGTHS:
+            self.session.interrupted(f"{func.__name__}()")
+            args, kwargs = tree_map(with_elements, (tuple(args), dict(kwargs or {})))
         return func(*args, **kwargs) if kwargs else func(*args)
 
 
@@ -349,6 +356,17 @@ READS: Final = {
         *("__repr__", "__format__", "share_memory_", "__dlpack__"),
     )
 } | {torch.save}
+
+READS_LENGTHS: Final = {
+    getattr(torch._C._VariableFunctions, name)
+    for name in ("_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru", "rnn_tanh", "rnn_relu")
+}
+"""What C++ takes apart by the elements of a tensor of lengths, where sequences are packed."""
+
+
+def with_elements(value: object) -> object:
+    """A tensor of integers that waits as the real one, which no gradient passes through."""
+    return value.value.settled() if isinstance(value, Pending) and value.dtype is torch.int64 else value
 
 
 class Given:

@@ -24,7 +24,6 @@ sets and arrays that the program's functions mention, the arguments, and the sta
 from __future__ import annotations
 
 import dis
-import random
 import sys
 import weakref
 from collections import deque
@@ -37,8 +36,7 @@ from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.places import INSTALLED, is_users
-from frontends.pytorch.python.forcing import SEED
-from frontends.pytorch.python.generators import Generators
+from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
 from frontends.pytorch.python.rewriting import all_names
 from frontends.pytorch.python.wrappers import opened
 from shapes.origin import Origin
@@ -71,8 +69,7 @@ class Effects:
         self._globals: set[tuple[int, str]] = set()
         self._stored = {name for function in functions for name in stored_names(function)}
         self._leaves: list[object] = []
-        self._random: tuple[object, object] = (None, None)
-        self.generators = Generators()
+        self.generators = Generators(mentioned_states(functions))
 
     def __enter__(self) -> Effects:
         for function in self._functions:
@@ -80,15 +77,14 @@ class Effects:
         for start in self._starts:
             self._value("self", "self", start, 0)
         self._leaves = leaves_of(self._arguments)
-        self._random = random_states()
+        self.generators.hold_those_of_modules()
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
-        seeded = self.generators.restore()
+        used = self.generators.restore()
         if error is not None:
             for _, _, place, before in self._held:
                 put_back(place, before)
-            self._restore_random()
             return
         changed = [entry for entry in self._held if differs(entry[2], entry[3])]
         if changed:
@@ -101,22 +97,8 @@ class Effects:
         if len(now) != len(self._leaves) or any(one is not other for one, other in zip(now, self._leaves)):
             what = "the function changes a container among its arguments: the graph would not do it again"
             raise GraphBreak(refusal(what, FIX, None))
-        if seeded:
-            text, name = seeded[0]
-            what = f"the function seeds `{text}`: the graph would go on drawing where the last call ended"
-            raise GraphBreak(refusal(what, SEED, self._line(name)))
-        python, numpy = random_states()
-        if self._random[0] != python or self._random[1] not in (None, numpy):
-            self._restore_random()
-            what = "the function uses Python's or numpy's random numbers: the graph would have those of the trace"
-            raise GraphBreak(refusal(what, "torch's random numbers; " + FIX.partition("; ")[2], self._line("random")))
-
-    def _restore_random(self) -> None:
-        python, numpy = self._random
-        if python is not None:
-            random.setstate(python)
-        if numpy is not None:
-            sys.modules["numpy"].random.set_state(numpy[1])
+        if used:
+            raise GraphBreak(refusal(used[0].what, used[0].fix, self._line(used[0].name)))
 
     # ------------------------------------------------------------------ what there is
 
@@ -183,7 +165,7 @@ class Effects:
         if isinstance(value, PLAIN) or depth > DEEPEST or id(value) in self._seen or isinstance(value, ModuleType):
             return
         self._seen.add(id(value))
-        if isinstance(value, torch.Generator):
+        if is_generator(value):
             self.generators.hold(text, name, value)
         elif isinstance(value, MUTABLE):
             if len(value) > LARGEST:
@@ -204,7 +186,7 @@ class Effects:
                 for key, held in vars(module).items():
                     if key in ("_parameters", "_buffers", "_modules"):
                         self._hold(inside, key, held, dict(held))
-                    elif isinstance(held, torch.Generator) or (isinstance(held, MUTABLE) and key[:1] != "_"):
+                    elif is_generator(held) or (isinstance(held, MUTABLE) and key[:1] != "_"):
                         self._value(f"{inside}.{key}", key, held, depth + 1)
                 self._hold(inside, "", vars(module), dict(vars(module)))
         elif isinstance(value, MethodType):
@@ -246,7 +228,7 @@ _data: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDiction
 
 def is_settled(value: object) -> bool:
     """Whether a global of an installed package is taken for what it is: a class, a function, an object of its own."""
-    return not isinstance(value, MUTABLE)
+    return not isinstance(value, MUTABLE) and not is_generator(value)
 
 
 def stored_names(function: FunctionType) -> frozenset[str]:
@@ -362,21 +344,3 @@ def put_back(place: object, before: object) -> None:
         place.extend(before)
     else:
         place[...] = before
-
-
-def random_states() -> tuple[object, object]:
-    """The states of Python's and numpy's random numbers; numpy's as what can be compared, and as it is."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None or "numpy.random" not in sys.modules:
-        return random.getstate(), None
-    state = numpy.random.get_state()
-    return random.getstate(), _Numpy(((state[0], state[1].tobytes(), *state[2:]), state))
-
-
-class _Numpy(tuple):
-    """A state of numpy's random numbers: equal where the first part is."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Numpy) and self[0] == other[0]
-
-    __hash__ = None

@@ -37,6 +37,7 @@ import torch
 
 from frontends.pytorch.errors import GraphBreak, TraceError, refusal
 from frontends.pytorch.places import is_users, origin, place_of
+from frontends.pytorch.python.generators import READ, READING, SEED, Watched, asked_by_checkpoint
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, ours, wrapped
 from frontends.pytorch.python.rewriting import asking_for_types, program_of, rewritten
 from frontends.pytorch.python.torch_calls import TorchCalls
@@ -177,6 +178,19 @@ class Symbolic:
         """Whether a graph is made, and not a program run with breaks."""
         return self._calls is not None
 
+    def default_generator(self, name: str, plain: Callable[..., object], args: tuple[object, ...]) -> object:
+        """What a method of torch's own generator gives: of a trace to a checkpoint, which goes back to where it was."""
+        if self._calls is not None and name in ("get_state", "set_state") and asked_by_checkpoint():
+            if name == "set_state":
+                self._calls.trace.went_back(*args)
+                return None
+            state = plain()
+            self._calls.trace.saved(state)
+            return state
+        reads = name in READING
+        self.refuse(f"torch.default_generator.{name}(), which a graph does not do", READ if reads else SEED)
+        return plain(*args)
+
     def refuse(self, what: str, fix: str) -> None:
         """The program does what a graph can not.
 
@@ -261,11 +275,15 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     for name in CLOCKS:
         clock = _refusing(getattr(time, name), f"time.{name}(): the time of the trace, not of the run", CLOCK)
         yield time, name, clock
-    for module, name in ((torch, "manual_seed"), (torch, "seed"), (torch, "set_rng_state"), (random, "seed")):
-        seed = _refusing(getattr(module, name), f"{module.__name__}.{name}(): the graph would not seed again", SEED)
-        yield module, name, seed
+    for module, name in _states():
+        reads = "get" in name or "initial" in name
+        what = "the graph would give what it was in the trace" if reads else "the graph would not seed again"
+        plain = getattr(module, name)
+        function = _refusing(plain, f"{module.__name__}.{name}(): {what}", READ if reads else SEED)
+        yield module, name, function
         if module is torch:
-            yield torch.random, name, seed
+            yield torch.random, name, function
+    yield torch.random, "default_generator", Watched(_of_default_generator)
     for kind in (TraceError, UndecidedGuard):
         yield kind, "__init__", _noted(kind.__init__)
     yield torch, "_check_with", _check_with
@@ -282,9 +300,31 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
         yield kind, "__format__", _formatted
 
 
+def _states() -> Iterator[tuple[ModuleType, str]]:
+    """The functions that read or set states of generators."""
+    for name in ("manual_seed", "seed", "set_rng_state", "get_rng_state", "initial_seed"):
+        yield torch, name
+    yield torch.random, "fork_rng"
+    for name in ("seed", "setstate", "getstate"):
+        yield random, name
+    for device in (torch.cuda, torch.xpu, torch.mps, torch.mtia):
+        for name in vars(device):
+            if name.endswith(("seed", "seed_all", "rng_state", "rng_state_all")) and name[0] != "_":
+                yield device, name
+    numpy = sys.modules.get("numpy.random")
+    if numpy is not None:
+        for name in ("seed", "set_state", "get_state"):
+            yield numpy, name
+
+
+def _of_default_generator(name: str, plain: Callable[..., object], *args: object) -> object:
+    """A method of torch's own generator, called by one of torch's functions."""
+    active = tracing()
+    return plain(*args) if active is None else active.default_generator(name, plain, args)
+
+
 PRINT: Final = "print outside of the compiled function, or after it; fullgraph=False prints on every call"
 CLOCK: Final = "measure outside of the compiled function; fullgraph=False reads the clock on every call"
-SEED: Final = "seed before the call; fullgraph=False seeds on every call"
 
 
 def _remove() -> None:

@@ -1,4 +1,4 @@
-"""Generators of random numbers that a program brings along: its graph draws from them, and seeds none.
+"""Generators of random numbers: a graph draws from the program's, seeds none, and knows no state of theirs.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -13,59 +13,145 @@
       at:     `return x + torch.randn(x.shape, generator=numbers.manual_seed(0))`  (...:2 in f)
       fix:    seed before the call; fullgraph=False seeds on every call
 
-A trace draws nothing, so a generator that is another afterwards was seeded. While it runs, each stands one number
-further than any seed puts it: seeding it as it was seeded before is seen as well.
+A trace draws nothing from torch's generators, so one that is another afterwards was seeded; of Python's and NumPy's, it
+was drawn from. While it runs, each stands where no seed puts it: seeding it as it was seeded before is seen as well.
+
+What only reads a state leaves no mark, so the names by which it is read are looked for in the program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import functools
+import os
+import pickle
+import random
+import sys
+import weakref
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType
 from typing import Final
 
 import torch
+import torch.utils.checkpoint
 from torch.utils._python_dispatch import _disable_current_modes
 
 from frontends.pytorch.errors import GraphBreak, refusal
+from frontends.pytorch.python.rewriting import all_names, program_of
 from shapes.origin import Origin
 
 MAKE: Final = "give it as an argument, or make it outside of the function; fullgraph=False makes one on every call"
+READ: Final = "read it before the call; fullgraph=False reads it on every call"
+SEED: Final = "seed before the call; fullgraph=False seeds on every call"
+DRAW: Final = "torch's random numbers; fullgraph=False runs this Python on every call"
+SEEDS: Final = "the function seeds `{}`: the graph would go on drawing where the last call ended"
+DRAWS: Final = "the function draws from `{}`: the graph would have the numbers of the trace"
+READS: Final = "the function reads the state of `{}`: the graph would give that of the trace"
+READING: Final = frozenset(
+    ["get_state", "clone_state", "graphsafe_get_state", "initial_seed", "get_offset", "getstate", "bit_generator"]
+)
+"""The names by which states are read."""
+STATES: Final = READING.union(
+    ["get_rng_state", "set_rng_state", "fork_rng", "set_state", "graphsafe_set_state", "set_offset", "setstate"],
+    ["manual_seed", "seed"],
+)
+"""The names of what has to do with the state of a generator."""
+NAMES: Final = STATES | {"default_generator", "random"}
+OUR_OWN: Final = [1803172061, 2447181693, 3064213017]
+"""A seed that no program uses."""
+STATE: Final = torch.default_generator.get_state().numel()
+"""The bytes of a state of torch's."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
     text: str
     name: str
-    generator: torch.Generator
-    state: torch.Tensor
-    meanwhile: torch.Tensor
+    generator: object
+    state: object
+    meanwhile: object
     """Its state while the trace runs."""
+    named: str
+    """The name without which the program does not read it, if it is not the program's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a trace did with a generator that its graph would not do."""
+
+    what: str
+    fix: str
+    name: str
+    """The name to look for in the code."""
+
+
+class Watched:
+    """Torch's own generator, as torch's functions in Python find it while a trace runs.
+
+        >>> import torch
+        >>> from frontends.pytorch.python.generators import Watched
+        >>> watched = Watched(lambda name, plain, *args: print(name) or plain(*args))
+        >>> state = watched.get_state()
+        get_state
+        >>> torch.equal(state, torch.default_generator.get_state())
+        True
+    """
+
+    def __init__(self, asked: Callable[..., object]) -> None:
+        self._asked = asked
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(torch.default_generator, name)
+        return functools.partial(self._asked, name, found) if callable(found) else found
 
 
 class Generators:
     """The generators that a program can reach while it is traced; `restore` gives them their states back."""
 
-    def __init__(self) -> None:
-        self._held: dict[int, _Held] = {}
-        """By the address of what Python's object stands for, as operators get another object."""
+    def __init__(self, names: Collection[str] = ()) -> None:
+        """`names` are all that the program's functions mention."""
+        self._names = names
+        self._held: dict[object, _Held] = {}
 
-    def hold(self, text: str, name: str, generator: torch.Generator) -> None:
+    def hold(self, text: str, name: str, generator: object, named: str = "") -> None:
         """Know a generator by its text, and the name to look for in the code."""
-        if generator._cdata not in self._held:
-            with _disable_current_modes(), torch._C.DisableTorchFunction():
-                state = generator.get_state()
-                torch.empty(1, device=generator.device).uniform_(generator=generator)
-                self._held[generator._cdata] = _Held(text, name, generator, state, generator.get_state())
+        key = identity(generator)
+        if key in self._held:
+            return
+        with _disable_current_modes(), torch._C.DisableTorchFunction():
+            state = state_of(generator)
+            if state is not None:
+                mark(generator)
+                self._held[key] = _Held(text, name, generator, state, state_of(generator), named)
 
-    def restore(self) -> list[tuple[str, str]]:
-        """Make all what they were; gives those that were seeded, by text and name."""
-        seeded: list[tuple[str, str]] = []
+    def hold_those_of_modules(self) -> None:
+        """Know those that belong to torch, Python and NumPy."""
+        if "default_generator" in self._names:
+            name = "default_generator"
+            self.hold("torch.default_generator", name, torch.default_generator, name)
+        self.hold("random", "random", random.random.__self__)
+        numpy = sys.modules.get("numpy.random")
+        if numpy is not None:
+            self.hold("numpy.random", "random", numpy.rand.__self__, "random")
+
+    def restore(self) -> list[Use]:
+        """Make all what they were; gives what was done with them."""
+        found: list[Use] = []
+        reads = not READING.isdisjoint(self._names)
         with _disable_current_modes(), torch._C.DisableTorchFunction():
             for held in self._held.values():
-                if not torch.equal(held.generator.get_state(), held.meanwhile):
-                    seeded.append((held.text, held.name))
-                held.generator.set_state(held.state)
-        return seeded
+                if not same(state_of(held.generator), held.meanwhile):
+                    what = SEEDS if isinstance(held.generator, torch.Generator) else DRAWS
+                    found.append(Use(what.format(held.text), SEED if what is SEEDS else DRAW, held.name))
+                elif reads and (not held.named or held.named in self._names) and self._is_read(held.generator):
+                    found.append(Use(READS.format(held.text), READ, held.name))
+                put(held.generator, held.state)
+        return found
+
+    def _is_read(self, generator: object) -> bool:
+        """Whether the program mentions a name by which such a generator is read."""
+        return any(name in self._names and hasattr(type(generator), name) for name in READING)
 
     def check(self, drawn_from: Iterable[tuple[torch.Generator, Origin | None]]) -> None:
         """See that what a graph draws from, and where, was there before the trace.
@@ -74,6 +160,126 @@ class Generators:
             GraphBreak: the program makes it, or it is found in a place where none is looked for.
         """
         for generator, place in drawn_from:
-            if generator._cdata not in self._held and generator._cdata != torch.default_generator._cdata:
+            if not is_default(generator) and identity(generator) not in self._held:
                 what = "a generator of random numbers that the call makes: the graph would draw from this one again"
                 raise GraphBreak(refusal(what, MAKE, place))
+
+
+_mentioned: Final[weakref.WeakKeyDictionary[FunctionType, frozenset[str]]] = weakref.WeakKeyDictionary()
+
+
+def mentioned_states(functions: Iterable[FunctionType]) -> frozenset[str]:
+    """The names in functions, and the texts, that have to do with the state of a generator."""
+    found: set[str] = set()
+    for function in functions:
+        names = _mentioned.get(function)
+        if names is None:
+            code = function.__code__
+            names = _mentioned[function] = NAMES.intersection([*all_names(code), *_texts(code)])
+        found |= names
+    return frozenset(found)
+
+
+def looks_at_states(start: object) -> bool:
+    """Whether a program may read or set the state of torch's own generator, by what it mentions."""
+    functions = program_of((start,))
+    if STATES & mentioned_states(functions) or "default_generator" in mentioned_states(functions):
+        return True
+    cells = [cell for function in functions for cell in function.__closure__ or ()]
+    held = [function.__globals__.get(name) for function in functions for name in all_names(function.__code__)]
+    return any(isinstance(value, torch.Generator) for value in [*held, *map(contents, cells)])
+
+
+def contents(cell: CellType) -> object:
+    """What a variable of a closure holds, None where it was never assigned."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _texts(code: CodeType) -> Iterator[str]:
+    for constant in code.co_consts:
+        if type(constant) is str:
+            yield constant
+        elif type(constant) is CodeType:
+            yield from _texts(constant)
+
+
+PASSED_ON: Final = (os.path.dirname(__file__) + os.sep, torch.random.__file__, contextlib.__file__)
+"""The files of what only hands a question for a state on."""
+
+
+def asked_by_checkpoint() -> bool:
+    """Whether it is torch's checkpoint that asks for the state of a generator."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(PASSED_ON):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename == torch.utils.checkpoint.__file__
+
+
+def is_generator(value: object) -> bool:
+    """Whether a value is a generator of random numbers, of torch, Python or NumPy."""
+    return isinstance(value, torch.Generator | random.Random) or numpys(value)
+
+
+def is_default(generator: torch.Generator) -> bool:
+    """Whether it is torch's own: operators get another object for the same generator."""
+    return generator._cdata == torch.default_generator._cdata
+
+
+def identity(generator: object) -> object:
+    """What tells generators from each other: of torch's, the address of what Python's object stands for."""
+    if isinstance(generator, torch.Generator):
+        return "torch", generator._cdata
+    bits = getattr(generator, "bit_generator", getattr(generator, "_bit_generator", generator))
+    return id(bits)
+
+
+def numpys(value: object) -> bool:
+    numpy = sys.modules.get("numpy.random")
+    return numpy is not None and isinstance(value, numpy.Generator | numpy.RandomState | numpy.BitGenerator)
+
+
+def state_of(generator: object) -> object:
+    """The state of a generator, None where it has none (that of the operating system)."""
+    if isinstance(generator, torch.Generator):
+        return generator.get_state()
+    if isinstance(generator, random.Random):
+        return None if isinstance(generator, random.SystemRandom) else generator.getstate()
+    if hasattr(generator, "get_state"):
+        return generator.get_state(legacy=False)
+    return getattr(generator, "bit_generator", generator).state
+
+
+def put(generator: object, state: object) -> None:
+    """Give a generator a state."""
+    if isinstance(generator, random.Random):
+        generator.setstate(state)
+    elif hasattr(generator, "set_state"):
+        generator.set_state(state)
+    else:
+        getattr(generator, "bit_generator", generator).state = state
+
+
+def mark(generator: object) -> None:
+    """Put a generator where no seed of a program puts it: of torch's one number further, as a trace draws none."""
+    if isinstance(generator, torch.Generator):
+        torch.empty(1, device=generator.device).uniform_(generator=generator)
+    elif isinstance(generator, random.Random):
+        random.Random.seed(generator, str(OUR_OWN))
+    elif hasattr(generator, "get_state"):
+        generator.seed(OUR_OWN)
+    else:
+        bits = getattr(generator, "bit_generator", generator)
+        bits.state = type(bits)(OUR_OWN).state
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two states of a generator are one."""
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    return one == other if isinstance(one, tuple) else pickle.dumps(one) == pickle.dumps(other)
+
+
+__all__ = ["Generators", "Use", "Watched", "is_default", "is_generator"]

@@ -18,25 +18,27 @@ graph draws once, in eager's order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import torch
 
-from frontends.pytorch.errors import TraceError
-from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.errors import GraphBreak, refusal
+from frontends.pytorch.places import origin
+from frontends.pytorch.python.generators import SEED, is_default
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten
+AGAIN: Final = "draw the same numbers each time, or outside of the block; fullgraph=False runs it on every call"
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
     """One operator that drew numbers, and what came."""
 
-    func: object
-    kinds: tuple[Metadata, ...]
+    call: tuple[object, ...]
+    """The operator, and what is known of its arguments in a trace."""
     values: tuple[Traced, ...]
 
 
@@ -56,31 +58,68 @@ class Draws:
         """The generator is as it was.
 
         Raises:
-            TraceError: the state is from before the trace.
+            GraphBreak: the state is from before the trace.
         """
         if id(state) not in self._states:
-            raise TraceError("the state of the random numbers is set to one from outside: set it before the call")
+            what = "the state of the random numbers is set to one from outside"
+            raise GraphBreak(refusal(what, SEED, origin()))
         self.place = self._states[id(state)][1]
 
+    def check(self) -> None:
+        """See that the generator is left behind all that was drawn, as the graph leaves it.
 
-def drawn(trace: Trace, draws: Draws, func: torch._ops.OpOverload, args, run: Callable[[], object]) -> object:
+        Raises:
+            GraphBreak: it is not.
+        """
+        if self.place < len(self.made):
+            what = "the function leaves torch's generator where it was before numbers were drawn"
+            raise GraphBreak(refusal(what, SEED, None))
+
+
+def draws_from_default(kwargs: Mapping[str, object] | None) -> bool:
+    """Whether an operator that is given this draws from torch's own generator."""
+    generator = kwargs.get("generator") if kwargs else None
+    return generator is None or is_default(generator)
+
+
+def drawn(
+    trace: Trace,
+    draws: Draws,
+    func: torch._ops.OpOverload,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    run: Callable[[], object],
+) -> object:
     """The numbers that an operator draws: new ones, or those that it drew when the program was here before."""
+    call = (func, described(args), described([*kwargs.items()]))
     if draws.place < len(draws.made):
-        return _again(trace, draws, func, args)
+        return _again(trace, draws, call, args)
     outcome = run()
     tensors = outcome if isinstance(outcome, tuple | list) else [outcome]
     # what is drawn may be changed in place afterwards
     values = tuple([trace.operator(aten.clone.default, (tensor,), {}) for tensor in tensors])
-    draws.made.append(Draw(func, tuple([value.metadata for value in values]), values))
+    draws.made.append(Draw(call, values))
     draws.place += 1
     return outcome
 
 
-def _again(trace: Trace, draws: Draws, func: torch._ops.OpOverload, args) -> object:
+def described(value: object) -> object:
+    """An argument as far as a trace knows it: the kind of a tensor, a number itself."""
+    if isinstance(value, Traced):
+        return value.metadata
+    if isinstance(value, list | tuple):
+        return tuple(map(described, value))
+    return value.node if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool) else value
+
+
+def _again(trace: Trace, draws: Draws, call: tuple[object, ...], args: Sequence[object]) -> object:
     draw = draws.made[draws.place]
     draws.place += 1
-    if draw.func is not func or (func._schema.is_mutable and args[0].metadata is not draw.kinds[0]):
-        raise TraceError(f"{func}: a block that is computed again draws other random numbers than the first time")
+    func = call[0]
+    assert isinstance(func, torch._ops.OpOverload)
+    if draw.call != call:
+        what = f"{func}: a block that is computed again draws other random numbers than the first time"
+        raise GraphBreak(refusal(what, AGAIN, origin()))
     if func._schema.is_mutable:
         trace.operator(aten.copy_.default, (args[0], draw.values[0]), {})
         return args[0]
@@ -88,4 +127,4 @@ def _again(trace: Trace, draws: Draws, func: torch._ops.OpOverload, args) -> obj
     return tuple(values) if len(func._schema.returns) > 1 else values[0]
 
 
-__all__ = ["Draws", "drawn"]
+__all__ = ["Draws", "drawn", "draws_from_default"]

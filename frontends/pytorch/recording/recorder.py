@@ -16,11 +16,13 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from frontends.pytorch.composites.registry import is_composite
-from frontends.pytorch.errors import unsupported
+from frontends.pytorch.errors import GraphBreak, refusal, unsupported
+from frontends.pytorch.places import origin
+from frontends.pytorch.python.generators import READ, STATE
 from frontends.pytorch.python.wrappers import is_foreign
 from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
-from frontends.pytorch.recording.randomness import Draws, drawn
+from frontends.pytorch.recording.randomness import Draws, drawn, draws_from_default
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes
@@ -72,8 +74,8 @@ class Recorder(Trace):
             done = special(self, func, args, kwargs or {})
             if done is not NotImplemented:
                 return done
-        if self.draws is not None and draws_numbers(func):
-            return drawn(self, self.draws, func, args, lambda: self.operator(func, args, kwargs or {}))
+        if self.draws is not None and draws_numbers(func) and draws_from_default(kwargs):
+            return drawn(self, self.draws, func, args, kwargs or {}, lambda: self.operator(func, args, kwargs or {}))
         return self.operator(func, args, kwargs or {})
 
     def operator(self, func, args, kwargs):
@@ -181,6 +183,16 @@ class Recorder(Trace):
         finally:
             recording.operations, self._templates, self._known = outside
 
+    def saved(self, state: torch.Tensor) -> None:
+        """A checkpoint took the state of torch's generator here."""
+        if self.draws is None:
+            self.draws = Draws()
+        self.draws.save(state)
+
+    def went_back(self, state: torch.Tensor) -> None:
+        """A checkpoint gave torch's generator a state that was taken earlier."""
+        (self.draws or Draws()).restore(state)
+
     def lift(self, tensor: torch.Tensor) -> Traced:
         """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
         found = self._constants.get(id(tensor))
@@ -189,6 +201,9 @@ class Recorder(Trace):
                 kind = "quantized" if tensor.is_quantized else f"{tensor.layout}".removeprefix("torch.")
                 fix = "use it outside of the function, or make it dense"
                 unsupported(f"a {kind} tensor: only dense ones are traced", fix)
+            if tensor.dtype is torch.uint8 and tensor.shape == (STATE,):
+                # read by a way that nobody saw
+                raise GraphBreak(refusal("a tensor like the state of a generator of random numbers", READ, origin()))
             metadata = self.kinds.of(
                 tuple(tensor.size()), tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device
             )

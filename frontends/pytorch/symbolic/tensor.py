@@ -109,6 +109,14 @@ class Trace(TorchDispatchMode, ABC):
         """Record an operator whose result is a number that only the run knows, and give it to the program."""
 
     @abstractmethod
+    def saved(self, state: torch.Tensor) -> None:
+        """A checkpoint took the state of torch's generator here."""
+
+    @abstractmethod
+    def went_back(self, state: torch.Tensor) -> None:
+        """A checkpoint gave torch's generator a state that was taken earlier."""
+
+    @abstractmethod
     def lift(self, tensor: torch.Tensor) -> Traced:
         """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
 

@@ -336,3 +336,20 @@ def test_errors_are_eagers() -> None:
         with pytest.raises(type(expected.value)) as found:
             compiled(x)
         assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dropout_between_breaks_without_autograd(kind: str) -> None:
+    torch.manual_seed(0)
+    layer = KINDS[kind](4, 5, 2, dropout=0.5)
+
+    def run(x: torch.Tensor) -> object:
+        if x.sum().item() > 1e9:
+            x = x + 1
+        with torch.inference_mode():
+            return layer(x)
+
+    compiled = compile(run)
+    for rows in (3, 5):
+        x = torch.randn(rows, 2, 4)
+        assert_same(outcome(compiled, [x], [], False), outcome(run, [x], [], False))

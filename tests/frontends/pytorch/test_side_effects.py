@@ -131,6 +131,10 @@ def seeds_a_generator(x):
     return torch.randn(x.shape, generator=GENERATOR.manual_seed(GENERATOR.initial_seed()))
 
 
+def reads_a_generator(x):
+    return torch.randn(x.shape, generator=GENERATOR) * GENERATOR.initial_seed()
+
+
 def makes_a_generator(x):
     return torch.empty_like(x).normal_(generator=torch.Generator().manual_seed(0))
 
@@ -160,6 +164,7 @@ REFUSED = {
     "a seed is set": seeds,
     "a generator is seeded": seeds_a_generator,
     "a generator is made": makes_a_generator,
+    "the state of a generator is read": reads_a_generator,
     "the clock is read": clock,
 }
 
