@@ -35,6 +35,9 @@ POWER_EXPANDED: Final = 1024
 `POWER_BITS`.
 """
 
+MOST_FACTORS: Final = 1 << 16
+"""Symbols that a product has at most: squared sixteen times, one is a product of as many."""
+
 
 class Interner:
     """Owns everything hash-consed; shared by an environment and its forks, and knows none of them.
@@ -133,7 +136,10 @@ class Interner:
         key = (m, n) if m < n else (n, m)
         found = self._products.get(key)
         if found is None:
-            atoms = sorted(self.monomials[m] + self.monomials[n], key=_serial)
+            factors = self.monomials[m] + self.monomials[n]
+            if len(factors) > MOST_FACTORS:
+                raise NotExpressible(f"a product of {len(factors):,} factors; at most {MOST_FACTORS:,} are kept")
+            atoms = sorted(factors, key=_serial)
             found = self._products[key] = self.monomial(tuple(atoms))
         return found
 

@@ -12,7 +12,7 @@ import onnx
 from onnx import numpy_helper
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
-from frontends.onnx_model.values import UNKNOWN, Value, computed, constant
+from frontends.onnx_model.values import UNKNOWN, Value, computed, constant, few
 from shapes.choices import Int, sym_ite, sym_not
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError, UndecidedGuard
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 NAMELESS: Final = ("", "ai.onnx")
 """The domains of the standard operators."""
+MOST_CALLED: Final = 100_000
+"""Nodes inside of functions and branches: few of them that call each other may stand for any number."""
+MALFORMED: Final = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What an operator that is given what no schema allows ends with, where nothing has looked for it before."""
+
 
 class Refused(ShapeError):
     """A node does not accept its inputs."""
@@ -50,18 +55,35 @@ class Walk:
         self.unknown: dict[str, str] = {}
         """By value, why its sizes are not known."""
         self.count = 0
+        self._called = 0
+        self._calls: list[tuple[str, str]] = []
 
     def graph(self, graph: onnx.GraphProto, values: dict[str, Value]) -> None:
-        """Add what the nodes of a graph give to the values."""
+        """Add what the nodes of a graph give to the values.
+
+        Raises:
+            ShapeError: a weight is malformed, a value has two makers, or none.
+        """
         for tensor in graph.initializer:
-            values[tensor.name] = _initializer(tensor)
+            try:
+                values[tensor.name] = weight(tensor)
+            except ShapeError as error:
+                raise Refused(f"initializer `{tensor.name}`: {error}") from None
         for sparse in graph.sparse_initializer:
-            values[sparse.values.name] = Value(Shape(sparse.dims, dtype=dtype_name(sparse.values.data_type)))
+            values[sparse.values.name] = Value(Shape(_dims(sparse.dims), dtype=dtype_name(sparse.values.data_type)))
         self.nodes(graph.node, values)
+        for output in graph.output:
+            if output.name not in values:
+                raise Refused(f"the output `{output.name}` is made by no node")
 
     def nodes(self, nodes: Sequence[onnx.NodeProto], values: dict[str, Value]) -> None:
+        made: set[str] = set()
         for node in nodes:
             self.count += 1
+            for name in node.output:
+                if name in made:
+                    raise Refused(f"{label_of(node)}: there is another node that makes `{name}`")
+                made.update([name] if name else [])
             with self._at(node):
                 outputs = self._outputs(node, values)
             for name, value in zip(node.output, outputs):
@@ -86,13 +108,18 @@ class Walk:
             for name in node.output:
                 self.unknown[name] = f"{label_of(node)}: {reason}"
             return [UNKNOWN for _ in node.output]
-        except ShapeError as refusal:
+        except (ShapeError, *MALFORMED) as refusal:
             inputs = ", ".join([f"{name}: {values[name].shape}" for name in node.input if name in values])
-            raise Refused(f"{label_of(node)} does not accept ({inputs}): {refusal}") from refusal
+            known = isinstance(refusal, ShapeError)
+            reason = str(refusal) if known else f"malformed inputs or attributes ({type(refusal).__name__}: {refusal})"
+            raise Refused(f"{label_of(node)} does not accept ({inputs}): {reason}") from refusal
         return outputs + [UNKNOWN] * (len(node.output) - len(outputs))
 
     def _run(self, node: onnx.NodeProto, values: dict[str, Value]) -> list[Value]:
-        inputs = [values.get(name, UNKNOWN) if name else None for name in node.input]
+        missing = [name for name in node.input if name and name not in values]
+        if missing:
+            raise ShapeError(f"`{missing[0]}` is no input, no weight, and made by no node before this one")
+        inputs = [values[name] if name else None for name in node.input]
         function = self.functions.get((node.domain, node.op_type))
         if function is not None:
             return self._call(node, function, inputs)
@@ -100,6 +127,9 @@ class Walk:
             return self._branch(node, inputs, values)
         attributes = {one.name: _attribute(one) for one in node.attribute}
         version = self.versions.get("", self.versions.get("ai.onnx", 1))
+        if not 1 <= version <= onnx.defs.onnx_opset_version():
+            newest = onnx.defs.onnx_opset_version()
+            raise NotKnown(f"operator set {version}: this version of the package onnx knows 1 to {newest}")
         if node.domain in NAMELESS and node.op_type in operator:
             return operator.run(Node(self.env, node.op_type, inputs, len(node.output), attributes, version))
         if node.domain in NAMELESS and onnx.defs.has(node.op_type, version):
@@ -111,17 +141,38 @@ class Walk:
 
     def _call(self, node: onnx.NodeProto, function: onnx.FunctionProto, inputs: Sequence[Value | None]) -> list[Value]:
         """What the nodes of a function give."""
-        values = {name: value for name, value in zip(function.input, inputs) if value is not None}
+        name = (function.domain, function.name)
+        if name in self._calls:
+            raise ShapeError(f"the function {function.name} calls itself")
+        self._enter(function.node)
+        values = dict.fromkeys(function.input, UNKNOWN)
+        values.update({name: value for name, value in zip(function.input, inputs) if value is not None})
         given = {one.name: one for one in [*function.attribute_proto, *node.attribute]}
-        self.nodes([_bound(inner, given) for inner in function.node], values)
+        self._calls.append(name)
+        try:
+            self.nodes([_bound(inner, given) for inner in function.node], values)
+        finally:
+            self._calls.pop()
         return [values.get(name, UNKNOWN) for name in function.output]
+
+    def _enter(self, nodes: Sequence[onnx.NodeProto]) -> None:
+        """Count nodes that are walked each time that something refers to them."""
+        self._called += len(nodes)
+        if self._called > MOST_CALLED:
+            raise Refused(f"functions and branches with more than {MOST_CALLED:,} nodes, each counted where it is used")
 
     # ------------------------------------------------------------------ branches
 
     def _branch(self, node: onnx.NodeProto, inputs: Sequence[Value | None], values: dict[str, Value]) -> list[Value]:
         """What the branch gives that is taken; where that is open, what both give, as far as it agrees."""
-        branches = {one.name: one.g for one in node.attribute}
+        branches = {one.name: one.g for one in node.attribute if one.type == onnx.AttributeProto.GRAPH}
+        for name in ("then_branch", "else_branch"):
+            if name not in branches:
+                raise ShapeError(f"the attribute {name} is missing")
         then, otherwise = branches["then_branch"], branches["else_branch"]
+        if not len(then.output) == len(otherwise.output) == len(node.output):
+            counts = f"{len(then.output)} and {len(otherwise.output)}"
+            raise ShapeError(f"the branches give {counts} values: expected {len(node.output)}")
         condition = self._condition(inputs)
         if isinstance(condition, bool):
             return self._inside(then if condition else otherwise, values)
@@ -132,19 +183,26 @@ class Walk:
                     found.append(self._inside(graph, values))
             except Contradiction:
                 continue  # this branch is never taken
+        if not found:
+            raise ShapeError("neither branch can be taken")
         if len(found) < 2:
             return found[0]
         return [self._either(condition, one, other) for one, other in zip(*found, strict=True)]
 
     def _condition(self, inputs: Sequence[Value | None]) -> bool | SymBool:
         """The truth on which a branch depends; a new one where only a run tells it."""
+        if len(inputs) != 1:
+            raise ShapeError(f"{len(inputs)} inputs: expected the condition")
         (value,) = inputs
         if value is None or value.elements is None:
             return self.env.unbacked(kind="bool")
+        if value.elements.size != 1:
+            raise ShapeError(f"the condition has {value.elements.size} elements: expected one")
         found = value.elements.reshape(-1).tolist()[0]
         return found if isinstance(found, SymBool) else bool(found)
 
     def _inside(self, graph: onnx.GraphProto, values: dict[str, Value]) -> list[Value]:
+        self._enter(graph.node)
         inner = dict(values)
         self.graph(graph, inner)
         return [inner[output.name] for output in graph.output]
@@ -187,19 +245,38 @@ def identifier(name: str) -> str:
     return f"d{found}" if found[0].isdigit() else found
 
 
-def _initializer(tensor: onnx.TensorProto) -> Value:
-    """A weight; its numbers only where they are few."""
-    from frontends.onnx_model.values import MOST_ELEMENTS
+def weight(tensor: onnx.TensorProto) -> Value:
+    """A weight; its numbers only where they are few, and in the model itself: no other file is ever opened.
 
-    if int(np.prod(tensor.dims, dtype=np.int64)) > MOST_ELEMENTS or tensor.data_location == tensor.EXTERNAL:
-        return Value(Shape(tensor.dims, dtype=dtype_name(tensor.data_type)))
-    return constant(numpy_helper.to_array(tensor))
+    Raises:
+        ShapeError: it has a negative size, or not the data that its sizes say.
+    """
+    dims, dtype = _dims(tensor.dims), dtype_name(tensor.data_type)
+    if not few(dims) or tensor.data_location == tensor.EXTERNAL or dtype is None:
+        return Value(Shape(dims, dtype=dtype))
+    try:
+        return constant(numpy_helper.to_array(tensor))
+    except MALFORMED as error:
+        raise ShapeError(f"its data is not what its sizes {tuple(dims)} say: {error}") from None
+
+
+def _dims(dims: Sequence[int]) -> list[int]:
+    for size in dims:
+        if size < 0:
+            raise ShapeError(f"{size} is no size")
+    return [int(size) for size in dims]
 
 
 def _attribute(attribute: onnx.AttributeProto) -> object:
-    """The value of an attribute, tensors as arrays."""
-    found = onnx.helper.get_attribute_value(attribute)
-    return numpy_helper.to_array(found) if isinstance(found, onnx.TensorProto) else found
+    """The value of an attribute: dense tensors as arrays where their elements are few, else as values."""
+    try:
+        found = onnx.helper.get_attribute_value(attribute)
+    except ValueError as error:
+        raise ShapeError(f"the attribute {attribute.name} is malformed: {error}") from None
+    if not isinstance(found, onnx.TensorProto):
+        return found
+    value = weight(found)
+    return value if value.elements is None else value.elements.astype(np.dtype(value.dtype))
 
 
 def _bound(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:

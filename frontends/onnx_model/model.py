@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 import onnx
 
 from frontends.onnx_model import operators as operators  # registers them
-from frontends.onnx_model.graphs import GraphEnv, Walk, dtype_name, identifier
+from frontends.onnx_model.graphs import MALFORMED, GraphEnv, Walk, dtype_name, identifier
 from frontends.onnx_model.values import UNKNOWN, Value
 from shapes.choices import Int
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
+from shapes.recording import open_regular
 from shapes.rules import Shape
 from shapes.symint import SymInt
 
@@ -98,20 +99,36 @@ def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> Onn
     least `lo`. With `lo=0` empty inputs are considered too, which makes some sizes a choice: Reshape takes 0 for the
     size that was there.
 
+    A model may come from anywhere: of constants only those with few elements are computed, and no other file is opened.
+
     Raises:
-        ShapeError: a node does not accept its inputs, whatever the sizes.
+        ShapeError: a node does not accept its inputs, whatever the sizes; or this is no model, or a malformed one.
+        OSError: there is no such file.
     """
     if isinstance(model, onnx.ModelProto):
         proto, file = model, model.graph.name or "model"
-    else:
+    elif isinstance(model, str | os.PathLike):
         file = os.path.basename(os.fspath(model))
-        proto = onnx.load(os.fspath(model), load_external_data=False)
+        proto = _loaded(model)
+    else:
+        raise ShapeError(f"model={model!r}: expected a model, or the path of its file")
+    if type(lo) is not int or lo < 0:
+        raise ShapeError(f"lo={lo!r}: expected the least size, 0 or more")
+    try:
+        return _read(proto, file, lo)
+    except MALFORMED as error:  # a name that is no text, say, which protobuf lets pass
+        raise ShapeError(f"{file} is malformed: {type(error).__name__}: {error}") from error
+
+
+def _read(proto: onnx.ModelProto, file: str, lo: int) -> OnnxModel:
     env = GraphEnv()
     symbols: dict[str, SymInt] = {}
     values: dict[str, Value] = {}
     weights = {tensor.name for tensor in proto.graph.initializer}
     inputs = [one for one in proto.graph.input if one.name not in weights]
     for one in inputs:
+        if one.name in values:
+            raise ShapeError(f"there are two inputs of the name `{one.name}`")
         values[one.name] = _declared(env, one, symbols, lo)
     walk = Walk(env, proto, file)
     walk.graph(proto.graph, values)
@@ -125,6 +142,21 @@ def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> Onn
     )
 
 
+def _loaded(path: str | os.PathLike[str]) -> onnx.ModelProto:
+    """The model in a file."""
+    with open_regular(path):
+        pass
+    try:
+        proto = onnx.load(os.fspath(path), load_external_data=False)
+    except OSError:
+        raise
+    except Exception as error:  # of protobuf, of its readers of JSON and text, or of Python's decoders
+        raise ShapeError(f"{os.fspath(path)}: not an ONNX model: {error}") from None
+    if not proto.HasField("graph"):
+        raise ShapeError(f"{os.fspath(path)}: not an ONNX model: there is no graph in it")
+    return proto
+
+
 def _declared(env: GraphEnv, info: onnx.ValueInfoProto, symbols: dict[str, SymInt], lo: int) -> Value:
     """An input as the model declares it."""
     if info.type.WhichOneof("value") != "tensor_type" or not info.type.tensor_type.HasField("shape"):
@@ -132,6 +164,8 @@ def _declared(env: GraphEnv, info: onnx.ValueInfoProto, symbols: dict[str, SymIn
     sizes: list[Int] = []
     for axis, dim in enumerate(info.type.tensor_type.shape.dim):
         if dim.HasField("dim_value"):
+            if dim.dim_value < 0:
+                raise ShapeError(f"{info.name}.shape[{axis}] is declared to be {dim.dim_value}, which is no size")
             sizes.append(int(dim.dim_value))
             continue
         given = dim.dim_param or f"{info.name}_{axis}"

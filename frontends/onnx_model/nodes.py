@@ -11,7 +11,7 @@ It runs only where the number of axes of every input is known, unless it says `p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -95,25 +95,42 @@ class Node:
         numbers = self.numbers(index)
         if numbers is None or any(isinstance(number, SymInt) for number in numbers):
             raise NotKnown(f"{what} are known only when the model runs")
+        if not all(isinstance(number, int) for number in numbers):
+            raise ShapeError(f"{what} are no integers")
         return [int(number) for number in numbers]
 
     def listed(self, index: int, attribute: str, what: str) -> list[int] | None:
         """Plain numbers that are an attribute in older operator sets and an input in newer ones; None for neither."""
         if self.has(index):
             return self.plain(index, what)
-        found = self.attributes.get(attribute)
-        return None if found is None else [int(number) for number in found]  # type: ignore[attr-defined]
+        return self.integers(attribute)
 
     def integer(self, name: str, default: int = 0) -> int:
-        return int(self.attributes.get(name, default))  # type: ignore[call-overload,no-any-return]
+        """An attribute that is an integer.
+
+        Raises:
+            ShapeError: it is something else.
+        """
+        found = self.attributes.get(name, default)
+        if not isinstance(found, int):
+            raise ShapeError(f"{name}={_shown(found)}: expected an integer")
+        return found
 
     def integers(self, name: str) -> list[int] | None:
+        """An attribute that is a list of integers; None where it is not there."""
         found = self.attributes.get(name)
-        return None if found is None else [int(number) for number in found]  # type: ignore[attr-defined]
+        if found is None:
+            return None
+        if not isinstance(found, Iterable) or not all(isinstance(number, int) for number in found):
+            raise ShapeError(f"{name}={_shown(found)}: expected a list of integers")
+        return list(found)
 
     def text(self, name: str, default: str = "") -> str:
+        """An attribute that is text."""
         found = self.attributes.get(name, default)
-        return found.decode() if isinstance(found, bytes) else str(found)
+        if not isinstance(found, bytes | str):
+            raise ShapeError(f"{name}={_shown(found)}: expected text")
+        return found.decode(errors="replace") if isinstance(found, bytes) else found
 
     def axis(self, rank: int, default: int = 0, name: str = "axis") -> int:
         """An axis counted from the front."""
@@ -181,9 +198,18 @@ class Operators:
             raise NotKnown("an input has an unknown number of axes")
         result = function(node)
         outputs = [result] if isinstance(result, Value | Shape) else list(result)
-        return [
+        values = [
             UNKNOWN if output is None else output if isinstance(output, Value) else Value(output) for output in outputs
         ]
+        for size in [size for value in values if value.shape is not None for size in value.shape]:
+            if not isinstance(size, SymInt) and (not isinstance(size, int) or size < 0):
+                raise ShapeError(f"{size} is no size")
+        return values
 
 
 operator: Final = Operators()
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."

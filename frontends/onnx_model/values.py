@@ -11,6 +11,7 @@ about. Floats are kept only where all are plain numbers, as NumPy computes them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 MOST_ELEMENTS: Final = 4096
 """Arrays with more elements are weights, whose numbers decide no sizes."""
+
+MOST_AXES: Final = 64
+"""Axes of an array of which elements are known (NumPy's own limit), or whose number is all that is known."""
+
+WORD: Final = 2**63
+"""Integers of ONNX are below it; what is computed beyond would have wrapped around."""
 
 INTEGERS: Final = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
 
@@ -62,6 +69,12 @@ class Value:
 UNKNOWN: Final = Value(None)
 
 
+def few(sizes: Sequence[object]) -> bool:
+    """Whether an array of these sizes has so few elements that they are kept; asked before it is made."""
+    known = [size for size in sizes if isinstance(size, int)]
+    return len(known) == len(sizes) and len(known) <= MOST_AXES and math.prod(known) <= MOST_ELEMENTS
+
+
 def constant(array: np.ndarray) -> Value:
     """A value of which every element is known; those of large ones are let go."""
     shape = Shape(array.shape, dtype=array.dtype.name)
@@ -73,7 +86,12 @@ def constant(array: np.ndarray) -> Value:
 def computed(elements: object, dtype: str | None) -> Value:
     """A value with these elements, as objects unless they are floats. NumPy gives a single one bare."""
     found = elements if isinstance(elements, np.ndarray) else scalar(elements)
-    return Value(Shape(found.shape, dtype=dtype), found if found.size <= MOST_ELEMENTS else None)
+    kept = found.size <= MOST_ELEMENTS and not any(_wraps(number) for number in found.reshape(-1).tolist())
+    return Value(Shape(found.shape, dtype=dtype), found if kept else None)
+
+
+def _wraps(number: object) -> bool:
+    return isinstance(number, int) and not -WORD <= number < 2 * WORD
 
 
 def scalar(number: object) -> Elements:

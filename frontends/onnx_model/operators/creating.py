@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
-from frontends.onnx_model.values import MOST_ELEMENTS, Value, computed, constant
+from frontends.onnx_model.values import MOST_AXES, MOST_ELEMENTS, Value, computed, constant, few
 from shapes.choices import Int, sym_int, sym_max
 from shapes.errors import ShapeError
-from shapes.layout import numel
 from shapes.rules import Shape
 
 
@@ -18,6 +19,8 @@ def constant_(node: Node) -> Value:
     for name in ("value", "value_float", "value_floats", "value_int", "value_ints"):
         if name in node.attributes:
             found = node.attributes[name]
+            if isinstance(found, Value):
+                return found
             if isinstance(found, np.ndarray):
                 return constant(found)
             return constant(np.array(found, dtype=np.float32 if "float" in name else np.int64))
@@ -35,7 +38,11 @@ def constant_of_shape(node: Node) -> Value:
     for size in sizes:
         node.env.require(size >= 0, "a size is negative")
     shape = Shape(sizes, dtype=fill.dtype.name)
-    if fill.dtype.kind == "f" or not all(isinstance(size, int) for size in sizes) or numel(sizes) > MOST_ELEMENTS:
+    if isinstance(value, Value):  # of text, say: nothing that sizes are computed with
+        return Value(Shape(sizes, dtype=value.dtype))
+    if fill.size != 1:
+        raise ShapeError(f"value has {fill.size} elements: expected one")
+    if fill.dtype.kind == "f" or not few(sizes):
         return Value(shape)
     return computed(np.full(tuple(sizes), fill.reshape(-1)[0].item(), dtype=object), shape.dtype)
 
@@ -45,6 +52,8 @@ def _count(node: Node, index: int) -> int:
     (count,) = node.shape(index)
     if not isinstance(count, int):
         raise NotKnown("how many axes there are is known only when the model runs")
+    if count > MOST_AXES:
+        raise NotKnown(f"an array of {count} axes")
     return count
 
 
@@ -55,13 +64,20 @@ def range_(node: Node) -> Value:
     found = [node.numbers(index) for index in range(3)]
     if any(numbers is None for numbers in found):
         return Value(Shape((node.unknown_size(),), dtype=dtype))
-    ((start,), (limit,), (step,)) = [numbers or [] for numbers in found]
+    for index, numbers in enumerate(found):
+        if len(numbers or ()) != 1:
+            raise ShapeError(f"input {index} has {len(numbers or ())} elements: expected one")
+    start, limit, step = [number for numbers in found for number in numbers or ()]
     if all(isinstance(number, int | float) for number in (start, limit, step)):
         if step == 0:
             raise ShapeError("the step is 0")
-        elements = np.arange(start, limit, step, dtype=np.dtype(dtype or "int64"))
-        if elements.size <= MOST_ELEMENTS:
-            return constant(elements)
+        if not all(math.isfinite(number) for number in (start, limit, step)):
+            raise ShapeError("a bound or the step is no finite number")
+        if (limit - start) / step <= MOST_ELEMENTS:
+            return constant(np.arange(start, limit, step, dtype=np.dtype(dtype or "int64")))
+        if not all(isinstance(number, int) for number in (start, limit, step)):
+            # so many elements that the rounding of floats decides how many
+            return Value(Shape((node.unknown_size(),), dtype=dtype))
     node.env.require(step != 0, "the step is 0")
     length: Int = sym_max(-((start - limit) // step), 0)
     return Value(Shape((length,), dtype=dtype))
@@ -84,7 +100,10 @@ def random_like(node: Node) -> Shape:
 
 @operator("RandomNormal", "RandomUniform")
 def random(node: Node) -> Shape:
-    return _of_type(node, Shape(node.integers("shape") or ()))
+    sizes = node.integers("shape") or []
+    for size in sizes:
+        node.env.require(size >= 0, "a size is negative")
+    return _of_type(node, Shape(sizes))
 
 
 @operator("HannWindow", "HammingWindow", "BlackmanWindow")

@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
-from frontends.onnx_model.values import INTEGERS, Value, computed, scalar
+from frontends.onnx_model.values import INTEGERS, Value, computed, few, scalar
 from shapes.choices import Int, Truth, sym_and, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_or
+from shapes.errors import NotExpressible
 from shapes.rules import Shape
 from shapes.rules.broadcasting import agree, broadcast
 from shapes.rules.structure import at_least
@@ -158,6 +159,8 @@ def _power(node: Node) -> Callable[[Int, Int], Int]:
     def power(a: Int, b: Int) -> Int:
         if isinstance(b, SymInt) or b < 0:
             raise NotKnown("an exponent is known only when the model runs")
+        if b > 64 and not (isinstance(a, int) and a in (-1, 0, 1)):
+            raise NotKnown("a power beyond 64 bits")
         return a**b
 
     return power
@@ -212,7 +215,7 @@ def broadcasting(node: Node) -> Value:
     shape = Shape(broadcast(node.env, *inputs), dtype=dtype)
     elements = [node.elements(index) for index in range(len(node.inputs))]
     known = [one for one in elements if one is not None]
-    if len(known) < len(elements) or node.kind in OPAQUE:
+    if len(known) < len(elements) or node.kind in OPAQUE or not few(shape):
         return Value(shape)
     result = _folded(node, known)
     return Value(shape) if result is None else computed(result, dtype)
@@ -228,7 +231,7 @@ def _folded(node: Node, elements: list[np.ndarray]) -> object:
         return np.asarray(found).astype(object) if node.kind in TRUTHS else found
     try:
         return _reduced(np.frompyfunc(BINARY[node.kind](node), 2, 1), elements)
-    except (NotKnown, ZeroDivisionError):
+    except (NotKnown, NotExpressible, ZeroDivisionError):
         return None
 
 
@@ -244,7 +247,7 @@ def where(node: Node) -> Value:
     """The sizes to which the condition and both choices broadcast."""
     shape = Shape(broadcast(node.env, *[node.shape(index) for index in range(3)]), dtype=node.shape(1).dtype)
     elements = [node.elements(index) for index in range(3)]
-    if any(one is None or one.dtype.kind == "f" for one in elements):
+    if any(one is None or one.dtype.kind == "f" for one in elements) or not few(shape):
         return Value(shape)
     return computed(np.frompyfunc(sym_ite, 3, 1)(*elements), shape.dtype)
 

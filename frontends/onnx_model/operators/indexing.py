@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
-from frontends.onnx_model.values import Value, computed
-from shapes.choices import Int
+from frontends.onnx_model.values import Value, computed, few
+from shapes.choices import Int, sym_int
 from shapes.errors import ShapeError
 from shapes.rules import Shape
 from shapes.rules.axes import without
@@ -27,7 +27,7 @@ def gather(node: Node) -> Value:
         size = x[axis]
         for place in set(places.reshape(-1).tolist()):
             node.env.require(place < size if place >= 0 else -place <= size, f"index {place} is outside of the axis")
-        if elements is not None:
+        if elements is not None and few(result):
             return computed(np.take(elements, places.astype(np.int64), axis), x.dtype)
     return Value(result)
 
@@ -114,7 +114,8 @@ def one_hot(node: Node) -> Shape:
     index, depth = node.shape(0), node.numbers(1)
     rank = len(index) + 1
     axis = node.axis(rank, -1)
-    size = node.unknown_size() if depth is None else depth[0]
+    size: Int = node.unknown_size() if depth is None else sym_int(depth[0])
+    node.env.require(size >= 0, "the depth is negative")
     return Shape((*index[:axis], size, *index[axis:]), dtype=node.shape(2).dtype)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
-from frontends.onnx_model.values import Value, computed
+from frontends.onnx_model.values import Value, computed, few
 from shapes.choices import Int
 from shapes.errors import ShapeError
 from shapes.rules import Shape
@@ -25,7 +25,7 @@ def concat(node: Node) -> Value:
     result = Shape(_joined(node, inputs, axis), dtype=inputs[0].dtype)
     elements = [node.elements(index) for index in range(len(inputs))]
     known = [one for one in elements if one is not None]
-    if len(known) < len(elements):
+    if len(known) < len(elements) or not few(result):
         return Value(result)
     return computed(np.concatenate(known, axis=axis), result.dtype)
 
@@ -80,6 +80,9 @@ def slice_(node: Node) -> Value:
         if count is None:
             raise NotKnown("how many axes are sliced is known only when the model runs")
         axes = list(range(len(count)))
+    for name, numbers in (("starts", starts), ("ends", ends), ("steps", steps)):
+        if numbers is not None and len(numbers) != len(axes):
+            raise ShapeError(f"{name} has {len(numbers)} numbers: expected {len(axes)}, one for each axis")
     result = list(x)
     parts: list[object] = [slice(None)] * len(x)
     plain = True
@@ -126,6 +129,8 @@ def pad(node: Node) -> Shape:
         amounts = node.numbers(1)
     axes = [axis_of(axis, len(x), "axes") for axis in node.plain(3, "axes")] if node.has(3) else list(range(len(x)))
     result = list(x)
+    if amounts is not None and len(amounts) != 2 * len(axes):
+        raise ShapeError(f"pads has {len(amounts)} numbers: expected {2 * len(axes)}")
     for index, axis in enumerate(axes):
         if amounts is None:
             result[axis] = node.unknown_size()
@@ -151,7 +156,7 @@ def tile(node: Node) -> Value:
     for number in repeats:
         node.env.require(number >= 0, "a number of repeats is negative")
     result = Shape([size * number for size, number in zip(x, repeats, strict=True)], dtype=x.dtype)
-    if elements is None or any(isinstance(number, SymInt) for number in repeats):
+    if elements is None or not few(result):
         return Value(result)
     return computed(np.tile(elements, repeats), x.dtype)
 

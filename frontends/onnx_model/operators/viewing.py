@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from frontends.onnx_model.nodes import Node, NotKnown, operator
-from frontends.onnx_model.values import Value, computed, vector
+from frontends.onnx_model.values import MOST_AXES, Value, computed, few, vector
 from shapes.choices import Int, sym_ite
 from shapes.errors import ShapeError
 from shapes.layout import numel
@@ -59,13 +59,15 @@ def _of_unknown_sizes(node: Node, target: Shape, x: Shape | None) -> Shape:
     """As many axes as a vector has elements; only a run tells their sizes."""
     if len(target) != 1 or not isinstance(target[0], int):
         raise NotKnown("how many axes there are is known only when the model runs")
+    if target[0] > MOST_AXES:
+        raise NotKnown(f"an array of {target[0]} axes")
     return Shape([node.unknown_size() for _ in range(target[0])], dtype=None if x is None else x.dtype)
 
 
 def _moved(node: Node, result: Shape) -> Value:
     """The elements of the input under other sizes."""
     elements = node.elements(0)
-    if elements is None or not all(isinstance(size, int) for size in result):
+    if elements is None or not few(result):
         return Value(result)
     return computed(elements.reshape(result.sizes), result.dtype)
 
@@ -124,11 +126,13 @@ def expand(node: Node) -> Value:
         known = node.shape(1)
         if len(known) != 1 or not isinstance(known[0], int):
             raise NotKnown("how many axes there are is known only when the model runs")
+        if known[0] > MOST_AXES:
+            raise NotKnown(f"an array of {known[0]} axes")
         rank = max(known[0], len(x))
         kept = [size if isinstance(size, int) and size > 1 else None for size in (1,) * (rank - len(x)) + x.sizes]
         return Value(Shape([node.unknown_size() if size is None else size for size in kept], dtype=x.dtype))
     result = Shape(broadcast(node.env, x, target), dtype=x.dtype)
-    if elements is None or not all(isinstance(size, int) for size in result):
+    if elements is None or not few(result):
         return Value(result)
     sizes = [size for size in result if isinstance(size, int)]
     return computed(np.broadcast_to(elements, sizes), x.dtype)
