@@ -43,6 +43,7 @@ from frontends.pytorch.recording.inputs import (
     Number,
     declared,
     free_name,
+    symbolic_float,
     symbolic_input,
     symbolic_number,
 )
@@ -181,6 +182,10 @@ def trace(
             symbolic.append(made)
         elif type(leaf) is int:
             made, number = symbolic_number(recorder, name, leaf, dynamism)
+            numbers.append(number)
+            symbolic.append(made)
+        elif type(leaf) is float:
+            made, number = symbolic_float(recorder, name, leaf, dynamism)
             numbers.append(number)
             symbolic.append(made)
         else:

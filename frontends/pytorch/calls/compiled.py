@@ -46,6 +46,7 @@ from shapes.errors import SpecializedDynamic, UndecidedGuard
 if TYPE_CHECKING:
     from frontends.pytorch.calls.native import Native
     from frontends.pytorch.calls.report import Report
+    from shapes.codegen import Check
     from shapes.coverage import Ranges
     from solver.verdict import Verdict
 
@@ -238,13 +239,15 @@ class Compiled:
             marks={name: marks_of(tensor) for name, tensor in tensors.items()},
             ranks={name: tensor.dim() for name, tensor in tensors.items()},
         )
-        gradients = torch.is_grad_enabled()
         try:
-            variant = trace(
-                self.fn, bound, dict(sorted(named.items())), dynamic=mixed, gradients=gradients, shared=True
-            )
-            run = variant.run_by(self.backend, self.limits.policy.withheld, self.limits.policy.guards, self._varying)
-            check = signature.add(variant, values, run)
+            try:
+                variant, check = self._made(signature, bound, named, values, mixed)
+            except Exception:
+                if not mixed.has_float:
+                    raise
+                # something wants floats as they are: they are no symbols from now on
+                self.history.fixed.update(self.history.varying)
+                variant, check = self._made(signature, bound, named, values, mixed)
         except (WrongStatement, SpecializedDynamic):
             raise
         except (TraceError, UndecidedGuard) as error:
@@ -265,6 +268,21 @@ class Compiled:
         self._decisions.clear()
         self._refresh()
         return signature.forms[form].dispatch.entries[-1].value
+
+    def _made(
+        self,
+        signature: Signature,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        values: Sequence[object],
+        mixed: Mixed,
+    ) -> tuple[Variant, Check]:
+        """The function traced, and found from now on by its check."""
+        gradients = torch.is_grad_enabled()
+        variant = trace(self.fn, args, dict(sorted(kwargs.items())), dynamic=mixed, gradients=gradients, shared=True)
+        policy = self.limits.policy
+        run = variant.run_by(self.backend, policy.withheld, policy.guards, self._varying)
+        return variant, signature.add(variant, values, run)
 
     def _untraced(self, signature: Signature, values: Sequence[object], error: Exception) -> Call:
         """The call after a trace that failed, perhaps as the program does: if so, what it raises is the answer."""
@@ -336,6 +354,8 @@ class Compiled:
                 found = self.history.observe(leaf.shown, value)
                 if self.dynamic is None if leaf.kind == "tensor" else self.dynamic is not False:
                     notes += found
+            elif leaf.kind == "float":
+                self.history.observe_float(leaf.name, value)
         return notes
 
     # ------------------------------------------------------------------ why, and how often

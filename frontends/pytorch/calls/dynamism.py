@@ -18,6 +18,7 @@ stays dynamic, whatever becomes of the variants.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -75,6 +76,16 @@ class History:
     def __init__(self) -> None:
         self._seen: dict[tuple[str, int, int], int] = {}
         self.different: set[tuple[str, int, int]] = set()
+        self._floats: dict[str, str] = {}
+        self.varying: set[str] = set()
+        """The floats that were seen to differ."""
+        self.fixed: set[str] = set()
+        """Those that are no symbols all the same, as something in the program wants them as they are."""
+
+    def observe_float(self, name: str, value: float) -> None:
+        """Take in one more float; one is told from others by its bits, as 0.0 == -0.0."""
+        if self._floats.setdefault(name, value.hex()) != value.hex():
+            self.varying.add(name)
 
     def observe(self, name: str, value: torch.Tensor | int) -> list[str]:
         """Take in one more input; what is new, in words."""
@@ -110,6 +121,14 @@ class Mixed(Dynamism):
         self.relations = relations
         self.marks = marks
         self.ranks = ranks
+        self.has_float = False
+        """Whether a float became a symbol."""
+
+    def is_varying(self, name: str, value: float) -> bool:
+        seen = name in self.history.varying and name not in self.history.fixed
+        varying = seen and self.setting is not False and math.isfinite(value)
+        self.has_float = self.has_float or varying
+        return varying
 
     def choose(self, name: str, axis: int, size: int) -> Choice:
         mark = self.marks.get(name, {}).get(axis)

@@ -19,14 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from torch.utils._pytree import TreeSpec
 
 from backends.cpu.launcher.entry import Call, Form, Leaf, Structure, Variant, made_entry
 from backends.cpu.launcher.program import Description, Fixed, make_native
 from backends.cpu.launcher.whole import described
-from frontends.pytorch.calls.opening import nothing_around
+from frontends.pytorch.calls.opening import Kind, nothing_around
 from frontends.pytorch.graphs.captured import in_graph
 from shapes.native_form import NotNative
 from shapes.toolchain import Unavailable
@@ -80,7 +80,7 @@ def _form(signature: Signature, form: forms.Form, variants: Sequence[Variant]) -
     arguments, named = signature.structure.children()
     is_flat = not named.context and all(child.is_leaf() for child in arguments.children())
     return Form(
-        tuple([Leaf(leaf.kind, leaf.type, leaf.rank) for leaf in signature.leaves]),
+        tuple([Leaf(_kind(leaf.kind), leaf.type, leaf.rank) for leaf in signature.leaves]),
         tuple(variants),
         None if is_flat else (_structure(arguments), _structure(named)),
         None if signature.surroundings is nothing_around else signature.surroundings,
@@ -114,6 +114,8 @@ def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str,
     """
     if variant.joint is not None or any(variant.with_gradient):
         raise NotNative("there is a gradient")
+    if any(number.is_float for number in variant.numbers):
+        raise NotNative("there is a float that varies")
     if given["autocast"] is not None:
         raise NotNative("autocast is on")
     tensors = variant.places[: len(variant.inputs)]
@@ -133,6 +135,11 @@ def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str,
         integers,
         {signature.tensors[place]: signature.tensors[first] for place, first in enumerate(given["repeated"] or ())},
     )
+
+
+def _kind(kind: Kind) -> Literal["tensor", "integer", "value", "object"]:
+    """What an argument is to the launcher, which compares floats as values, by their bits."""
+    return "value" if kind == "float" else kind
 
 
 def _expected(kind: str, value: object) -> object:

@@ -33,6 +33,7 @@ from torch.autograd import forward_ad
 from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec
 
 from frontends.pytorch.graphs.captured import in_graph
+from frontends.pytorch.python.python_calls import pattern as bits
 from frontends.pytorch.python.wrappers import Opened, apart
 from frontends.pytorch.tracing import Variant
 from shapes.arguments import Opening, usable
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 Call = Callable[[Sequence[object], Mapping[str, object]], object]
 Run = Callable[[Sequence[object]], Sequence[object]]
-Kind = Literal["tensor", "integer", "value", "object"]
+Kind = Literal["tensor", "integer", "float", "value", "object"]
 READ: Final = (".dtype", ".device", ".requires_grad", ".is_contiguous()")
 """What every variant relies on, beside the sizes."""
 BUILTINS: Final = frozenset(dir(builtins))
@@ -146,6 +147,9 @@ class OpeningPrinter:
         for leaf in self.leaves:
             if leaf.kind == "object":
                 lines.append(f"{leaf.name}_identity = id({leaf.name})")
+            elif leaf.kind == "float":
+                self.scope["_bits"] = bits
+                lines.append(f"{leaf.name}_bits = _bits({leaf.name})")
         lines += self._ambient([leaf.name for leaf in tensors])
         return Opening(("_args", "_kwargs"), tuple(lines), read, self.scope)
 

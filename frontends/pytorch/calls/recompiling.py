@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from frontends.pytorch.calls.opening import READ, Leaf
 from frontends.pytorch.calls.signatures import AMBIENT, Signature
 from shapes.dispatch import MISSING
+from solver.float_programs import double
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.surroundings import Surroundings
@@ -113,11 +114,18 @@ def size_question(entry: Entry[object], values: Mapping[str, object]) -> Questio
     if requirement is None:
         return Question(outcome.message, outcome.message, False)
     where = f" ({requirement.where})" if requirement.where else ""
-    key = re.sub(r"(?<!\w)\d+", "#", requirement.text) + where
-    # a size that is a number because of no guard becomes a symbol when it is seen to differ
     paths = [path for name in outcome.values for path in plan.arguments.sources_of(name)]
+    key = re.sub(r"(?<!\w)\d+", "#", requirement.text) + where
+    if requirement.kind == "range" and len(paths) == 1 and str(paths[0][0]).endswith("_bits"):
+        name, (bits,) = str(paths[0][0]).removesuffix("_bits"), outcome.values.values()
+        return Question(name, f"{name} is {double(bits)}, another one than before", True)
+    # a size that is a number because of no guard becomes a symbol when it is seen to differ
     is_size = requirement.kind == "range" and all(len(path) == 1 or path[1] == ".shape" for path in paths)
-    return Question(key, outcome.message, not is_size, is_size=is_size, guard=requirement.prop)
+    message = outcome.message
+    for name, value in outcome.values.items():
+        if any(str(path[0]).endswith("_bits") for path in plan.arguments.sources_of(name)):
+            message = message.replace(f"{name}={value}", f"{name}={double(value)}")
+    return Question(key, message, not is_size, is_size=is_size, guard=requirement.prop)
 
 
 def value_question(

@@ -41,6 +41,7 @@ from frontends.pytorch.calls.opening import (
     pattern,
 )
 from frontends.pytorch.errors import unsupported
+from frontends.pytorch.python.python_calls import pattern as pattern_of
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording.inputs import LARGEST, check_supported
 from frontends.pytorch.tracing import Variant, leaf_names
@@ -51,7 +52,6 @@ from shapes.env import ShapeEnv
 
 VALUES: Final = (
     bool,
-    float,
     complex,
     str,
     bytes,
@@ -158,7 +158,8 @@ class Signature:
     def arguments(self) -> list[str]:
         """What the dispatch is about: the leaves, identities of objects, and what is around."""
         objects = [f"{leaf.name}_identity" for leaf in self.leaves if leaf.kind == "object"]
-        return [*[leaf.name for leaf in self.leaves], *objects, *AMBIENT, "repeated", "surroundings"]
+        floats = [f"{leaf.name}_bits" for leaf in self.leaves if leaf.kind == "float"]
+        return [*[leaf.name for leaf in self.leaves], *objects, *floats, *AMBIENT, "repeated", "surroundings"]
 
     def shown(self, path: Path) -> str:
         """Something that is tested, as the program calls it."""
@@ -171,8 +172,9 @@ class Signature:
     def values(self, leaves: Sequence[object]) -> list[object]:
         """The values of `arguments` for a call."""
         objects = [id(value) for leaf, value in zip(self.leaves, leaves) if leaf.kind == "object"]
+        floats = [pattern_of(value) for leaf, value in zip(self.leaves, leaves) if leaf.kind == "float"]
         ambient = [read() for read in AMBIENT.values()]
-        return [*leaves, *objects, *ambient, self.repeated(leaves), self.surroundings()]
+        return [*leaves, *objects, *floats, *ambient, self.repeated(leaves), self.surroundings()]
 
     def repeated(self, leaves: Sequence[object]) -> tuple[int, ...] | None:
         """Which tensors are the same object, if any."""
@@ -180,11 +182,29 @@ class Signature:
         return pattern(*tensors) if len({id(tensor) for tensor in tensors}) < len(tensors) else None
 
     def add(self, variant: Variant, values: Sequence[object], run: Run) -> Check:
-        """One more variant, traced for these `values`; its check."""
+        """One more variant, traced for these `values`; its check, but of floats, which whoever is given it must compare
+        where they do not vary."""
         given = dict(zip(self.arguments, values))
-        sources: dict[str, Source | list[Source]] = {}
+        floats = {
+            number.symbol: (f"{leaf.name}_bits",)
+            for leaf, number in zip(
+                [leaf for leaf in self.leaves if leaf.kind == "float"],
+                [number for number in variant.integers if number.is_float],
+                strict=True,
+            )
+        }
+        check = self._check(variant, given["repeated"], floats)
+        tests = self.tests(given)
+        self._variants.append((check, tests, lambda lookups: lookups.printer.call(variant, run)))
+        for lookups in self.forms.values():
+            lookups.dispatch.add(check, lookups.printer.call(variant, run), tests=tests)
+        is_compared = floats and not any(number.is_float for number in variant.numbers)
+        return self._check(variant, given["repeated"], {}) if is_compared else check
+
+    def _check(self, variant: Variant, repeated: Sequence[int] | None, floats: Mapping[str, Source]) -> Check:
+        """Whether the numbers of a call are what a variant relies on."""
+        sources: dict[str, Source | list[Source]] = dict(floats)
         in_tensors: set[str] = set()
-        repeated = given["repeated"]
         by_place = iter(variant.inputs)
         for place, leaf in enumerate(self.leaves):
             if leaf.kind == "tensor" and (repeated is None or self._is_first(place, repeated)):
@@ -193,16 +213,11 @@ class Signature:
                         sources[symbol] = (leaf.name, *path)
                         in_tensors.add(symbol)
         integers = [leaf for leaf in self.leaves if leaf.kind == "integer"]
-        for leaf, number in zip(integers, variant.integers):
+        for leaf, number in zip(integers, [each for each in variant.integers if not each.is_float]):
             if number.choice.kind != "unbacked":
                 sources[number.symbol] = (leaf.name,)
-        known = dict.fromkeys(in_tensors, (0, LARGEST))
-        check = variant.env.compile_guards(sources, arguments=self.arguments, known=known)
-        tests = self.tests(given)
-        self._variants.append((check, tests, lambda lookups: lookups.printer.call(variant, run)))
-        for lookups in self.forms.values():
-            lookups.dispatch.add(check, lookups.printer.call(variant, run), tests=tests)
-        return check
+        known = {**dict.fromkeys(in_tensors, (0, LARGEST)), **dict.fromkeys(floats, (0, 2**64 - 1))}
+        return variant.env.compile_guards(sources, arguments=self.arguments, known=known)
 
     def add_other(self, values: Sequence[object], call: Call, *, but: Path | None) -> None:
         """What to do with calls like this one that no variant accepts, whatever it is that is tested there."""
@@ -257,6 +272,8 @@ def kind_of(leaf: object) -> Kind:
         return "tensor"
     if type(leaf) is int:
         return "integer"
+    if type(leaf) is float:
+        return "float"
     return "value" if type(leaf) in VALUES else "object"
 
 
@@ -266,11 +283,9 @@ def any_tensor(value: object) -> bool:
 
 
 def value_tests(name: str, value: object) -> dict[Source, Hashable]:
-    """What tells a value from others: floats by their bits, as 0.0 == -0.0."""
+    """What tells a value from others: complex numbers by their text, as 0.0 == -0.0."""
     tests: dict[Source, Hashable] = {(name, ".__class__"): type(value)}
-    if type(value) is float:
-        tests[name, ".hex()"] = value.hex()
-    elif type(value) is complex:
+    if type(value) is complex:
         tests[name, ".__repr__()"] = repr(value)
     elif value is not None and value is not Ellipsis:
         tests[name,] = value

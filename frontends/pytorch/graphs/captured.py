@@ -48,7 +48,7 @@ class Captured:
     Attributes:
         env: the facts about its sizes.
         inputs: the tensors among the arguments, in order, each once.
-        integers: the integers among the arguments.
+        integers: the integers among the arguments, and the floats that are symbols.
         numbers: those of them that are symbols; the graph takes them behind the tensors.
         outputs: what it returns, flat.
         with_gradient: which outputs have one.
@@ -104,9 +104,15 @@ class Captured:
 
     @property
     def number_atoms(self) -> tuple[Atom, ...]:
-        """The symbols of the graph's inputs that are integers."""
+        """The symbols of the graph's inputs that are numbers."""
         names = self.env.names
         return tuple([atom for each in self.numbers for atom in names[each.symbol].symbols])
+
+    @property
+    def float_atoms(self) -> tuple[Atom, ...]:
+        """Those that stand for the bits of a float, which is what the graph is given."""
+        names = self.env.names
+        return tuple([atom for each in self.numbers if each.is_float for atom in names[each.symbol].symbols])
 
 
 def in_graph(output: object) -> bool:

@@ -60,6 +60,7 @@ class Functional:
         outputs: what the program returns: results, numbers, symbols and plain values.
         changed: the inputs and constants that are written at the end.
         checks: conditions on sizes that the run must meet.
+        floats: the numbers that are given as floats, each the symbol of its bits.
     """
 
     inputs: tuple[tuple[str, Result], ...]
@@ -68,6 +69,7 @@ class Functional:
     outputs: tuple[object, ...]
     changed: tuple[Result, ...] = ()
     checks: tuple[RuntimeAssert, ...] = ()
+    floats: tuple[Atom, ...] = ()
 
     @cached_property
     def graph(self) -> torch.fx.GraphModule:
@@ -244,6 +246,7 @@ def _forward(program: Captured, values: Values, outputs: Sequence[object], symbo
         (*outputs, *symbols),
         tuple([operation.args[0] for operation in kept if operation.target is aten.copy_.default]),
         program.runtime_asserts,
+        program.float_atoms,
     )
 
 

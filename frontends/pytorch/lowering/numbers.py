@@ -48,6 +48,12 @@ class Numbers:
         self.program.steps.append(Call(target, tuple(arguments), {}, (atom,)))
         return symbol
 
+    def given(self, atom: Atom) -> Atom:
+        """The symbol of a float that the program is given, whose bits are this one."""
+        (number,) = self.program.build.interner.symbol(f"{atom.name}_float").symbols
+        self.program.steps.append(Call(pattern_of, (number.expr,), {}, (atom,)))
+        return number
+
     def bind(self, node: Node) -> tuple[Atom, Callable[[object], object]]:
         """The symbol of a number that an operator gives, and how the number becomes it."""
         value = node.value

@@ -80,7 +80,7 @@ class Writer:
         for name, result in self.form.inputs:
             self._input(name, result)
         for atom in self.form.numbers:
-            self.program.numbers.append(atom)
+            self.program.numbers.append(self.numbers.given(atom) if atom in self.form.floats else atom)
             self._bound.add(atom)
         self._checks()
         for operation in self.form.operations:

@@ -28,10 +28,13 @@ from typing import TYPE_CHECKING, Final, Literal
 import torch
 
 from frontends.pytorch.errors import unsupported
+from frontends.pytorch.python.python_calls import pattern
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 from shapes.declarations import RESERVED
+from shapes.symfloat import SymFloat
+from solver.floats import from_pattern
 
 if TYPE_CHECKING:
     from shapes.arguments import Path
@@ -79,6 +82,10 @@ class Dynamism:
         choice = self._decide(name, axis, size)
         return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
 
+    def is_varying(self, name: str, value: float) -> bool:
+        """Whether a float is a symbol; else it is a number of the graph."""
+        return False
+
     def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
         """Say what is known of all of them together."""
 
@@ -102,11 +109,12 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An integer among the arguments that is a symbol of the trace."""
+    """An integer or float among the arguments that is a symbol of the trace: of a float, of its 64 bits."""
 
     name: str
     symbol: str
     choice: Choice
+    is_float: bool = False
 
 
 def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism: Dynamism) -> tuple[Traced, Input]:
@@ -153,6 +161,18 @@ def symbolic_number(recorder: Recorder, name: str, value: int, dynamism: Dynamis
     choice = dynamism.choose(name, -1, value)
     word = free_name(recorder.env, name)
     return recorder.nodes.wrap(declared(recorder.env, word, choice, value, name, None)), Number(name, word, choice)
+
+
+def symbolic_float(recorder: Recorder, name: str, value: float, dynamism: Dynamism) -> tuple[object, Number]:
+    """A number of the trace for a float argument: a double whose 64 bits are the symbol, as 0.0 == -0.0."""
+    env = recorder.env
+    word = free_name(env, name)
+    if not dynamism.is_varying(name, value):
+        declared(env, word, STATIC, pattern(value), name, 0)
+        return value, Number(name, word, STATIC, is_float=True)
+    bits = env.symbol(word, lo=0, hi=2**64 - 1, hint=pattern(value), source=name)
+    made = SymFloat(env, from_pattern(bits.expr), bits.domain)
+    return recorder.nodes.wrap(made), Number(name, word, DYNAMIC, is_float=True)
 
 
 def declared(env: ShapeEnv, word: str, choice: Choice, value: int, source: str, least: int | None) -> SymInt | int:
