@@ -14,7 +14,7 @@ PYTEST := $(ISA_$(ISA)) $(BIN)/python -m pytest $(PARALLEL)
 CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo install test thorough lint format paranoid mutate mutate-rules agreement operators vector-accuracy sanitize bench bench-install notebooks clean
+.PHONY: demo install test quick durations thorough lint format paranoid mutate mutate-rules agreement operators vector-accuracy sanitize bench bench-install notebooks clean
 
 demo: $(VENV)/.core
 	$(BIN)/python -m benchmarks.demo
@@ -25,7 +25,15 @@ install: $(VENV)/.development
 test: install
 	$(PYTEST)
 
-# What `make test` leaves out or looks at briefly: long searches, at random, for what nobody thought of.
+# A tenth of a second of every test function: for whoever changes a line.
+quick: install
+	HYPOTHESIS_PROFILE=quick $(PYTEST) --quick
+
+# What each test takes of the processor, for `make quick`.
+durations: install
+	$(PYTEST) --record-durations
+
+# What `make test` leaves out or looks at briefly: long searches.
 thorough: install
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "thorough or hypothesis"
 

@@ -1,8 +1,8 @@
 """What the suite does not take from the machine: how much is tried, how many threads compute, where kernels are kept.
 
-`make test` tries the same examples each time, so that a red run is red twice. `make thorough` looks at random for
-longer, and prints what repeats a failure. Tests run side by side, one process for each core, so that each computes with
-one thread; those that are about threads say how many.
+A run tries the same examples each time, so that a red one is red twice; HYPOTHESIS_PROFILE=random looks for others.
+Tests run side by side, one process for each core, so that each computes with one thread; those that are about threads
+say how many.
 """
 
 import os
@@ -10,10 +10,14 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("test", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("thorough", settings.get_profile("random"), max_examples=1000, print_blob=True)
+QUIET = [HealthCheck.too_slow]
+settings.register_profile("test", derandomize=True, deadline=None, suppress_health_check=QUIET)
+settings.register_profile("quick", settings.get_profile("test"), max_examples=10)
+settings.register_profile("thorough", settings.get_profile("test"), max_examples=500)
+settings.register_profile("random", deadline=None, suppress_health_check=QUIET, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
+
+pytest_plugins = ["tests.durations"]
 
 PROCESSES = 16
 """At most, however many cores there are: each takes about a gigabyte."""

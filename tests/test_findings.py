@@ -1,5 +1,7 @@
 """The page of findings says what is recorded; if it fails, run `python -m benchmarks.findings publish`."""
 
+import logging
+from collections.abc import Iterator
 from importlib import metadata
 
 import pytest
@@ -7,6 +9,14 @@ import pytest
 from benchmarks.findings.page import PAGE, page, seen
 from benchmarks.findings.record import KINDS
 from benchmarks.findings.worker import SURVEYS, survey
+
+
+@pytest.fixture(autouse=True)
+def not_quiet_for_long() -> Iterator[None]:
+    """Surveys run in processes of their own, which they silence."""
+    disabled = logging.root.manager.disable
+    yield
+    logging.disable(disabled)
 
 
 def test_the_page_is_current() -> None:

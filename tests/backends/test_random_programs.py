@@ -13,6 +13,7 @@ from backends import cpu
 from frontends.pytorch import trace
 from frontends.pytorch.errors import GraphBreak, Unsupported
 from shapes.errors import UndecidedGuard
+from tests.effort import examples
 from tests.frontends.pytorch.against_eager import admits, same
 from tests.frontends.pytorch.test_random_programs import REFUSALS, Program, programs
 
@@ -48,7 +49,7 @@ def check(program: Program, function: object, sizes: Mapping[str, int], others: 
 def test_kernels_compute_what_eager_does(of: str) -> None:
     """Fails when kernels of a program, or of its gradients, give other numbers, or their code does not compile."""
 
-    @settings(QUIET, max_examples=25)
+    @settings(QUIET, max_examples=examples(25))
     @given(programs())
     def run(drawn: tuple[Program, dict[str, int], list[dict[str, int]]]) -> None:
         program, sizes, others = drawn

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import guards, guards_by_hand
+from tests.effort import examples
 
 SIZE = st.one_of(
     st.sampled_from([0, 1, 2, 3, 4, 16, 32, 64, 128, 192, 256, 8192, 2**20, 2**31, 2**70, -16]), st.integers()
@@ -12,7 +13,7 @@ ENV = guards.environment()
 CHECK, NESTED = ENV.compile_guards(guards.POSITIONS), ENV.compile_guards(guards.PATHS)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.tuples(SIZE, SIZE, SIZE, SIZE, SIZE, SIZE), st.booleans(), st.booleans())
 def test_the_text_by_hand_is_the_generated_check(sizes: tuple[int, ...], same_batch: bool, same_width: bool) -> None:
     """A failure: the figures compare a check with another that tests less."""

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv
 from shapes.errors import ShapeError
 from shapes.questions import Checkpoint
+from tests.effort import examples
 
 QUESTIONS = (
     "a >= 1",
@@ -147,4 +148,4 @@ class Machine(RuleBasedStateMachine):
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=40, stateful_step_count=14, deadline=None)
+TestMachine.settings = settings(max_examples=examples(40), stateful_step_count=14, deadline=None)

@@ -19,6 +19,7 @@ from shapes.dispatch import Dispatch
 from shapes.env import ShapeEnv
 from solver.errors import ShapeError
 from solver.verdict import Always, Depends, Never
+from tests.effort import examples
 from tests.shapes.propositions import NAMES, edge_values, propositions, written
 
 
@@ -60,7 +61,7 @@ SIMPLE = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(
     st.lists(st.lists(SIMPLE, max_size=4), max_size=12),
     st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=20, max_size=40),
@@ -72,7 +73,7 @@ def test_tree_finds_what_a_scan_finds(variants: list[list[str]], calls: list[tup
         assert dispatch.lookup(*call) == first_of(dispatch, *call), dispatch.source
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(propositions(), min_size=2, max_size=5), st.lists(edge_values(), min_size=10, max_size=20))
 def test_tree_finds_what_a_scan_finds_for_any_guards(variants: list[list[str]], calls: list[tuple[int, ...]]) -> None:
     """A failure: a guard with an operation that the tree does not understand is taken for another."""

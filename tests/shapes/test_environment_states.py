@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from shapes import Always, Contradiction, Depends, Never, ShapeEnv, UndecidedGuard, questions
 from shapes.questions import Checkpoint
+from tests.effort import examples
 
 SIDE = range(-3, 8)
 NAMES = ("a", "b", "u")
@@ -181,7 +182,7 @@ class ForgetfulEnvironments(Environments):
             return ShapeEnv(solvers=False)
 
 
-Environments.TestCase.settings = settings(max_examples=25, stateful_step_count=14, deadline=None)
-ForgetfulEnvironments.TestCase.settings = settings(max_examples=15, stateful_step_count=14, deadline=None)
+Environments.TestCase.settings = settings(max_examples=examples(25), stateful_step_count=14, deadline=None)
+ForgetfulEnvironments.TestCase.settings = settings(max_examples=examples(15), stateful_step_count=14, deadline=None)
 TestEnvironments = Environments.TestCase
 TestForgetfulEnvironments = ForgetfulEnvironments.TestCase

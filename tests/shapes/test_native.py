@@ -20,6 +20,7 @@ from shapes.native import build
 from shapes.native_form import NotNative, native_source
 from shapes.toolchain import Unavailable
 from solver.interner import Interner
+from tests.effort import examples
 from tests.shapes.propositions import EDGES, NAMES, edge_values, propositions, written
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -49,7 +50,7 @@ def compiler_script(folder: Path, text: str) -> str:
 
 
 @needs_compiler
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(propositions(), st.lists(edge_values(), min_size=50, max_size=100))
 def test_native_answers_as_python_does(texts: list[str], tuples: list[tuple[int, ...]]) -> None:
     """A failure: compiled C and generated Python disagree about some sizes: rounding, signs, a missed overflow."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from shapes import Always, Depends, Never, ShapeEnv, ShapeError, sym_max
 from shapes.errors import ForeignSymbol
 from solver.display import operators
+from tests.effort import examples
 
 FACTS = ["s % 16 == 0", "b <= 8", "b == 2 * c", "s >= 32", "c + 1 <= s"]
 LEAVES = ["b", "s", "c", "7", "16", "3"]
@@ -41,7 +42,7 @@ def points(facts: list[str]) -> list[dict[str, int]]:
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(expressions(), st.sets(st.sampled_from(FACTS)))
 def test_simplified_is_equal_and_never_longer(text: str, chosen: set[str]) -> None:
     """If it fails, a simplification changes a program's value, or makes it slower."""

@@ -19,6 +19,7 @@ from solver.expr import Expr
 from solver.interner import Interner
 from solver.prop import Prop
 from solver.text import parse, parse_expr
+from tests.effort import examples
 from tests.solver.random_values import some_expression, some_proposition
 
 NAMES = ("a", "b", "c", "d", "h", "k", "n", "p", "s", "t", "u", "w", "x", "y", "z")
@@ -149,7 +150,7 @@ def test_propositions_print_short(text: str, printed: str) -> None:
 
 
 @given(st.integers(0, 2**64), st.integers(1, 5))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_expressions_are_read_back(seed: int, depth: int) -> None:
     """A failure means that a saved session or a printed guard does not say what the environment knows."""
     terms = Interner()
@@ -161,7 +162,7 @@ def test_expressions_are_read_back(seed: int, depth: int) -> None:
 
 
 @given(st.integers(0, 2**64), st.integers(1, 4))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_propositions_are_read_back(seed: int, depth: int) -> None:
     """A failure means that a saved session or a printed guard does not say what the environment knows."""
     terms = Interner()
@@ -173,7 +174,7 @@ def test_propositions_are_read_back(seed: int, depth: int) -> None:
 
 
 @given(st.integers(0, 2**64))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_text_does_not_depend_on_age(seed: int) -> None:
     """A failure means that two processes print the same program's guards differently."""
     texts = []

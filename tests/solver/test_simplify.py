@@ -20,6 +20,7 @@ from solver.ladder import decide
 from solver.simplify import simplify, simplify_prop
 from solver.text import parse, parse_expr
 from solver.verdict import Never
+from tests.effort import examples
 from tests.solver.random_values import some_expression, some_proposition
 
 Ranges = Mapping[str, tuple[int | None, int | None]]
@@ -114,7 +115,7 @@ def test_the_shortest_proposition(ranges: Ranges, facts: list[str], text: str, s
 
 
 @given(st.integers(0, 2**64), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_equal_at_all_small_sizes(seed: int, depth: int) -> None:
     """A failure means that a simplified expression is another number at some sizes: a wrong program."""
     terms = Interner()

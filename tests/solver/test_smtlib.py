@@ -14,6 +14,7 @@ from solver.errors import NotExpressible, ParseError
 from solver.expr import Expr
 from solver.interner import Interner
 from solver.text import parse, parse_expr
+from tests.effort import examples
 from tests.solver.random_values import some_proposition
 
 PYTHON = [
@@ -124,7 +125,7 @@ def test_what_cannot_be_read(text: str, error: type[Exception], said: str) -> No
 
 
 @given(st.integers(0, 2**64), st.integers(1, 3))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_random_questions_come_back(seed: int, depth: int) -> None:
     """A failure means that what is written does not say what was asked."""
     terms = Interner()

@@ -17,6 +17,7 @@ from solver.expr import Atom, Expr
 from solver.interner import Interner
 from solver.prop import Prop
 from solver.text import Parsed, ParsedExpr, parse, parse_expr
+from tests.effort import examples
 from tests.solver.random_values import some_expression, some_proposition
 
 X, Y, N = sympy.symbols("x y n", integer=True)
@@ -132,7 +133,7 @@ def atom_shape(atom: Atom) -> tuple[object, ...]:
 
 
 @given(st.integers(0, 2**64), st.integers(1, 4))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_expressions_come_back(seed: int, depth: int) -> None:
     """A failure means that an expression is another one after a visit to sympy."""
     terms = Interner()
@@ -146,7 +147,7 @@ def test_expressions_come_back(seed: int, depth: int) -> None:
 
 
 @given(st.integers(0, 2**64), st.integers(1, 3))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_propositions_come_back(seed: int, depth: int) -> None:
     """A failure means that a proposition says something else after a visit to sympy, which keeps no order of parts."""
     terms = Interner()
@@ -168,7 +169,7 @@ def test_propositions_come_back(seed: int, depth: int) -> None:
 
 
 @given(st.integers(0, 2**64))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_values_agree_in_sympy(seed: int) -> None:
     """A failure means that sympy computes another number from what it was given."""
     terms = Interner()

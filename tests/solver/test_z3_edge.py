@@ -16,6 +16,7 @@ from solver.expr import Expr
 from solver.interner import Interner
 from solver.prop import Prop
 from solver.text import parse
+from tests.effort import examples
 from tests.solver.random_values import some_proposition
 
 PROVED = [
@@ -64,7 +65,7 @@ def test_what_does_not_follow(facts: list[str], goal: str) -> None:
 
 
 @given(st.integers(0, 2**64))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_against_all_small_assignments(seed: int) -> None:
     """A failure means that the translation of some operation is not what Python computes: an unsound proof."""
     terms = Interner()

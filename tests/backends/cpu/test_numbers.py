@@ -13,6 +13,7 @@ from shapes.codegen import compile_check
 from solver.expr import Expr
 from solver.interner import Interner
 from solver.text import parse_expr
+from tests.effort import examples
 from tests.shapes.propositions import EDGES, NAMES, edge_values, expressions, propositions, written
 
 WITHIN = range(-(2**63), 2**63)
@@ -54,7 +55,7 @@ def computing(text: str) -> tuple[object, Expr, list[Expr]]:
     return run, wanted, list(symbols.values())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(propositions(), st.lists(edge_values(), min_size=1, max_size=8))
 def test_guards_are_those_of_the_check(texts: list[str], tuples: list[tuple[int, ...]]) -> None:
     """Fails when a program runs for sizes that its guards exclude."""
@@ -94,7 +95,7 @@ def test_every_operation_at_every_edge() -> None:
         assert agreed > 100, text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(expressions(), st.lists(st.tuples(*[st.integers(-40, 200)] * 3), min_size=1, max_size=6))
 def test_values_are_those_of_the_expression(text: str, tuples: list[tuple[int, ...]]) -> None:
     """Fails when a size is computed otherwise than by the engine."""

@@ -18,10 +18,19 @@ from tests.backends.triton.operating import operations, reductions
 ROOT = Path(__file__).parents[3]
 
 
+SUFFIXES = {"test_functions_are_as_eager": ", compiled", "test_models_are_as_eager": ", trained"}
+"""What a case is called there, where its form does not say."""
+
+
 @pytest.fixture(scope="module")
-def wrong() -> dict[str, list[list[str]]]:
-    """What is wrong with each case, from one process that has the interpreter on."""
-    command = [sys.executable, "-m", "tests.backends.triton.interpreting"]
+def wrong(request: pytest.FixtureRequest) -> dict[str, list[list[str]]]:
+    """What is wrong with each case that is asked for, from one process that has the interpreter on."""
+    names = [
+        each.callspec.params["name"] + (each.callspec.params.get("forms") or SUFFIXES.get(each.originalname, ""))
+        for each in request.session.items
+        if isinstance(each, pytest.Function) and each.path == request.path
+    ]
+    command = [sys.executable, "-m", "tests.backends.triton.interpreting", *names]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
     return dict(json.loads(line) for line in done.stdout.splitlines())

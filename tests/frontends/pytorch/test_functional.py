@@ -14,6 +14,7 @@ from frontends.pytorch import trace
 from frontends.pytorch.errors import GraphBreak, Unsupported
 from frontends.pytorch.graphs.functional import functional
 from shapes.errors import UndecidedGuard
+from tests.effort import examples
 from tests.frontends.pytorch import test_mutation
 from tests.frontends.pytorch.against_eager import Program, same
 from tests.frontends.pytorch.test_random_programs import Program as RandomProgram
@@ -103,7 +104,7 @@ def test_refused(program: Program) -> None:
         functional(trace(program, (randn(4, 3),)))
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(100), suppress_health_check=list(HealthCheck), deadline=None)
 @given(programs())
 def test_random_programs(drawn: tuple[RandomProgram, dict[str, int], list[dict[str, int]]]) -> None:
     """Fails when a random program and its form without changes in place differ."""

@@ -19,6 +19,7 @@ from frontends.pytorch.graphs.functional import functional, functional_joint
 from frontends.pytorch.lowering import LOWERINGS
 from shapes.errors import UndecidedGuard
 from tests.backends.evaluation import evaluate
+from tests.effort import examples
 from tests.frontends.pytorch.lowered import agrees, written
 from tests.frontends.pytorch.lowered_functions import FLOATS, GRADIENTS, INTEGERS, special
 from tests.frontends.pytorch.test_random_programs import Program as RandomProgram
@@ -103,7 +104,7 @@ def test_backward(name: str) -> None:
             torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-5)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None)
 @given(programs())
 def test_random_programs(drawn: tuple[RandomProgram, dict[str, int], list[dict[str, int]]]) -> None:
     """Fails when a random program and its lowering differ."""

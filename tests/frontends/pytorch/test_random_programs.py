@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from frontends.pytorch import Variant, trace
 from frontends.pytorch.errors import GraphBreak, Unsupported
 from shapes.errors import UndecidedGuard
+from tests.effort import examples
 from tests.frontends.pytorch.against_eager import admits, run, same
 from tests.frontends.pytorch.moves import MOVES
 
@@ -154,7 +155,7 @@ def against_graph(
                 assert mine == wanted
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(150), suppress_health_check=list(HealthCheck), deadline=None)
 @given(programs())
 def test_values(drawn: tuple[Program, dict[str, int], list[dict[str, int]]]) -> None:
     """Fails when a traced program computes something else than eager, at any size that its guards admit."""
@@ -164,7 +165,7 @@ def test_values(drawn: tuple[Program, dict[str, int], list[dict[str, int]]]) -> 
         check(program, program, sizes, others)
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck), deadline=None)
 @given(programs())
 def test_gradients(drawn: tuple[Program, dict[str, int], list[dict[str, int]]]) -> None:
     """Fails when the gradients of a traced program are others than eager's."""

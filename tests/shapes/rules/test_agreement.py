@@ -12,12 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from shapes.rules import rules
 from shapes.testing.agreement import disagreement
 from shapes.testing.arguments import arguments_for, operators_with_arguments
+from tests.effort import examples
 
 torch_eager = pytest.importorskip("shapes.testing.references.torch_eager").torch_eager
 pytest.importorskip("torch")
-EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES", examples(30)))
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("name", sorted(operators_with_arguments()))
 def test_a_rule_agrees_with_the_operator(name):
     rule, reference = rules[name], torch_eager(name)

@@ -14,6 +14,7 @@ from shapes.rules import Refused, rules
 from shapes.rules.collectives import exchanged_counts
 from shapes.testing.agreement import disagreement
 from shapes.testing.calls import Call, Input
+from tests.effort import examples
 from tests.shapes.rules.expectations import told
 
 SIZES = st.lists(st.integers(0, 6), min_size=1, max_size=3).map(tuple)
@@ -43,7 +44,7 @@ def agrees(name, call, exchange):
     assert found is None, str(found)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(SIZES, GROUP, st.integers(-4, 3), st.integers(-4, 3))
 def test_equal_parts_agree_with_simulated_ranks(shape, group, axis, other):
     arrays = ranks(shape, group)
@@ -71,7 +72,7 @@ def test_equal_parts_agree_with_simulated_ranks(shape, group, axis, other):
     agrees("broadcast", Call((tensor, group - 1, group)), lambda: [arrays[-1]] * group)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(st.data(), st.integers(1, 3))
 def test_uneven_parts_agree_with_simulated_ranks(data, group):
     counts = [[data.draw(st.integers(0, 3)) for _ in range(group)] for _ in range(group)]

@@ -12,6 +12,7 @@ from shapes import ShapeEnv
 from shapes.rules import Refused, Shape, rules
 from shapes.testing.agreement import disagreement
 from shapes.testing.arguments.slicing import indexed
+from tests.effort import examples
 
 CASES = [
     ("getitem", lambda s, t: [(s, 8), slice(1, None)], "Shape(max(s - 1, 0), 8)", []),
@@ -67,7 +68,7 @@ def test_numpy_indexing_agrees_with_numpy():
         except (IndexError, ValueError):
             return None
 
-    @settings(max_examples=500, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(500), deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(indexed(backwards=True))
     def agrees(call):
         found = disagreement(rules["numpy.getitem"], call, by_numpy(call))

@@ -17,6 +17,7 @@ from shapes.testing.calls import Input
 
 torch = pytest.importorskip("torch")
 from shapes.testing.references.torch_eager import REFUSALS, tensor_of, torch_operator  # noqa: E402
+from tests.effort import examples  # noqa: E402
 
 VIEWS = [
     "view", "reshape", "view_as", "reshape_as", "flatten", "unflatten", "ravel", "transpose", "t", "T", "mT",
@@ -81,7 +82,7 @@ def by_rule(name, call, *, hinted=False):
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_reads_the_elements_that_torch_reads(name):
-    @settings(max_examples=300, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(300), deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(arguments_for(name))
     def agrees(call):
         inputs = list(call.inputs())

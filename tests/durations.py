@@ -1,0 +1,110 @@
+"""How long each test takes, and by that what `make quick` runs.
+
+    HYPOTHESIS_PROFILE=quick python -m pytest --quick    # of every test function a tenth of a second
+    python -m pytest --record-durations                  # measures all anew, and writes durations.txt
+
+A function whose cases together take less runs whole, as does one that is not recorded yet. Of a longer one run as many
+cases as fit, spread evenly; it is left out where a case takes half a second in the mean, or one takes two. A search
+looks at fewer examples (`tests/effort.py`). Seconds are of the processor, with those of processes that a test starts:
+they do not depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.effort import QUICK
+
+RECORDED: Final = Path(__file__).with_suffix(".txt")
+SHARE: Final = 0.1
+"""Seconds of a test function in a quick run."""
+MEAN: Final = 0.5
+LONGEST: Final = 2.0
+"""Seconds of a case from which on a quick run leaves the function out, in the mean and for one case."""
+HEADER: Final = "# Seconds of the processor: of a case in the mean, of the longest; where all together take 0.1.\n"
+PROPERTY: Final = "seconds"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="a tenth of a second of every test function")
+    parser.addoption("--record-durations", action="store_true", help=f"write {RECORDED.name} anew")
+
+
+def function_of(name: str) -> str:
+    """A test without its case: the unit that is recorded."""
+    return name.partition("[")[0]
+
+
+def recorded() -> dict[str, tuple[float, float]]:
+    """Seconds of a case, in the mean and at most, by the function; only those that exceed their share as a whole."""
+    rows = [line.split() for line in RECORDED.read_text().splitlines() if not line.startswith("#")]
+    return {name: (float(mean), float(longest)) for mean, longest, name in rows}
+
+
+def cases_within_share(count: int, mean: float, longest: float) -> set[int]:
+    """Which of `count` cases run, if each takes so long: the first one, and others spread evenly."""
+    if mean > MEAN or longest > LONGEST:
+        return set()
+    chosen = min(count, max(1, int(SHARE / mean))) if mean else count
+    return {count * place // chosen for place in range(chosen)}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("quick"):
+        return
+    seconds = recorded()
+    counts = Counter(function_of(item.nodeid) for item in items)
+    searches = {function_of(item.nodeid) for item in items if item.get_closest_marker("hypothesis")}
+    chosen = {}
+    for name, count in counts.items():
+        mean, longest = seconds.get(name, (0.0, 0.0))
+        fewer = QUICK if name in searches else 1
+        chosen[name] = cases_within_share(count, mean / fewer, longest / fewer)
+    met: Counter[str] = Counter()
+    kept, left_out = [], []
+    for item in items:
+        name = function_of(item.nodeid)
+        (kept if met[name] in chosen[name] else left_out).append(item)
+        met[name] += 1
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Leave with the test what its processes began with, so that the last of its reports knows how long it took."""
+    if not item.config.getoption("record_durations"):
+        return (yield)
+    began = sum(os.times()[:4])
+    item.addfinalizer(lambda: item.user_properties.append((PROPERTY, sum(os.times()[:4]) - began)))
+    return (yield)
+
+
+class Recorder:
+    """Collects what all processes of a run report."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, dict[str, float]] = defaultdict(dict)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, value in report.user_properties:
+            if name == PROPERTY and isinstance(value, float):
+                self.seconds[function_of(report.nodeid)][report.nodeid] = value
+
+    def pytest_sessionfinish(self) -> None:
+        rows = []
+        for name, cases in self.seconds.items():
+            if sum(cases.values()) > SHARE:
+                rows.append(f"{sum(cases.values()) / len(cases):.3f} {max(cases.values()):.3f} {name}")
+        RECORDED.write_text(HEADER + "\n".join(sorted(rows, key=lambda row: row.split()[-1])) + "\n")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("record_durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(), "recorder of durations")
