@@ -4,7 +4,7 @@
     python -m pytest --record-durations                  # measures all anew, and writes durations.txt
 
 A function whose cases together take less runs whole, as does one that is not recorded yet. Of a longer one run as many
-cases as fit, spread evenly; it is left out where a case takes half a second in the mean, or one takes two. A search
+cases as fit, spread evenly; it is left out where a case takes 0.3 seconds in the mean, or one takes a second. A search
 looks at fewer examples (`tests/effort.py`). Seconds are of the processor, with those of processes that a test starts:
 they do not depend on what else the machine does.
 """
@@ -24,8 +24,8 @@ from tests.effort import QUICK
 RECORDED: Final = Path(__file__).with_suffix(".txt")
 SHARE: Final = 0.1
 """Seconds of a test function in a quick run."""
-MEAN: Final = 0.5
-LONGEST: Final = 2.0
+MEAN: Final = 0.3
+LONGEST: Final = 1.0
 """Seconds of a case from which on a quick run leaves the function out, in the mean and for one case."""
 HEADER: Final = "# Seconds of the processor: of a case in the mean, of the longest; where all together take 0.1.\n"
 PROPERTY: Final = "seconds"
@@ -60,10 +60,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     seconds = recorded()
     counts = Counter(function_of(item.nodeid) for item in items)
+    shared = {function_of(item.nodeid): (SHARE, SHARE) for item in items if item.get_closest_marker("shared")}
     searches = {function_of(item.nodeid) for item in items if item.get_closest_marker("hypothesis")}
     chosen = {}
     for name, count in counts.items():
-        mean, longest = seconds.get(name, (0.0, 0.0))
+        mean, longest = shared.get(name) or seconds.get(name, (0.0, 0.0))
         fewer = QUICK if name in searches else 1
         chosen[name] = cases_within_share(count, mean / fewer, longest / fewer)
     met: Counter[str] = Counter()

@@ -15,6 +15,7 @@ from tests.backends.triton import whole
 from tests.backends.triton.cases import CASES
 from tests.backends.triton.operating import operations, reductions
 
+pytestmark = pytest.mark.shared
 ROOT = Path(__file__).parents[3]
 
 
