@@ -28,6 +28,7 @@ from shapes.toolchain import Unavailable, compiler, library
 def damage(folder: Path, random_: random.Random) -> str:
     """Do one thing to one library in a folder, or to the folder; the result says what."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and not path.is_symlink())
+    files = [path for path in files if path.stat().st_size < 2**24]  # what was made huge is not copied
     if not files:
         return "nothing there"
     file = random_.choice(files)
