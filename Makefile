@@ -14,7 +14,7 @@ PYTEST := $(ISA_$(ISA)) $(BIN)/python -m pytest $(PARALLEL)
 CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo install test quick durations thorough lint format paranoid mutate mutate-rules agreement operators vector-accuracy sanitize bench bench-install notebooks clean
+.PHONY: demo install test quick durations thorough lint format paranoid check-wheel mutate mutate-rules agreement operators vector-accuracy sanitize bench bench-install notebooks clean
 
 demo: $(VENV)/.core
 	$(BIN)/python -m benchmarks.demo
@@ -49,6 +49,10 @@ format: install
 # Every fast verdict on the recorded questions, cross-checked with z3.
 paranoid: install
 	SHAPES_PARANOID=1 $(BIN)/shapes replay $(CORPUS)
+
+# Wheel and source distribution, built and installed into empty environments: conformance suite, prompt, speed.
+check-wheel: install
+	$(BIN)/python -m tests.distributions
 
 # Break each rung in turn and see the suite fail.
 mutate: install

@@ -1,4 +1,4 @@
-"""Backends: what runs a graph. Frontends hand over a graph of operators; a backend gives back a call.
+"""Backends of symshape: what runs a graph. Frontends hand over a graph of operators; a backend gives back a call.
 
     >>> from backends import named
     >>> named("eager").__name__
@@ -10,11 +10,23 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
+from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Final
 
-from solver.errors import ShapeError
+
+def _require_own_packages() -> None:
+    """As `shapes.siblings` has it, which is loaded as a file: whose `shapes` the path gives is part of the question."""
+    root, siblings = os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ModuleType("symshape siblings")
+    SourceFileLoader(siblings.__name__, os.path.join(root, "shapes", "siblings.py")).exec_module(siblings)
+    siblings.require_own_packages(root)
+
+
+_require_own_packages()
+
+from solver.errors import ShapeError  # noqa: E402  # and not before that
 
 BACKENDS: Final = ("eager", "cpu", "triton")
 

@@ -1,4 +1,4 @@
-"""Symbolic sizes: what is known about them, what follows, and with which evidence.
+"""Symbolic sizes (symshape): what is known about them, what follows, and with which evidence.
 
     >>> from shapes import ShapeEnv, Always, Depends
     >>> env = ShapeEnv()
@@ -18,6 +18,8 @@ import importlib
 import importlib.util
 import os
 from typing import TYPE_CHECKING, Final
+
+from shapes.siblings import require_own_packages
 
 if TYPE_CHECKING:
     from shapes.choices import (
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from shapes.symfloat import SymFloat
     from shapes.symint import SymInt
     from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+
+__version__ = "0.1.0"
+"""Of the distribution: `setup.cfg` reads it here."""
 
 __all__ = [
     "ShapeEnv",
@@ -103,26 +108,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _require_own(package: str) -> None:
-    """The sibling package that an import would find must be the one that lies beside this one."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    own = os.path.join(root, package)
-    if package != "solver" and not os.path.isdir(own):
-        return
-    spec = importlib.util.find_spec(package)
-    places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
-    found = [os.path.abspath(place) for place in places if place]
-    if not any(
-        os.path.realpath(place).startswith(os.path.realpath(own) + os.sep)
-        or os.path.realpath(place) == os.path.realpath(own)
-        for place in found
-    ):
-        first = found[0] if found else "nothing"
-        raise ImportError(
-            f"symshape needs its own package `{package}` ({own}), but on the path {first} comes first: "
-            f"rename that, or put {root} before it (`PYTHONPATH={root}`, or `sys.path.insert(0, {root!r})`)"
-        )
-
-
-_require_own("solver")
-_require_own("backends")
+require_own_packages(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -1,22 +1,28 @@
-"""The reasoning core: integers, propositions, facts, verdicts. No tensors, no frames, no policy; imports nothing of
-ours.
+"""The reasoning core of symshape: integers, propositions, facts, verdicts. No tensors, no frames, no policy; imports
+nothing of ours.
 
 >>> from solver.interner import Interner
 >>> terms = Interner()
 >>> terms.symbol("s") * 0 is terms.zero
 True
 
-An installation may hold the hot modules compiled as well (`setup.py`). They are used only while they are newer than
-every source, and never where the environment variable `SYMSHAPE_PURE` is set.
+An installation may hold the hot modules compiled as well (`setup.py`). They are used only where the sources beside
+them are those that they were made from, by their content, and never where the environment variable `SYMSHAPE_PURE` is
+set.
 """
 
 import os
 import sys
+import zlib
 from collections.abc import Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Final
+
+MADE_FROM: Final = "compiled.txt"
+"""The file that holds the checksum of the sources which the extensions were made from."""
 
 
 class _Sources:
@@ -32,15 +38,32 @@ class _Sources:
         return None
 
 
+def checksum(solver: Path) -> str:
+    """Of the names and the content of the sources that are compiled, or whose constants are: a millisecond.
+
+    When a file was written does not matter: installers write files in any order, version control writes old ones anew.
+    """
+    total = 0
+    for part in ("", "integer", "rungs"):
+        folder = os.path.join(solver, part)
+        for name in sorted([name for name in os.listdir(folder) if name.endswith(".py")]):
+            with open(os.path.join(folder, name), "rb", buffering=0) as file:
+                content = file.readall()
+            total = zlib.crc32(f"{part}/{name} {len(content)}\n".encode() + content, total)
+    return f"{total:08x}"
+
+
 def _compiled_is_current() -> bool:
-    """Whether there are compiled modules, and none of the sources has been touched since."""
+    """Whether there are compiled modules, and they are of the sources beside them."""
     here = Path(__file__).parent
-    compiled = [file for suffix in EXTENSION_SUFFIXES for file in here.parent.glob(f"symshape__mypyc{suffix}")]
-    if not compiled or os.environ.get("SYMSHAPE_PURE"):
+    if os.environ.get("SYMSHAPE_PURE"):
         return False
-    made = compiled[0].stat().st_mtime
-    folders = (here, here / "integer", here / "rungs")
-    return all(file.stat().st_mtime <= made for folder in folders for file in folder.glob("*.py"))
+    if not any(os.path.exists(f"{here.parent}/symshape__mypyc{suffix}") for suffix in EXTENSION_SUFFIXES):
+        return False
+    try:
+        return (here / MADE_FROM).read_text() == checksum(here)
+    except OSError:
+        return False
 
 
 if not _compiled_is_current():

@@ -31,11 +31,26 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE_ERROR, f"{self.prog}: {message}\n")
 
 
+class Version(argparse.Action):
+    """Prints what a report of an error should say."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: object, **options: object) -> NoReturn:
+        import platform
+
+        import solver.expr
+        from shapes import __version__
+
+        form = "as it is written" if str(solver.expr.__file__).endswith(".py") else "compiled"
+        print(f"symshape {__version__} (solver {form}, Python {platform.python_version()})")
+        parser.exit()
+
+
 def arguments() -> Parser:
     parser = Parser(
         prog="shapes",
         description="Ask what follows from what about integer sizes. Without a command: a prompt.",
     )
+    parser.add_argument("--version", action=Version, nargs=0, help="the version, and which solver runs")
     commands = parser.add_subparsers(dest="command", metavar="{ask,replay}", parser_class=Parser)
     ask = commands.add_parser(
         "ask",
