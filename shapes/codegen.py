@@ -34,6 +34,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, cast, runtime_checkable
 
+from shapes.accepted import shown
 from shapes.arguments import Accepts, Arguments, Sources
 from shapes.lowering import Lowering, Operation, Operations
 from shapes.native import build
@@ -165,6 +166,8 @@ def compile_check(
     Raises:
         ShapeError: a symbol without a source, or a source of a symbol that there is not.
     """
+    if not isinstance(sources, Mapping):
+        raise ShapeError(f"sources={shown(sources)}: expected where each symbol is found, such as {{'s': ('x', 0)}}")
     layout = Arguments.of(sources, arguments)
     for name in layout.positions:
         if name not in symbols:

@@ -25,10 +25,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from shapes.accepted import did_you_mean, is_truth, one_of, shown, whole_number
 from shapes.errors import FalseAtHint, ShapeError
 from shapes.events import Commitment, Declared, Guarded, Sourced, SymbolKind
 from shapes.origin import Origin, OriginProvider, here
-from shapes.policies import Dynamic, Fixed, InputChoice, InputSize, Policy, SameAs, unspecialized
+from shapes.policies import Dynamic, Fixed, InputChoice, InputSize, Policy, SameAs, named, unspecialized
 from shapes.reading import Question, Readings
 from shapes.symint import SymInt
 from solver.expr import Atom, Expr
@@ -81,6 +82,17 @@ class Declarations(Readings, ABC):
         solvers: bool = True,
         decimals: Decimals = "ieee",
     ) -> None:
+        if interner is not None and not isinstance(interner, Interner):
+            raise ShapeError(f"interner={shown(interner)}: expected that of another environment, or None")
+        if not all(hasattr(policy, name) for name in ("name", "on_input", "on_open")):
+            known = ", ".join(named)
+            hint = did_you_mean(policy, named)
+            raise ShapeError(f"policy={shown(policy)}: expected one of shapes.policies ({known}), or your own{hint}")
+        if not callable(origin):
+            raise ShapeError(f"origin={shown(origin)}: expected a function that gives the place that is asking")
+        if not is_truth(solvers):
+            raise ShapeError(f"solvers={shown(solvers)}: expected True or False")
+        one_of("decimals", decimals, ("ieee", "real"))
         super().__init__(interner, solvers=solvers, decimals=decimals)
         self.policy = policy
         self.origin = origin
@@ -91,6 +103,8 @@ class Declarations(Readings, ABC):
     @contextmanager
     def at(self, origin: Origin | None) -> Iterator[None]:
         """What is committed inside comes from this place, whatever the stack says."""
+        if origin is not None and not isinstance(origin, Origin):
+            raise ShapeError(f"origin={shown(origin)}: expected an Origin, or None")
         before = self.origin
         self.origin = lambda: origin
         try:
@@ -131,6 +145,8 @@ class Declarations(Readings, ABC):
     ) -> tuple[SymInt | int, ...]:
         """One size for each word: a name is a symbol (declared unless it is known), a number stands for itself,
         anything else is an expression over the names so far. One hint per name."""
+        if not isinstance(spec, str):
+            raise ShapeError(f"spec={shown(spec)}: expected names and numbers as text, such as 'b s 64'")
         names = list(dict.fromkeys([word for word in TOKEN.findall(spec) if word.isidentifier()]))
         if isinstance(hints, Mapping):
             by_name: Mapping[str, int | None] = hints
@@ -178,11 +194,10 @@ class Declarations(Readings, ABC):
         """A new symbol with its range, and what the policy makes of it; `sample` is a typical value where there is no
         hint."""
         self._check_name(name)
-        for label, bound in (("lo", lo), ("hi", hi), ("hint", hint)):
-            if bound is not None and type(bound) is not int:
-                raise ShapeError(
-                    f"{label}={bound!r}: expected an integer" + ("" if label == "hint" else ", or None for unbounded")
-                )
+        unbounded = "an integer, or None for unbounded"
+        lo = None if lo is None else whole_number("lo", lo, unbounded)
+        hi = None if hi is None else whole_number("hi", hi, unbounded)
+        hint = None if hint is None else whole_number("hint", hint)
         if lo is not None and hi is not None and lo > hi:
             raise ShapeError(f"lo={lo}, hi={hi}: no value of {name} lies between")
         interner = self.interner
@@ -253,6 +268,8 @@ class Declarations(Readings, ABC):
         name = self._name_of(expr)
         if name is None:
             raise ShapeError(f"size={size!r}: expected a symbol of this environment")
+        if not isinstance(source, str):
+            raise ShapeError(f"source={shown(source)}: expected text that says where the value is found")
         self._commit(self.facts, Sourced(name, source))
 
     def sources(self, size: SymInt | str) -> tuple[str, ...]:

@@ -29,8 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Final, Literal, Self, overload
+from typing import TYPE_CHECKING, Final, Literal, NoReturn, Self, overload
 
+from shapes.accepted import one_of, shown
 from shapes.errors import Contradiction, ShapeError
 from shapes.events import Asked, Commitment, Purpose
 from shapes.questions import Effort
@@ -92,12 +93,11 @@ class ShapeEnv(Scopes):
 
         A bool is a symbol that is 0 or 1, a float one for the 64 bits of its pattern: text asks about them as such.
         """
+        one_of("kind", kind, ("int", "float", "bool"))
         if name is None:
             name = self._free_name("u")
         if kind != "int":
             lo, hi = 0, 1 if kind == "bool" else 2**64 - 1
-        if kind not in ("int", "float", "bool"):
-            raise ShapeError(f"kind={kind!r}: expected int, float or bool")
         sample = ORDINARY_FLOAT if kind == "float" else None
         symbol = self._declare(name, lo, hi, None, "unbacked", source, sample=sample)
         match kind:
@@ -152,6 +152,7 @@ class ShapeEnv(Scopes):
         prop, domain = self._read(question)
         verdict = self.decide(prop, domain, effort)
         if self._listeners:
+            one_of("purpose", purpose, ("program", "optional", "person"))
             text = question if isinstance(question, str) else None
             self._tell(Asked(prop, domain, text, verdict, purpose, False))
         return verdict
@@ -264,6 +265,8 @@ class ShapeEnv(Scopes):
         from shapes.codegen import compile_check
         from shapes.guards import requirements
 
+        if not isinstance(sources, Mapping):
+            raise ShapeError(f"sources={shown(sources)}: expected where symbols are found, such as {{'s': ('x', 0)}}")
         backed = {declared.name: declared.symbol for declared in self.symbols.values() if declared.kind == "backed"}
         wanted = requirements(self._commitments, self.guards(), set(sources), trusted=trusted, known=known or {})
         return compile_check(wanted, backed, sources, arguments=arguments, native=native)
@@ -286,6 +289,19 @@ class ShapeEnv(Scopes):
         return certify(self, self.guards(), {**(box or {}), **bounds}, trusted=trusted)
 
     # ------------------------------------------------------------------ elsewhere
+
+    def __copy__(self) -> Self:
+        return self.fork()
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """A fork: knowledge is a value, and the sizes of this one may be asked about there."""
+        return self.fork()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an environment is not pickled: `env.save(path)` writes it, `ShapeEnv.load(path)` reads it; "
+            "`env.fork()` is one of its own in the same process"
+        )
 
     def translate(self, question: Question, mapping: Mapping[str, Size]) -> SymBool:
         """A proposition of another environment in terms of this one's sizes; `mapping` says what its symbols are

@@ -19,6 +19,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shapes.accepted import shown, whole_number
 from shapes.errors import ShapeError, fact_place
 from shapes.events import Assumed, Commitment, Declared, Deferred, Forced, Guarded
 from shapes.origin import Origin
@@ -297,6 +298,18 @@ def _tested_range(declared: Declared, known: tuple[int | None, int | None] | Non
     )
 
 
+def _limits(name: str, bounds: object) -> tuple[int | None, int | None]:
+    """The least and the greatest value that a box has for a symbol."""
+    expected = "a size, or a pair of the least and the greatest one (None for unbounded)"
+    if not isinstance(bounds, tuple | list):
+        size = whole_number(name, bounds, expected)
+        return size, size
+    if len(bounds) != 2:
+        raise ShapeError(f"{name}={shown(bounds)}: expected {expected}")
+    low, high = [None if end is None else whole_number(name, end, expected) for end in bounds]
+    return low, high
+
+
 def certify(
     env: Questions, guards: Sequence[Guard], box: Mapping[str, int | tuple[int | None, int | None]], *, trusted: bool
 ) -> Verdict:
@@ -307,7 +320,7 @@ def certify(
         if name not in env.names:
             raise ShapeError(f"{name}={bounds!r}: no such symbol; there are {', '.join(env.names)}")
         (atom,) = env.names[name].symbols
-        limits[atom] = (bounds, bounds) if isinstance(bounds, int) else bounds
+        limits[atom] = _limits(name, bounds)
     given = [guard.fact for guard in preconditions(env.events)]
     given = [fact for fact in given if all(env.symbols[atom].kind == "backed" for atom in within(fact).symbols)]
     goal = [within(guard.fact) for guard in guards]

@@ -17,10 +17,11 @@ counts a size of 0 as 1 in strides.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING, Final
 
+from shapes.accepted import shown, whole_number
 from shapes.choices import Int
 from shapes.errors import ShapeError
 from shapes.layout import CHANNELS_LAST, Layout, contiguous_strides
@@ -43,6 +44,11 @@ def allocate(
     source: str | None,
 ) -> Layout:
     """The symbols of one input, with what was seen this time as hints."""
+    given: object = sizes
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ShapeError(f"sizes={shown(sizes)}: expected one integer for each axis")
+    sizes = [whole_number("sizes", size) for size in sizes]
+    strides = None if strides is None else [whole_number("strides", stride) for stride in strides]
     rank = len(sizes)
     words = dims.replace(",", " ").split() if isinstance(dims, str) else list(dims or ())
     words = words or [f"{name}_size{axis}" for axis in range(rank)]

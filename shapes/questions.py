@@ -25,7 +25,8 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Final, Literal, TypeVar
 
-from shapes.errors import Contradiction, StaleCheckpoint
+from shapes.accepted import one_of, shown
+from shapes.errors import Contradiction, ShapeError, StaleCheckpoint
 from shapes.events import Commitment, Declared, Event, Listener, Marked, RolledBack
 from solver.errors import Contradictory
 from solver.expr import Atom, Expr
@@ -138,6 +139,8 @@ class Questions:
         """The proposition that a text says, and where it makes sense."""
         found = self._texts.get(text)
         if found is None:
+            if not isinstance(text, str):
+                raise ShapeError(f"text={shown(text)}: expected a proposition as text")
             parsed = parse(text, self.names, self.interner, decimals=self.decimals, sides=self._sides)
             if self._texts.make_room():
                 self._forget()
@@ -145,6 +148,8 @@ class Questions:
         return found
 
     def parse_expr(self, text: str) -> tuple[Expr, Prop]:
+        if not isinstance(text, str):
+            raise ShapeError(f"text={shown(text)}: expected an expression as text")
         parsed = parse_expr(text, self.names, self.interner, decimals=self.decimals)
         return parsed.expr, parsed.domain
 
@@ -224,6 +229,8 @@ class Questions:
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Tell `listener` of every event from now on; the result ends that."""
+        if not callable(listener):
+            raise ShapeError(f"listener={shown(listener)}: expected a function of an event")
         self._listeners = (*self._listeners, listener)
 
         def stop() -> None:
@@ -257,6 +264,8 @@ class Questions:
         Raises:
             StaleCheckpoint: an earlier rollback went back beyond this mark.
         """
+        if not isinstance(mark, Checkpoint):
+            raise ShapeError(f"mark={shown(mark)}: expected what `checkpoint` gave")
         self._return_to(mark)
         for restore in mark.restore:
             restore()
@@ -314,6 +323,7 @@ def decided(facts: Facts, prop: Prop, domain: Prop, effort: Effort = "full", *, 
         Contradiction: the facts cannot hold together, so that everything would follow from them.
     """
     try:
+        one_of("effort", effort, ("fast", "full"))
         return decide(facts, prop, domain=domain, effort=effort, solvers=solvers)
     except Contradictory as error:
         raise Contradiction("the facts contradict each other", error.core, error.proof) from None

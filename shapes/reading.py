@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
+from shapes.accepted import is_truth, shown, whole_number
 from shapes.errors import ForeignSymbol, ParseError, ShapeError
 from shapes.questions import Questions
 from shapes.symint import SymBool, SymInt
@@ -41,12 +42,12 @@ class Readings(Questions):
             prop, domain = question.prop, question.domain
         elif isinstance(question, str):
             return self.parse(question)
-        elif isinstance(question, bool):
+        elif is_truth(question):
             return (self._true if question else self.interner.false), self._true
         elif isinstance(question, Prop):
             prop, domain = question, self._true
         else:
-            raise ShapeError(f"question={question!r}: expected text or a comparison of sizes")
+            raise ShapeError(f"question={shown(question)}: expected text or a comparison of sizes")
         self._check_symbols(prop)
         return prop, domain
 
@@ -56,12 +57,11 @@ class Readings(Questions):
             expr, domain = size.expr, size.domain
         elif isinstance(size, str):
             return self.parse_expr(size)
-        elif isinstance(size, int):
-            return self.interner.constant(size), self._true
         elif isinstance(size, Expr):
             expr, domain = size, self._true
         else:
-            raise ShapeError(f"size={size!r}: expected text, a size or an integer")
+            number = int(size) if isinstance(size, bool) else whole_number("size", size, "text, a size or an integer")
+            return self.interner.constant(number), self._true
         self._check_symbols(expr)
         return expr, domain
 

@@ -32,6 +32,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
+from shapes.accepted import shown
 from shapes.commitments import Commitments
 from shapes.declarations import range_text
 from shapes.errors import ShapeError
@@ -127,6 +128,8 @@ class Scopes(Commitments):
     def adopt(self, size: SymInt) -> SymInt:
         """A size of the environment that this one was forked from, as a size of this one: branching on it commits
         here. Symbols that were declared there since are symbols here from now on."""
+        if not isinstance(size, SymInt):
+            raise ShapeError(f"size={shown(size)}: expected a size of an environment that was forked from this one")
         for atom in sorted(size.expr.symbols, key=_serial):
             if atom not in self.symbols and isinstance(size.env, Scopes):
                 found = size.env.symbols[atom]
@@ -138,7 +141,7 @@ class Scopes(Commitments):
     def join(self, *branches: Self) -> None:
         """Commit to what holds in every branch: forks of this environment that between them cover every way that was
         taken."""
-        if any(branch.interner is not self.interner for branch in branches):
+        if any(not isinstance(branch, Scopes) or branch.interner is not self.interner for branch in branches):
             raise ShapeError("join takes forks of this environment")
         extra = [self._since(branch) for branch in branches]
         if not branches:
@@ -289,8 +292,11 @@ class Scopes(Commitments):
         """Each variable is replaced by one of its own bounds, and what comes out is proven to be a bound."""
         interner = self.interner
         expr, domain = self._read_expr(size)
+        several = [over] if isinstance(over, SymInt) else over
+        if not isinstance(several, Sequence) or not all(isinstance(each, SymInt) for each in several):
+            raise ShapeError(f"over={shown(over)}: expected a bound variable, or a list of them")
         variables = {
-            atom for variable in ([over] if isinstance(over, SymInt) else over) for atom in variable.expr.symbols
+            atom for variable in several for atom in variable.expr.symbols
         }
         if not variables.isdisjoint(domain.symbols):
             return None

@@ -27,6 +27,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, TextIO, TypeVar, assert_never, cast
 
+from shapes.accepted import shown
 from shapes.errors import Contradiction, ParseError, ShapeError, shortened
 from shapes.events import Asked, Assumed, Declared, Deferred, Event, Forced, Guarded, Marked, RolledBack
 from shapes.long_json import dumps
@@ -65,6 +66,8 @@ TRUTHS: Final = {Always: "always", Never: "never", Depends: "depends", GaveUp: "
 
 def save(env: Scopes, path: str | os.PathLike[str]) -> None:
     """Write the symbols and facts of an environment; what cannot be written leaves no file behind."""
+    if not isinstance(path, str | os.PathLike):
+        raise ShapeError(f"path={shown(path)}: expected the path of a file to write")
     target = Path(path)
     records = [_header(env, _stem(target)), *[_line(env, event) for event in env.events]]
     lines = [dumps(record) for record in records if record is not None]
@@ -263,6 +266,8 @@ def load(cls: type[Environment], path: str | os.PathLike[str], name: str | None 
     """The environment at the end of a session, by default of the last one in the file."""
     chosen: RecordedSession | None = None
     names: list[str] = []
+    if not isinstance(path, str | os.PathLike):
+        raise ShapeError(f"path={shown(path)}: expected the path of a recorded session")
     with open_recording(Path(path)) as file:
         for session in read_sessions(file):
             names.append(session.name)

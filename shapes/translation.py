@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from shapes.errors import ForeignSymbol
+from shapes.accepted import shown
+from shapes.errors import ForeignSymbol, ShapeError
 from shapes.symint import SymBool
 from solver.expr import Atom, Expr
 from solver.interner import Interner
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 def translate(env: Scopes, question: Question, mapping: Mapping[str, Size]) -> SymBool:
     """The proposition with each symbol replaced by what it is in `env`; keys are the other environment's names."""
+    if not isinstance(mapping, Mapping):
+        raise ShapeError(f"mapping={shown(mapping)}: expected a size for each name of the other environment")
     images = {name: env.expression(size) for name, size in mapping.items()}
     if isinstance(question, str):
         parsed = parse(question, images, env.interner)

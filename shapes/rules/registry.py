@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError, UndecidedGuard
 from shapes.rules.shape import Shape, as_shape
 from shapes.symint import SymInt
@@ -131,6 +132,13 @@ class Rule:
         return f"<rule {self.name}{self.signature}>"
 
 
+class UnknownRule(ShapeError, KeyError):
+    """There is no rule of this name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class Rules(Mapping[str, Rule]):
     """Rules by name. A missing one is looked for in the families of this project."""
 
@@ -161,7 +169,7 @@ class Rules(Mapping[str, Rule]):
             self._load()
             found = self._rules.get(name)
             if found is None:
-                raise KeyError(name)
+                raise UnknownRule(f"there is no rule {name!r}{did_you_mean(name, self._rules)}")
         return found
 
     def __iter__(self) -> Iterator[str]:

@@ -1,0 +1,69 @@
+"""What public functions are given, checked there: errors name the parameter, the value, what is accepted.
+
+    >>> from shapes.accepted import one_of, whole_number
+    >>> whole_number("lo", 3)
+    3
+    >>> one_of("effort", "fats", ("fast", "full"))
+    Traceback (most recent call last):
+    solver.errors.ShapeError: effort='fats': expected fast or full; did you mean 'fast'?
+
+Integers of other libraries count as Python's own, `np.int64` for one; truths do not.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from operator import index
+from typing import SupportsIndex
+
+from shapes.errors import ShapeError, shortened
+
+
+def whole_number(label: str, value: object, expected: str = "an integer") -> int:
+    """The value as Python's integer.
+
+    Raises:
+        ShapeError: it is none.
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, SupportsIndex) and not is_truth(value):
+        try:
+            return index(value)
+        except TypeError:
+            pass
+    raise ShapeError(f"{label}={shown(value)}: expected {expected}")
+
+
+def is_truth(value: object) -> bool:
+    """Whether it is True or False, NumPy's too."""
+    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") and type(value).__module__ == "numpy"
+
+
+def one_of(label: str, value: object, accepted: Iterable[str], *, but: str = "") -> str:
+    """The value, if it is one of the accepted texts.
+
+    Raises:
+        ShapeError: it is none of them.
+    """
+    known = list(accepted)
+    if isinstance(value, str) and value in known:
+        return value
+    *most, last = known
+    listed = f"{', '.join(most)} or {last}" if most else last
+    raise ShapeError(f"{label}={shown(value)}: expected {listed}{but}{did_you_mean(value, known)}")
+
+
+def did_you_mean(value: object, known: Iterable[str]) -> str:
+    """A question about the closest of the known names; empty where none is close."""
+    close = difflib.get_close_matches(value, list(known), 1) if isinstance(value, str) else []
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def shown(value: object) -> str:
+    """A value in a message."""
+    try:
+        return shortened(repr(value))
+    except Exception:  # whose class cannot even print it
+        return f"an object of the class {type(value).__qualname__}"

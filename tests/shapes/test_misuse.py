@@ -1,0 +1,158 @@
+"""Every public function of an environment, given what it does not take: an error of ours, where it is given."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shapes import Always, ShapeEnv, ShapeError
+from shapes.errors import Contradiction
+from shapes.rules import rules
+from shapes.symint import SymInt
+
+Misuse = Callable[[ShapeEnv, SymInt], object]
+
+WRONG: list[tuple[Misuse, str]] = [
+    (lambda env, s: ShapeEnv(policy="strict"), r"policy='strict': expected .*torch_defaults.*did you mean 'static'"),
+    (lambda env, s: ShapeEnv(policy=None), r"policy=None: expected one of"),
+    (lambda env, s: ShapeEnv(decimals="ieeee"), r"decimals='ieeee': expected ieee or real; did you mean 'ieee'"),
+    (lambda env, s: ShapeEnv(origin=3), r"origin=3: expected a function"),
+    (lambda env, s: ShapeEnv(solvers="no"), r"solvers='no': expected True or False"),
+    (lambda env, s: ShapeEnv(interner=3), r"interner=3: expected"),
+    (lambda env, s: env.symbol(3), r"name=3: expected an identifier"),
+    (lambda env, s: env.symbol("a b"), r"name='a b': expected an identifier"),
+    (lambda env, s: env.symbol("if"), r"name='if': expected an identifier"),
+    (lambda env, s: env.symbol("max"), r"name='max': expected an identifier"),
+    (lambda env, s: env.symbol("s"), r"name='s': there is a symbol of this name already"),
+    (lambda env, s: env.symbol("x", lo=True), r"lo=True: expected an integer"),
+    (lambda env, s: env.symbol("x", hi=np.True_), r"hi=.*True.*: expected an integer"),
+    (lambda env, s: env.symbol("x", lo=1.0), r"lo=1.0: expected an integer"),
+    (lambda env, s: env.symbol("x", hint="3"), r"hint='3': expected an integer"),
+    (lambda env, s: env.symbol("x", lo=3, hi=2), r"lo=3, hi=2: no value"),
+    (lambda env, s: env.unbacked(3), r"name=3: expected"),
+    (lambda env, s: env.unbacked("u", kind="floatt"), r"kind='floatt': .*did you mean 'float'"),
+    (lambda env, s: env.sizes(3), r"spec=3: expected"),
+    (lambda env, s: env.sizes("a b", hints=(1,)), r"has 2 names"),
+    (lambda env, s: env.sizes("a", hints={"c": 1}), r"no c in 'a'"),
+    (lambda env, s: env.sizes("a b", hints="ab"), r"hint='a': expected"),
+    (lambda env, s: env.input("x", 3), r"sizes=3: expected"),
+    (lambda env, s: env.input("x", "ab"), r"sizes='ab': expected"),
+    (lambda env, s: env.input("x", [1.5]), r"sizes=1.5: expected an integer"),
+    (lambda env, s: env.input("x", [2, 3], [1]), r"one of each for each axis"),
+    (lambda env, s: env.input("x", [2], [None]), r"strides=None: expected"),
+    (lambda env, s: env.ask(None), r"question=None: expected text"),
+    (lambda env, s: env.ask(s), r"question=s: expected text or a comparison"),
+    (lambda env, s: env.ask(1.5), r"question=1.5: expected"),
+    (lambda env, s: env.ask("s"), r"expected a proposition"),
+    (lambda env, s: env.ask("s > 0 and", effort="fast"), r"expected a value"),
+    (lambda env, s: env.ask("sz > 7"), r"unknown name `sz`; did you mean `s`"),
+    (lambda env, s: env.ask("s % 7 == 5", effort="fats"), r"effort='fats': expected fast or full; did you mean 'fast'"),
+    (lambda env, s: env.assume([s]), r"question=\[s\]: expected"),
+    (lambda env, s: env.guard(3), r"question=3: expected"),
+    (lambda env, s: env.expect_true(3), r"question=3: expected"),
+    (lambda env, s: env.require(3), r"question=3: expected"),
+    (lambda env, s: env.explain(3), r"question=3: expected"),
+    (lambda env, s: env.hypothesis(3).__enter__(), r"question=3: expected"),
+    (lambda env, s: env.fork(under=3), r"question=3: expected"),
+    (lambda env, s: env.bounds([1]), r"size=\[1\]: expected"),
+    (lambda env, s: env.bounds(1.5), r"size=1.5: expected"),
+    (lambda env, s: env.simplify(None), r"size=None: expected"),
+    (lambda env, s: env.hint(None), r"size=None: expected"),
+    (lambda env, s: env.fits(s, "x"), r"bits='x': expected"),
+    (lambda env, s: env.fits(s, -1), r"bits=-1: expected"),
+    (lambda env, s: env.specialize("zz", "why"), r"unknown name `zz`"),
+    (lambda env, s: env.rebind(3, 4), r"symbol=3: expected"),
+    (lambda env, s: env.add_source(s, 3), r"source=3: expected text"),
+    (lambda env, s: env.add_source(s + 1, "x"), r"expected a symbol"),
+    (lambda env, s: env.listen(3), r"listener=3: expected a function"),
+    (lambda env, s: env.at(3).__enter__(), r"origin=3: expected an Origin"),
+    (lambda env, s: env.rollback(3), r"mark=3: expected what `checkpoint` gave"),
+    (lambda env, s: env.join(3), r"join takes forks"),
+    (lambda env, s: env.adopt(3), r"size=3: expected a size of an environment"),
+    (lambda env, s: env.upper_bound(s, 3), r"over=3: expected"),
+    (lambda env, s: env.lower_bound(s, [3]), r"over=\[3\]: expected"),
+    (lambda env, s: env.translate("s > 0", 3), r"mapping=3: expected"),
+    (lambda env, s: env.certify({"zz": 3}), r"zz=3: no such symbol"),
+    (lambda env, s: env.certify(s="x"), r"s='x': expected a size, or a pair"),
+    (lambda env, s: env.certify(s=(1, 2, 3)), r"s=\(1, 2, 3\): expected a size, or a pair"),
+    (lambda env, s: env.certify(s=(5, 2)), r"no size lies between"),
+    (lambda env, s: env.compile_guards(3), r"sources=3: expected"),
+    (lambda env, s: env.compile_guards({"s": 1.5}), r"sources\['s'\]=1.5: expected a position"),
+    (lambda env, s: env.compile_guards({"z": ("x", 0)}), r"sources\['z'\]: no such symbol"),
+    (lambda env, s: env.compile_guards({"s": []}), r"at least one source"),
+    (lambda env, s: env.parse(3), r"text=3: expected"),
+    (lambda env, s: env.parse_expr(3), r"text=3: expected"),
+    (lambda env, s: env.save(3), r"path=3: expected"),
+    (lambda env, s: ShapeEnv.load(3), r"path=3: expected"),
+    (lambda env, s: rules["bmmm"], r"there is no rule 'bmmm'; did you mean 'bmm'"),
+    (lambda env, s: rules[3], r"there is no rule 3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("misuse", "message"), WRONG, ids=range(len(WRONG)))
+def test_misuse(misuse: Misuse, message: str) -> None:
+    """If it fails, a mistake is noticed later, in other words, or as an error of Python's inside of the engine."""
+    env = ShapeEnv()
+    _, s = env.sizes("b s", hints=(4, 8))
+    before = env.events
+    with pytest.raises(ShapeError, match=message):
+        misuse(env, s)  # type: ignore[arg-type]
+    assert env.events == before, "what fails changes nothing"
+
+
+def test_a_missing_rule_is_a_missing_key() -> None:
+    """If it fails, `rules.get` and `in` raise where there is no rule."""
+    assert rules.get("bmmm") is None and "bmmm" not in rules and rules["bmm"]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, np.int16])
+def test_integers_of_numpy_are_integers(kind: type[np.integer]) -> None:
+    """If it fails, a size that comes from an array's shape is refused, or is another one than Python's."""
+    env, three, nine = ShapeEnv(), kind(3), kind(9)
+    s = env.symbol("s", lo=three, hi=nine, hint=kind(4))
+    assert (env.symbols[next(iter(s.expr.symbols))].lo, env.hint(s)) == (3, 4)
+    assert all(type(value) is int for value in (env.hint(s), *env.bounds(s), *env.bounds(three)))
+    for one, other in (
+        (s + three, s + 3), (three + s, 3 + s), (s * three, 3 * s), (three * s, 3 * s), (s // three, s // 3),
+        (s % three, s % 3), (s**three, s**3), (three - s, 3 - s), (s - three, s - 3),
+    ):  # fmt: skip
+        assert one.expr is other.expr
+    for one, other in ((s == three, s == 3), (three < s, s > 3), (s <= three, s <= 3), (three >= s, s <= 3)):
+        assert one.prop is other.prop
+    assert env.guard(s >= three) and isinstance(env.ask(np.bool_(True)), Always)
+    assert env.guarding_hint(three) == 3 and env.simplify(three) == 3
+    layout = env.input("x", np.array([3, 4], kind), [kind(4), kind(1)])
+    assert [env.hint(size) for size in layout.sizes] == [3, 4]
+    env = ShapeEnv()
+    env.symbol("s", lo=three, hi=nine)
+    assert isinstance(env.certify(s=(three, nine)), Always)
+    assert env.compile_guards({"s": 0})(kind(4)) is True
+    assert [env.hint(size) for size in env.sizes("p q", hints=np.array([5, 6], kind))] == [5, 6]
+
+
+def test_copies_of_an_environment_are_its_own(tmp_path: Path) -> None:
+    """If it fails, what is learned by a copy is known to the original, or a pickle ends in Python's own words."""
+    env = ShapeEnv()
+    s = env.symbol("s", hint=200)
+    env.assume(s % 4 == 0)
+    for made in (copy.copy(env), copy.deepcopy(env), copy.deepcopy({"env": env, "s": s})["env"]):
+        assert isinstance(made.ask(s % 2 == 0), Always)
+        made.assume(s > 100)
+        assert not isinstance(env.ask(s > 50), Always)
+    assert copy.deepcopy(s) is s and copy.copy(s > 3).prop is (s > 3).prop
+    with pytest.raises(TypeError, match=r"env\.save\(path\)"):
+        pickle.dumps(env)
+    for value in (s, s > 3, s / 3):
+        with pytest.raises(TypeError, match=r"env\.save"):
+            pickle.dumps(value)
+    env.save(tmp_path / "env.jsonl")
+    assert isinstance(ShapeEnv.load(tmp_path / "env.jsonl").ask("s % 2 == 0"), Always)
+
+
+def test_a_wrong_hint_is_told_where_it_is_given() -> None:
+    """If it fails, a negative size becomes a fact."""
+    with pytest.raises(Contradiction, match="hint=-3"):
+        ShapeEnv().input("x", [-3, 4])
