@@ -75,7 +75,6 @@ class Variant(Captured):
     """One graph of a function, with what it relies on.
 
     Attributes:
-        arguments: the leaves of the arguments that it was traced with.
         structure: how what the function returns is put together.
         places: where inputs and numbers are among the leaves of the arguments.
         cause: why it was traced.
@@ -87,7 +86,6 @@ class Variant(Captured):
         env: ShapeEnv,
         recording: Recording,
         inputs: Sequence[Input],
-        arguments: Sequence[object],
         outputs: Sequence[object],
         structure: TreeSpec,
         with_gradient: Sequence[bool] = (),
@@ -97,7 +95,6 @@ class Variant(Captured):
         cause: str = "first call",
     ) -> None:
         super().__init__(env, recording, inputs, outputs, with_gradient, joint, integers)
-        self.arguments = tuple(arguments)
         self.structure = structure
         self.places = tuple(places)
         self.cause = cause
@@ -215,7 +212,6 @@ def trace(
         env,
         recorder.recording,
         inputs,
-        leaves,
         outputs,
         output_structure,
         with_gradient,
