@@ -38,6 +38,10 @@ class GraphBreak(TraceError):
     """What cannot be part of a graph: a branch on data, a value that leaves torch."""
 
 
+class Uninitialized(TraceError):
+    """A parameter of a lazy module, which only the module's first call makes a tensor."""
+
+
 class Unsupported(TraceError):
     """An input or an operator that the frontend does not take."""
 

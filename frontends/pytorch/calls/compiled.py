@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
-from types import MethodType
-from typing import TYPE_CHECKING, Final
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import torch
 
@@ -32,18 +32,32 @@ from frontends.pytorch.calls.dynamism import History, Mixed, Policy
 from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.marks import marks_of
-from frontends.pytorch.calls.opening import Call, elsewhere, nothing_around
+from frontends.pytorch.calls.opening import Call, elsewhere
 from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilation, form_question, question_of
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
-from frontends.pytorch.calls.surroundings import Surroundings, Uninitialized
+from frontends.pytorch.calls.surroundings import Surroundings
 from frontends.pytorch.calls.times import Times
-from frontends.pytorch.errors import TraceError, WrongStatement, as_ours, reason_of
+from frontends.pytorch.errors import (
+    GraphBreak,
+    TraceError,
+    Uninitialized,
+    WrongStatement,
+    as_ours,
+    reason_of,
+    refusal,
+)
 from frontends.pytorch.places import origin
+from frontends.pytorch.python.effects import line_of
+from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.mentions import mentions_of
+from frontends.pytorch.python.ran import Ran, watching
+from frontends.pytorch.python.state import reflects
 from frontends.pytorch.tracing import Variant, trace
 from shapes.errors import SpecializedDynamic, UndecidedGuard
 
 if TYPE_CHECKING:
+    from frontends.pytorch.calls.exploring import Unguarded
     from frontends.pytorch.calls.native import Native
     from frontends.pytorch.calls.report import Report
     from shapes.codegen import Check
@@ -226,8 +240,6 @@ class Compiled:
         reason = self.limits.over(question, len(self.variants))
         if reason is not None:
             return self._fall_back(signature, values, reason, question)
-        self._surroundings.explore([leaf for leaf in leaves if kind_of(leaf) == "object"])
-        values = signature.values(leaves)
         notes = self._observe(signature, leaves)
         tensors = {leaf.shown: value for leaf, value in zip(signature.leaves, leaves) if leaf.kind == "tensor"}
         if self.relations is not None:
@@ -241,27 +253,27 @@ class Compiled:
         )
         try:
             try:
-                variant, check = self._made(signature, bound, named, values, mixed)
+                variant, check = self._made(signature, bound, named, leaves, mixed)
             except Exception:
                 if not mixed.has_float:
                     raise
                 # something wants floats as they are: they are no symbols from now on
                 self.history.fixed.update(self.history.varying)
-                variant, check = self._made(signature, bound, named, values, mixed)
-        except (WrongStatement, SpecializedDynamic):
+                variant, check = self._made(signature, bound, named, leaves, mixed)
+        except (WrongStatement, SpecializedDynamic, Uninitialized):
             raise
         except (TraceError, UndecidedGuard) as error:
             if self.fullgraph:
                 raise
-            return self._break(signature, values, str(error))
+            return self._break(signature, signature.values(leaves), str(error))
         except Exception as error:
             if self.fullgraph:
                 raise
-            return self._untraced(signature, values, error)
+            return self._untraced(signature, signature.values(leaves), error)
         reasons = [] if question is None or (notes and question.is_size) else [question.text]
         cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
         if self.native is not None:
-            self.native.add(signature, variant, values, check)
+            self.native.add(signature, variant, signature.values(leaves), check)
         self.variants.append(variant)
         self.recompilations.append(Recompilation(len(self.variants) - 1, cause, question))
         self.limits.added()
@@ -274,15 +286,32 @@ class Compiled:
         signature: Signature,
         args: Sequence[object],
         kwargs: Mapping[str, object],
-        values: Sequence[object],
+        leaves: Sequence[object],
         mixed: Mixed,
     ) -> tuple[Variant, Check]:
         """The function traced, and found from now on by its check."""
-        gradients = torch.is_grad_enabled()
-        variant = trace(self.fn, args, dict(sorted(kwargs.items())), dynamic=mixed, gradients=gradients, shared=True)
+        gradients, ran = torch.is_grad_enabled(), Ran()
+        try:
+            with watching(ran):
+                variant = trace(
+                    self.fn, args, dict(sorted(kwargs.items())), dynamic=mixed, gradients=gradients, shared=True
+                )
+        finally:
+            unguarded = self._explore(signature, ran, leaves)
+        if unguarded:
+            refuse_unguarded(unguarded[0], ran.functions())
         policy = self.limits.policy
         run = variant.run_by(self.backend, policy.withheld, policy.guards, self._varying)
-        return variant, signature.add(variant, values, run)
+        return variant, signature.add(variant, signature.values(leaves), run)
+
+    def _explore(self, signature: Signature, ran: Ran, leaves: Sequence[object]) -> Sequence[Unguarded]:
+        """Look from now on at what the functions read that ran, and calls of this signature with them."""
+        functions = ran.functions()
+        if signature.surroundings != self._surroundings.state:
+            if all(each is self.fn for each in functions):
+                return ()
+            signature.depend_on(self._surroundings.state)
+        return self._surroundings.explore(functions, [leaf for leaf in leaves if kind_of(leaf) == "object"], ran)
 
     def _untraced(self, signature: Signature, values: Sequence[object], error: Exception) -> Call:
         """The call after a trace that failed, perhaps as the program does: if so, what it raises is the answer."""
@@ -317,9 +346,9 @@ class Compiled:
     def _signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:
         """The kinds of the arguments of a call, and what the program reads besides."""
         leaves, _ = flattened(args, kwargs)
-        # an object that comes later may have what the first one had not
-        anything = self._surroundings.places or any(kind_of(leaf) == "object" for leaf in leaves)
-        state = self._surroundings.state if anything else nothing_around
+        state: Callable[[], object] = self._surroundings.state
+        if is_alone(self.fn) and not any(kind_of(leaf) == "object" for leaf in leaves):
+            state = functools.partial(own_code, self.fn)
         made = Signature.of(self.fn, args, kwargs, state, form)
         return self.signatures.setdefault(made.key, made)
 
@@ -430,6 +459,25 @@ class Compiled:
 
     def _as_it_is(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         return self.fn(*args, **kwargs)
+
+
+def is_alone(fn: Callable[..., object]) -> bool:
+    """Whether a function mentions nothing that it is not given."""
+    if not isinstance(fn, FunctionType) or fn.__closure__:
+        return False
+    mentioned = mentions_of(own_code(fn))
+    return not mentioned.globals and not mentioned.imports and not reflects(fn)
+
+
+def refuse_unguarded(found: Unguarded, functions: Sequence[FunctionType]) -> NoReturn:
+    """Say that a program can not be in a graph because of what it reads.
+
+    Raises:
+        GraphBreak: always.
+    """
+    what = f"the function reads {found}: the graph would not notice a change of it"
+    fix = "read it outside of the compiled function and pass what is needed; fullgraph=False reads it on every call"
+    raise GraphBreak(refusal(what, fix, line_of(functions, found.name)))
 
 
 def decisive(leaf: object) -> object:

@@ -149,6 +149,13 @@ class Signature:
             made.others.add(self._anything(), other, tests=tests)
         return False
 
+    def depend_on(self, surroundings: Callable[[], object]) -> None:
+        """Have calls looked up by what is around as well, and by nothing that there was before."""
+        self.surroundings = surroundings
+        self._variants.clear()
+        self._others.clear()
+        self.forms = {form: Lookups(self, form) for form in self.forms}
+
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for calls of the same form."""

@@ -22,12 +22,33 @@ static int holds(PyObject *container, PyObject *values) {
     return 1;
 }
 
+/* The keys of a dictionary in order. */
+static int has_keys(PyObject *container, PyObject *keys) {
+    Py_ssize_t count = PyTuple_GET_SIZE(keys), place = 0, number = 0;
+    if (!PyDict_CheckExact(container) || PyDict_GET_SIZE(container) != count) return 0;
+    for (PyObject *key, *value; PyDict_Next(container, &place, &key, &value); number++)
+        if (key != PyTuple_GET_ITEM(keys, number)) return 0;
+    return 1;
+}
+
+/* What a function runs: its code and its default values, None where there are none. */
+static int runs(PyObject *function, PyObject *values) {
+    PyObject *defaults = PyFunction_GET_DEFAULTS(function), *by_name = PyFunction_GET_KW_DEFAULTS(function);
+    return PyFunction_GET_CODE(function) == PyTuple_GET_ITEM(values, 0) &&
+           (defaults ? defaults : Py_None) == PyTuple_GET_ITEM(values, 1) &&
+           (by_name ? by_name : Py_None) == PyTuple_GET_ITEM(values, 2);
+}
+
 static int is_unchanged(char kind, PyObject *container, PyObject *key, PyObject *value) {
     switch (kind) {
     case 'd': return PyDict_GetItemWithError(container, key) == value;
     case 'i': return is_got(PyObject_GetItem(container, key), value);
     case 'a': return is_got(PyObject_GetAttr(container, key), value);
     case 'c': return PyCell_GET(container) == value;
+    case 't': return (PyObject *)Py_TYPE(container) == value;
+    case 'f': return runs(container, value);
+    case 'k': return has_keys(container, value);
+    case 'x': return !PyDict_GetItemWithError(container, key) && !PyErr_Occurred();
     case 'n': return PyObject_Size(container) == PyLong_AsSsize_t(value);
     default: return holds(container, value);
     }

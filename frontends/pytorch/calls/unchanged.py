@@ -54,6 +54,20 @@ class Held:
     def attribute(self, container: object, name: str, value: object) -> None:
         self._add("a", container, name, value)
 
+    def place(self, kind: str, container: object, key: object, value: object) -> None:
+        """An item or another kind of place, see `frontends.pytorch.calls.reads`."""
+        match kind:
+            case "slot":
+                self.attribute(container, key, value)
+            case "class" | "function" | "keys":
+                self._add({"class": "t", "function": "f", "keys": "k"}[kind], container, None, value)
+            case _:
+                self.item(container, key, value)
+
+    def absent(self, container: dict, key: object) -> None:
+        """That a dictionary has no such key."""
+        self._add("x", container, key, None)
+
     def count(self, container: object, count: int) -> None:
         """How many items there are."""
         self._add("n", container, None, count)

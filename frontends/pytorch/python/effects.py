@@ -27,14 +27,15 @@ import dis
 import sys
 import weakref
 from collections import deque
-from collections.abc import Iterable, Sequence
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from collections.abc import Iterable, Iterator, Sequence
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Final
 
 import torch
+from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.errors import GraphBreak, refusal
+from frontends.pytorch.errors import GraphBreak, Uninitialized, refusal
 from frontends.pytorch.places import INSTALLED, is_users
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
 from frontends.pytorch.python.rewriting import all_names
@@ -42,6 +43,7 @@ from frontends.pytorch.python.wrappers import opened
 from shapes.origin import Origin
 
 FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
+USED_UP: Final = "pass what it gives as an argument; fullgraph=False takes the next item on every call"
 DEEPEST: Final = 4
 LARGEST: Final = 512
 """Of a container with more items than this, the number of items is looked at."""
@@ -92,13 +94,13 @@ class Effects:
             for _, _, place, before in changed:
                 put_back(place, before)
             what = f"the function changes `{text}`, which outlives the call: the graph would not do it again"
-            raise GraphBreak(refusal(what, FIX, self._line(name)))
+            raise GraphBreak(refusal(what, FIX, line_of(self._functions, name)))
         now = leaves_of(self._arguments)
         if len(now) != len(self._leaves) or any(one is not other for one, other in zip(now, self._leaves)):
             what = "the function changes a container among its arguments: the graph would not do it again"
             raise GraphBreak(refusal(what, FIX, None))
         if used:
-            raise GraphBreak(refusal(used[0].what, used[0].fix, self._line(used[0].name)))
+            raise GraphBreak(refusal(used[0].what, used[0].fix, line_of(self._functions, used[0].name)))
 
     # ------------------------------------------------------------------ what there is
 
@@ -165,6 +167,9 @@ class Effects:
         if isinstance(value, PLAIN) or depth > DEEPEST or id(value) in self._seen or isinstance(value, ModuleType):
             return
         self._seen.add(id(value))
+        if is_used_up(value):
+            what = f"`{text}` is a {type(value).__name__}, which the trace would use up"
+            raise GraphBreak(refusal(what, USED_UP, line_of(self._functions, name)))
         if is_generator(value):
             self.generators.hold(text, name, value)
         elif isinstance(value, MUTABLE):
@@ -182,6 +187,8 @@ class Effects:
         elif isinstance(value, torch.nn.Module):
             for path, module in value.named_modules():
                 self._seen.add(id(module))
+                if any(is_lazy(parameter) for parameter in module._parameters.values()):
+                    raise Uninitialized(refusal(f"`{text}` is a lazy module", "call it once before", None))
                 inside = f"{text}.{path}" if path else text
                 for key, held in vars(module).items():
                     if key in ("_parameters", "_buffers", "_modules"):
@@ -189,7 +196,7 @@ class Effects:
                     elif is_generator(held) or (isinstance(held, MUTABLE) and key[:1] != "_"):
                         self._value(f"{inside}.{key}", key, held, depth + 1)
                 self._hold(inside, "", vars(module), dict(vars(module)))
-        elif isinstance(value, MethodType):
+        elif isinstance(value, MethodType | MethodWrapperType | BuiltinFunctionType):
             self._value(text, name, value.__self__, depth)
         elif isinstance(value, type):
             for key in data_of(value):
@@ -205,20 +212,24 @@ class Effects:
                 for key, held in list(vars(value).items()):
                     self._value(f"{text}.{key}", key, held, depth + 1)
 
-    # ------------------------------------------------------------------ where
 
-    def _line(self, name: str) -> Origin | None:
-        """The first line of the program that stores to a name, else one that mentions it."""
-        mentioned = None
-        for function in self._functions:
-            for code in codes(function.__code__):
-                for step in dis.get_instructions(code):
-                    if step.argval == name or (not name and step.opname == "STORE_ATTR"):
-                        place = Origin.of_instruction(code, step.offset)
-                        if step.opname.startswith(("STORE_", "DELETE_")) and not step.opname.startswith("STORE_FAST"):
-                            return place
-                        mentioned = mentioned or place
-        return mentioned
+def is_used_up(value: object) -> bool:
+    """Whether a value is an iterator that gives each item once, and can not be put back."""
+    return isinstance(value, Iterator) and (not is_programs(sys.modules.get(type(value).__module__)))
+
+
+def line_of(functions: Iterable[FunctionType], name: str) -> Origin | None:
+    """The first line of the program that stores to a name, else one that mentions it."""
+    mentioned = None
+    for function in functions:
+        for code in codes(function.__code__):
+            for step in dis.get_instructions(code):
+                if step.argval == name or (not name and step.opname == "STORE_ATTR"):
+                    place = Origin.of_instruction(code, step.offset)
+                    if step.opname.startswith(("STORE_", "DELETE_")) and not step.opname.startswith("STORE_FAST"):
+                        return place
+                    mentioned = mentioned or place
+    return mentioned
 
 
 _stored: weakref.WeakKeyDictionary[FunctionType, frozenset[str]] = weakref.WeakKeyDictionary()

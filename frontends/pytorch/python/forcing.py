@@ -39,6 +39,7 @@ from frontends.pytorch.errors import GraphBreak, TraceError, refusal
 from frontends.pytorch.places import is_users, origin, place_of
 from frontends.pytorch.python.generators import READ, READING, SEED, Watched, asked_by_checkpoint
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, ours, wrapped
+from frontends.pytorch.python.ran import unwatched
 from frontends.pytorch.python.rewriting import asking_for_types, program_of, rewritten
 from frontends.pytorch.python.torch_calls import TorchCalls
 from frontends.pytorch.symbolic.node import value_of
@@ -101,7 +102,8 @@ def suspended() -> Iterator[None]:
     with _lock:
         _remove()
     try:
-        yield
+        with unwatched():
+            yield
     finally:
         with _lock:
             _install()
@@ -228,6 +230,22 @@ NUMBER: Final = "`int(n)` outside of the traced function, or a function that kee
 def was_in_program(error: BaseException) -> bool:
     """Whether the program had a chance to catch an error."""
     return place_of(error) is not None
+
+
+def is_rewritten(function: FunctionType) -> bool:
+    """Whether calls in a function were led elsewhere when it was last traced."""
+    known = _known.get(function)
+    return known is not None and known[0] is own_code(function)
+
+
+def own_code(function: FunctionType) -> CodeType:
+    """The code of a function, whatever a trace has put in its place for as long as it runs."""
+    entry = _rewritten.get(id(function))
+    if entry is None:
+        return function.__code__
+    own = entry[1]
+    assert isinstance(own, CodeType)
+    return own
 
 
 def _restore(function: FunctionType) -> None:
@@ -422,4 +440,4 @@ def _formatted(number: torch.SymInt | torch.SymFloat | torch.SymBool, form: str)
     return _EXPRESSIONS[type(number)](number)
 
 
-__all__ = ["Symbolic", "suspended", "tracing"]
+__all__ = ["Symbolic", "is_rewritten", "own_code", "suspended", "tracing"]

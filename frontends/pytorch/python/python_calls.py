@@ -25,6 +25,7 @@ from typing import Final
 
 import torch
 
+from frontends.pytorch.python.ran import asked
 from frontends.pytorch.symbolic.node import Node, TorchValue, value_of
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes import choices
@@ -121,6 +122,18 @@ def of_kind(seen: type, kinds: object) -> bool:
     if builtins.isinstance(kinds, tuple):
         return any(of_kind(seen, kind) for kind in kinds)
     return issubclass(seen, kinds)
+
+
+def attribute(owner, name, /, *otherwise):
+    """`getattr`, by a name that the program may have computed."""
+    asked(owner, name)
+    return builtins.getattr(owner, name, *otherwise)
+
+
+def has_attribute(owner, name, /):
+    """`hasattr`."""
+    asked(owner, name)
+    return builtins.hasattr(owner, name)
 
 
 def quotient_and_rest(a, b, /):
@@ -235,6 +248,8 @@ BUILTINS: Final[Mapping[str, Callable[..., object]]] = {
     "type": kind_of,
     "isinstance": is_instance,
     "divmod": quotient_and_rest,
+    "getattr": attribute,
+    "hasattr": has_attribute,
 }
 MATH: Final[Mapping[str, Callable[..., object]]] = {
     "sqrt": square_root,

@@ -19,8 +19,8 @@ import builtins
 import functools
 import sys
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from dis import Instruction, get_instructions, opmap
+from collections.abc import Iterable, Mapping
+from dis import opmap
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Final
 
@@ -77,19 +77,6 @@ def all_names(code: CodeType) -> tuple[str, ...]:
     # at the end of the process globals go before code does
     _names[key] = (weakref.ref(code, lambda _, known=_names: known.pop(key, None)), tuple(names))
     return tuple(names)
-
-
-def reads_global(code: CodeType, name: str) -> bool:
-    """Whether code takes a name that it mentions for a global, and not only for an attribute of something."""
-    found = [each.opname for each in _instructions(code) if each.argval == name]
-    return not found or any("GLOBAL" in operation or "NAME" in operation for operation in found)
-
-
-def _instructions(code: CodeType) -> Iterator[Instruction]:
-    yield from get_instructions(code)
-    for constant in code.co_consts:
-        if type(constant) is CodeType:
-            yield from _instructions(constant)
 
 
 def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:
@@ -222,25 +209,6 @@ class _Reach:
                         self._waiting.append(value)
                     else:
                         self._methods.setdefault(name, []).append(value)
-
-
-_names_read: Final[dict[type, frozenset[str]]] = {}
-"""By class of modules, the names in the code of its methods."""
-
-
-def names_read(kind: type) -> frozenset[str]:
-    """The names that the methods of a class of modules mention."""
-    found = _names_read.get(kind)
-    if found is None:
-        names: set[str] = set()
-        for each in kind.__mro__:
-            if each in (torch.nn.Module, object):
-                continue
-            for name, method in vars(each).items():
-                if isinstance(method, FunctionType) and name not in ("__init__", "extra_repr", "reset_parameters"):
-                    names.update(all_names(method.__code__))
-        found = _names_read[kind] = frozenset(names)
-    return found
 
 
 _asking: dict[int, tuple[int, list[FunctionType]]] = {}

@@ -286,6 +286,7 @@ def test_what_a_container_holds_is_looked_at(held, change) -> None:
         return x + len(held)
 
     surroundings = Surroundings([program])
+    assert not surroundings.explore([program])
     assert surroundings.state() == 0
     change(held)
     assert surroundings.state() == 1
@@ -299,6 +300,7 @@ def test_an_equal_item_is_no_change() -> None:
         return x + held["size"]
 
     surroundings = Surroundings([program])
+    assert not surroundings.explore([program])
     held["size"], held["name"] = int("1000"), "".join(["lon", "g"])
     assert surroundings.state() == 0
 

@@ -1,0 +1,471 @@
+"""The places that a program reads: found from the functions that ran while it was traced, as far as their names lead.
+
+    >>> from frontends.pytorch.calls.exploring import Explorer
+    >>> settings = {"inner": {"factor": 2}}
+    >>> def f(x):
+    ...     return x * settings["inner"]["factor"]
+    >>> found = Explorer([f], [f])
+    >>> [place.text for place in found.places if place.kind == "contents"]
+    ['settings', 'settings[...]']
+    >>> numbers = iter([1, 2])
+    >>> def f(x):
+    ...     return x * next(numbers)
+    >>> print(*Explorer([f], [f]).unguarded)
+    numbers, a list_iterator
+
+From a global, a variable of a closure or an attribute on, whose name some function mentions, everything is a place that
+can be reached through containers, and through the attributes that are mentioned as well; of an object of a class that
+is not the program's, all attributes are. What can change without a place that tells of it is `unguarded`: a program
+that reads such a thing has no graph.
+"""
+
+from __future__ import annotations
+
+import builtins
+import datetime
+import functools
+import gc
+import logging
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
+from typing import Final
+
+import torch
+from torch.nn.modules import module as modules
+
+from frontends.pytorch.calls.reads import ABSENT, Kept, Kind, Place, layout, times_cleared, view_of
+from frontends.pytorch.python.forcing import CLOCKS
+from frontends.pytorch.python.mentions import Mentions, mentions_of
+from frontends.pytorch.python.ran import Ran, kind_of
+from frontends.pytorch.python.state import is_impure, is_without_state, reflects
+
+MOST_ITEMS: Final = 50_000
+"""More items than these are not looked at on each call."""
+OF_MODULES: Final = frozenset([name for name in vars(torch.nn.Module()) if name.startswith("_")])
+"""What torch keeps in each module."""
+HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+GLOBAL_HOOKS: Final = (
+    modules._global_forward_hooks,
+    modules._global_forward_pre_hooks,
+    modules._global_backward_hooks,
+    modules._global_backward_pre_hooks,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unguarded:
+    """Something that a program reads and that no place tells of.
+
+    Attributes:
+        text: where it is.
+        what: what it is.
+        name: the name in the program that leads to it.
+    """
+
+    text: str
+    what: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.text}, {self.what}"
+
+
+class Explorer:
+    """Finds places.
+
+    Attributes:
+        places: in the order in which they were found, each once.
+        unguarded: what there is no place for.
+    """
+
+    def __init__(
+        self,
+        functions: Sequence[FunctionType],
+        roots: Iterable[object],
+        ran: Ran | None = None,
+        inner: Sequence[FunctionType] = (),
+    ) -> None:
+        """From these functions on, and those inside of them (`inner`), whose names theirs have among them."""
+        self.places: list[Place] = []
+        self.unguarded: list[Unguarded] = []
+        self._known: set[tuple[int, str, object]] = set()
+        self._seen: set[int] = set()
+        self._kept: list[object] = []
+        self._known_classes: set[int] = set()
+        self._items, self._most, self._largest = 0, 0, ""
+        self._ran = {id(function) for function in (*functions, *inner)}
+        self._waiting: deque[tuple[str, str, object]] = deque()
+        mentions = [mentions_of(function.__code__) for function in functions]
+        self._names: set[str] = set(ran.names if ran is not None else ())
+        self._computed = bool(self._names)
+        """Whether some function asks for attributes that may not be there."""
+        self._whole = any(map(reflects, functions))
+        """Whether some function may read any attribute."""
+        for each in mentions:
+            self._names.update(each.attributes)
+        for start in roots:
+            name = "self" if isinstance(start, torch.nn.Module) else type(start).__name__
+            self._value(getattr(start, "__name__", name) if isinstance(start, FunctionType) else "self", name, start)
+        for function, mentioned in zip(functions, mentions):
+            self._names_of(function, mentioned)
+            self._closure(function)
+        if ran is not None:
+            for tensor in ran.tensors.values():
+                if isinstance(tensor, torch.Tensor) and not hasattr(tensor, "metadata"):
+                    self._contents("a tensor", "", vars(tensor))
+        while self._waiting and self._items <= MOST_ITEMS:
+            self._look_at(*self._waiting.popleft())
+        if self._items > MOST_ITEMS:
+            self._refuse(self._largest, "", f"and what else it reads, more than {MOST_ITEMS} items")
+
+    # ------------------------------------------------------------------ what is noted
+
+    def _add(self, text: str, container: object, key: object = None, kind: Kind = "item") -> None:
+        place = Place(text, container, key, kind)
+        if place.identity not in self._known:
+            self._known.add(place.identity)
+            self.places.append(place)
+
+    def _refuse(self, text: str, name: str, what: str) -> None:
+        self.unguarded.append(Unguarded(text, what, name))
+
+    def _count(self, text: str, items: int) -> None:
+        self._items += items
+        if items > self._most:
+            self._most, self._largest = items, text
+
+    def _held(self, text: str, name: str, container: object, key: object, value: object) -> None:
+        """An item of a dictionary, and what it leads to."""
+        self._add(text, container, key)
+        if not isinstance(value, torch.Tensor):
+            self._value(text, name, value)
+
+    def _value(self, text: str, name: str, value: object) -> None:
+        if id(value) in self._seen or is_without_state(value):
+            return
+        self._seen.add(id(value))
+        self._kept.append(value)
+        self._waiting.append((text, name, value))
+
+    # ------------------------------------------------------------------ functions
+
+    def _names_of(self, function: FunctionType, mentioned: Mentions) -> None:
+        """The globals of a function, and what it imports."""
+        scope = function.__globals__
+        plain = builtins.__dict__
+        for name in mentioned.globals:
+            if name in scope:
+                value = scope[name]
+                self._add(name, scope, name)
+                if isinstance(value, ModuleType):
+                    self._module(name, value, mentioned.attributes)
+                elif not isinstance(value, torch.Tensor):
+                    self._value(name, name, value)
+            else:
+                self._add(name, scope, name, "absent")
+                if name in plain:
+                    self._add(name, plain, name)
+                    self._value(name, name, plain[name])
+        package = str(scope.get("__package__") or "")
+        for name in mentioned.imports:
+            for whole in imported(name, package):
+                module = sys.modules.get(whole)
+                if module is not None:
+                    self._add(name, sys.modules, whole)
+                    self._module(name, module, mentioned.attributes)
+
+    def _function(self, text: str, name: str, function: FunctionType) -> None:
+        for attribute in self._attributes(vars(function)):
+            self._held(f"{text}.{attribute}", name, vars(function), attribute, vars(function)[attribute])
+        if id(function) not in self._ran:
+            return
+        if vars(function) or self._computed:
+            self._add(f"the attributes of {text}", vars(function), kind="keys")
+        self._add(text, function, kind="function")
+        for value in function.__defaults__ or ():
+            self._value(f"a default value of {text}", name, value)
+        if function.__kwdefaults__:
+            self._value(f"the default values of {text}", name, function.__kwdefaults__)
+        self._closure(function)
+
+    def _closure(self, function: FunctionType) -> None:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            self._cell(name, cell)
+
+    def _cell(self, name: str, cell: CellType) -> None:
+        self._add(name, cell, kind="cell")
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            return
+        if not isinstance(value, torch.Tensor):
+            self._value(name, name, value)
+
+    def _module(self, text: str, module: ModuleType, names: Iterable[str], within: tuple[ModuleType, ...] = ()) -> None:
+        """What a function reads of a module, and of those in it."""
+        scope = vars(module)
+        for name in sorted(scope.keys() & names):
+            value = scope[name]
+            self._add(f"{text}.{name}", scope, name)
+            if isinstance(value, ModuleType):
+                if value is not module and value not in within:
+                    self._module(f"{text}.{name}", value, names, (*within, module))
+            elif value is sys.modules:
+                self._refuse(f"{text}.{name}", name, "in which there may be any module")
+            elif not isinstance(value, torch.Tensor) and not (module is time and name in CLOCKS):
+                # a call of a clock is noticed when it is made
+                self._value(f"{text}.{name}", name, value)
+
+    # ------------------------------------------------------------------ values
+
+    def _look_at(self, text: str, name: str, value: object) -> None:
+        match value:
+            case FunctionType():
+                self._function(text, name, value)
+            case MethodType():
+                self._value(text, name, value.__func__)
+                self._value(f"{text}.__self__", name, value.__self__)
+            case BuiltinFunctionType() | MethodWrapperType():
+                owner = value.__self__
+                if owner is None or isinstance(owner, ModuleType):
+                    if is_impure(value):
+                        self._refuse(text, name, "which gives something else at another time")
+                else:
+                    self._value(f"{text}.__self__", name, owner)
+            case ModuleType():
+                self._module(text, value, self._names)
+            case type():
+                if value in CALENDARS and not self._names.isdisjoint(("now", "today", "utcnow")):
+                    self._refuse(text, name, "which gives something else at another time")
+                self._class(value)
+            case functools.partial():
+                self._value(text, name, value.func)
+                self._value(f"the arguments of {text}", name, value.args)
+                self._value(f"the arguments of {text}", name, value.keywords)
+            case functools._lru_cache_wrapper():
+                # what it remembers stays as it is, whatever the function inside would read now
+                if kind_of(getattr(value.__wrapped__, "__globals__", {}).get("__file__") or "") == "program":
+                    self._add(text, value, times_cleared, "view")
+            case property():
+                for part in (value.fget, value.fset):
+                    self._value(text, name, part)
+            case staticmethod() | classmethod():
+                self._value(text, name, value.__func__)
+            case torch.Tensor():
+                self._add(text, value, layout, "view")
+            case torch.nn.Module():
+                for path, module in value.named_modules():
+                    self._seen.add(id(module))
+                    self._torch_module(f"{text}.{path}" if path else text, name, module)
+            case logging.Logger():
+                if not self._names.isdisjoint(("isEnabledFor", "getEffectiveLevel", "level")):
+                    self._add(text, value, logging.Logger.getEffectiveLevel, "view")
+            case CellType():
+                self._cell(text, value)
+            case _ if type(value).__module__.startswith(OURS):
+                # another compiled function
+                self._value(text, name, getattr(value, "fn", None))
+            case _:
+                self._object(text, name, value)
+
+    def _object(self, text: str, name: str, value: object) -> None:
+        """What is in an object, and its attributes."""
+        kind = type(value)
+        if isinstance(value, tuple | frozenset):
+            self._all(text, name, value)
+        elif isinstance(value, list | dict | set):
+            self._contents(text, name, value)
+        elif isinstance(value, MappingProxyType | type({}.keys()) | type({}.values()) | type({}.items())):
+            for inside in gc.get_referents(value):
+                self._value(text, name, inside)
+        elif (view := view_of(value)) is not None:
+            self._viewed(text, name, value, view)
+        elif hasattr(kind, "__get__") and not is_python(kind):
+            # what a class in C is asked for attributes by
+            return
+        elif not is_python(kind):
+            self._refuse(text, name, f"a {kind.__name__}")
+            return
+        if kind.__flags__ & HEAP_TYPE or hasattr(value, "__dict__"):
+            self._add(text, value, kind="class")
+            self._class(kind)
+            self._attributes_of(text, name, value)
+
+    def _all(self, text: str, name: str, items: Iterable[object]) -> None:
+        for item in items:
+            self._items += 1
+            self._value(f"{text}[...]", name, item)
+
+    def _contents(self, text: str, name: str, container: list | dict | set) -> None:
+        self._count(text, len(container))
+        if self._items > MOST_ITEMS:
+            return
+        self._add(text, container, kind="contents")
+        items = [*dict.keys(container), *dict.values(container)] if isinstance(container, dict) else [*container]
+        self._all(text, name, [item for item in items if not isinstance(item, torch.Tensor)])
+        factory = getattr(container, "default_factory", None)
+        if factory is not None:
+            self._value(f"{text}.default_factory", name, factory)
+
+    def _viewed(self, text: str, name: str, value: object, view: object) -> None:
+        self._count(text, getattr(value, "nbytes", 0) // 16)
+        if self._items > MOST_ITEMS:
+            return
+        self._add(text, value, view, "view")
+        found = Place(text, value, view, "view").read()
+        if isinstance(value, deque):
+            self._all(text, name, found)
+        elif not isinstance(found, tuple | bytes | bool):
+            self._value(text, name, found)
+        elif found is False:
+            self._value(text, name, value())
+
+    def _attributes(self, attributes: Mapping[str, object], *, whole: bool = False) -> Iterable[str]:
+        """Those of the attributes that may be read."""
+        return list(attributes) if whole or self._whole else sorted(self._names & attributes.keys())
+
+    def _attributes_of(self, text: str, name: str, value: object) -> None:
+        whole = any(map(is_of_library, type(value).__mro__))
+        for kind in type(value).__mro__:
+            slots = {key: each for key, each in vars(kind).items() if isinstance(each, MemberDescriptorType)}
+            for key in self._attributes(slots, whole=whole):
+                place = Place(f"{text}.{key}", value, key, "slot")
+                self._add(place.text, value, key, "slot")
+                found = place.read()
+                if found is not ABSENT and not isinstance(found, Kept):
+                    self._value(place.text, key, found)
+        attributes = getattr(value, "__dict__", None)
+        if not isinstance(attributes, dict):
+            return
+        for key in self._attributes(attributes, whole=whole):
+            self._held(f"{text}.{key}", key if isinstance(key, str) else name, attributes, key, attributes[key])
+        # another attribute may come before that of the class
+        self._add(f"the attributes of {text}", attributes, kind="keys")
+
+    def _class(self, kind: type) -> None:
+        """What classes hold: methods, properties, and all else."""
+        for each in kind.__mro__:
+            owner = kind_of_class(each)
+            if id(each) in self._known_classes or each.__module__ == "builtins" or owner == "library":
+                continue
+            self._known_classes.add(id(each))
+            self._kept.append(each)
+            (attributes,) = [found for found in gc.get_referents(vars(each)) if type(found) is dict][:1] or [None]
+            if attributes is None:
+                continue
+            names = sorted(self._names & attributes.keys())
+            if "forward" in attributes and "forward" not in names:
+                names = [*names, "forward"]
+            if owner == "program":
+                names = dict.fromkeys([*names, *[key for key in attributes if is_special(key, attributes[key])]])
+                self._add(f"the attributes of {each.__name__}", attributes, kind="keys")
+            for key in names:
+                self._held(f"{each.__name__}.{key}", key, attributes, key, attributes[key])
+        if type(kind) is not type:
+            self._class(type(kind))
+
+    def _torch_module(self, text: str, name: str, module: torch.nn.Module) -> None:
+        attributes = vars(module)
+        self._class(type(module))
+        self._add(text, module, kind="class")
+        of_torch = names_of_library(type(module)) & attributes.keys()
+        for key in dict.fromkeys([*self._attributes(attributes), *sorted(of_torch)]):
+            if key not in OF_MODULES:
+                self._held(f"{text}.{key}", key, attributes, key, attributes[key])
+        self._add(f"the attributes of {text}", attributes, kind="keys")
+        self._add(f"{text}.training", attributes, "training")
+        for kind in ("_parameters", "_buffers", "_modules"):
+            if attributes.get(kind) or kind in self._names:
+                self._add(text, attributes[kind], kind="contents")
+            elif kind in attributes:
+                self._add(text, attributes[kind], kind="count")
+        for kind in HOOKS:
+            self._hooks(f"{kind[1:].replace('_', ' ')} of {text}", attributes.get(kind))
+        for each in GLOBAL_HOOKS:
+            self._hooks("hooks of all modules", each)
+
+    def _hooks(self, text: str, hooks: dict[int, object] | None) -> None:
+        if hooks:
+            self._value(text, "", hooks)
+        elif hooks is not None:
+            self._add(text, hooks, kind="count")
+
+
+OURS: Final = ("frontends.", "backends.", "shapes.", "solver.")
+CALENDARS: Final = (datetime.datetime, datetime.date)
+HEAP_TYPE: Final = 1 << 9
+WORD: Final = tuple.__itemsize__
+SOLID: Final = (
+    *(object, BaseException, int, float, complex, str, bytes, tuple, frozenset, list, dict, set, deque, bytearray),
+    *(type, ModuleType, property, functools.partial),
+)
+
+
+def is_python(kind: type) -> bool:
+    """Whether an object of a class is its attributes, and what is known of the class of Python's that it is of."""
+    if hasattr(kind, "__next__"):
+        return False
+    for each in kind.__mro__:
+        if not each.__flags__ & HEAP_TYPE:
+            return each in SOLID or each.__name__ == "SimpleNamespace"
+        held = [isinstance(value, MemberDescriptorType) for value in vars(each).values()]
+        own = sum(held) + ("__dict__" in vars(each)) + ("__weakref__" in vars(each))
+        if each.__basicsize__ - each.__base__.__basicsize__ > WORD * own:
+            # a class in C
+            return False
+    return True
+
+
+def kind_of_class(kind: type) -> str:
+    """Whose a class is: "program", "library" (Python's), or "ours", which is torch's too."""
+    name = str(kind.__module__)
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None:
+        return "library" if name.partition(".")[0] in sys.stdlib_module_names and name != "__main__" else "program"
+    return kind_of(file)
+
+
+@functools.cache
+def names_of_library(kind: type[torch.nn.Module]) -> frozenset[str]:
+    """What the methods read that a class of modules has from torch."""
+    found: set[str] = set()
+    for each in kind.__mro__:
+        if kind_of_class(each) != "program" and each not in (torch.nn.Module, object):
+            for name, method in vars(each).items():
+                if isinstance(method, FunctionType) and name not in ("__init__", "extra_repr", "reset_parameters"):
+                    found.update(mentions_of(method.__code__).attributes)
+    return frozenset(found)
+
+
+def is_of_library(kind: type) -> bool:
+    """Whether methods that are not the program's read the attributes of an object of a class."""
+    return kind_of_class(kind) != "program" and kind.__module__ not in ("builtins", "abc", "typing")
+
+
+def is_special(name: str, value: object) -> bool:
+    """Whether an attribute of a class is called by no name: by an operator, a `with`, a `for`."""
+    return name[:2] == "__" and isinstance(value, FunctionType | property | classmethod | staticmethod)
+
+
+def imported(name: str, package: str) -> Iterable[str]:
+    """The modules that an import may mean: by its whole name, or beside the package's."""
+    yield name
+    while package:
+        yield f"{package}.{name}" if name else package
+        package = package.rpartition(".")[0]
+
+
+__all__ = ["Explorer", "Unguarded"]

@@ -1,0 +1,286 @@
+"""Places that a program reads without being given them, and what is remembered of what they held.
+
+    >>> from frontends.pytorch.calls.reads import Place, same
+    >>> settings = {"factor": 2.0, "sizes": [1, 2]}
+    >>> place, inside = Place("factor", settings, "factor"), Place("sizes", settings["sizes"], kind="contents")
+    >>> before = place.read(), inside.read()
+    >>> settings["factor"], _ = 3.0, settings["sizes"].append(3)
+    >>> same(before[0], place.read()), same(before[1], inside.read())
+    (False, False)
+
+A place is compared by identity, plain values by value; a container, which may change and stay the same object, has a
+place of its own for what is in it. What only a function tells (the items of a queue, the bytes of an array) is a view.
+"""
+
+from __future__ import annotations
+
+import array
+import sys
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import torch
+from torch.nn.parameter import is_lazy
+
+from frontends.pytorch.errors import Uninitialized
+from frontends.pytorch.python.forcing import own_code
+
+SCALARS: Final = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
+Kind = Literal["item", "cell", "slot", "absent", "count", "keys", "contents", "class", "function", "view"]
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+ABSENT: Final = _Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something that is read.
+
+    Attributes:
+        text: for people.
+        container: what is looked into.
+        key: of an item, the name of a slot, or of a view the function that tells what there is.
+        kind: what is looked at: `container[key]`, the contents of a cell, an attribute that is in no dictionary, that
+            there is no such item, how many there are, the keys of a dictionary in order, all that is in a container,
+            the class of an object, what a function runs (code and default values), or what a function tells of it.
+    """
+
+    text: str
+    container: object
+    key: object = None
+    kind: Kind = "item"
+
+    @property
+    def identity(self) -> tuple[int, str, object]:
+        """The same for the same place."""
+        return id(self.container), "item" if self.kind == "absent" else self.kind, self.key
+
+    def read(self) -> object:
+        container = self.container
+        try:
+            match self.kind:
+                case "count":
+                    return len(container)
+                case "keys":
+                    return tuple(container)
+                case "class":
+                    return type(container)
+                case "function":
+                    return own_code(container), container.__defaults__, container.__kwdefaults__
+                case "contents":
+                    return Contents(container)
+                case "view":
+                    return self.key(container)
+                case "slot":
+                    found = getattr(container, self.key)
+                case "cell":
+                    found = container.cell_contents
+                case _:
+                    found = container[self.key]
+        except (KeyError, ValueError, IndexError, AttributeError):
+            return ABSENT
+        return Kept(found, layout(found)) if isinstance(found, torch.Tensor) else found
+
+    def printed(self, container: str, key: str) -> str:
+        """The same in generated code, where that is one expression."""
+        match self.kind:
+            case "count":
+                return f"len({container})"
+            case "keys":
+                return f"tuple({container})"
+            case "class":
+                return f"type({container})"
+            case "function":
+                return f"(own_code({container}), {container}.__defaults__, {container}.__kwdefaults__)"
+            case "view":
+                return f"{key}({container})"
+            case "slot":
+                return f"getattr({container}, {key})"
+            case "cell":
+                return f"{container}.cell_contents"
+            case _:
+                return f"{container}[{key}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A tensor as it was: `.data` can give it another dtype, other sizes and other strides, and it may be frozen."""
+
+    tensor: torch.Tensor
+    layout: tuple[torch.dtype, torch.Size, object, bool]
+
+
+def layout(tensor: torch.Tensor) -> tuple[torch.dtype, torch.Size, object, bool]:
+    """What a graph relies on of a tensor that it was not given.
+
+    Raises:
+        Uninitialized: it has no sizes yet.
+    """
+    if is_lazy(tensor):
+        raise Uninitialized("a parameter that has no sizes yet: call the lazy module once")
+    strides = tensor.stride() if tensor.layout is torch.strided else tensor.layout
+    return tensor.dtype, tensor.shape, strides, tensor.requires_grad
+
+
+class Contents:
+    """A list, a dictionary or a set as it was, whatever its class makes of being asked."""
+
+    def __init__(self, container: list | dict | set) -> None:
+        self.container = container
+        self.items = items_of(container)
+        """Of a dictionary the keys, then the values."""
+        self.values = self.items[len(self.items) // 2 :] if isinstance(container, dict) else ()
+        self.tensors = tuple([Kept(item, layout(item)) for item in self.items if isinstance(item, torch.Tensor)])
+
+    def unchanged(self, container: str, contents: str) -> str:
+        """Generated code: whether this container, which is the same, holds the very objects that it held."""
+        if type(self.container) not in (list, dict, set):
+            return f"{contents}.holds({container})"
+        if not self.items:
+            return f"not {container}"
+        count = f"len({container}) == {len(self.container)}"
+        if not isinstance(self.container, dict):
+            return f"{count} and all(map(is_, {container}, {contents}.items))"
+        keys, values = f"map(is_, {container}, {contents}.items)", f"map(is_, {container}.values(), {contents}.values)"
+        return f"{count} and all({keys}) and all({values})"
+
+    def holds(self, found: object) -> bool:
+        """Whether this container is the same and holds the same."""
+        if found is not self.container:
+            return False
+        now = items_of(found)
+        return len(now) == len(self.items) and all(map(same, now, self.items))
+
+    def __repr__(self) -> str:
+        if isinstance(self.container, dict):
+            return repr(dict(zip(self.items, self.values)))
+        return repr(set(self.items) if isinstance(self.container, set) else list(self.items))
+
+
+def items_of(container: list | dict | set) -> tuple[object, ...]:
+    if isinstance(container, OrderedDict):
+        return *OrderedDict.keys(container), *OrderedDict.values(container)
+    if isinstance(container, dict):
+        return *dict.keys(container), *dict.values(container)
+    return tuple(set.__iter__(container) if isinstance(container, set) else list.__iter__(container))
+
+
+def same(a: object, b: object) -> bool:
+    """Whether a program cannot tell two values apart, as far as that is cheap to say."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) is tuple:
+        return len(a) == len(b) and all(map(same, a, b))
+    if type(a) in (str, bytes, int, torch.Size, torch.device):
+        return a == b
+    if type(a) in SCALARS:
+        return a == b and repr(a) == repr(b)
+    if type(a) is Kept:
+        return a.tensor is b.tensor and a.layout == b.layout
+    if is_numpy(a, "generic"):
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    return (
+        isinstance(a, Contents)
+        and a.container is b.container
+        and len(a.items) == len(b.items)
+        and all(map(same, (*a.items, *a.tensors), (*b.items, *b.tensors)))
+    )
+
+
+def shown(value: object) -> str:
+    """A value for people."""
+    if isinstance(value, Kept):
+        dtype, shape, _, is_learned = value.layout
+        return f"a {str(dtype).removeprefix('torch.')} tensor of shape {tuple(shape)}{' with a gradient' * is_learned}"
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def differences(place: Place, old: object, new: object) -> Iterator[tuple[str, object, object]]:
+    """What differs at a place, of a dictionary by its keys: where, what is there, and what was."""
+    if isinstance(old, Contents) and isinstance(new, Contents) and isinstance(old.container, dict):
+        before, after = dict(zip(old.items, old.values)), dict(zip(new.items, new.values))
+        found = False
+        for key in dict.fromkeys([*before, *after]):
+            one, other = kept(before.get(key, ABSENT), old), kept(after.get(key, ABSENT), new)
+            if not same(one, other):
+                found = True
+                yield f"{place.text}.{key}" if isinstance(key, str) else f"{place.text}[{key!r}]", other, one
+        if found:
+            return
+    yield place.text, new, old
+
+
+def kept(value: object, contents: Contents) -> object:
+    """An item as it was, of a tensor its layout then."""
+    return next((each for each in contents.tensors if each.tensor is value), value)
+
+
+# ---------------------------------------------------------------------- what only a function tells
+
+
+def is_numpy(value: object, kind: str) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, getattr(numpy, kind, ()))
+
+
+def queued(value: deque) -> object:
+    return value.maxlen, *deque.__iter__(value)
+
+
+def elements(value: object) -> object:
+    """Of an array of numpy."""
+    if value.dtype.hasobject:
+        return value.dtype.str, value.shape, *value.ravel().tolist()
+    return value.dtype.str, value.shape, value.strides, value.tobytes()
+
+
+def is_gone(value: weakref.ref) -> bool:
+    """Whether nothing is left of what a weak reference is to: another thing it never is."""
+    return weakref.ref.__call__(value) is None
+
+
+_remembered: Final[weakref.WeakKeyDictionary[object, tuple[int, int, int]]] = weakref.WeakKeyDictionary()
+"""By function, its hits, its misses, and how often they began anew."""
+
+
+def times_cleared(function: object) -> int:
+    """How often a function that remembers its results was seen to have forgotten them."""
+    now = function.cache_info()
+    hits, misses, times = _remembered.get(function, (0, 0, 0))
+    times += now.hits < hits or now.misses < misses
+    _remembered[function] = now.hits, now.misses, times
+    return times
+
+
+VIEWS: Final[tuple[tuple[type, Callable[[object], object]], ...]] = (
+    (deque, queued),
+    (bytearray, bytes),
+    (array.array, lambda value: (value.typecode, array.array.tobytes(value))),
+    (memoryview, lambda value: (value.format, value.shape, value.tobytes())),
+    (weakref.ref, is_gone),
+    (ContextVar, lambda value: value.get(ABSENT)),
+)
+"""By class, what tells the state of an object that has no attributes and no items to look at."""
+
+
+def view_of(value: object) -> Callable[[object], object] | None:
+    """What tells the state of such an object, if anything does."""
+    found = next((view for kind, view in VIEWS if isinstance(value, kind)), None)
+    return elements if found is None and is_numpy(value, "ndarray") else found
+
+
+__all__ = ["Contents", "Kept", "Place", "layout", "same", "shown"]

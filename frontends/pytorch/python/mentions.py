@@ -1,0 +1,99 @@
+"""The names in code: which of them are globals, which attributes, and which modules it imports.
+
+    >>> from frontends.pytorch.python.mentions import mentions_of
+    >>> def f(x):
+    ...     import math
+    ...     return lambda: math.floor(factor * x.size(0))
+    >>> found = mentions_of(f.__code__)
+    >>> found.globals, found.attributes, found.imports
+    (('factor',), ('math', 'floor', 'size'), ('math',))
+
+Functions inside of the code are read with it.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from dataclasses import dataclass
+from dis import hasname, opmap
+from types import CodeType
+from typing import Final
+
+EXTENDED: Final = opmap["EXTENDED_ARG"]
+LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
+BY_NAME: Final = frozenset([opmap[name] for name in ("LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL") if name in opmap])
+NEWER: Final = sys.version_info >= (3, 12)
+IMPORT: Final = opmap["IMPORT_NAME"]
+ATTRIBUTES: Final = frozenset(hasname) - BY_NAME - {LOAD_GLOBAL}
+SHIFTED: Final = {opmap[name]: bits for name, bits in (("LOAD_ATTR", 1), ("LOAD_SUPER_ATTR", 2)) if name in opmap}
+"""How many bits of the argument say something else, from Python 3.12 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """The names in code.
+
+    Attributes:
+        attributes: all that are no globals, those of imported modules and their attributes too.
+        inside: the code of the functions in it.
+        passed: the globals that are values there, and not only called.
+    """
+
+    globals: tuple[str, ...]
+    attributes: tuple[str, ...]
+    imports: tuple[str, ...]
+    inside: tuple[CodeType, ...]
+    passed: frozenset[str]
+
+
+_known: Final[dict[int, tuple[weakref.ref[CodeType], Mentions]]] = {}
+
+
+def mentions_of(code: CodeType) -> Mentions:
+    """The names in code, looked for once."""
+    key = id(code)
+    found = _known.get(key)
+    if found is None or found[0]() is not code:
+        # at the end of the process globals go before code does
+        found = weakref.ref(code, lambda _, known=_known: known.pop(key, None)), _mentions(code)
+        _known[key] = found
+    return found[1]
+
+
+def _mentions(code: CodeType) -> Mentions:
+    names = code.co_names
+    scope: dict[str, None] = {}
+    attributes: dict[str, None] = {}
+    imports: dict[str, None] = {}
+    passed: set[str] = set()
+    raw, high = code.co_code, 0
+    for place in range(0, len(raw), 2):
+        operation, argument = raw[place], high | raw[place + 1]
+        high = argument << 8 if operation == EXTENDED else 0
+        if operation == LOAD_GLOBAL:
+            scope[names[argument >> 1]] = None
+            if not argument & 1:
+                passed.add(names[argument >> 1])
+        elif operation in BY_NAME:
+            scope[names[argument]] = None
+        elif operation in ATTRIBUTES:
+            name = names[argument >> SHIFTED.get(operation, 0)] if NEWER else names[argument]
+            attributes[name] = None
+            if operation == IMPORT:
+                imports[name] = None
+    attributes |= dict.fromkeys([part for name in imports for part in name.split(".") if part])
+    inside = [each for each in code.co_consts if type(each) is CodeType]
+    for each in inside:
+        found = mentions_of(each)
+        scope |= dict.fromkeys(found.globals)
+        attributes |= dict.fromkeys(found.attributes)
+        imports |= dict.fromkeys(found.imports)
+        passed |= found.passed
+        inside = [*inside, *found.inside]
+    # a test runner's own names in the functions that it rewrites are no identifiers
+    scope = {name: None for name in scope if name.isidentifier()}
+    return Mentions(tuple(scope), tuple(attributes), tuple(imports), tuple(inside), frozenset(passed))
+
+
+__all__ = ["Mentions", "mentions_of"]

@@ -1,0 +1,219 @@
+"""The functions of a program that ran while it was traced, and the attributes whose names it computed.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> from frontends.pytorch.python.ran import Ran, watching
+    >>> def inner(x, name):
+    ...     return getattr(x, name)
+    >>> def outer(x):
+    ...     return inner(x, "re" + "al")
+    >>> ran = Ran()
+    >>> with watching(ran):
+    ...     variant = trace(outer, (torch.ones(2),))
+    >>> [function.__name__ for function in ran.functions()], ran.names
+    (['outer', 'inner'], {'real'})
+
+What a program reads is read by the functions that ran, so these, and not all that its names lead to, tell what a graph
+of it relies on. Functions of Python's own library are among them where the program called them: `os.getenv` reads
+`os.environ`. Those of torch and ours are not.
+
+A hook of the interpreter notes them, which costs a trace nothing that can be measured. Where it cannot be built,
+`sys.setprofile` does the same and takes twice the time of the trace.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Final, cast
+
+from frontends.pytorch.places import FRAMEWORKS, INSTALLED, STANDARD
+from shapes.native import build
+from shapes.origin import FRAMEWORK
+from shapes.toolchain import Unavailable
+
+Call = tuple[FunctionType, CodeType, "CodeType | None"]
+"""A function, its code then, in which calls may be led elsewhere, and that of its caller."""
+Watch = Callable[["list[Call] | None"], bool]
+
+WITHOUT_STATE: Final = frozenset(
+    (
+        *("abc", "ast", "bisect", "codecs", "collections", "colorsys", "contextlib", "copy", "copyreg", "dataclasses"),
+        *("difflib", "dis", "encodings", "enum", "fnmatch", "fractions", "functools", "genericpath", "hashlib"),
+        *("heapq", "inspect", "json", "keyword", "linecache", "logging", "numbers", "opcode", "operator", "posixpath"),
+        *("pprint", "re", "reprlib", "statistics", "string", "textwrap", "token", "tokenize", "traceback", "types"),
+        *("typing", "typing_extensions", "warnings", "weakref", "_collections_abc", "_weakrefset", "decimal"),
+        *("importlib", "_frozen_importlib", "_frozen_importlib_external", "random", "sympy", "mpmath", "networkx", "z3",
+        "numpy"),
+    )
+)
+"""Modules whose functions tell of nothing but their arguments, as far as a program goes by it. What is imported is read
+where it is imported; Python's own random numbers are noticed otherwise."""
+ENGINE: Final = tuple([place for place in FRAMEWORK if not place.startswith(FRAMEWORKS)])
+"""What calls libraries, and never the program."""
+PRINTED: Final = (
+    *("<lookup>", "<call>", "<bind>", "<surroundings>", "<check>", "<proposition>"),
+    *("<graph ", "<program ", "<launch of ", "<inferred "),
+)
+"""Code that was printed by us."""
+
+_current: Final = threading.local()
+
+
+class Ran:
+    """What was noted in a `with` block.
+
+    Attributes:
+        names: attributes that the program asked for by a name that it computed.
+        tensors: tensors whose Python attributes it asked for so.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.tensors: dict[int, object] = {}
+        self._calls: list[Call] = []
+        self._watch = _watch()
+
+    def functions(self) -> list[FunctionType]:
+        """The functions of the program, in the order in which they first ran."""
+        found: dict[int, FunctionType] = {}
+        codes: set[CodeType] = set()
+        waiting: dict[CodeType, list[tuple[FunctionType, CodeType]]] = {}
+        started: list[tuple[FunctionType, CodeType]] = []
+        # what the collection of garbage calls, it calls anywhere
+        collecting = {getattr(each, "__code__", None) for each in gc.callbacks}
+        for function, code, by in self._calls:
+            owner = owner_of(function, code)
+            if owner == "ours" or by is None or code in collecting or code.co_name in ("<module>", "__del__"):
+                continue
+            if module_of(function) in WITHOUT_STATE:
+                continue
+            if kind_of(by.co_filename) != "ours":
+                waiting.setdefault(by, []).append((function, code))
+            elif owner == "program" and not by.co_filename.startswith(ENGINE):
+                started.append((function, code))
+        while started:
+            function, code = started.pop()
+            if id(function) in found:
+                continue
+            found[id(function)] = function
+            if code not in codes:
+                codes.add(code)
+                started += waiting.pop(code, ())
+        return list(found.values())
+
+
+def owner_of(function: FunctionType, code: CodeType) -> str:
+    """Whose a function is, as `kind_of` says; one that was made of a text is its module's."""
+    file = code.co_filename
+    if file.startswith(PRINTED):
+        return "ours"
+    if file[:1] == "<" and not file.startswith(("<frozen", "<doctest")):
+        file = function.__globals__.get("__file__") or file
+    return kind_of(file)
+
+
+def module_of(function: FunctionType) -> str:
+    """The first part of the name of a function's module."""
+    name = str(function.__globals__.get("__name__", ""))
+    return "collections" if name.startswith("namedtuple_") else name.partition(".")[0]
+
+
+@cache
+def kind_of(file: str) -> str:
+    """Whose a file is: "program", "library" (Python's own), or "ours", which is torch's too."""
+    if file.startswith((*FRAMEWORKS, *FRAMEWORK)):
+        return "ours"
+    if file.startswith(STANDARD) and INSTALLED not in file:
+        return "library"
+    return "program"
+
+
+@contextmanager
+def watching(ran: Ran) -> Iterator[None]:
+    """Note what this thread runs."""
+    before = getattr(_current, "ran", None)
+    if not ran._watch(ran._calls):
+        ran._watch = _by_profile
+        ran._watch(ran._calls)
+    _current.ran = ran
+    try:
+        yield
+    finally:
+        _current.ran = before
+        ran._watch(None)
+        if before is not None:
+            before._calls += ran._calls
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """What is run here is not the program's."""
+    ran: Ran | None = getattr(_current, "ran", None)
+    if ran is None:
+        yield
+        return
+    _current.ran = None
+    ran._watch(None)
+    try:
+        yield
+    finally:
+        _current.ran = ran
+        ran._watch(ran._calls)
+
+
+def asked(owner: object, name: object) -> None:
+    """The program asks for an attribute by a name that it may have computed."""
+    ran: Ran | None = getattr(_current, "ran", None)
+    if ran is not None and isinstance(name, str):
+        ran.names.add(name)
+        ran.tensors[id(owner)] = owner
+
+
+@cache
+def _watch() -> Watch:
+    built = build(Path(__file__).with_suffix(".c").read_text())
+    return _by_profile if isinstance(built, Unavailable) else cast(Watch, built)
+
+
+def _by_profile(calls: list[Call] | None) -> bool:
+    """The same without a compiler: all that a frame tells of its function."""
+    stack = _current.__dict__.setdefault("profiles", [])
+    if calls is None:
+        sys.setprofile(stack.pop())
+        return True
+    seen: set[tuple[int, int]] = set()
+
+    def called(frame: FrameType, event: str, _: object) -> None:
+        if event != "call":
+            return
+        code, caller = frame.f_code, frame.f_back
+        by = None if caller is None else caller.f_code
+        if (id(code), id(by)) not in seen:
+            seen.add((id(code), id(by)))
+            calls.append((_function_of(frame), code, by))
+
+    stack.append(sys.getprofile())
+    sys.setprofile(called)
+    return True
+
+
+def _function_of(frame: FrameType) -> FunctionType:
+    """A function with the code and the globals of a frame, and what its closure holds."""
+    code = frame.f_code
+    held = frame.f_locals if code.co_freevars else {}
+
+    def cell(name: str):
+        value = held.get(name)
+        return (lambda: value).__closure__[0]
+
+    return FunctionType(code, frame.f_globals, code.co_name, None, tuple([cell(name) for name in code.co_freevars]))
+
+
+__all__ = ["Ran", "asked", "unwatched", "watching"]
