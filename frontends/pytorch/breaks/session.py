@@ -22,6 +22,7 @@ from frontends.pytorch.breaks.kinds import Kind
 from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, forces, traits_of
 from frontends.pytorch.breaks.pending import Leaving, Pending, Value, pending_of
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
+from frontends.pytorch.composites.packing import pad
 from frontends.pytorch.composites.registry import PROFILER, is_composite
 from frontends.pytorch.places import origin
 from frontends.pytorch.python.casting import casting_anew
@@ -346,6 +347,10 @@ class Reads(TorchFunctionMode):
         if func in READS_LENGTHS:
             self.session.interrupted(f"{func.__name__}()")
             args, kwargs = tree_map(with_elements, (tuple(args), dict(kwargs or {})))
+            if func is PAD:
+                # C++ would write the lengths into a tensor that waits
+                data, batch_sizes, *rest = (*args, *kwargs.values())
+                return pad(data, batch_sizes, int(batch_sizes.max()), *rest)
         return func(*args, **kwargs) if kwargs else func(*args)
 
 
@@ -357,6 +362,7 @@ READS: Final = {
     )
 } | {torch.save}
 
+PAD: Final = torch._C._VariableFunctions._pad_packed_sequence
 READS_LENGTHS: Final = {
     getattr(torch._C._VariableFunctions, name)
     for name in ("_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru", "rnn_tanh", "rnn_relu")

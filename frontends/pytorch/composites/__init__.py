@@ -19,7 +19,7 @@ from typing import Final
 
 from frontends.pytorch.composites.registry import composite, installed, standing_in
 
-FAMILIES: Final = ("products", "choosing", "statistics", "differences", "windows", "transforms", "recurrent")
+FAMILIES: Final = ("products", "choosing", "statistics", "differences", "windows", "transforms", "recurrent", "packing")
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.composites.{family}")

@@ -307,6 +307,8 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     yield torch, "_check_with", _check_with
     yield torch.nn.functional, _torch_attention.__name__, _attention
     yield torch.compiler, "_is_compiling_flag", True
+    # layers over packed sequences compare sizes with an element of a tensor
+    yield torch.nn.modules.rnn, "int", BUILTINS["int"]
     for kind in (torch.SymInt, torch.SymFloat):
         yield kind, "__divmod__", lambda a, b: (a // b, a % b)
         yield kind, "__rdivmod__", lambda a, b: (b // a, b % a)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Final, NoReturn
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak, refusal, unsupported
 from frontends.pytorch.places import origin
-from frontends.pytorch.symbolic.tensor import Traced, tensor_of
+from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 
 aten = torch.ops.aten
 
@@ -72,10 +73,37 @@ def profiled(recorder, func, args, kwargs):
     return func(*args, **kwargs)
 
 
+@special(aten.select.int)
+def element(recorder, func, args, kwargs):
+    """An element that is a size stays known for one."""
+    tensor, *where = args
+    number = recorder.first_elements.get(tensor.result) if isinstance(tensor, Traced) else None
+    if number is None or where != [0, 0] or is_changed(recorder, tensor.result):
+        return NotImplemented
+    made = recorder.operator(func, args, kwargs)
+    recorder.first_elements[made.result] = number
+    return made
+
+
+def is_changed(recorder, result) -> bool:
+    """Whether the program may have written to a tensor since it was made, or to a view of it."""
+    views = {result}
+    for operation in recorder.recording.operations:
+        target, first = operation.target, operation.args[0] if operation.args else None
+        if isinstance(first, Result) and first in views and isinstance(target, torch._ops.OpOverload):
+            if target._schema.is_mutable:
+                return True
+            if any(each.alias_info is not None for each in target._schema.returns):
+                views.update([each for each in tree_leaves(operation.output) if isinstance(each, Result)])
+    return False
+
+
 @special(aten._local_scalar_dense.default)
 def item(recorder, func, args, kwargs):
-    """A number that only the run knows, unless the program wrote it down."""
+    """A number that only the run knows, unless the program wrote it down or it is a size."""
     (tensor,) = args
+    if isinstance(tensor, Traced) and tensor.result in recorder.first_elements:
+        return recorder.first_elements[tensor.result]
     known = recorder.known(tensor)
     if known is not None:
         return known.item()

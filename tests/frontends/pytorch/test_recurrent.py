@@ -72,9 +72,10 @@ def outcome(
         outputs = flat(call(*arguments))
     found: tuple[torch.Tensor | None, ...] = ()
     if gradients:
-        weights = [torch.linspace(-1, 2, each.numel(), dtype=each.dtype).view(each.shape) for each in outputs]
+        learned = [each for each in outputs if each.requires_grad]
+        weights = [torch.linspace(-1, 2, each.numel(), dtype=each.dtype).view(each.shape) for each in learned]
         leaves = [each for each in (*arguments, *parameters) if getattr(each, "requires_grad", False)]
-        found = torch.autograd.grad(outputs, leaves, weights, allow_unused=True)
+        found = torch.autograd.grad(learned, leaves, weights, allow_unused=True)
     return outputs, list(found), torch.get_rng_state()
 
 
