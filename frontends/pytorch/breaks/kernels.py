@@ -116,7 +116,7 @@ class Kernels:
 
         held = [value.detach() if isinstance(value, torch.Tensor) else value for value in with_tensors(values, floats)]
         variant = trace(program, held, dynamic=lambda name, axis, size: True)
-        names = [f"value_{place}" for place in range(len(values))]
+        names = [f"given_{place}" for place in range(len(values))]
         sources: dict[str, Source] = {}
         sizes: set[str] = set()
         places = iter(variant.places)
