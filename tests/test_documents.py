@@ -58,7 +58,7 @@ def run(command: str, folder: Path) -> str:
         env=os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "120"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     return done.stdout + done.stderr

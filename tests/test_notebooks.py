@@ -32,7 +32,7 @@ def test_the_notebook_runs(path: Path) -> None:
     """If it fails, a notebook that is shown to newcomers ends in an error, or shows a verdict without its evidence."""
     notebook = jupytext.read(path)
     shown = pages(notebook)
-    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=800, resources={"metadata": {"path": str(ROOT)}}).execute()
     assert shown
     assert pages(notebook) == shown
 

@@ -257,7 +257,7 @@ def test_threads_that_add_and_look_up() -> None:
             dispatch.add(check, number)
             assert dispatch.lookup(number, 1, 1) == number
         stop.set()
-        looking.result(timeout=60)
+        looking.result(timeout=600)
 
 
 def test_explain_says_why_each_variant_does_not_fit() -> None:

@@ -201,7 +201,7 @@ def test_many_processes_at_once(cache: Path) -> None:
     """)
     processes = [subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) for _ in range(6)]
     for process in processes:
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=600)
         assert process.returncode == 0, said
     assert len(list(cache.iterdir())) == 1
 
@@ -236,12 +236,12 @@ def test_a_compiler_that_fails(
 
 def test_a_compiler_that_does_not_come_back(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure: a compiler that hangs, or its children, hang the program; or it is waited for again and again."""
-    monkeypatch.setenv("CC", compiler_script(tmp_path, "sleep 60 & sleep 60"))
+    monkeypatch.setenv("CC", compiler_script(tmp_path, "sleep 600 & sleep 600"))
     started = time.monotonic()
     first = build("int x;", seconds=0.3)
-    second = build("int y;", seconds=30)
+    second = build("int y;", seconds=500)
     assert isinstance(first, Unavailable) and "took longer than 0.3 s" in first.reason
-    assert second == first and time.monotonic() - started < 10
+    assert second == first and time.monotonic() - started < 400
     assert list(cache.iterdir()) == []
 
 

@@ -261,9 +261,9 @@ def test_deep_and_wide(case: str) -> None:
     terms = value.interner
     names = {atom.name: atom.expr for atom in value.symbols}
     limit = sys.getrecursionlimit()
-    started = time.perf_counter()
+    started = time.process_time()
     text = text_of(value)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
     assert sys.getrecursionlimit() == limit
     back = parse_expr(text, names, terms).expr if isinstance(value, Expr) else parse(text, names, terms).prop
     assert back is value

@@ -174,7 +174,7 @@ def test_large_expressions_end(case: str) -> None:
                 e = terms.ite(terms.ge(x, symbol + i * i), e, i)
             case _:
                 e = e + terms.maximum(symbol, x - 3) // 4
-    started = time.perf_counter()
+    started = time.process_time()
     simple = simplify(state, e)
-    assert time.perf_counter() - started < 60
+    assert time.process_time() - started < 60
     assert operators(simple) <= operators(e)

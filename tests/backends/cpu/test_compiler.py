@@ -81,7 +81,7 @@ def test_many_processes_at_once(cache: Path) -> None:
     """)
     processes = [subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) for _ in range(4)]
     for process in processes:
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=600)
         assert process.returncode == 0, said
     assert len(list(cache.iterdir())) == 3
 
@@ -112,6 +112,9 @@ def test_several_at_once_and_no_more_than_cores(monkeypatch: pytest.MonkeyPatch)
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
+        deadline = time.monotonic() + 60
+        while most[0] < 3 and time.monotonic() < deadline:  # the others come as soon as they get a core
+            time.sleep(0.001)
         time.sleep(0.02)
         with lock:
             running[0] -= 1
@@ -191,7 +194,7 @@ def test_openmp_is_that_of_the_process(cache: Path) -> None:
     """)
     if "libgomp" not in (openmp_library() or ""):
         pytest.skip("no OpenMP here")
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=600)
 
 
 @needs_compiler
@@ -220,7 +223,7 @@ def test_the_sanitizer_sees_what_a_kernel_does_wrong(cache: Path) -> None:
 
     def run(place: int) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", program, str(place)]
-        return subprocess.run(command, env=os.environ | variables, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, env=os.environ | variables, capture_output=True, text=True, timeout=600)
 
     good, bad = run(2), run(4)
     assert good.returncode == 0 and good.stdout.strip() == "3", good.stderr

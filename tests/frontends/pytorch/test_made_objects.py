@@ -244,7 +244,7 @@ def test_a_program_of_frozen_objects() -> None:
 
 def test_traces_in_two_threads() -> None:
     """Fails when one trace hides from another what that one made."""
-    inside = threading.Barrier(2, timeout=20)
+    inside = threading.Barrier(2, timeout=300)
     found: list[torch.Tensor] = []
 
     def program(x):

@@ -19,7 +19,7 @@ def shapes(*arguments: str, given: str | bytes = "") -> subprocess.CompletedProc
         capture_output=True,
         cwd=ROOT,
         check=False,
-        timeout=300,
+        timeout=800,
     )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 

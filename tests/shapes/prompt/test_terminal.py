@@ -27,7 +27,7 @@ class Terminal:
         env = {**os.environ, "TERM": "xterm", "XDG_STATE_HOME": str(state), "PROMPT_TOOLKIT_NO_CPR": "1", **environment}
         env.pop("NO_COLOR", None) if "NO_COLOR" not in environment else None
         arguments = ["-m", "shapes"]
-        self.child = pexpect.spawn(sys.executable, arguments, cwd=str(ROOT), env=env, encoding="utf-8", timeout=30)
+        self.child = pexpect.spawn(sys.executable, arguments, cwd=str(ROOT), env=env, encoding="utf-8", timeout=300)
         self.child.setwinsize(40, 160)
         self.child.expect(READY)
 
@@ -109,7 +109,7 @@ def test_without_the_libraries_it_says_what_to_install(tmp_path: Path) -> None:
         "from shapes.prompt.cli import main\n"
         "sys.exit(main([]))"
     )
-    child = pexpect.spawn(sys.executable, ["-c", program], cwd=str(ROOT), encoding="utf-8", timeout=30)
+    child = pexpect.spawn(sys.executable, ["-c", program], cwd=str(ROOT), encoding="utf-8", timeout=300)
     child.expect(r"pip install 'symshape\[prompt\]'")
     child.expect(pexpect.EOF)
     child.close()
