@@ -9,6 +9,7 @@ that of the sources at hand. A wheel says in its name whether it holds any.
 """
 
 import os
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -113,9 +114,12 @@ class BuildExtensions(build_ext):
 
 
 class Wheel(bdist_wheel):
-    """A wheel that is called pure where no extension was built, for whatever reason."""
+    """A wheel of what is here now; it is called pure where no extension was built, for whatever reason."""
 
     def run(self) -> None:
+        build = self.get_finalized_command("build")
+        if Path(build.build_lib).is_relative_to(build.build_base) and not self.distribution.have_run.get("build"):
+            shutil.rmtree(build.build_lib, ignore_errors=True)  # modules of an earlier build would come along
         self.run_command("build")
         self.root_is_pure = not self.distribution.has_ext_modules()
         super().run()

@@ -178,6 +178,9 @@ def _compile(
     with tempfile.TemporaryDirectory(prefix=WORKPLACE, dir=parent, ignore_cleanup_errors=True) as work:
         os.chmod(work, 0o700)
         text, result, messages = Path(work, "source.c"), Path(work, "library.so"), Path(work, "messages")
+        for file in (text, messages):
+            file.touch()
+            file.chmod(0o600)  # whatever the umask is
         text.write_text(source)
         whole = [*command, "-o", str(result), str(text), *libraries]
         with messages.open("wb") as output:

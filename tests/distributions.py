@@ -85,7 +85,7 @@ class Environment:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
         variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SYMSHAPE"))}
         self.variables = variables | {"PATH": f"{folder / 'bin'}{os.pathsep}{variables['PATH']}"}
 
@@ -104,8 +104,11 @@ class Environment:
         return done.stdout
 
     def install(self, *what: str) -> None:
-        options = ("--quiet", "--disable-pip-version-check", "--no-compile")
-        self.run("python", "-m", "pip", "install", *options, "--constraint", str(ROOT / "constraints.txt"), *what)
+        """By the pip of this Python, which need not be installed for that."""
+        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        options = ["--no-compile", "--constraint", str(ROOT / "constraints.txt")]
+        target = ["--python", str(self.folder / "bin" / "python"), "install"]
+        subprocess.run([*pip, *target, *options, *what], cwd=self.folder, check=True, stderr=subprocess.DEVNULL)
 
 
 def exercised(environment: Environment, distribution: Path, extensions: bool) -> None:
