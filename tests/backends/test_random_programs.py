@@ -45,6 +45,7 @@ def check(program: Program, function: object, sizes: Mapping[str, int], others: 
         same((got, ours), (expected, theirs))
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("of", ["values", "gradients"])
 def test_kernels_compute_what_eager_does(of: str) -> None:
     """Fails when kernels of a program, or of its gradients, give other numbers, or their code does not compile."""

@@ -51,14 +51,14 @@ def judge(case: Case, rungs: frozenset[str]) -> None:
 
 @pytest.mark.parametrize("rung", OWN)
 @given(case=cases())
-@settings(max_examples=examples(120), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 def test_each_rung_alone(rung: str, case: Case) -> None:
     """If this fails, a rung gives a wrong answer, or a proof that does not check."""
     judge(case, frozenset((rung, "bounds")))
 
 
 @given(case=cases())
-@settings(max_examples=examples(600), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 @example(Case(((0, 3),), ("x != 1", "x % 2 == 1"), "x == 3"))
 @example(Case(((-3, 3), (-3, 3)), ("x * y >= 1",), "x != 0"))
 @example(Case(((0, 5), (0, 5)), ("x // y == 2",), "x >= 2 * y"))
@@ -68,7 +68,7 @@ def test_the_whole_ladder(case: Case) -> None:
 
 
 @given(case=cases(facts=5))
-@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 def test_consistency_has_three_states(case: Case) -> None:
     """If this fails, consistent facts are refused, or a witness does not satisfy the facts."""
     found = known(case)
@@ -104,7 +104,7 @@ def core_of(case: Case) -> tuple[list[Prop], Prop] | None:
 
 @pytest.mark.parametrize("refutes", [z3_refutes, cvc5_refutes], ids=["z3", "cvc5"])
 @given(case=cases())
-@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(75), suppress_health_check=[HealthCheck.too_slow])
 def test_cores_hold_alone(refutes, case: Case) -> None:  # type: ignore[no-untyped-def]
     """If this fails, a core is not enough to prove what it is given for."""
     found = core_of(case)
