@@ -48,8 +48,10 @@ static int is_laid_out(PyObject *object, Layout *layout) {
 static PyObject *call_layouts(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords) {
     Layouts *layouts = (Layouts *)self;
     if (PyVectorcall_NARGS(flags) || keywords) return PyErr_Format(PyExc_TypeError, "layouts are asked without arguments");
-    for (Py_ssize_t place = 0; place < layouts->count; place++)
+    for (Py_ssize_t place = 0; place < layouts->count; place++) {
+        if (place + AHEAD < layouts->count) expect(layouts->tensor[place + AHEAD], &layouts->layout[place + AHEAD].seen);
         if (!is_laid_out(layouts->tensor[place], &layouts->layout[place])) Py_RETURN_FALSE;
+    }
     Py_RETURN_TRUE;
 }
 

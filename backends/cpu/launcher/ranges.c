@@ -93,6 +93,8 @@ static PyObject *call_apart(PyObject *self, PyObject *const *args, size_t flags,
         PyObject *tensor = place >= apart->given ? apart->constant[place - apart->given]
                                                  : PySequence_Fast_GET_ITEM(args[0], place);
         Place *last = &apart->last[place];
+        if (place >= apart->given && place + AHEAD < apart->tensors)
+            expect(apart->constant[place + AHEAD - apart->given], &last[AHEAD].seen);
         Range range, *before = &last->range;
         if (last->object == tensor && is_as_seen(tensor, &last->seen) && is_where_seen(&last->seen)) continue;
         if (!read_range(tensor, &range, apart->written[place])) {

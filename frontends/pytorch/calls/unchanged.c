@@ -54,10 +54,14 @@ static int is_unchanged(char kind, PyObject *container, PyObject *key, PyObject 
     }
 }
 
+enum { AHEAD = 16 };
+
 /* A number that a dictionary has until it is changed; 0 where Python has none. */
 static uint64_t version(PyObject *container) {
 #if PY_VERSION_HEX < 0x030C0000
-    return PyDict_CheckExact(container) ? ((PyDictObject *)container)->ma_version_tag : 0;
+    /* an OrderedDict, which modules have for their hooks, is one with an order, of which no place tells */
+    int counted = PyDict_CheckExact(container) || PyODict_CheckExact(container);
+    return counted ? ((PyDictObject *)container)->ma_version_tag : 0;
 #else
     return 0;
 #endif
@@ -78,6 +82,9 @@ static PyObject *bind(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (PyBytes_GET_SIZE(args[4]) != 4 * containers) return PyErr_Format(PyExc_TypeError, "an end for each container");
     for (Py_ssize_t number = 0, place = 0; number < containers; number++) {
         Py_ssize_t end = ends[number] < places ? ends[number] : places;
+        /* after the kernels of a model little of this is in cache: what comes soon is asked for now */
+        if (number + AHEAD < containers && ends[number + AHEAD - 1] < places)
+            __builtin_prefetch(PyTuple_GET_ITEM(args[1], ends[number + AHEAD - 1]));
         if (place >= end) continue;
         uint64_t now = version(PyTuple_GET_ITEM(args[1], place));
         if (now && now == versions[number]) {

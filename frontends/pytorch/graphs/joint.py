@@ -173,7 +173,7 @@ class JointRunner:
         self.count = given + len(self.parameters)
 
     def __call__(self, tensors: Sequence[torch.Tensor]) -> list[object]:
-        outputs = _JointFunction.apply(self, *tensors, *self.parameters)
+        outputs = _apply(self, *tensors, *self.parameters)
         found: list[object] = []
         for place, plain, detached in zip(self._outputs, self._plain, self._detached):
             if place is None:
@@ -246,6 +246,11 @@ class _JointFunction(torch.autograd.Function):
         if torch.is_grad_enabled():
             gradients = _once(gradients, [*runner.parameters, *ctx.links])
         return None, *gradients
+
+
+# Function.apply looks at each argument in Python for what a transform of functions left behind; where a transform is
+# active, the call does not come here
+_apply: Final = super(torch.autograd.Function, _JointFunction).apply
 
 
 class _Link(torch.autograd.Function):

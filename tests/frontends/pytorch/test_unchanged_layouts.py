@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import pytest
 import torch
 
@@ -189,6 +191,37 @@ def test_dictionaries_that_were_not_changed_are_not_looked_at():
     assert unchanged()
     other["a"] = [3]
     assert not unchanged()
+
+
+def test_ordered_dictionaries():
+    """A hook that is added, taken away or replaced is not noticed."""
+    hooks = OrderedDict()
+    held = Held()
+    held.count(hooks, 0)
+    unchanged = held.test()
+    assert unchanged() and unchanged()
+    hooks[1] = print
+    assert not unchanged()
+    hooks.popitem()
+    assert unchanged() and unchanged()
+    hooks.update({2: print})
+    assert not unchanged()
+    del hooks[2]
+    assert unchanged()
+    hooks.setdefault(3, print)
+    assert not unchanged()
+    hooks.clear()
+    assert unchanged()
+    filled = OrderedDict(a=1)
+    held = Held()
+    held.item(filled, "a", filled["a"])
+    unchanged = held.test()
+    assert unchanged() and unchanged()
+    for change in (lambda: filled.__setitem__("a", "b"), lambda: filled.pop("a"), lambda: filled.update(a="c")):
+        change()
+        assert not unchanged()
+        filled["a"] = 1
+        assert unchanged() and unchanged()
 
 
 def test_attributes_of_objects_are_changed_in_all_ways():
