@@ -22,9 +22,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from gc import get_referents
 from itertools import accumulate
 from pathlib import Path
-from types import CellType
+from types import CellType, MappingProxyType
 from typing import cast
 
 import torch
@@ -48,6 +49,10 @@ class Held:
 
     def item(self, container: object, key: object, value: object) -> None:
         """`container[key]`, or what is in a cell."""
+        if type(container) is MappingProxyType:
+            # what it shows, such as the attributes of a class
+            shown = get_referents(container)
+            container = shown[0] if len(shown) == 1 and type(shown[0]) is dict else container
         plain = "d" if type(container) is dict and type(key) is str else "i"
         self._add("c" if type(container) is CellType else plain, container, key, value)
 

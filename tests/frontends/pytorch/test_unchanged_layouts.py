@@ -193,6 +193,28 @@ def test_dictionaries_that_were_not_changed_are_not_looked_at():
     assert not unchanged()
 
 
+def test_attributes_of_classes():
+    """An attribute of a class is set, or comes from another class, and the old graph runs."""
+
+    class Settings:
+        scale = 2.5
+
+    first = Settings.scale
+    held = Held()
+    held.item(vars(Settings), "scale", first)
+    unchanged = held.test()
+    assert unchanged() and unchanged()
+    for _ in range(3):
+        Settings.scale = 3.5
+        assert not unchanged()
+        setattr(Settings, "scale", first)  # noqa: B010
+        assert unchanged() and unchanged()
+        del Settings.scale
+        assert not unchanged()
+        type.__setattr__(Settings, "scale", first)
+        assert unchanged()
+
+
 def test_ordered_dictionaries():
     """A hook that is added, taken away or replaced is not noticed."""
     hooks = OrderedDict()
