@@ -5,7 +5,7 @@
     >>> network = torch.nn.LSTM(4, 5, num_layers=2, dropout=0.5)
     >>> variant = trace(network, (torch.randn(3, 2, 4),))
     >>> [str(node.target) for node in variant.graph.graph.nodes if "lstm" in node.name or "dropout" in node.name]
-    ['aten.lstm.input', 'aten.native_dropout.default', 'aten.lstm.input']
+    ['symshape.lstm_layer.default', 'aten.native_dropout.default', 'symshape.lstm_layer.default']
 
 C++ drops elements out between two layers, so what it draws there is what eager torch draws.
 """
@@ -20,7 +20,7 @@ from torch._C import DispatchKey
 
 from frontends.pytorch.composites.registry import composite
 from frontends.pytorch.errors import unsupported
-from frontends.pytorch.operators.recurrent import LAYER_BACKWARD, MODES
+from frontends.pytorch.operators.recurrent import LAYER_BACKWARD, LSTM_LAYER, MODES
 from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten
@@ -91,7 +91,12 @@ def layered(mode: str) -> None:
             given = (x,) if batch_sizes is None else (x, batch_sizes)
             with torch.backends.mkldnn.flags(enabled=False):
                 return steps[operator](*given, states if mode == "lstm" else states[0], params, *rest)
-        return Layer.apply(mode, rest, batch_sizes, len(states), x, *states, *params)
+        tensors = (x, *states, *params)
+        # with a gradient eager torch runs an LSTM by another kernel
+        is_plain = mode == "lstm" and batch_sizes is None and len(params) // (1 + bidirectional) in (2, 4)
+        keeps = is_plain and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        keeps = keeps and all(tensor.dtype is torch.float32 for tensor in tensors)
+        return Layer.apply(mode, rest, batch_sizes, len(states), keeps, *tensors)[: 1 + len(states)]
 
 
 class Layer(torch.autograd.Function):
@@ -99,17 +104,22 @@ class Layer(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, mode: str, rest: tuple[object, ...], batch_sizes: Tensor | None, count: int, *tensors: Tensor
-    ) -> tuple[Tensor, ...]:
+        ctx: Any, mode: str, rest: tuple[object, ...], batch_sizes: Tensor | None, count: int, keeps: bool,
+        *tensors: Tensor,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
         x, states, params = tensors[0], list(tensors[1 : 1 + count]), list(tensors[1 + count :])
         packet = getattr(aten, mode)
         given = (states if mode == "lstm" else states[0], params, *rest)
-        if batch_sizes is None:
+        if keeps:
+            found = tuple(current_trace().operator(LSTM_LAYER, (x, states, params, rest[3], rest[4]), {}))
+        elif batch_sizes is None:
             found = current_trace().operator(packet.input, (x, *given), {})
         else:
             found = current_trace().operator(packet.data, (x, batch_sizes, *given), {})
-        ctx.save_for_backward(batch_sizes, found[0], *tensors)
-        ctx.mode, ctx.count, ctx.is_bidirectional = mode, count, rest[4]
+        kept = found[1:] if mode == "lstm" else ()
+        ctx.save_for_backward(batch_sizes, found[0], *tensors, *kept)
+        ctx.mark_non_differentiable(*found[1 + count :])
+        ctx.mode, ctx.count, ctx.is_bidirectional, ctx.kept = mode, count, rest[4], len(kept)
         ctx.set_materialize_grads(False)
         return found
 
@@ -118,15 +128,17 @@ class Layer(torch.autograd.Function):
         if torch.is_grad_enabled():
             unsupported(f"the gradient of {ctx.mode} is differentiated once more", AS_EAGER)
         batch_sizes, output, x, *rest = ctx.saved_tensors
-        wanted = list(ctx.needs_input_grad[4:])
-        states, params = rest[: ctx.count], rest[ctx.count :]
+        wanted = list(ctx.needs_input_grad[5:])
+        end = len(rest) - ctx.kept
+        states, params, kept = rest[: ctx.count], rest[ctx.count : end], rest[end:]
+        grads = grads[: 1 + ctx.count]
         found = current_trace().operator(
             LAYER_BACKWARD,
-            (list(grads), x, batch_sizes, states, params, output, ctx.mode, ctx.is_bidirectional, wanted),
+            (list(grads), x, batch_sizes, states, params, output, kept, ctx.mode, ctx.is_bidirectional, wanted),
             {},
         )
         gradients = iter(found)
-        return None, None, None, None, *[next(gradients) if want else None for want in wanted]
+        return None, None, None, None, None, *[next(gradients) if want else None for want in wanted]
 
 
 for _mode in MODES:

@@ -19,7 +19,7 @@ import torch
 
 from frontends.pytorch.operators.normalization import one_dtype
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed
-from frontends.pytorch.operators.through_time import layer_gradients
+from frontends.pytorch.operators.through_time import layer_gradients, lstm_layer
 from shapes.layout import contiguous_strides
 from shapes.rules import Shape
 
@@ -34,18 +34,21 @@ MODES: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _library: Final = torch.library.Library("symshape", "DEF")
 _library.define(
     "recurrent_layer_backward(Tensor?[] grads, Tensor input, Tensor? batch_sizes, Tensor[] hx, Tensor[] params,"
-    " Tensor output, str mode, bool bidirectional, bool[] wanted) -> Tensor[]"
+    " Tensor output, Tensor[] kept, str mode, bool bidirectional, bool[] wanted) -> Tensor[]"
 )
+_library.define("lstm_layer(Tensor input, Tensor[] hx, Tensor[] params, bool train, bool bidirectional) -> Tensor[]")
 _library.impl("recurrent_layer_backward", layer_gradients, "CompositeExplicitAutograd")
+_library.impl("lstm_layer", lstm_layer, "CompositeExplicitAutograd")
 
+LSTM_LAYER: Final = torch.ops.symshape.lstm_layer.default
 LAYER_BACKWARD: Final = torch.ops.symshape.recurrent_layer_backward.default
 
 
 @kind_rule(LAYER_BACKWARD)
 def layer_backward(
     recorder: Trace, grads: Sequence[Tensor | None], input: Tensor, batch_sizes: Tensor | None,
-    hx: Sequence[Tensor], params: Sequence[Tensor], output: Tensor, mode: str, bidirectional: bool,
-    wanted: Sequence[bool],
+    hx: Sequence[Tensor], params: Sequence[Tensor], output: Tensor, kept: Sequence[Tensor], mode: str,
+    bidirectional: bool, wanted: Sequence[bool],
 ) -> object:  # fmt: skip
     """Like the input, the states and the parameters, packed, of those that are wanted."""
     kinds = [metadata_of(recorder, tensor) for tensor in (input, *hx, *params)]
@@ -54,6 +57,25 @@ def layer_backward(
         for kind, want in zip(kinds, wanted, strict=True)
         if want
     ]  # fmt: skip
+
+
+@kind_rule(LSTM_LAYER)
+def lstm_with_workspaces(
+    recorder: Trace, input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], train: bool, bidirectional: bool
+) -> object:
+    """As many steps as the input has; how large workspaces are is oneDNN's to say, the same for the same sizes."""
+    x, states = metadata_of(recorder, input), _states(recorder, hx)
+    steps, batch, _ = x.shape
+    width = states[0].shape[2] * (1 + bidirectional)
+    workspaces = [
+        packed(recorder, Shape((recorder.env.unbacked(lo=0),)), torch.uint8, x.device)
+        for _ in range(1 + bidirectional)
+    ]  # fmt: skip
+    return [
+        packed(recorder, Shape((steps, batch, width)), x.dtype, x.device),
+        *_last(recorder, states),
+        *workspaces,
+    ]
 
 
 def _register(mode: str) -> None:

@@ -7,7 +7,7 @@
     >>> y, _ = layer(x, h)
     >>> grads, wanted = [torch.ones_like(y), None], [True, False, False, False, False, False]
     >>> with torch.no_grad():
-    ...     (found,) = layer_gradients(grads, x, None, [h], list(layer.parameters()), y, "gru", False, wanted)
+    ...     (found,) = layer_gradients(grads, x, None, [h], list(layer.parameters()), y, [], "gru", False, wanted)
     >>> y.sum().backward()
     >>> torch.allclose(found, x.grad, atol=1e-6)
     True
@@ -16,7 +16,7 @@ Of the forward no more is kept than what it gives. All states but the first are 
 were is one product of matrices over all steps; only what passes from a step to the one before it is a loop. A padded
 batch is a packed one whose steps are equally many rows.
 
-An LSTM in float32 is oneDNN's in eager torch, so its gradient is oneDNN's here.
+An LSTM in float32 is oneDNN's in eager torch, so it is oneDNN's here, which keeps a workspace for its gradient.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def layer_gradients(
     hx: Sequence[Tensor],
     params: Sequence[Tensor],
     output: Tensor,
+    kept: Sequence[Tensor],
     mode: str,
     bidirectional: bool,
     wanted: Sequence[bool],
@@ -52,16 +53,17 @@ def layer_gradients(
         grads: those of the output and of the last states, None where there is none.
         input: by time, batch and feature; rows of features where `batch_sizes` says how many each step has.
         output: what the forward gave.
+        kept: of an LSTM the last states, and what oneDNN keeps for each direction (`lstm_layer`).
         mode: "lstm", "gru", "rnn_tanh" or "rnn_relu".
     """
     if input.dtype in (torch.float16, torch.bfloat16):
         # sums over all steps would lose what a step adds
-        wide = [_wide(grads), _wide([input])[0], batch_sizes, _wide(hx), _wide(params), _wide([output])[0]]
+        wide = [_wide(grads), _wide([input])[0], batch_sizes, _wide(hx), _wide(params), _wide([output])[0], []]
         return [each.to(input.dtype) for each in layer_gradients(*wide, mode, bidirectional, wanted)]
     count = 1 + bidirectional
     each = len(params) // count
-    by_onednn = is_onednns(mode, input, batch_sizes, hx)
-    direction = _by_onednn if by_onednn else _by_steps
+    last, workspaces = kept[:2], kept[2:]
+    by_onednn = any(workspace.numel() for workspace in workspaces)
     spans = [] if by_onednn else _spans(input, batch_sizes)
     states = [torch.empty_like(state, memory_format=torch.contiguous_format) for state in hx]
     of_params: list[Tensor | None] = []
@@ -69,16 +71,12 @@ def layer_gradients(
     for place in range(count):
         along = [None if grad is None else grad.chunk(count, -1)[place] for grad in grads[:1]]
         along += [None if grad is None else grad[place] for grad in grads[1:]]
-        found = direction(
-            along,
-            input,
-            [state[place] for state in hx],
-            params[place * each : (place + 1) * each],
-            output.chunk(count, -1)[place],
-            mode,
-            list(reversed(spans)) if place else spans,
-            place == 1,
-        )
+        first, own = [state[place] for state in hx], params[place * each : (place + 1) * each]
+        given = output.chunk(count, -1)[place]
+        if by_onednn:
+            found = _by_onednn(along, input, first, own, given, last, workspaces[place], place)
+        else:
+            found = _by_steps(along, input, first, own, given, mode, list(reversed(spans)) if place else spans)
         of_input = found[0] if of_input is None else of_input + found[0]
         for state, gradient in zip(states, found[1 : 1 + len(hx)]):
             state[place] = gradient
@@ -91,17 +89,49 @@ def _wide(tensors: Sequence[Tensor | None]) -> list[Tensor | None]:
     return [None if tensor is None else tensor.float() for tensor in tensors]
 
 
-def is_onednns(mode: str, input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor]) -> bool:
-    """Whether eager torch hands a layer to oneDNN."""
+# ---------------------------------------------------------------------- oneDNN
+
+
+def is_onednns(input: Tensor, hx: Sequence[Tensor]) -> bool:
+    """Whether eager torch hands an LSTM over padded batches to oneDNN."""
     return (
-        mode == "lstm"
-        and batch_sizes is None
-        and input.dtype is torch.float32
+        input.dtype is torch.float32
         and input.device.type == "cpu"
         and input.numel() != 0
         and hx[0].shape == hx[1].shape
         and torch._C._get_mkldnn_enabled()
     )
+
+
+def lstm_layer(
+    input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], train: bool, bidirectional: bool
+) -> list[Tensor]:
+    """One layer of an LSTM as eager torch runs it for a gradient: output and last states, and behind them oneDNN's
+    workspaces, which are empty where the sizes or the settings of this call leave oneDNN out."""
+    count = 1 + bidirectional
+    each = len(params) // count
+    if not is_onednns(input, hx):
+        found = aten.lstm.input(input, hx, params, each == 4, 1, 0.0, train, bidirectional, False)
+        return [*found, *[input.new_empty(0, dtype=torch.uint8) for _ in range(count)]]
+    x, made = input.contiguous(), []
+    for place in range(count):
+        first, cell = [state[place].contiguous() for state in hx]
+        weights, numbers = _of_onednn(params[place * each : (place + 1) * each], first)
+        with torch.enable_grad():
+            # without gradients it would leave out the workspace
+            made.append(
+                aten.mkldnn_rnn_layer(x, *weights, first, cell, place == 1, [], *numbers, False, False, train)
+            )
+    outputs, states, cells, workspaces = zip(*made)
+    output = outputs[0] if count == 1 else torch.cat(outputs, -1)
+    return [output, torch.stack(states), torch.stack(cells), *workspaces]
+
+
+def _of_onednn(params: Sequence[Tensor], state: Tensor) -> tuple[list[Tensor], tuple[object, ...]]:
+    """Weights and biases of one direction, and the numbers that oneDNN takes behind the states."""
+    has_biases = len(params) == 4
+    weights = list(params) if has_biases else [*params, *[weight.new_zeros(weight.shape) for weight in params]]
+    return weights, (ONEDNN_LSTM, state.shape[-1], 1, has_biases)
 
 
 def _by_onednn(
@@ -110,26 +140,19 @@ def _by_onednn(
     hx: Sequence[Tensor],
     params: Sequence[Tensor],
     output: Tensor,
-    mode: str,
-    spans: Sequence[Span],
-    is_reversed: bool,
+    last: Sequence[Tensor],
+    workspace: Tensor,
+    place: int,
 ) -> list[Tensor]:
-    """One direction of an LSTM: oneDNN computes it again, for the workspace that its gradient reads."""
-    has_biases = len(params) == 4
-    weights = list(params) if has_biases else [*params, *[weight.new_zeros(weight.shape) for weight in params]]
+    """One direction of an LSTM."""
     first, cell = [state.contiguous() for state in hx]
-    numbers = (ONEDNN_LSTM, first.shape[-1], 1, has_biases)
-    x = input.contiguous()
-    with torch.enable_grad():
-        # without gradients it would leave out the workspace
-        y, h, c, workspace = aten.mkldnn_rnn_layer(
-            x, *weights, first, cell, is_reversed, [], *numbers, False, False, True
-        )
+    weights, numbers = _of_onednn(params, first)
+    x, given = input.contiguous(), (output.contiguous(), last[0][place], last[1][place])
     found = aten.mkldnn_rnn_layer_backward(
-        *(x, *weights, first, cell, y, h, c, *grads, is_reversed, *numbers, True, False, [], False, workspace)
+        *(x, *weights, first, cell, *given, *grads, place == 1, *numbers, True, False, [], False, workspace)
     )
     of_x, of_inner, of_outer, of_bias, of_other, of_first, of_cell = found
-    biases = [of_bias, of_other] if has_biases else []
+    biases = [of_bias, of_other] if len(params) == 4 else []
     return [of_x, of_first.reshape(first.shape), of_cell.reshape(cell.shape), of_inner, of_outer, *biases]
 
 
@@ -153,7 +176,6 @@ def _by_steps(
     output: Tensor,
     mode: str,
     spans: Sequence[Span],
-    is_reversed: bool,
 ) -> list[Tensor]:
     """One direction, its steps in the order in which they were taken."""
     x, y = input.reshape(-1, input.shape[-1]), output.reshape(-1, output.shape[-1])

@@ -12,6 +12,7 @@ from functools import partial
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
 from torch.utils._pytree import tree_leaves
@@ -186,7 +187,7 @@ def test_backpropagation_through_time_is_autograds(kind: str, bias: bool, bidire
         )
         with torch.no_grad():
             found = layer_gradients(
-                grads, x, batch_sizes, hx, parameters, outputs[0], MODES[kind], bidirectional, [True] * len(leaves)
+                grads, x, batch_sizes, hx, parameters, outputs[0], [], MODES[kind], bidirectional, [True] * len(leaves)
             )
         torch.testing.assert_close(found, list(expected), rtol=1e-10, atol=1e-10)
 
@@ -207,6 +208,30 @@ def test_halves_lose_no_more_than_eagers(kind: str) -> None:
 
 
 # ---------------------------------------------------------------------- around a layer
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_layer_in_a_checkpoint(kind: str, use_reentrant: bool) -> None:
+    torch.manual_seed(0)
+    layer = KINDS[kind](4, 5, 2, dropout=0.5)
+
+    def run(x: torch.Tensor) -> object:
+        return torch.utils.checkpoint.checkpoint(layer, x * 1, use_reentrant=use_reentrant)
+
+    compiled = compile(run)
+    for rows in (3, 5):
+        x = torch.randn(rows, 2, 4, requires_grad=True)
+        found = []
+        for call in (compiled, run):
+            layer.zero_grad()
+            x.grad = None
+            torch.manual_seed(1)
+            y, _ = call(x)
+            (y * torch.linspace(0, 1, y.numel()).view(y.shape)).sum().backward()
+            found.append([y, x.grad, *[each.grad for each in layer.parameters()], torch.rand(2)])
+        torch.testing.assert_close(found[0], found[1], rtol=3e-5, atol=3e-5)
+    assert use_reentrant or compiled.variants
 
 
 class Tagger(nn.Module):
