@@ -26,6 +26,7 @@ def _require_own_packages() -> None:
 
 _require_own_packages()
 
+from shapes.accepted import did_you_mean  # noqa: E402  # and not before that
 from solver.errors import ShapeError  # noqa: E402  # and not before that
 
 BACKENDS: Final = ("eager", "cpu", "triton")
@@ -42,7 +43,7 @@ def named(name: str) -> ModuleType:
         ShapeError: there is none of this name.
     """
     if name not in BACKENDS:
-        raise ShapeError(f"backend={name!r}: the backends are {', '.join(BACKENDS)}")
+        raise ShapeError(f"backend={name!r}: the backends are {', '.join(BACKENDS)}{did_you_mean(name, BACKENDS)}")
     try:
         return import_module(f"backends.{name}")
     except ModuleNotFoundError as error:

@@ -59,6 +59,9 @@ class Expected:
     misses: float = 1.0
 
     def __post_init__(self) -> None:
+        for name in ("calls", "misses"):
+            if not isinstance(getattr(self, name), int | float):
+                raise ShapeError(f"{name}={getattr(self, name)!r}: expected a number")
         if not self.calls >= 0:
             raise ShapeError(f"calls={self.calls!r}: expected a number of at least 0")
         if not 0 <= self.misses <= 1:

@@ -28,6 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from shapes.accepted import shown
 from shapes.translation import Translator
 from solver.errors import ShapeError
 from solver.expr import Atom, Expr
@@ -97,6 +98,8 @@ class Space:
 
 def coverage(entries: Sequence[Entry[object]], texts: Sequence[str], ranges: Ranges) -> Verdict:
     """Whether some variant accepts: Always, or sizes (`false_at`) that none does, or GaveUp."""
+    if not isinstance(ranges, Mapping):
+        raise ShapeError(f"ranges={shown(ranges)}: expected a size, or a pair of bounds, for each input by its text")
     space = Space(entries, texts, ranges)
     return decide(space.facts, space.interner.disjunction(space.accepted))
 

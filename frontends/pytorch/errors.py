@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from frontends.pytorch.places import origin, place_of
@@ -60,6 +61,12 @@ def refusal(what: str, fix: str, place: Origin | None) -> str:
     if place is not None:
         lines.append(f"  at:     `{place.source_line}`  ({place})")
     return "\n".join([*lines, f"  fix:    {fix}"])
+
+
+def as_it_stands(reason: str) -> str:
+    """Why a call runs with breaks, without the advice to let it: that is so already."""
+    lines = [re.sub(r"[;,]? *fullgraph=False .*", "", line) for line in reason.split("\n")]
+    return "\n".join([line for line in lines if line.strip() != "fix:"])
 
 
 def unsupported(what: str, fix: str) -> NoReturn:

@@ -26,6 +26,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from frontends.pytorch import composites, differentiation
+from frontends.pytorch.errors import WrongStatement
 from frontends.pytorch.graphs.captured import Captured, Joint, in_graph
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.python.casting import casting_anew
@@ -53,6 +54,7 @@ from frontends.pytorch.recording.recorder import Recorder, renamed_inputs
 from frontends.pytorch.running import Running, running
 from frontends.pytorch.symbolic.node import Nodes, value_of
 from frontends.pytorch.symbolic.policy import general_path
+from shapes.accepted import shown
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
 
@@ -155,8 +157,16 @@ def trace(
     (see `frontends.pytorch.graphs.joint`); with `pre_autograd`, composite operators stay whole, and there is no
     backward. With `shared`, a tensor that is given twice is one input, and the graph is right for such calls only.
     """
+    if not callable(fn):
+        raise WrongStatement(f"fn={shown(fn)}: expected a function or a module")
+    if not isinstance(args, list | tuple):
+        raise WrongStatement(f"args={shown(args)}: expected a tuple of the arguments, as in trace(f, (x,))")
+    if not (kwargs is None or isinstance(kwargs, Mapping)):
+        raise WrongStatement(f"kwargs={shown(kwargs)}: expected the arguments by name, or None")
     if isinstance(dynamic, Dynamism):
         dynamism = dynamic
+    elif not (isinstance(dynamic, bool) or callable(dynamic)):
+        raise WrongStatement(f"dynamic={shown(dynamic)}: expected True, False or a function of name, axis and size")
     else:
         dynamism = Dynamism(dynamic if callable(dynamic) else lambda name, axis, size: dynamic and axis >= 0)
     env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)

@@ -28,11 +28,13 @@ import torch
 
 from backends import named
 from frontends.pytorch.breaks.breaks import Broken
+from frontends.pytorch.calls.copying import deep_copy, pickled, returning, shallow_copy
 from frontends.pytorch.calls.dynamism import History, Mixed, Policy
 from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.marks import marks_of
 from frontends.pytorch.calls.opening import Call, elsewhere
+from frontends.pytorch.calls.options import check_options
 from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilation, form_question, question_of
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
@@ -43,6 +45,7 @@ from frontends.pytorch.errors import (
     TraceError,
     Uninitialized,
     WrongStatement,
+    as_it_stands,
     as_ours,
     reason_of,
     refusal,
@@ -68,6 +71,11 @@ Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
 Lookup = Callable[[Sequence[object], Mapping[str, object]], Call | None]
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
 MOST_DECISIONS: Final = 4096
+GIVES_ITSELF: Final = frozenset((
+    "apply", "bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "share_memory", "to",
+    "to_empty", "train", "type",
+))  # fmt: skip
+"""Methods of modules that give the module; `model = compile(net).to(device)` is to stay compiled."""
 log: Final = logging.getLogger("symshape")
 
 
@@ -96,10 +104,12 @@ class Compiled:
         policy: Policy | None = None,
     ) -> None:
         self.backend = named(backend)
+        check_options(fn, dynamic=dynamic, fullgraph=fullgraph, policy=policy)
         self.fn = fn
+        self.options = {"dynamic": dynamic, "backend": backend, "fullgraph": fullgraph, "policy": policy}
         self.fullgraph = fullgraph
         self.limits = Limits(fn, policy if policy is not None else Policy(), counts_questions=dynamic is not False)
-        self.relations = Relations(dynamic) if isinstance(dynamic, Mapping) else None
+        self.relations = Relations(dynamic, fn) if isinstance(dynamic, Mapping) else None
         self.dynamic = None if isinstance(dynamic, Mapping) else dynamic
         self.history = History()
         self.variants: list[Variant] = []
@@ -144,7 +154,19 @@ class Compiled:
     def __getattr__(self, name: str) -> object:
         if name == "fn":
             raise AttributeError(name)
-        return getattr(self.fn, name)
+        found = getattr(self.fn, name)
+        if name in GIVES_ITSELF and type(found) is MethodType and found.__self__ is self.fn:
+            return returning(self, found)
+        return found
+
+    def __copy__(self) -> Compiled:
+        return shallow_copy(self)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> object:
+        return deep_copy(self, memo)
+
+    def __reduce_ex__(self, protocol: object) -> str | tuple[object, ...]:
+        return pickled(self)
 
     # ------------------------------------------------------------------ for people
 
@@ -265,7 +287,7 @@ class Compiled:
         except (TraceError, UndecidedGuard) as error:
             if self.fullgraph:
                 raise
-            return self._break(signature, signature.values(leaves), str(error))
+            return self._break(signature, signature.values(leaves), as_it_stands(str(error)))
         except Exception as error:
             if self.fullgraph:
                 raise

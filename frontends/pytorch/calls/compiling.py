@@ -24,8 +24,10 @@ import functools
 from collections.abc import Callable
 from typing import overload
 
+from backends import named
 from frontends.pytorch.calls.compiled import Compiled, Setting
 from frontends.pytorch.calls.dynamism import Policy
+from frontends.pytorch.calls.options import check_settings
 
 
 @overload
@@ -64,5 +66,7 @@ def compile(
     `fullgraph`, what cannot be in a graph is an error; otherwise such calls run with breaks.
     """
     if fn is None:
+        named(backend)
+        check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
         return functools.partial(Compiled, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
     return Compiled(fn, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)

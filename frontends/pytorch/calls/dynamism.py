@@ -19,7 +19,7 @@ stays dynamic, whatever becomes of the variants.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +27,7 @@ from backends.costs import Expected
 from backends.decisions import KINDS
 from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
+from shapes.accepted import did_you_mean, is_truth, shown
 
 if TYPE_CHECKING:
     import torch
@@ -65,9 +66,14 @@ class Policy:
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise WrongStatement(f"{name}={value!r}: expected a number of at least 1")
-        unknown = sorted(set(self.withheld) - KINDS)
+        if not isinstance(self.withheld, Collection) or isinstance(self.withheld, str):
+            raise WrongStatement(f"withheld={shown(self.withheld)}: expected a set of kinds of decisions")
+        unknown = sorted(map(str, set(self.withheld) - KINDS))
         if unknown:
-            raise WrongStatement(f"withheld={unknown}: the kinds of decisions are {', '.join(sorted(KINDS))}")
+            known = f"the kinds of decisions are {', '.join(sorted(KINDS))}"
+            raise WrongStatement(f"withheld={unknown}: {known}{did_you_mean(unknown[0], KINDS)}")
+        if not (self.guards is None or isinstance(self.guards, Expected)):
+            raise WrongStatement(f"guards={shown(self.guards)}: expected an Expected, or None")
 
 
 class History:
@@ -142,6 +148,9 @@ class Mixed(Dynamism):
             return mark.choice
         if callable(self.setting):
             choice = self.setting(name, axis, size)
+            if not (choice is None or isinstance(choice, Choice | int) or is_truth(choice)):
+                what = f"dynamic= gave {shown(choice)} for {name}: expected True, False or a Choice"
+                raise WrongStatement(refusal(what, "a function of name, axis and size that gives one of these", None))
             return choice if isinstance(choice, Choice) else DYNAMIC if choice else STATIC
         if self.setting is False:
             return STATIC

@@ -13,17 +13,19 @@ Marks are read when a function is traced for the tensor; a variant that accepts 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+
+import torch
 
 from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.places import origin
 from frontends.pytorch.recording.inputs import Choice
+from shapes.accepted import is_truth, shown, whole_number
+from shapes.errors import ShapeError
 
 if TYPE_CHECKING:
-    import torch
-
     from shapes.origin import Origin
 
 ATTRIBUTE: Final = "marked_sizes"
@@ -56,7 +58,8 @@ def mark_maybe_dynamic(x: torch.Tensor, dim: int | Sequence[int]) -> None:
 
 def mark_static(x: torch.Tensor, dim: int | Sequence[int] | None = None) -> None:
     """These sizes, or all, are the constants that they are."""
-    _mark(x, range(x.dim()) if dim is None else dim, Choice("static", why="marked"), "mark_static")
+    every = range(x.dim()) if isinstance(x, torch.Tensor) else ()
+    _mark(x, every if dim is None else dim, Choice("static", why="marked"), "mark_static")
 
 
 def mark_unbacked(x: torch.Tensor, dim: int | Sequence[int], lo: int | None = None, hi: int | None = None) -> None:
@@ -71,8 +74,24 @@ def marks_of(x: torch.Tensor) -> dict[int, Mark]:
 
 def _mark(x: torch.Tensor, dims: int | Sequence[int], choice: Choice, function: str) -> None:
     place = origin()
+
+    def wrong(what: str, fix: str) -> WrongStatement:
+        return WrongStatement(refusal(f"{function}({what}", fix, place))
+
+    if not isinstance(x, torch.Tensor):
+        raise wrong(f"{shown(x)}, ...): expected a tensor", "the tensor itself, not what holds it")
+    several = list(dims) if isinstance(dims, Iterable) and not isinstance(dims, str) else [dims]
+    try:
+        numbers = [whole_number("dim", dim, "a dimension, or several") for dim in several]
+        low = None if choice.lo is None else whole_number("lo", choice.lo, "a size, or None")
+        high = None if choice.hi is None else whole_number("hi", choice.hi, "a size, or None")
+    except ShapeError as error:
+        raise wrong(f"...): {error}", f"{function}(x, 0), say") from None
+    if not is_truth(choice.strict):
+        raise wrong(f"...): strict={shown(choice.strict)}: expected True or False", "strict=False, or leave it out")
+    choice = replace(choice, lo=low, hi=high)
     marks = dict(marks_of(x))
-    for dim in [dims] if isinstance(dims, int) else list(dims):
+    for dim in numbers:
         if not -x.dim() <= dim < x.dim():
             raise WrongStatement(
                 refusal(f"{function}(dim={dim}): the tensor has {x.dim()} dimensions", "a dimension that it has", place)

@@ -83,7 +83,7 @@ def question_of(
         return None
     closest = min(range(len(failed)), key=lambda place: (len(failed[place]), -place))
     if not failed[closest]:
-        return size_question(dispatch.entries[closest], values)
+        return size_question(signature, dispatch.entries[closest], values)
     first, *more = [value_question(signature, *test, surroundings) for test in failed[closest]]
     return replace(first, text="; ".join([first.text, *[each.text for each in more]]))
 
@@ -106,7 +106,7 @@ def _difference(leaf: Leaf, was: Leaf) -> str:
     return f"{leaf.shown} has rank {leaf.rank}, was {was.rank}" if leaf.rank != was.rank else ""
 
 
-def size_question(entry: Entry[object], values: Mapping[str, object]) -> Question:
+def size_question(signature: Signature, entry: Entry[object], values: Mapping[str, object]) -> Question:
     """The size or integer that a variant does not accept."""
     plan = entry.check.plan
     outcome = plan.explain(values)
@@ -118,7 +118,8 @@ def size_question(entry: Entry[object], values: Mapping[str, object]) -> Questio
     key = re.sub(r"(?<!\w)\d+", "#", requirement.text) + where
     if requirement.kind == "range" and len(paths) == 1 and str(paths[0][0]).endswith("_bits"):
         name, (bits,) = str(paths[0][0]).removesuffix("_bits"), outcome.values.values()
-        return Question(name, f"{name} is {double(bits)}, another one than before", True)
+        shown = signature.shown((name,))
+        return Question(shown, f"{shown} is {double(bits)}, another one than before", True)
     # a size that is a number because of no guard becomes a symbol when it is seen to differ
     is_size = requirement.kind == "range" and all(len(path) == 1 or path[1] == ".shape" for path in paths)
     message = outcome.message

@@ -19,15 +19,20 @@ branches on it need no guard, and is tested with every call.
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+import torch
 
 from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.places import origin
 from frontends.pytorch.recording.inputs import Choice
+from shapes.accepted import did_you_mean, shown, whole_number
 from shapes.declarations import RESERVED
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
@@ -107,26 +112,77 @@ Statements: TypeAlias = Mapping[str, Sequence[Statement]]
 
 def dims(*names: str, lo: int = 1, hi: int | None = None, where: str | Sequence[str] = ()) -> tuple[Dim, ...]:
     """Named sizes between `lo` and `hi`; `where` are conditions over them, such as "s % 16 == 0"."""
-    words = [word for name in names for word in NAME.findall(name)]
-    if len(words) != len(set(words)) or any(word in RESERVED for word in words):
-        raise WrongStatement(refusal(f"dims{names!r}", "names that differ, and are no words of the language", origin()))
+    def wrong(what: str, fix: str) -> WrongStatement:
+        return WrongStatement(refusal(f"dims({', '.join(map(shown, names))}{what}", fix, origin()))
+
+    if not names or not all(isinstance(name, str) for name in names):
+        raise wrong(")", 'names, as in dims("b", "s")')
+    words = [word for name in names for word in re.split(r"[\s,]+", name.strip())]
+    if len(words) != len(set(words)) or not all(map(_is_name, words)):
+        raise wrong(")", "names that differ, and are no words of the language")
+    try:
+        lo = whole_number("lo", lo, "a size")
+        hi = None if hi is None else whole_number("hi", hi, "a size, or None")
+    except ShapeError as error:
+        raise wrong(f", ...): {error}", "lo=1, say, the least size") from None
+    if lo < 0 or hi is not None and lo > hi:
+        raise wrong(f", lo={lo}, hi={hi}): no size lies between", "a least and a greatest size")
+    if not isinstance(where, str | list | tuple) or not all(isinstance(each, str) for each in where):
+        raise wrong(f", where={shown(where)})", 'conditions as text, as in where="s % 16 == 0"')
     conditions = (where,) if isinstance(where, str) else tuple(where)
+    _check_conditions(words, lo, hi, conditions, wrong)
     return tuple([Dim(word, (), lo, hi, conditions) for word in words])
+
+
+def _is_name(word: str) -> bool:
+    return NAME.fullmatch(word) is not None and word not in RESERVED and not iskeyword(word)
+
+
+def _check_conditions(
+    words: Sequence[str],
+    lo: int,
+    hi: int | None,
+    conditions: Sequence[str],
+    wrong: Callable[[str, str], WrongStatement],
+) -> None:
+    """Refuse conditions that cannot be read or cannot hold; they may be about names of other `dims` too."""
+    env = ShapeEnv(origin=lambda: None)
+    for word in words:
+        env.symbol(word, lo=lo, hi=hi)
+    for condition in conditions:
+        for word in NAME.findall(condition):
+            if word not in env.names and _is_name(word) and f"{word}(" not in condition.replace(" ", ""):
+                env.symbol(word, lo=None)
+        try:
+            env.assume(condition)
+        except Contradiction as error:
+            raise wrong(f", where={condition!r}): what is stated contradicts itself: {error}", FIX) from None
+        except ShapeError as error:
+            raise wrong(f", where={condition!r}): {error}", 'a condition, as in where="s % 16 == 0"') from None
 
 
 def one_of(*values: int) -> OneOf:
     """A size that is one of these."""
-    if not values or any(type(value) is not int or value < 0 for value in values):
-        raise WrongStatement(refusal(f"one_of{values!r}", "sizes, at least one", origin()))
-    return OneOf(tuple(sorted(set(values))))
+    try:
+        sizes = [whole_number("value", value) for value in values]
+    except ShapeError:
+        sizes = [-1]
+    if not sizes or min(sizes) < 0:
+        raise WrongStatement(refusal(f"one_of({', '.join(map(shown, values))})", "sizes, at least one", origin()))
+    return OneOf(tuple(sorted(set(sizes))))
 
 
 class Relations:
     """Everything that is stated about the arguments of a function."""
 
-    def __init__(self, statements: Statements) -> None:
-        self.statements = {name: tuple(of_input) for name, of_input in statements.items()}
+    def __init__(self, statements: Statements, fn: object = None) -> None:
         self.place: Origin | None = origin()
+        for name, of_input in statements.items():
+            if not isinstance(of_input, list | tuple):
+                fix = f"one for each dimension, as in {{{name!r}: ('b', None)}}"
+                raise self._wrong(f"{name}: {shown(of_input)}", fix)
+        self._check_names(list(statements), fn)
+        self.statements = {name: tuple(of_input) for name, of_input in statements.items()}
         self.named: dict[str, Dim] = {}
         self.texts: dict[tuple[str, int], str] = {}
         for name, axis, stated in self._each():
@@ -137,7 +193,7 @@ class Relations:
                         self.named[dim.text] = dim
             elif isinstance(stated, str):
                 self.texts[name, axis] = stated
-            elif not isinstance(stated, OneOf | int | None):
+            elif not (stated is None or isinstance(stated, OneOf) or type(stated) is int and stated >= 0):
                 raise self._wrong(f"{name}: {stated!r}", "an expression, a name, a number, one_of(...) or None")
         for text in self.texts.values():
             for word in NAME.findall(text):
@@ -149,8 +205,23 @@ class Relations:
         for place, text in self.texts.items():
             if text in self.named:
                 self.homes.setdefault(text, place)
+        for place, text in self.texts.items():
+            self._check_readable(place, text)
         self.solved = {name: self._solved(name) for name in self.named if name not in self.homes}
         self._check_consistent()
+
+    def _check_names(self, names: Sequence[object], fn: object) -> None:
+        """Refuse names that no argument of the function can have."""
+        parameters = parameters_of(fn)
+        for name in names:
+            if not isinstance(name, str):
+                raise self._wrong(f"{shown(name)} is no name of an input", "the names of the function's parameters")
+            if parameters is not None and name not in parameters:
+                inner = [each for each in parameters if re.fullmatch(rf"{re.escape(each)}_\d+_*", name)]
+                if not inner:
+                    known = f"{', '.join(parameters) or 'none'}{did_you_mean(name, parameters)}"
+                    what = f"a relation is stated for {name}, but the tensors among the arguments are {known}"
+                    raise self._wrong(what, f"a parameter of the function; {FIX}")
 
     def _each(self) -> Iterable[tuple[str, int, Statement]]:
         for name, of_input in self.statements.items():
@@ -167,6 +238,16 @@ class Relations:
                     return place, step, at[0]
         fix = f"a dimension that is {name} by itself, or a*{name} + c"
         raise self._wrong(f"{name} is the size of no dimension", fix)
+
+    def _check_readable(self, place: tuple[str, int], text: str) -> None:
+        env = ShapeEnv(origin=lambda: None)
+        for name in self.named:
+            env.symbol(name)
+        try:
+            env.parse_expr(text)
+        except ShapeError as error:
+            what = f"what is stated cannot be read, of {place[0]}.size({place[1]}): {error}"
+            raise self._wrong(what, "an expression over the named sizes") from None
 
     def _check_consistent(self) -> None:
         """What is stated must be possible."""
@@ -275,6 +356,20 @@ class Relations:
                     env.assume(f"{meaning[name]} <= {dim.hi}")
         for condition in self.conditions:
             env.assume(substituted(condition, meaning))
+
+
+def parameters_of(fn: object) -> list[str] | None:
+    """The names of a function's parameters; None where it takes others than these."""
+    if fn is None:
+        return None
+    try:
+        signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    parameters = signature.parameters.values()
+    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters):
+        return None
+    return [each.name for each in parameters]
 
 
 def used_in(text: str, values: Mapping[str, int]) -> str:

@@ -5,7 +5,7 @@
     >>> def f(batch, scale): ...
     >>> signature = Signature.of(f, ({"x": torch.ones(2, 3), "n": 4}, 0.5), {})
     >>> [(leaf.name, leaf.kind) for leaf in signature.leaves]
-    [('batch_0', 'tensor'), ('batch_1', 'integer'), ('scale', 'value')]
+    [('batch_0', 'tensor'), ('batch_1', 'integer'), ('scale', 'float')]
     >>> print(*signature.dispatch.opening.statements[:6], sep="\\n")
     if len(_args) != 2 or _kwargs:
         return default

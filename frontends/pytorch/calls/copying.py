@@ -1,0 +1,87 @@
+"""Copies and pickles of compiled functions: what is kept is the function and how it is compiled, never what was traced.
+
+    >>> import copy, pickle
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> linear = compile(torch.nn.Linear(2, 3), dynamic=True)
+    >>> again = pickle.loads(pickle.dumps(linear))
+    >>> bool((again(torch.ones(5, 2)) == linear(torch.ones(5, 2))).all()), again.fn is linear.fn
+    (True, False)
+    >>> pickle.dumps(compile(lambda x: x * 2))
+    Traceback (most recent call last):
+    _pickle.PicklingError: cannot pickle the compiled function <lambda>: pickle finds functions by module and name, ...
+
+A function is pickled by its name, as Python pickles functions: one that is compiled where it is defined is that name,
+one that was compiled later is compiled anew. A module is pickled with its parameters.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable
+from pickle import PicklingError
+from types import FunctionType, MethodType
+from typing import Protocol
+
+
+class Compiled(Protocol):
+    """A compiled function, as far as it matters here."""
+
+    fn: Callable[..., object]
+    options: dict[str, object]
+
+
+def made_again(kind: Callable[..., Compiled], fn: Callable[..., object], options: dict[str, object]) -> Compiled:
+    """A compiled function from what was pickled of one."""
+    return kind(fn, **options)
+
+
+def pickled(compiled: Compiled) -> str | tuple[object, ...]:
+    """What pickle is to keep of a compiled function: its name, where that is found, or how to make it again.
+
+    Raises:
+        PicklingError: it is found by no name.
+    """
+    fn = compiled.fn
+    if not isinstance(fn, FunctionType):
+        return made_again, (type(compiled), fn, compiled.options)
+    found: object = sys.modules.get(fn.__module__)
+    for name in fn.__qualname__.split("."):
+        found = getattr(found, name, None)
+    if found is compiled:
+        return fn.__qualname__
+    if found is fn:
+        return made_again, (type(compiled), fn, compiled.options)
+    raise PicklingError(
+        f"cannot pickle the compiled function {fn.__qualname__}: pickle finds functions by module and name, and there "
+        f"is none of this name in {fn.__module__}; define it at the top of a module, or pickle what it is made of and "
+        "compile it again where that is loaded"
+    )
+
+
+def shallow_copy(compiled: Compiled) -> Compiled:
+    """The same function, or a shallow copy of the module, with variants of its own."""
+    fn = compiled.fn
+    return type(compiled)(fn if isinstance(fn, FunctionType) else copy.copy(fn), **compiled.options)
+
+
+def deep_copy(compiled: Compiled, memo: dict[int, object]) -> object:
+    """Functions are copied as themselves; a module has a copy of its own, with variants of its own."""
+    if isinstance(compiled.fn, FunctionType):
+        return compiled
+    fn = copy.deepcopy(compiled.fn, memo)
+    known = memo.get(id(compiled))  # what the module itself holds may be its compiled form
+    if known is None:
+        known = memo[id(compiled)] = type(compiled)(fn, **compiled.options)
+    return known
+
+
+def returning(compiled: Compiled, method: MethodType) -> Callable[..., object]:
+    """A method of the module that gives the module: of the compiled one, so that it gives the compiled one."""
+
+    def call(*args: object, **kwargs: object) -> object:
+        result = method(*args, **kwargs)
+        return compiled if result is compiled.fn else result
+
+    return call

@@ -1,0 +1,48 @@
+"""What `compile` is given, checked where it is given.
+
+    >>> from frontends.pytorch import compile
+    >>> compile(lambda x: x, dynamic="yes")
+    Traceback (most recent call last):
+    frontends.pytorch.errors.WrongStatement: dynamic='yes': expected True, False, None, a function or relations
+      ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from frontends.pytorch.calls.dynamism import Policy
+from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.places import origin
+from shapes.accepted import is_truth, shown
+
+DYNAMIC = "True, False, None, a function or relations"
+
+
+def check_options(fn: object, *, dynamic: object, fullgraph: object, policy: object) -> None:
+    """Refuse what is no function, and options that are none.
+
+    Raises:
+        WrongStatement: with what is accepted.
+    """
+    if isinstance(fn, type):
+        _wrong(f"compile({fn.__qualname__}): a class", f"compile({fn.__qualname__}(...)), the module that it makes")
+    if not callable(fn):
+        _wrong(f"compile({shown(fn)}): expected a function or a module", "what is called, not what it gives")
+    check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
+
+
+def check_settings(*, dynamic: object, fullgraph: object, policy: object) -> None:
+    """Refuse options that are none, of whatever function."""
+    if not (dynamic is None or isinstance(dynamic, bool | Mapping) or callable(dynamic)):
+        fix = 'dynamic=True, or relations by name of the input: dynamic={"x": ("b", "5*b")}'
+        _wrong(f"dynamic={shown(dynamic)}: expected {DYNAMIC}", fix)
+    if not is_truth(fullgraph):
+        _wrong(f"fullgraph={shown(fullgraph)}: expected True or False", "fullgraph=True, or leave it out")
+    if not (policy is None or isinstance(policy, Policy)):
+        _wrong(f"policy={shown(policy)}: expected a Policy", "policy=Policy(repeats=2, variants=64)")
+
+
+def _wrong(what: str, fix: str) -> NoReturn:
+    raise WrongStatement(refusal(what, fix, origin()))
