@@ -23,10 +23,13 @@ from __future__ import annotations
 
 import builtins
 import math
+import os
 import random
+import secrets
 import sys
 import threading
 import time
+import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -37,7 +40,7 @@ import torch
 
 from frontends.pytorch.errors import GraphBreak, TraceError, refusal
 from frontends.pytorch.places import is_users, origin, place_of
-from frontends.pytorch.python.generators import READ, READING, SEED, Watched, asked_by_checkpoint
+from frontends.pytorch.python.generators import DRAW, READ, READING, SEED, Watched, asked_by_checkpoint
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, ours, wrapped
 from frontends.pytorch.python.ran import unwatched
 from frontends.pytorch.python.rewriting import asking_for_types, program_of, rewritten
@@ -302,6 +305,8 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
         if module is torch:
             yield torch.random, name, function
     yield torch.random, "default_generator", Watched(_of_default_generator)
+    for module, name in ((os, "urandom"), (random, "_urandom")):
+        yield module, name, _of_the_system(getattr(module, name))
     for kind in (TraceError, UndecidedGuard):
         yield kind, "__init__", _noted(kind.__init__)
     yield torch, "_check_with", _check_with
@@ -337,12 +342,27 @@ def _states() -> Iterator[tuple[ModuleType, str]]:
             yield numpy, name
 
 
+def _of_the_system(plain: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    """`os.urandom`, which a traced program must not call, nor by way of `random`, `secrets` or `uuid`."""
+
+    def urandom(count: int) -> bytes:
+        active, frame = tracing(), sys._getframe(1)
+        while frame.f_code.co_filename in DRAWING and frame.f_back is not None:
+            frame = frame.f_back
+        if active is not None and is_users(frame.f_code.co_filename):
+            active.refuse("random numbers of the operating system: the graph would have those of the trace", DRAW)
+        return plain(count)
+
+    return urandom
+
+
 def _of_default_generator(name: str, plain: Callable[..., object], *args: object) -> object:
     """A method of torch's own generator, called by one of torch's functions."""
     active = tracing()
     return plain(*args) if active is None else active.default_generator(name, plain, args)
 
 
+DRAWING: Final = (random.__file__, secrets.__file__, uuid.__file__)
 PRINT: Final = "print outside of the compiled function, or after it; fullgraph=False prints on every call"
 CLOCK: Final = "measure outside of the compiled function; fullgraph=False reads the clock on every call"
 

@@ -7,7 +7,10 @@ afterwards are eager's. A state that a trace reads is that of the trace, in ever
 from __future__ import annotations
 
 import operator
+import os
 import random
+import secrets
+import uuid
 from collections.abc import Callable
 from random import getstate as states_of_python
 from random import seed as seeds_python
@@ -485,6 +488,27 @@ def test_what_a_graph_does_not_do_is_said(program: Callable[..., object]) -> Non
         compile(program, fullgraph=True)(torch.randn(3, 4))
     assert "test_random_states.py" in str(error.value)
     assert "fullgraph=False" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: random.SystemRandom().random(),
+        lambda: secrets.randbelow(1 << 40),
+        lambda: uuid.uuid4().int % (1 << 40),
+        lambda: os.urandom(4)[0],
+        lambda: float(numpy.random.default_rng().random()),
+    ],
+)
+def test_what_the_system_draws_is_drawn_on_every_call(draw: Callable[[], float]) -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return x * draw()
+
+    compiled = compile(program)
+    x = torch.ones(3, dtype=torch.float64)
+    assert len({float(compiled(x)[0]) for _ in range(20)}) > 1
+    with pytest.raises(GraphBreak, match="operating system"):
+        compile(program, fullgraph=True)(x)
 
 
 def test_a_checkpoint_draws_what_it_drew() -> None:

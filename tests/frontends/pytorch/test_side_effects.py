@@ -135,6 +135,10 @@ def reads_a_generator(x):
     return torch.randn(x.shape, generator=GENERATOR) * GENERATOR.initial_seed()
 
 
+def numbers_of_the_system(x):
+    return x * random.SystemRandom().random()
+
+
 def makes_a_generator(x):
     return torch.empty_like(x).normal_(generator=torch.Generator().manual_seed(0))
 
@@ -165,6 +169,7 @@ REFUSED = {
     "a generator is seeded": seeds_a_generator,
     "a generator is made": makes_a_generator,
     "the state of a generator is read": reads_a_generator,
+    "the operating system's random numbers": numbers_of_the_system,
     "the clock is read": clock,
 }
 
