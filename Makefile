@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BENCH  ?= .venv-bench
 BIN    := $(VENV)/bin
+# Files are read as UTF-8 whatever the locale is.
+export PYTHONUTF8 := 1
+
 PARALLEL := --numprocesses auto --dist worksteal
 
 # The instructions that kernels and torch may use: all of this processor's, or `make test ISA=avx2`, `ISA=baseline` (no AVX).

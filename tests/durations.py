@@ -43,7 +43,7 @@ def function_of(name: str) -> str:
 
 def recorded() -> dict[str, tuple[float, float]]:
     """Seconds of a case, in the mean and at most, by the function; only those that exceed their share as a whole."""
-    rows = [line.split() for line in RECORDED.read_text().splitlines() if not line.startswith("#")]
+    rows = [line.split() for line in RECORDED.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     return {name: (float(mean), float(longest)) for mean, longest, name in rows}
 
 

@@ -16,7 +16,7 @@ CORPUS = ROOT / "benchmarks" / "corpus"
 def stated_counts() -> dict[str, tuple[int, ...]]:
     """STATS.md's table by file: sessions, symbols, assumes, asks, repeats, always, never, depends, unknown."""
     rows = {}
-    for line in (CORPUS / "STATS.md").read_text().splitlines():
+    for line in (CORPUS / "STATS.md").read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if len(cells) == 10 and cells[1].isdigit():
             rows[cells[0].strip("* ")] = tuple(int(cell) for cell in cells[1:])
@@ -25,7 +25,7 @@ def stated_counts() -> dict[str, tuple[int, ...]]:
 
 def counted(path: Path) -> tuple[int, ...]:
     count: Counter[str] = Counter()
-    with gzip.open(path, "rt") as file:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
         for line in map(json.loads, file):
             count[line["op"]] += 1
             if line["op"] == "ask":
@@ -60,7 +60,7 @@ def test_nothing_points_outside_the_clone() -> None:
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in tracked_text()
         if path != Path(__file__)
-        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1)
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
         if outside.search(line)
     ]
     assert not found

@@ -27,7 +27,7 @@ def test_every_package_is_touched() -> None:
     for folder in (ROOT / "tests").glob("*/**/"):
         kept, of = 0, 0
         for path in folder.glob("test_*.py"):
-            names = re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
+            names = re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
             of += len(names)
             kept += sum(f"{path.relative_to(ROOT)}::{name}" not in left_out for name in names)
         assert kept >= 0.6 * of or folder.name in ("properties", "typing"), (folder, kept, of)
