@@ -25,8 +25,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
+from shapes.accepted import shown
 from shapes.choices import Int, Truth, sym_max, sym_min
-from shapes.errors import NotExpressible, ParseError
+from shapes.errors import NotExpressible, ParseError, ShapeError
 from shapes.symint import SymInt
 from solver.display import text_of
 from solver.expr import Atom
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from jax import export
 
     from shapes.env import ShapeEnv
+
+LONGEST_TEXT: Final = 1 << 16
+"""Characters of a dimension or constraint."""
+LARGEST_EXPONENT: Final = 64
 
 # ---------------------------------------------------------------------- from JAX
 
@@ -74,7 +79,16 @@ def read_dimension(env: ShapeEnv, text: str) -> Int:
     Raises:
         ParseError: it is none.
     """
-    return _Reading(env, text).read(_parsed(text.replace("^", "**")))
+    if not isinstance(text, str):
+        raise ShapeError(f"text={shown(text)}: expected a dimension as JAX writes it")
+    if len(text) > LONGEST_TEXT:
+        raise ParseError(f"a text of {len(text):,} characters; at most {LONGEST_TEXT:,} are read", text, 0)
+    try:
+        return _Reading(env, text).read(_parsed(text.replace("^", "**")))
+    except RecursionError:
+        raise ParseError("nested too deeply", text, 0) from None
+    except ZeroDivisionError as error:
+        raise ParseError(str(error), text, 0) from None
 
 
 def read_constraint(env: ShapeEnv, text: str) -> Truth:
@@ -83,6 +97,8 @@ def read_constraint(env: ShapeEnv, text: str) -> Truth:
     Raises:
         ParseError: it is none.
     """
+    if not isinstance(text, str):
+        raise ShapeError(f"text={shown(text)}: expected a constraint as JAX writes it")
     for sign, compare in COMPARISONS.items():
         left, found, right = text.partition(sign)
         if found:
@@ -122,6 +138,8 @@ class _Reading:
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.read(operand)
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(exponent))) if exponent >= 0:
+                if exponent > LARGEST_EXPONENT:
+                    raise ParseError(f"an exponent of more than {LARGEST_EXPONENT}", self.text, 0)
                 power: Int = 1
                 for _ in range(exponent):
                     power = power * self.read(left)

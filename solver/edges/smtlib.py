@@ -32,6 +32,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from solver.edges.smtlib_reading import Reading, Script
+from solver.errors import ParseError
 from solver.expr import Atom, Expr
 from solver.interner import Interner
 from solver.prop import Prop
@@ -66,7 +67,10 @@ def read(text: str, interner: Interner, names: Mapping[str, Expr] | None = None)
         ParseError: the text is not SMT-LIB 2, or uses what was not declared.
         NotExpressible: it goes beyond integers and propositions.
     """
-    return Reading(text, interner, names or {}).script()
+    try:
+        return Reading(text, interner, names or {}).script()
+    except RecursionError:
+        raise ParseError("nested too deeply, or a function that is defined by itself", text, 0) from None
 
 
 def integer(value: int) -> str:

@@ -30,6 +30,7 @@ from solver.prop import Prop
 from solver.text import Parsed
 from solver.tokens import long_integer
 
+MOST_DISTINCT: Final = 300
 TOKEN: Final = re.compile(r'\s+|;[^\n]*|(\(|\)|"(?:[^"]|"")*"|\|[^|\\]*\||[^\s();"|]+)|(.)')
 NUMERAL: Final = re.compile(r"0|[1-9][0-9]*")
 IGNORED: Final = frozenset(
@@ -420,4 +421,6 @@ def same(p: Prop, q: Prop) -> Prop:
 
 
 def pairs(items: Sequence[Item]) -> list[tuple[Item, Item]]:
+    if len(items) > MOST_DISTINCT:
+        raise NotExpressible(f"`distinct` of {len(items):,} terms; at most {MOST_DISTINCT} are compared")
     return [(a, b) for i, a in enumerate(items) for b in items[i + 1 :]]

@@ -1,0 +1,40 @@
+"""Dimensions in JAX's words and scripts of SMT-LIB, made to do harm: an error of ours, at once."""
+
+import pytest
+
+from frontends.jax_export import read_constraint, read_dimension
+from shapes import ShapeEnv, ShapeError
+from solver.edges import smtlib
+from solver.interner import Interner
+
+DIMENSIONS = [
+    "(" * 100_000, "b*" * 5000 + "b", "b - " * 10_000 + "1", "b^1000000000", "2**(10**9)", "9**9**9", "²",
+    "b" * 100_000, "mod(b, 0)", "floordiv(b, 0)", "max(" * 3000 + "b", "", "\0", "b +", None, 3,
+]  # fmt: skip
+
+SCRIPTS = [
+    "(define-fun f ((x Int)) Int (f x))(assert (> (f 1) 0))",
+    "(declare-const s Int)(assert (distinct " + " ".join(["s"] * 3000) + "))",
+    "(" * 100_000,
+    ")",
+    "(assert (> s 0))",
+    "(declare-const s Int)(assert (> s " + "9" * 500_000 + "))",
+    "\0",
+]
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("text", DIMENSIONS, ids=range(len(DIMENSIONS)))
+def test_dimensions(text: object) -> None:
+    """If it fails, a dimension of a few characters costs hours, or ends in an error of Python's parser."""
+    for read in (read_dimension, read_constraint):
+        with pytest.raises(ShapeError):
+            read(ShapeEnv(), text)  # type: ignore[arg-type]
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("text", SCRIPTS, ids=range(len(SCRIPTS)))
+def test_scripts(text: str) -> None:
+    """If it fails, a script costs without bound, or ends in an error of Python's."""
+    with pytest.raises(ShapeError):
+        smtlib.read(text, Interner())
