@@ -1,6 +1,8 @@
-/* The functions that a thread runs: bind(list) begins to add calls to the list, each a function, its code then, and that of its
+/* The functions that a thread runs: bind(list, files, engine) begins to add calls to the list, each a function, its code then, and that of its
    caller,
-   bind(None) ends it. A hook of the interpreter (PEP 523) sees each frame before it runs. */
+   bind(None) ends it. Left out are functions in files whose names begin with one of `files`, and those that are
+   called from files whose names begin with one of `engine`. A hook of the interpreter (PEP 523) sees each frame before
+   it runs. */
 #define Py_BUILD_CORE
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -14,7 +16,7 @@
 
 typedef struct {
     PyThreadState *thread;
-    PyObject *calls;
+    PyObject *calls, *files, *engine;
     struct { void *what, *by; } known[KNOWN];
 } Watch;
 
@@ -22,9 +24,23 @@ static Watch *watches[MOST];
 static int count = 0;
 static _PyFrameEvalFunction evaluate;
 
+static int is_in(PyCodeObject *code, PyObject *places) {
+    PyObject *name = code->co_filename;
+    if (!PyUnicode_IS_COMPACT_ASCII(name)) return 0;
+    Py_ssize_t length = PyUnicode_GET_LENGTH(name);
+    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(places); place++) {
+        PyObject *begin = PyTuple_GET_ITEM(places, place);
+        Py_ssize_t size = PyBytes_GET_SIZE(begin);
+        if (size <= length && !memcmp(PyUnicode_DATA(name), PyBytes_AS_STRING(begin), size)) return 1;
+    }
+    return 0;
+}
+
 static void note(Watch *watch, PyThreadState *thread, struct _PyInterpreterFrame *frame) {
     PyCodeObject *code = frame->f_code;
+    if (is_in(code, watch->files)) return;
     struct _PyInterpreterFrame *caller = thread->cframe->current_frame;
+    if (caller && is_in(caller->f_code, watch->engine)) return;
     PyObject *by = caller ? (PyObject *)caller->f_code : Py_None;
     /* functions with one code differ in their closures only */
     void *what = code->co_nfreevars ? (void *)frame->f_func : (void *)code;
@@ -48,8 +64,14 @@ static PyObject *noted(PyThreadState *thread, struct _PyInterpreterFrame *frame,
     return evaluate(thread, frame, throwing);
 }
 
-static PyObject *begin(PyThreadState *thread, PyObject *calls) {
-    if (!PyList_CheckExact(calls)) return PyErr_Format(PyExc_TypeError, "a list, or None");
+static int is_places(PyObject *places) {
+    if (!PyTuple_CheckExact(places)) return 0;
+    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(places); place++)
+        if (!PyBytes_CheckExact(PyTuple_GET_ITEM(places, place))) return 0;
+    return 1;
+}
+
+static PyObject *begin(PyThreadState *thread, PyObject *calls, PyObject *files, PyObject *engine) {
     _PyFrameEvalFunction present = _PyInterpreterState_GetEvalFrameFunc(thread->interp);
     /* not where another hook came in between: it would be lost, or this one called for ever */
     if (count == MOST || (count && present != noted)) Py_RETURN_FALSE;
@@ -57,6 +79,8 @@ static PyObject *begin(PyThreadState *thread, PyObject *calls) {
     if (!watch) return PyErr_NoMemory();
     watch->thread = thread;
     watch->calls = Py_NewRef(calls);
+    watch->files = Py_NewRef(files);
+    watch->engine = Py_NewRef(engine);
     if (!count) {
         evaluate = present;
         _PyInterpreterState_SetEvalFrameFunc(thread->interp, noted);
@@ -65,23 +89,28 @@ static PyObject *begin(PyThreadState *thread, PyObject *calls) {
     Py_RETURN_TRUE;
 }
 
-static PyObject *bind(PyObject *module, PyObject *calls) {
+static PyObject *bind(PyObject *module, PyObject *const *args, Py_ssize_t given) {
     PyThreadState *thread = PyThreadState_Get();
-    if (calls != Py_None) return begin(thread, calls);
+    if (given == 3 && PyList_CheckExact(args[0]) && is_places(args[1]) && is_places(args[2]))
+        return begin(thread, args[0], args[1], args[2]);
+    if (given != 1 || args[0] != Py_None) return PyErr_Format(PyExc_TypeError, "a list and two tuples, or None");
     for (int place = count; place-- > 0;) {
         Watch *watch = watches[place];
         if (watch->thread != thread) continue;
-        memmove(watches + place, watches + place + 1, (--count - place) * sizeof *watches);
+        count--;
+        memmove(watches + place, watches + place + 1, (count - place) * sizeof *watches);
         if (!count && _PyInterpreterState_GetEvalFrameFunc(thread->interp) == noted)
             _PyInterpreterState_SetEvalFrameFunc(thread->interp, evaluate);
         Py_DECREF(watch->calls);
+        Py_DECREF(watch->files);
+        Py_DECREF(watch->engine);
         PyMem_Free(watch);
         Py_RETURN_TRUE;
     }
     Py_RETURN_FALSE;
 }
 
-static PyMethodDef functions[] = {{"bind", bind, METH_O, "Begin or end to watch this thread."}, {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {{"bind", (PyCFunction)(void (*)(void))bind, METH_FASTCALL, "Begin or end to watch this thread."}, {NULL, NULL, 0, NULL}};
 static PyModuleDef_Slot stages[] = {{0, NULL}};
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "symshape_check", NULL, 0, functions, stages, NULL, NULL, NULL};

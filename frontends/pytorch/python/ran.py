@@ -26,7 +26,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -40,7 +40,7 @@ from shapes.toolchain import Unavailable
 
 Call = tuple[FunctionType, CodeType, "CodeType | None"]
 """A function, its code then, in which calls may be led elsewhere, and that of its caller."""
-Watch = Callable[["list[Call] | None"], bool]
+Watch = Callable[..., bool]
 
 WITHOUT_STATE: Final = frozenset(
     (
@@ -179,7 +179,14 @@ def asked(owner: object, name: object) -> None:
 @cache
 def _watch() -> Watch:
     built = build(Path(__file__).with_suffix(".c").read_text())
-    return _by_profile if isinstance(built, Unavailable) else cast(Watch, built)
+    if isinstance(built, Unavailable):
+        return _by_profile
+    watch, ours, engine = cast(Watch, built), encoded((*FRAMEWORKS, *FRAMEWORK)), encoded(ENGINE)
+    return lambda calls: watch(None) if calls is None else watch(calls, ours, engine)
+
+
+def encoded(places: Iterable[str]) -> tuple[bytes, ...]:
+    return tuple([place.encode() for place in places])
 
 
 def _by_profile(calls: list[Call] | None) -> bool:
@@ -194,6 +201,8 @@ def _by_profile(calls: list[Call] | None) -> bool:
         if event != "call":
             return
         code, caller = frame.f_code, frame.f_back
+        if kind_of(code.co_filename) == "ours":
+            return
         by = None if caller is None else caller.f_code
         if (id(code), id(by)) not in seen:
             seen.add((id(code), id(by)))
