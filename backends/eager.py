@@ -18,13 +18,14 @@ let go behind its last use.
 
 from __future__ import annotations
 
-import linecache
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from math import isfinite
 from typing import TYPE_CHECKING, Final
+
+from backends.printed import defined
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule, Node
@@ -58,10 +59,7 @@ def runner(graph: GraphModule) -> Callable[[Sequence[object]], Sequence[object]]
     """A call that takes the inputs of a graph as one sequence and returns its outputs."""
     written = Text(graph)
     text = f"def run(_inputs):\n{written.body}\n"
-    file = f"<graph {next(_serial)}>"
-    exec(compile(text, file, "exec"), written.scope)
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    return written.scope["run"]
+    return defined(text, f"<graph {next(_serial)}>", written.scope)
 
 
 class Text:

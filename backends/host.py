@@ -31,7 +31,6 @@ not care for sizes and strides of tensors: memory is made as most operators take
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import count
 from keyword import iskeyword
@@ -47,6 +46,7 @@ from backends.loops.nodes import Memory
 from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
 from backends.memory import plan, returned_by
+from backends.printed import defined
 from backends.results import PACKED
 from backends.sizes import SizeTexts, symbol_of, wanted
 from backends.together import MOST, Join, by_turns, runs, together
@@ -130,11 +130,10 @@ class Host:
         self._sizes = SizeTexts(wanted(program, steps, self._layouts))
         self._calls: dict[object, str] = {}
         self.source = "\n".join(self._lines())
-        file = f"<program {next(_serial)}>"
         self._scope.update(self._sizes.scope())
-        exec(compile(self.source, file, "exec"), self._scope)
-        linecache.cache[file] = (len(self.source), None, self.source.splitlines(keepends=True), file)
-        self.function: Callable[[Sequence[object]], list[object]] = self._scope["run"]
+        self.function: Callable[[Sequence[object]], list[object]] = defined(
+            self.source, f"<program {next(_serial)}>", self._scope
+        )
 
     # ------------------------------------------------------------------ text
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import weakref
+from pathlib import Path
 
 import pytest
 import torch
@@ -49,3 +51,70 @@ def test_arguments_of_calls_with_breaks_are_freed() -> None:
         del x
     gc.collect()
     assert f.fallbacks and [each() for each in held] == [None] * len(held)
+
+
+def printed(number: int, backend: str) -> list[weakref.ref]:
+    """A program of its own, compiled and called; what has to go with it."""
+    scope = {"torch": torch}
+    exec(f"def f(x, y):\n    return (x * {number}.5 + y.shape[0]).relu().sum(-1) / (x.shape[1] + {number})", scope)
+    f = compile(scope["f"], dynamic=True, backend=backend)
+    for rows in (3, 5):
+        f(torch.randn(rows, 4), torch.randn(rows + 2))
+    assert len(f.variants) == 1
+    return [weakref.ref(f), weakref.ref(scope["f"]), weakref.ref(f.variants[0])]
+
+
+def trained(number: int, backend: str) -> list[weakref.ref]:
+    module = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.ReLU(), torch.nn.Linear(5, 2))
+    f = compile(module, dynamic=True, backend=backend)
+    for rows in (3, 5):
+        f(torch.randn(rows, 4)).sum().backward()
+    assert len(f.variants) == 1
+    return [weakref.ref(f), weakref.ref(module), weakref.ref(module[0].weight), weakref.ref(f.variants[0])]
+
+
+def broken(number: int, backend: str) -> list[weakref.ref]:
+    held = torch.randn(4)
+
+    def program(x):
+        return x * held if x.sum().item() > number else x - held
+
+    f = compile(program, dynamic=True, backend=backend)
+    for rows in (3, 5):
+        f(torch.randn(rows, 4))
+    assert f.fallbacks
+    return [weakref.ref(f), weakref.ref(program), weakref.ref(held)]
+
+
+KINDS = {"printed": printed, "trained": trained, "broken": broken}
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_functions_that_are_dropped_are_gone(kind: str, backend: str) -> None:
+    """Fails when a registry, a cache or a generated text keeps a compiled function, its program, its tensors."""
+    known = set(linecache.cache)
+    held = [each for number in range(4) for each in KINDS[kind](number % 2, backend)]
+    # what the last of them left behind in what is looked up by the latest
+    last = KINDS["printed"](0, "eager")
+    gc.collect()
+    assert [each() for each in held] == [None] * len(held) and [each() for each in last] == [None] * 3
+    assert not [file for file in linecache.cache.keys() - known if file.startswith(("<graph ", "<program "))]
+
+
+def resident() -> float:
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1])
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what memory is resident")
+def test_resident_memory_of_2000_functions() -> None:
+    """Fails when memory grows with every function that was compiled and dropped: 3 % are left to the allocator, once
+    the caches that have a limit are full."""
+    for number in range(600):
+        printed(number, "eager")
+    before = resident()
+    for number in range(600, 2600):
+        printed(number, "eager")
+    assert resident() < 1.03 * before
