@@ -43,6 +43,10 @@ class Uninitialized(TraceError):
     """A parameter of a lazy module, which only the module's first call makes a tensor."""
 
 
+class EagerOnly(GraphBreak):
+    """What neither a graph nor a program with breaks would do as eager torch does: the call runs as it is."""
+
+
 class Unsupported(TraceError):
     """An input or an operator that the frontend does not take."""
 
@@ -67,6 +71,16 @@ def as_it_stands(reason: str) -> str:
     """Why a call runs with breaks, without the advice to let it: that is so already."""
     lines = [re.sub(r"[;,]? *fullgraph=False .*", "", line) for line in reason.split("\n")]
     return "\n".join([line for line in lines if line.strip() != "fix:"])
+
+
+def eager_only(what: str, fix: str, *places: Origin | None) -> NoReturn:
+    """Say what only eager torch does, with the line of the program and what to do; of what is seen when the program
+    has ended, the line is given if it is known.
+
+    Raises:
+        EagerOnly: always.
+    """
+    raise EagerOnly(refusal(what, f"{fix}; fullgraph=False runs the call as it is", *(places or [origin()])))
 
 
 def unsupported(what: str, fix: str) -> NoReturn:

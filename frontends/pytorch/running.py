@@ -18,6 +18,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from operator import add
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
@@ -34,7 +35,7 @@ from backends.loops.nodes import Memory
 from backends.loops.program import Call
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
-from frontends.pytorch.graphs.joint import Backward, Parts, runner
+from frontends.pytorch.graphs.joint import Backward, Parts, graphs, runner
 from frontends.pytorch.lowering import LOWERINGS, lower
 from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.recording.operations import is_random
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 Run = Callable[[Sequence[object]], Sequence[object]]
 log: Final = logging.getLogger("symshape")
+_set_versions: Final = torch._C._autograd._unsafe_set_version_counter
+_increment_versions: Final = torch._C._increment_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,13 @@ def running(
     With `guards`, those that pay for a variant that is used so are guards of it from here on; none is about a size of
     the names that are `varying`.
     """
+    found = _running(variant, backend, withheld, guards, varying)
+    return found if variant.relations is None else replace(found, call=variant.relations.around(found.call))
+
+
+def _running(
+    variant: Captured, backend: ModuleType, withheld: Collection[str], guards: Expected | None, varying: Collection[str]
+) -> Running:
     if backend is eager:
         return Running(_eagerly(variant))
     try:
@@ -92,13 +102,49 @@ def running(
 
 def _eagerly(variant: Captured) -> Run:
     if variant.joint is not None:
-        return runner(variant)
-    return _followed(variant, eager.runner(variant.graph))
+        parts = graphs(variant, variant.joint)
+        return runner(variant, replace(parts, forward=counted(variant, parts.forward)))
+    return _followed(variant, counted(variant, eager.runner(variant.graph)))
+
+
+def counted(variant: Captured, run: Run) -> Run:
+    """A run after which what it writes counts as often written as after a call of eager torch, whatever wrote it."""
+    if not variant.written:
+        return run
+    places = [tensor for tensor, _ in variant.written]
+    counts = [count for _, count in variant.written]
+    # two arguments may be views of one tensor, and then count for each other
+    apart = len(places) == 1 or all(type(place) is not int and place._base is None for place in places)
+
+    def call(tensors: Sequence[object]) -> Sequence[object]:
+        written = [tensors[place] if type(place) is int else place for place in places]
+        try:
+            before = [tensor._version for tensor in written]
+        except RuntimeError:
+            return _refused(run, tensors, written)
+        values = run(tensors)
+        if apart:
+            _set_versions(written, list(map(add, before, counts)))
+        else:
+            _set_versions(written, before)
+            _increment_versions([each for each, count in zip(written, counts) for _ in range(count)])
+        return values
+
+    return call
+
+
+def _refused(run: Run, tensors: Sequence[object], written: Sequence[torch.Tensor]) -> Sequence[object]:
+    """A run that writes tensors of inference mode, which torch refuses outside of it: when it has written them."""
+    values = run(tensors)
+    for tensor in written:
+        if tensor.is_inference():
+            tensor[None][:0].zero_()
+    return values
 
 
 def _followed(variant: Captured, run: Run) -> Run:
     # nothing that comes out has a gradient: the operators of one taken inside must not be followed again
-    return run if any(variant.with_gradient) else _unfollowed(variant, run)
+    return run if variant.relations is None and any(variant.with_gradient) else _unfollowed(variant, run)
 
 
 def _unfollowed(variant: Captured, run: Run) -> Run:
@@ -136,7 +182,7 @@ def _by_kernels(
         form = functional(variant)
         hosts: tuple[Host, ...] = (_host(form, backend, decisions),)
         # what kernels make has no gradient, and what operators write to memory that is planned cannot have one
-        run = _unfollowed(variant, hosts[0].function)
+        run = _unfollowed(variant, counted(variant, hosts[0].function))
     else:
         joint = functional_joint(variant, LOWERINGS, decisions)
         form = joint.forward
@@ -163,7 +209,7 @@ def _by_kernels(
                 return None
             return Backward(host.function, given)
 
-        parts = Parts(hosts[0].function, hosts[1].function, len(joint.saved), backward_without)
+        parts = Parts(counted(variant, hosts[0].function), hosts[1].function, len(joint.saved), backward_without)
         run = runner(variant, parts)
     if form.changed:
         return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)

@@ -29,6 +29,8 @@ from frontends.pytorch import composites, differentiation
 from frontends.pytorch.errors import WrongStatement
 from frontends.pytorch.graphs.captured import Captured, Joint, in_graph
 from frontends.pytorch.graphs.joint import differentiate
+from frontends.pytorch.graphs.outputs import related
+from frontends.pytorch.python.autograd_calls import autograd_watched, saving_plainly
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects
 from frontends.pytorch.python.forcing import Symbolic
@@ -36,6 +38,7 @@ from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording import pools, references, resampling
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
+from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
 from frontends.pytorch.recording.inputs import (
     STATIC,
     Dynamic,
@@ -62,6 +65,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from backends.costs import Expected
+    from frontends.pytorch.graphs.outputs import Outputs
     from shapes.guards import Guard
 
 READS_OFFSET: Final = frozenset(
@@ -95,8 +99,23 @@ class Variant(Captured):
         integers: Sequence[Number] = (),
         places: Sequence[int] = (),
         cause: str = "first call",
+        *,
+        relations: Outputs | None = None,
+        bases: Sequence[object] = (),
+        written: Sequence[tuple[int | torch.Tensor, int]] = (),
     ) -> None:
-        super().__init__(env, recording, inputs, outputs, with_gradient, joint, integers)
+        super().__init__(
+            env,
+            recording,
+            inputs,
+            outputs,
+            with_gradient,
+            joint,
+            integers,
+            relations=relations,
+            bases=bases,
+            written=written,
+        )
         self.structure = structure
         self.places = tuple(places)
         self.cause = cause
@@ -136,6 +155,7 @@ def instead_of_torch() -> Iterator[None]:
         for each in (composites, differentiation, references, pools, resampling):
             stack.enter_context(each.installed())
         stack.enter_context(casting_anew())
+        stack.enter_context(saving_plainly())
         # autograd has a thread for each accelerator, which would know of no trace
         stack.enter_context(torch.autograd.set_multithreading_enabled(False))
         yield
@@ -199,18 +219,36 @@ def trace(
             symbolic.append(leaf)
     dynamism.settle(env, inputs)
     mode = BeforeAutograd(recorder) if pre_autograd else recorder
-    with MadeInside() as inside:
+    given = [symbolic[place] for place in first.values()]
+    versions = versions_of(given)
+    with MadeInside() as inside, brought_back(recorder.versions) as written:
         positional, named = tree_unflatten(symbolic, structure)
         with mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, (fn, *leaves)) as python:
-            with Effects(python.functions, (fn, *leaves), (positional, named)) as effects:
+            with (
+                Effects(python.functions, (fn, *leaves), (positional, named)) as effects,
+                autograd_watched(lambda: recorder.backward),
+            ):
                 returned = fn(*positional, **named)
+                values, output_structure = tree_flatten(objects_opened(returned, inside))
+                recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
+                uncounted = recorder.data_read or bool(recorder.recording.ends)
+                now = [after - before for before, after in zip(versions, versions_of(given))]
+                written += [(place, count) for place, count in enumerate(now) if count or uncounted]
+                check_given(zip(given, [each.requires_grad for each in inputs]))
+                relations = related(values, given, recorder.detached, recorder.recording.operations)
+                outputs = [output_of(recorder, value) for value in values]
+                bases = [output_of(recorder, base) for base in relations.bases]
+                followed = relations.with_gradient(values)
+                joint = None
+                if gradients and not pre_autograd:
+                    joint = differentiate(recorder, given, followed)
+                elif not torch.is_grad_enabled():
+                    refuse_gradients(followed)
+                else:
+                    # the graph is autograd's own, operator by operator
+                    relations, bases = None, []
             effects.generators.check(generators_of(recorder.recording.operations))
-            values, output_structure = tree_flatten(objects_opened(returned, inside))
-            given = [symbolic[place] for place in first.values()]
-            recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
-            outputs = [output_of(recorder, value) for value in values]
-            joint = differentiate(recorder, given, values) if gradients and not pre_autograd else None
-            settle(recorder, outputs)
+            settle(recorder, [*outputs, *bases])
             if recorder.draws is not None:
                 recorder.draws.check()
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
@@ -228,6 +266,9 @@ def trace(
         joint,
         numbers,
         [*first.values(), *number_places],
+        relations=relations,
+        bases=bases,
+        written=written,
     )
 
 

@@ -41,6 +41,7 @@ from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
 from frontends.pytorch.calls.surroundings import Surroundings
 from frontends.pytorch.calls.times import Times
 from frontends.pytorch.errors import (
+    EagerOnly,
     GraphBreak,
     TraceError,
     Uninitialized,
@@ -284,6 +285,10 @@ class Compiled:
                 variant, check = self._made(signature, bound, named, leaves, mixed)
         except (WrongStatement, SpecializedDynamic, Uninitialized):
             raise
+        except EagerOnly as error:
+            if self.fullgraph:
+                raise
+            return self._fall_back(signature, signature.values(leaves), str(error), None, self._plainly)
         except (TraceError, UndecidedGuard) as error:
             if self.fullgraph:
                 raise

@@ -19,7 +19,9 @@ from typing import Final
 
 from frontends.pytorch.composites.registry import composite, installed, standing_in
 
-FAMILIES: Final = ("products", "choosing", "statistics", "differences", "windows", "transforms", "recurrent", "packing")
+FAMILIES: Final = (
+    *("products", "choosing", "statistics", "differences", "windows", "transforms", "recurrent", "packing", "dropping"),
+)
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.composites.{family}")

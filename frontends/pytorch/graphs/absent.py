@@ -85,7 +85,7 @@ def without(
                 continue
         if _is_zero(operation, given, zeros):
             zeros.update(made)
-            if given:
+            if not given.isdisjoint(nothing):
                 nothing.update(made)
         left.append(operation)
     found = [None if each is None or each in nothing else same.get(each, each) for each in gradients]

@@ -20,6 +20,7 @@ from frontends.pytorch.recording.operations import Operation, Recording, Result
 from frontends.pytorch.symbolic.node import Node
 
 if TYPE_CHECKING:
+    from frontends.pytorch.graphs.outputs import Outputs
     from frontends.pytorch.recording.inputs import Input, Number
     from shapes.env import ShapeEnv
     from shapes.guards import RuntimeAssert
@@ -53,6 +54,9 @@ class Captured:
         outputs: what it returns, flat.
         with_gradient: which outputs have one.
         joint: the backward, where it was recorded.
+        relations: how the outputs are related, to each other and to the arguments.
+        bases: what outputs are views of that is none, which the graph of a program with a gradient gives behind them.
+        written: the tensors that it writes, inputs by their places, each with how often.
     """
 
     def __init__(
@@ -64,6 +68,10 @@ class Captured:
         with_gradient: Sequence[bool] = (),
         joint: Joint | None = None,
         integers: Sequence[Number] = (),
+        *,
+        relations: Outputs | None = None,
+        bases: Sequence[object] = (),
+        written: Sequence[tuple[int | torch.Tensor, int]] = (),
     ) -> None:
         self.env = env
         self.recording = recording
@@ -72,6 +80,9 @@ class Captured:
         self.with_gradient = tuple(with_gradient)
         self.joint = joint
         self.integers = tuple(integers)
+        self.relations = relations
+        self.bases = tuple(bases)
+        self.written = tuple(written)
         self.numbers = tuple([each for each in integers if each.choice.kind != "static"])
         self._graph: torch.fx.GraphModule | None = None
 

@@ -184,7 +184,8 @@ def functional_joint(
     assert joint is not None
     decisions = Decisions(program.env) if decisions is None else decisions
     values = _taken_over(program)
-    first = list(dict.fromkeys([each for each in program.outputs if isinstance(each, Result | Node)]))
+    returned = (*program.outputs, *program.bases)
+    first = list(dict.fromkeys([each for each in returned if isinstance(each, Result | Node)]))
     results = [values.argument(output) for output in first]
     values.operations = list(in_parts(values.operations, program.recording))
     cut = len(values.operations)

@@ -33,6 +33,7 @@ import torch
 from torch.autograd.function import FunctionCtx
 
 from backends import eager
+from frontends.pytorch.errors import eager_only
 from frontends.pytorch.graphs.absent import without
 from frontends.pytorch.graphs.captured import Captured, Joint
 from frontends.pytorch.graphs.graph import GraphBuilder, unused_removed
@@ -98,6 +99,8 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
         assert constant.constant is not None
         if constant.constant.requires_grad:
             leaves.append((constant, constant.constant))
+    if not leaves:
+        eager_only("a tensor is returned whose gradient leads to nothing that the caller has", "detach it", None)
     kinds = [_kind_of_tangent(recorder, each.metadata) for each in outputs.values()]
     tangents = [tensor_of(kind, recording.result(kind)) for kind in kinds]
     recorder.backward = True
@@ -147,14 +150,15 @@ class JointRunner:
         self._without = parts.without
         self._backwards: dict[frozenset[int], Backward] = {frozenset(): self._whole}
         results: dict[object, int] = {}
-        for output in program.outputs:
+        returned = (*program.outputs, *program.bases)
+        for output in returned:
             if isinstance(output, Result | Node):
                 results.setdefault(output, len(results))
-        self._outputs = [results[each] if isinstance(each, Result | Node) else None for each in program.outputs]
-        self._plain = [None if isinstance(each, Result | Node) else each for each in program.outputs]
+        self._outputs = [results[each] if isinstance(each, Result | Node) else None for each in returned]
+        self._plain = [None if isinstance(each, Result | Node) else each for each in returned]
         self._detached = [
             isinstance(output, Result) and output in joint.differentiable and not wanted
-            for output, wanted in zip(program.outputs, program.with_gradient)
+            for output, wanted in zip(returned, (*program.with_gradient, *[True] * len(program.bases)))
         ]
         inputs = {each.result: place for place, each in enumerate(program.inputs)}
         self.given = [inputs.get(each) for each in results]
@@ -210,7 +214,8 @@ class _JointFunction(torch.autograd.Function):
         inputs = tensors[: len(tensors) - len(runner.parameters)]
         values = runner.run_forward(inputs)
         count, saved = len(runner.given), runner.saved
-        outputs = values[:count]
+        # a view of what else is in memory could not be written by who gets it
+        outputs = [y.detach() if isinstance(y, torch.Tensor) and y._is_view() else y for y in values[:count]]
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*values[count : count + saved])
         ctx.runner = runner
@@ -344,7 +349,8 @@ def graphs(program: Captured, joint: Joint) -> Parts:
     backward = [operation for operation in recording.operations if operation.backward]
     backward = unused_removed(backward, [each for each in joint.gradients if each is not None])
     saved, symbols = needed(backward, joint)
-    results = list(dict.fromkeys([each for each in program.outputs if isinstance(each, Result | Node)]))
+    returned = (*program.outputs, *program.bases)
+    results = list(dict.fromkeys([each for each in returned if isinstance(each, Result | Node)]))
     forward = [operation for operation in recording.operations if not operation.backward]
     graph = program.graph_of(forward, [*results, *saved], symbols)
 

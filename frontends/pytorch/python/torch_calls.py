@@ -23,7 +23,6 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.errors import GraphBreak
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten
@@ -58,19 +57,6 @@ def handles(*functions: object) -> Callable[[Handler], Handler]:
         return handler
 
     return register
-
-
-@handles(torch.Tensor.grad.__get__)
-def gradient(mode: TorchCalls, func, args, kwargs):
-    """`weight.grad`, another tensor on each call.
-
-    Raises:
-        GraphBreak: where it is one of a tensor that the program brings along, and not made in the trace.
-    """
-    found = func(*args, **kwargs)
-    if not isinstance(args[0], Traced) and not isinstance(found, Traced):
-        raise GraphBreak("a parameter's gradient is read, which is another tensor on each call; give it as an argument")
-    return found
 
 
 # ---------------------------------------------------------------------- tensors from numbers

@@ -31,7 +31,7 @@ from frontends.pytorch.errors import unsupported
 from frontends.pytorch.python.python_calls import pattern
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import value_of
-from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
+from frontends.pytorch.symbolic.tensor import Result, Traced, argument_of
 from shapes.declarations import RESERVED
 from shapes.symfloat import SymFloat
 from solver.floats import from_pattern
@@ -140,7 +140,7 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
     metadata = recorder.kinds.of(sizes, strides, offset, tensor.dtype, tensor.device)
     result = recorder.recording.result(metadata)
     recorder.given.add(result)
-    made = tensor_of(metadata, result)
+    made = argument_of(metadata, result)
     if tensor.requires_grad:
         made.requires_grad_(True)
     return made, Input(

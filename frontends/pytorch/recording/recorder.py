@@ -20,6 +20,7 @@ from frontends.pytorch.errors import GraphBreak, refusal, unsupported
 from frontends.pytorch.places import origin
 from frontends.pytorch.python.generators import READ, STATE
 from frontends.pytorch.python.wrappers import is_foreign
+from frontends.pytorch.recording.callers import Versions, refuse_followed_writes
 from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
 from frontends.pytorch.recording.randomness import Draws, drawn, draws_from_default
@@ -47,8 +48,11 @@ class Recorder(Trace):
         self.backward = False
         self.given: Final[set[Result]] = set()
         """The arguments of the traced function."""
+        self.detached: Final[set[Result]] = set()
+        """What some tensor stands for apart from its gradient."""
         self.draws: Draws | None = None
         """The random numbers that may be drawn again, once a state of the generator was saved."""
+        self.versions: Final[Versions] = {}
         self._line: Final = StackWalk(skip=[TORCH])
         self._templates: dict[tuple[object, ...], Template] = {}
         self._constants: dict[int, Result] = {}
@@ -97,6 +101,8 @@ class Recorder(Trace):
                 template = infer(self, func, args, kwargs, tensors)
             if whole is not None and not template.once:
                 self._templates[whole] = template
+        if func._schema.is_mutable and torch.is_grad_enabled():
+            refuse_followed_writes(func, args, kwargs, tensors)
         if template.renames:
             converted, named = self._apart(template, tensors, converted, named)
         outside = self._record(func, converted, named, template, tensors)
@@ -209,6 +215,9 @@ class Recorder(Trace):
             )
             found = self._constants[id(tensor)] = self.recording.result(metadata, tensor)
             self.recording.constants.append(found)
+            with torch._C.DisableTorchFunction():
+                if not tensor.is_inference():
+                    self.versions[id(tensor)] = tensor, tensor._version
         assert found.metadata is not None
         made = tensor_of(found.metadata, found)
         made.lifted = tensor

@@ -38,6 +38,7 @@ def detach(recorder, func, args, kwargs):
         tensor = recorder.lift(tensor)
     if tensor.result in recorder.given:
         return recorder.operator(func, args, kwargs)
+    recorder.detached.add(tensor.result)
     return tensor_of(tensor.metadata, tensor.result)
 
 

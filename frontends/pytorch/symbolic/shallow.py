@@ -46,7 +46,7 @@ def another(subclass: type[Tensor], kind: Kind) -> Tensor:
     exemplar = kind.exemplar
     if exemplar is None:
         # a copy of what was made in inference mode serves nowhere else
-        with torch.inference_mode(False):
+        with torch._C._InferenceMode(False):
             first = torch.Tensor._make_wrapper_subclass(
                 subclass,
                 kind.sizes,
@@ -61,10 +61,17 @@ def another(subclass: type[Tensor], kind: Kind) -> Tensor:
     return torch.Tensor._make_subclass(subclass, exemplar)
 
 
+def counted(subclass: type[Tensor], tensor: torch.Tensor) -> Tensor:
+    """The same as a tensor whose writes are counted by themselves: copies of one tensor count together."""
+    with _without_dispatch():
+        own = _data.__get__(tensor)
+    return torch.Tensor._make_subclass(subclass, own)
+
+
 def become(tensor: torch.Tensor, other: torch.Tensor) -> None:
     """Give a tensor the kind of another one in place."""
     with _without_dispatch():
         _data.__set__(tensor, other)
 
 
-__all__ = ["Kind", "another", "become"]
+__all__ = ["Kind", "another", "become", "counted"]

@@ -46,11 +46,13 @@ class Traced(torch.Tensor):
         metadata: its kind.
         result: the value in the graph that it stands for.
         lifted: the program's own tensor, where it stands for one.
+        is_given: whether it stands for an argument, of which the caller sees what autograd knows.
     """
 
     metadata: Metadata
     result: Result
     lifted: torch.Tensor | None = None
+    is_given: bool = False
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -68,7 +70,10 @@ class Traced(torch.Tensor):
 
     @property
     def data(self) -> torch.Tensor:
-        """The same elements, apart from gradients."""
+        """The same elements, apart from gradients, and what is written to them does not count."""
+        trace = running_trace()
+        if trace is not None:
+            trace.data_read = True
         return _data.__get__(self)
 
     @data.setter
@@ -92,6 +97,7 @@ class Trace(TorchDispatchMode, ABC):
         env: what is known of sizes.
         nodes: the numbers of the trace.
         kinds: the kinds of its tensors.
+        data_read: whether the program has asked for the `.data` of a tensor, where writes do not count.
     """
 
     def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
@@ -101,6 +107,7 @@ class Trace(TorchDispatchMode, ABC):
         self.kinds: Final = Kinds(nodes)
         self.first_elements: Final[dict[Result, TorchValue]] = {}
         """Tensors of which the first element is a size, as it is of those that say how many rows steps have."""
+        self.data_read = False
 
     @abstractmethod
     def operator(self, func, args, kwargs):
@@ -129,11 +136,19 @@ def current_trace() -> Trace:
     Raises:
         TraceError: none is.
     """
+    found = running_trace()
+    if found is None:
+        raise TraceError("no trace is running")
+    return found
+
+
+def running_trace() -> Trace | None:
+    """The trace that is running, if one is."""
     for mode in reversed(_get_current_dispatch_mode_stack()):
         trace = getattr(mode, "recorder", mode)
         if isinstance(trace, Trace):
             return trace
-    raise TraceError("no trace is running")
+    return None
 
 
 def tensor_of(metadata: Metadata, result: Result) -> Traced:
@@ -141,6 +156,15 @@ def tensor_of(metadata: Metadata, result: Result) -> Traced:
     made = shallow.another(Traced, metadata) if metadata.exemplar is not None else first_of(metadata)
     made.metadata = metadata
     made.result = result
+    return made
+
+
+def argument_of(metadata: Metadata, result: Result) -> Traced:
+    """The same for an argument, of which the caller sees how often it was written."""
+    tensor_of(metadata, result)
+    assert metadata.exemplar is not None
+    made = shallow.counted(Traced, metadata.exemplar)
+    made.metadata, made.result, made.is_given = metadata, result, True
     return made
 
 

@@ -46,11 +46,6 @@ def stopped_gradient(x):
     return torch.autograd.grad((x * x.detach()).sum(), x)
 
 
-def inference(x):
-    with torch.inference_mode():
-        return x * 2
-
-
 def for_a_profiler(x):
     with torch.profiler.record_function("doubled"):
         y = x * 2
@@ -167,7 +162,7 @@ def in_containers(x):
     return {"a": x + 1, "b": [x * 2, (x.shape[0], None, "text")]}
 
 
-PROGRAMS = [autocast, autocast_inside, without_gradient, stopped_gradient, inference, dropout, random_in_place]
+PROGRAMS = [autocast, autocast_inside, without_gradient, stopped_gradient, dropout, random_in_place]
 PROGRAMS += [checkpointed, constants, constant_indices, einsum, batched, batched_gradient, double_gradient]
 PROGRAMS += [tied_weights, tied_gradient, attending, attending_with_gradient, encoded, complex_numbers, of_dtypes]
 PROGRAMS += [in_containers, for_a_profiler]

@@ -1,0 +1,236 @@
+"""What comes out of a call as autograd is to know it: views of what went in, of each other, or of nothing.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> f = compile(lambda x: (x[0], x[0].detach(), x * 2))
+    >>> x = torch.ones(3, 2, requires_grad=True)
+    >>> first, detached, made = f(x)
+    >>> first._base is x, detached._base, made._base
+    (True, None, None)
+    >>> detached.requires_grad
+    False
+
+A graph gives memory: whether it is known as a view, of what, and with what gradient, the trace has seen, and here it is
+said again. So a caller that writes to an output writes to what it is a view of, as far as autograd is concerned too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import torch
+
+from frontends.pytorch.errors import eager_only
+from frontends.pytorch.symbolic.tensor import Result, Traced
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.operations import Operation
+    from shapes.origin import Origin
+
+Run = Callable[[Sequence[Any]], Sequence[Any]]
+PLAIN_VIEW: Final = torch._C._autograd.CreationMeta.DEFAULT
+WITHOUT_GRADIENT: Final = torch._C._autograd.CreationMeta.NO_GRAD_MODE
+CUSTOM: Final = torch._C._autograd.CreationMeta.IN_CUSTOM_FUNCTION
+SEVERAL: Final = torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE
+_creation: Final = torch._C._autograd._get_creation_meta
+_set_creation: Final = torch._C._autograd._set_creation_meta
+_is_alias: Final = torch._C._is_alias_of
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An output that is a view.
+
+    Attributes:
+        of: what it is a view of: the input, the output or the base at this place, a constant, or something that
+            nobody else has.
+        creation: how it was made, where that says that it may not be written.
+        is_detached: whether it was made without gradients.
+    """
+
+    of: Literal["input", "output", "base", "constant", "hidden"]
+    place: int
+    constant: torch.Tensor | None
+    creation: object = None
+    is_detached: bool = False
+
+    @property
+    def is_made_again(self) -> bool:
+        """Whether it comes from what it is a view of, and has its gradient from there."""
+        return self.of != "hidden"
+
+    def made(self, value: Any, tensors: Sequence[Any], values: Sequence[Any], count: int) -> Any:
+        """The view, from the tensor in its memory that the graph gave."""
+        if self.of == "hidden":
+            view = value if value._is_view() else value.view_as(value)
+        else:
+            base = self._base(tensors, values, count)
+            if not _is_alias(value, base):
+                # a copy, where eager torch has a view that is only marked as such
+                return value
+            with torch.no_grad() if self.is_detached else nullcontext():
+                view = base.as_strided(value.size(), value.stride(), value.storage_offset())
+        if self.creation is not None and not view.is_inference():
+            _set_creation(view, self.creation)
+        return view
+
+    def _base(self, tensors: Sequence[Any], values: Sequence[Any], count: int) -> Any:
+        if self.of == "constant":
+            return self.constant
+        return tensors[self.place] if self.of == "input" else values[self.place + count * (self.of == "base")]
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """How the outputs of a trace are related.
+
+    Attributes:
+        how: by output, `None` where it is what the graph gives; the place of the same object before it; "apart", a
+            tensor of its own in memory that others have; or a view.
+        bases: what several outputs are views of that is none.
+    """
+
+    how: tuple[View | int | Literal["apart"] | None, ...]
+    bases: tuple[Traced, ...]
+
+    def with_gradient(self, values: Sequence[object]) -> list[object]:
+        """The values whose gradients a graph takes; the others are arguments, or pass theirs on."""
+        return [
+            *[
+                value
+                for value, how in zip(values, self.how)
+                if not (isinstance(value, Traced) and value.is_given)
+                and not (isinstance(how, View) and how.is_made_again)
+            ],
+            *self.bases,
+        ]
+
+    def around(self, run: Run) -> Run:
+        """A call that gives the outputs as they are to be, from one that gives what the graph does, the bases last."""
+        steps = [(place, how) for place, how in enumerate(self.how) if how is not None]
+        if not self.bases and all(isinstance(how, int) for _, how in steps):
+            return run
+        count = len(self.how)
+
+        def call(tensors: Sequence[Any]) -> Sequence[Any]:
+            values = list(run(tensors))
+            for place, how in steps:
+                if type(how) is int:
+                    values[place] = values[how]
+                elif how == "apart":
+                    values[place] = values[place].detach()
+                else:
+                    values[place] = how.made(values[place], tensors, values, count)
+            return values[:count]
+
+        return call
+
+
+def related(
+    values: Sequence[object], given: Sequence[Traced], detached: Collection[Result], operations: Sequence[Operation]
+) -> Outputs:
+    """How the values that a trace returns are related, to each other and to the arguments; `detached` are results of
+    the graph that some tensor stands for apart from its gradient.
+
+    Raises:
+        EagerOnly: one is a leaf of autograd's graph, which no graph gives.
+    """
+    with torch._C.DisableTorchFunction():
+        for value in values:
+            if isinstance(value, Traced) and not value.is_given:
+                check(value, operations)
+        return _Relations(values, given, detached).outputs()
+
+
+class _Relations:
+    """Where the tensors are that others are views of."""
+
+    def __init__(self, values: Sequence[object], given: Sequence[Traced], detached: Collection[Result]) -> None:
+        self._values = values
+        self._detached = detached
+        self._inputs = {id(each): place for place, each in enumerate(given)}
+        self._first: dict[int, int] = {}
+        for place, value in enumerate(values):
+            if isinstance(value, Traced):
+                self._first.setdefault(id(value), place)
+        self._bases: list[Traced] = []
+        self._at: dict[int, int] = {}
+
+    def outputs(self) -> Outputs:
+        views: dict[int, list[Traced]] = {}
+        for place, value in enumerate(self._values):
+            if self._is_made(place, value):
+                base = value._base
+                if isinstance(base, Traced) and id(base) not in self._inputs and id(base) not in self._first:
+                    views.setdefault(id(base), []).append(value)
+        for group in views.values():
+            if len(group) > 1 and any(_creation(view) == PLAIN_VIEW and view.requires_grad for view in group):
+                base = group[0]._base
+                self._at[id(base)] = len(self._bases)
+                self._bases.append(base)
+        return Outputs(tuple([self._how(place, value) for place, value in enumerate(self._values)]), tuple(self._bases))
+
+    def _is_made(self, place: int, value: object) -> bool:
+        """Whether this is the first place of a tensor that is no argument."""
+        return isinstance(value, Traced) and id(value) not in self._inputs and self._first[id(value)] == place
+
+    def _how(self, place: int, value: object) -> View | int | Literal["apart"] | None:
+        if not isinstance(value, Traced) or id(value) in self._inputs:
+            return None
+        if self._first[id(value)] != place:
+            return self._first[id(value)]
+        base = value._base
+        if base is None:
+            return "apart" if value.result in self._detached and not value.requires_grad else None
+        if base.dtype is not value.dtype:
+            return None
+        creation = _creation(value)
+        if creation == CUSTOM:
+            # its gradient is the program's own
+            return View("hidden", 0, None, creation)
+        detached = creation == WITHOUT_GRADIENT
+        creation = creation if creation == SEVERAL else None
+        if not isinstance(base, Traced):
+            return View("constant", 0, base, creation, detached)
+        for of, places in (("input", self._inputs), ("base", self._at), ("output", self._first)):
+            found = places.get(id(base))
+            if found is not None:
+                return View(of, found, None, creation, detached)
+        if value.requires_grad and value.is_leaf:
+            what = "a view is returned that was made without gradients, of what has one"
+            eager_only(what, "return that as well", None)
+        return View("hidden", 0, None, creation)
+
+
+def check(value: Traced, operations: Sequence[Operation]) -> None:
+    """Refuse to return what is a tensor of the program's own to autograd.
+
+    Raises:
+        EagerOnly: it is a leaf that requires a gradient, a parameter, or keeps its gradient.
+    """
+    if getattr(value, "_is_param", False):
+        eager_only("a parameter is returned that the call made", MADE, made_at(value, operations))
+    base = value._base
+    # a view that was made without gradients requires one if what it is a view of does
+    if value.requires_grad and value.is_leaf and (base is None or not base.requires_grad):
+        what = "a tensor is returned that requires a gradient and was made so by the call"
+        eager_only(what, MADE, made_at(value, operations))
+    if value.retains_grad:
+        what = "a tensor is returned whose gradient is kept (retain_grad)"
+        eager_only(what, "call retain_grad() on what is returned", made_at(value, operations))
+
+
+def made_at(value: Traced, operations: Sequence[Operation]) -> Origin | None:
+    """The line of the program that made a tensor."""
+    for operation in operations:
+        if value.result in (operation.output if isinstance(operation.output, list) else [operation.output]):
+            return operation.origin
+    return None
+
+
+MADE: Final = "make it outside of the function"
+
+__all__ = ["Outputs", "View", "related"]

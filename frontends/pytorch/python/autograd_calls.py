@@ -1,0 +1,267 @@
+"""What a program asks of autograd, or tells it: right inside of a trace where it is about tensors that the call made.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def slope(x):
+    ...     y = x.detach().clone().requires_grad_()
+    ...     (y**3).sum().backward()
+    ...     return y.grad
+    >>> variant = trace(slope, (torch.ones(2),))
+    >>> variant.graph(torch.tensor([1.0, 2.0]))[0]
+    tensor([ 3., 12.])
+    >>> def asks(x):
+    ...     x.requires_grad_()
+    >>> trace(asks, (torch.ones(2),))
+    Traceback (most recent call last):
+    frontends.pytorch.errors.EagerOnly: requires_grad of a tensor that the caller has is changed
+      at:     `x.requires_grad_()` ...
+
+The gradient of an argument or of a parameter, whether it requires one, its hooks and its place in autograd's graph are
+the caller's, who sees them after the call, and may have others at the next one. A call that goes by them or changes
+them is left to eager torch.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import torch
+from torch.autograd.function import FunctionCtx
+from torch.autograd.grad_mode import inference_mode
+from torch.autograd.graph import save_on_cpu, saved_tensors_hooks
+
+from frontends.pytorch.errors import GraphBreak, eager_only
+from frontends.pytorch.python.effects import is_programs
+from frontends.pytorch.python.torch_calls import TorchCalls, handles
+from frontends.pytorch.symbolic.tensor import Traced
+
+Tensor: Final = torch.Tensor
+OUTSIDE: Final = "do it outside of the function"
+CLASSES: Final = (Tensor, torch.nn.Parameter, torch.nn.Buffer)
+ACCUMULATES: Final = "torch::autograd::AccumulateGrad"
+
+
+def is_callers(value: object) -> bool:
+    """Whether a tensor is there before and after the call. Those of transforms of functions, and of the program's own
+    classes, are made of others."""
+    if isinstance(value, Traced):
+        return value.is_given
+    return type(value) in CLASSES and not torch._C._functorch.is_functorch_wrapped_tensor(value)
+
+
+def is_view_of_callers(value: Tensor) -> bool:
+    """Whether a tensor, or what it is a view of, is there before and after the call."""
+    return is_callers(value) or is_callers(value._base)
+
+
+# ---------------------------------------------------------------------- what requires a gradient
+
+
+@handles(Tensor.requires_grad_, Tensor.requires_grad.__set__)
+def requires_grad(mode: TorchCalls, func, args, kwargs):
+    tensor, wanted = (*args, *kwargs.values(), True)[:2]
+    if is_callers(tensor) and tensor.requires_grad is not bool(wanted):
+        eager_only("requires_grad of a tensor that the caller has is changed", OUTSIDE)
+    return NotImplemented
+
+
+@handles(Tensor.detach_)
+def detach_in_place(mode: TorchCalls, func, args, kwargs):
+    (tensor,) = args
+    if is_callers(tensor) and tensor.requires_grad:
+        eager_only("detach_() of a tensor that the caller has", "use detach()")
+    return NotImplemented
+
+
+@handles(Tensor.data.__set__)
+def data_set(mode: TorchCalls, func, args, kwargs):
+    if not isinstance(args[0], Traced):
+        eager_only("`.data` of a tensor that the function was not given is set", OUTSIDE)
+    return NotImplemented
+
+
+# ---------------------------------------------------------------------- gradients that the caller has
+
+
+@handles(Tensor.grad.__get__)
+def gradient(mode: TorchCalls, func, args, kwargs):
+    """`weight.grad`, another tensor on each call."""
+    (tensor,) = args
+    if is_callers(tensor):
+        if isinstance(tensor, Traced):
+            eager_only("the gradient of an argument is read, which is another one on each call", OUTSIDE)
+        raise GraphBreak("a parameter's gradient is read, which is another tensor on each call; give it as an argument")
+    return NotImplemented
+
+
+@handles(Tensor.grad.__set__, Tensor.grad.__delete__)
+def gradient_set(mode: TorchCalls, func, args, kwargs):
+    tensor, *value = args
+    if is_callers(tensor) and not (value == [None] and not isinstance(tensor, Traced) and tensor.grad is None):
+        eager_only("the gradient of a tensor that the caller has is set", OUTSIDE)
+    return NotImplemented
+
+
+def check_backward(roots: Iterable[object], inputs: Iterable[object], *, accumulates: bool) -> None:
+    """Refuse that autograd's engine writes gradients to tensors that the caller has, or goes a way that leads through
+    an argument to what the caller made it from.
+
+    Raises:
+        EagerOnly: it would.
+    """
+    wanted = [each for each in inputs if isinstance(each, Tensor)]
+    if accumulates and any(map(is_callers, wanted)):
+        eager_only("backward() gives a gradient to a tensor that the caller has", INSTEAD)
+    known = {id(each) for each in wanted}
+    for leaf in leaves_behind(roots):
+        if id(leaf) in known or not is_callers(leaf):
+            continue
+        if accumulates and not wanted:
+            eager_only("backward() gives a gradient to a tensor that the caller has", INSTEAD)
+        if isinstance(leaf, Traced):
+            eager_only("autograd.grad() goes by an argument, which the caller may have made of something", INSTEAD)
+
+
+INSTEAD: Final = "use torch.autograd.grad(..., inputs), and give the gradients back"
+
+
+def leaves_behind(roots: Iterable[object]) -> Iterator[Tensor]:
+    """The tensors at the ends of autograd's graph."""
+    waiting: list[object] = []
+    for root in roots:
+        if isinstance(root, Tensor):
+            if root.grad_fn is None:
+                yield root
+            waiting.append(root.grad_fn)
+    seen: set[object] = {None}
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.name() == ACCUMULATES:
+            yield node.variable
+        waiting += [following for following, _ in node.next_functions]
+
+
+# ---------------------------------------------------------------------- hooks
+
+
+@handles(Tensor.register_hook, Tensor.register_post_accumulate_grad_hook)
+def hook(mode: TorchCalls, func, args, kwargs):
+    if is_callers(args[0]):
+        eager_only("a hook is registered for a tensor that the caller has", OUTSIDE)
+    return NotImplemented
+
+
+@handles(Tensor.retain_grad)
+def retain_grad(mode: TorchCalls, func, args, kwargs):
+    (tensor,) = args
+    if is_callers(tensor) and tensor.requires_grad:
+        eager_only("retain_grad() of a tensor that the caller has", OUTSIDE)
+    return NotImplemented
+
+
+# ---------------------------------------------------------------------- what autograd knows of a tensor
+
+
+def _reading(name: str) -> object:
+    """The function that a read of an attribute, or a call of a method, is for a mode."""
+    found = getattr(Tensor, name)
+    return found if callable(found) else found.__get__
+
+
+@handles(*[_reading(name) for name in ("is_leaf", "grad_fn", "retains_grad", "output_nr", "_backward_hooks")])
+def of_graph(mode: TorchCalls, func, args, kwargs):
+    """Of an argument, its place in the graph that the caller has; one without gradient has none."""
+    (tensor,) = args
+    if isinstance(tensor, Traced) and tensor.is_given and tensor.requires_grad:
+        eager_only("an argument's place in autograd's graph is read", "do not go by `is_leaf`, `grad_fn` and the like")
+    return NotImplemented
+
+
+@handles(*[_reading(name) for name in ("_is_view", "_base")])
+def of_views(mode: TorchCalls, func, args, kwargs):
+    if isinstance(args[0], Traced) and is_view_of_callers(args[0]):
+        eager_only("what an argument is a view of is read", "do not go by `_base`")
+    return NotImplemented
+
+
+@handles(Tensor._version.__get__, Tensor.is_inference, torch.is_inference)
+def of_run(mode: TorchCalls, func, args, kwargs):
+    """What another call may give another tensor."""
+    eager_only("the version of a tensor, or whether it was made in inference mode, is read", OUTSIDE)
+
+
+# ---------------------------------------------------------------------- what stands in for parts of autograd
+
+_push: Final = torch._C._autograd._push_saved_tensors_default_hooks
+_pop: Final = torch._C._autograd._pop_saved_tensors_default_hooks
+_top: Final = torch._C._autograd._top_saved_tensors_default_hooks
+
+
+@contextmanager
+def saving_plainly() -> Iterator[None]:
+    """Without the hooks that the caller has put around: they are for what the run saves."""
+    above: list[tuple[object, object]] = []
+    while (hooks := _top(True)) is not None:
+        above.append(hooks)
+        _pop()
+    try:
+        yield
+    finally:
+        for hooks in reversed(above):
+            _push(*hooks)
+
+
+@contextmanager
+def autograd_watched(is_ours: Callable[[], bool]) -> Iterator[None]:
+    """What a program says to autograd otherwise than by its tensors, while this lasts; `is_ours` says when it is not
+    the program that does."""
+    engine = torch.autograd._engine_run_backward
+    enter_inference, enter_hooks = inference_mode.__enter__, saved_tensors_hooks.__enter__
+    materialize = FunctionCtx.set_materialize_grads
+    partial: list[FunctionCtx] = []
+
+    def run(roots, *args, **kwargs):
+        if not is_ours():
+            check_backward(roots, args[3] if len(args) > 3 else (), accumulates=kwargs.get("accumulate_grad", False))
+        return engine(roots, *args, **kwargs)
+
+    def entered_inference(self: inference_mode) -> None:
+        if self.mode is not torch.is_inference_mode_enabled():
+            eager_only("inference mode is entered or left", "torch.no_grad(), or enter it around the call")
+        enter_inference(self)
+
+    def entered_hooks(self: saved_tensors_hooks) -> None:
+        # those that the program puts around a part of it would be given tensors of the trace
+        if type(self) in (saved_tensors_hooks, save_on_cpu):
+            eager_only("hooks for saved tensors are set", OUTSIDE)
+        enter_hooks(self)
+
+    def materialized(self: FunctionCtx, value: bool) -> None:
+        materialize(self, value)
+        if not value:
+            partial.append(self)
+
+    torch.autograd._engine_run_backward = run
+    inference_mode.__enter__, saved_tensors_hooks.__enter__ = entered_inference, entered_hooks
+    FunctionCtx.set_materialize_grads = materialized
+    try:
+        yield
+    finally:
+        torch.autograd._engine_run_backward = engine
+        inference_mode.__enter__, saved_tensors_hooks.__enter__ = enter_inference, enter_hooks
+        FunctionCtx.set_materialize_grads = materialize
+    if any(
+        len(node._input_metadata) > 1 and is_programs(sys.modules.get(type(node)._forward_cls.__module__))
+        for node in partial
+    ):
+        what = "a function's backward may be given some of its gradients and not others (set_materialize_grads)"
+        eager_only(what, "let it have zeros", None)
+
+
+__all__ = ["autograd_watched", "leaves_behind", "saving_plainly"]
