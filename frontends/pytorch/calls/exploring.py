@@ -48,7 +48,7 @@ from torch.nn.modules import module as modules
 
 from frontends.pytorch.calls.reads import ABSENT, Kept, Kind, Place, layout, times_cleared, view_of
 from frontends.pytorch.python.forcing import CLOCKS
-from frontends.pytorch.python.mentions import Mentions, mentions_of
+from frontends.pytorch.python.mentions import Mentions, location, mentions_of
 from frontends.pytorch.python.ran import Ran, kind_of
 from frontends.pytorch.python.state import is_impure, is_without_state, reflects
 
@@ -106,7 +106,8 @@ class Explorer:
         self._kept: list[object] = []
         self._known_classes: set[int] = set()
         self._items, self._most, self._largest = 0, 0, ""
-        self._ran = {id(function) for function in (*functions, *inner)}
+        # by code: of the functions that share one, some may have run unnoticed
+        self._ran = {location(function.__code__) for function in (*functions, *inner)}
         self._waiting: deque[tuple[str, str, object]] = deque()
         mentions = [mentions_of(function.__code__) for function in functions]
         self._names: set[str] = set(ran.names if ran is not None else ())
@@ -190,7 +191,7 @@ class Explorer:
     def _function(self, text: str, name: str, function: FunctionType) -> None:
         for attribute in self._attributes(vars(function)):
             self._held(f"{text}.{attribute}", name, vars(function), attribute, vars(function)[attribute])
-        if id(function) not in self._ran:
+        if location(function.__code__) not in self._ran:
             return
         if vars(function) or self._computed:
             self._add(f"the attributes of {text}", vars(function), kind="keys")

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import is_
-from types import CodeType, FunctionType
+from types import FunctionType
 
 from frontends.pytorch.calls.exploring import Explorer, Unguarded
 from frontends.pytorch.calls.reads import (
@@ -41,7 +41,7 @@ from frontends.pytorch.calls.reads import (
 )
 from frontends.pytorch.calls.unchanged import Held, Layouts
 from frontends.pytorch.python.forcing import own_code
-from frontends.pytorch.python.mentions import mentions_of
+from frontends.pytorch.python.mentions import location, mentions_of
 from frontends.pytorch.python.ran import Ran
 
 
@@ -178,11 +178,6 @@ class Surroundings:
 def _parts(tests: Sequence[str]) -> list[str]:
     """The tests together, as expressions that are not too deep for Python's compiler."""
     return [" and ".join(tests[start : start + 64]) for start in range(0, len(tests), 64)]
-
-
-def location(code: CodeType) -> tuple[str, int, str]:
-    """Where code is, which it keeps when calls in it are led elsewhere."""
-    return code.co_filename, code.co_firstlineno, code.co_qualname
 
 
 __all__ = ["Surroundings"]

@@ -61,6 +61,11 @@ def mentions_of(code: CodeType) -> Mentions:
     return found[1]
 
 
+def location(code: CodeType) -> tuple[str, int, str]:
+    """Where code is, which it keeps when calls in it are led elsewhere."""
+    return code.co_filename, code.co_firstlineno, code.co_qualname
+
+
 def _mentions(code: CodeType) -> Mentions:
     names = code.co_names
     scope: dict[str, None] = {}
@@ -96,4 +101,4 @@ def _mentions(code: CodeType) -> Mentions:
     return Mentions(tuple(scope), tuple(attributes), tuple(imports), tuple(inside), frozenset(passed))
 
 
-__all__ = ["Mentions", "mentions_of"]
+__all__ = ["Mentions", "location", "mentions_of"]

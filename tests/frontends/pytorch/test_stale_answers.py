@@ -30,6 +30,7 @@ import torch
 from torch import nn
 
 from frontends.pytorch import compile
+from frontends.pytorch.python import ran
 
 Steps = list[Callable[[], object]]
 Case = Callable[[], tuple[Callable[[torch.Tensor], torch.Tensor], Steps]]
@@ -742,6 +743,15 @@ def code_of_the_function_itself():
 
 
 @case
+def functions_that_share_their_code():
+    def inner(x, factor=2.0):
+        return x * factor
+
+    other = types.FunctionType(inner.__code__, globals(), "other", (3.0,))
+    return lambda x: inner(x) + other(x), [lambda: setattr(other, "__defaults__", (4.0,))]
+
+
+@case
 def closure_of_a_callee():
     factor = 2.0
 
@@ -1249,6 +1259,13 @@ def check(name: str, backend: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_changed_between_calls(name: str) -> None:
     """If it fails, a compiled function goes on with what it read when it was traced."""
+    check(name, "eager")
+
+
+@pytest.mark.parametrize("name", list(CASES)[::7])
+def test_changed_between_calls_without_a_compiler(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, the same where no hook of the interpreter can be built."""
+    monkeypatch.setattr(ran, "_watch", lambda: ran._by_profile)
     check(name, "eager")
 
 
