@@ -155,10 +155,17 @@ class _Reach:
             self.modules.append(value)
         elif isinstance(value, type):
             self._class(value)
+        elif isinstance(value, list | tuple | dict) and id(value) in self._seen:
+            # one that may hold itself
+            return
         elif isinstance(value, list | tuple):
+            self._seen.add(id(value))
+            self._kept.append(value)
             if len(value) <= MOST_ITEMS:
                 self._waiting += [each for each in value if not isinstance(each, PLAIN)]
         elif isinstance(value, dict):
+            self._seen.add(id(value))
+            self._kept.append(value)
             if len(value) <= MOST_ITEMS:
                 self._waiting += [each for each in value.values() if not isinstance(each, PLAIN)]
         elif hasattr(value, "__wrapped__") and callable(value):

@@ -38,8 +38,8 @@ PLAIN: Final = frozenset(
         *(re.Pattern, re.Match, decimal.Decimal, fractions.Fraction, types.GenericAlias, types.UnionType),
         *(datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone),
         *(types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType),
-        *(types.GetSetDescriptorType, types.MemberDescriptorType, operator.itemgetter, operator.attrgetter),
-        *(operator.methodcaller, type(threading.Lock()), type(threading.RLock()), pathlib.PosixPath),
+        *(types.GetSetDescriptorType, types.MemberDescriptorType, operator.itemgetter),
+        *(type(threading.Lock()), type(threading.RLock()), pathlib.PosixPath),
         *(pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath, functools.cached_property),
         *(torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size, torch.finfo, torch.iinfo),
     )

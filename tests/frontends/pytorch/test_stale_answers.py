@@ -15,6 +15,7 @@ import enum
 import functools
 import itertools
 import math
+import operator
 import os
 import sys
 import time
@@ -73,6 +74,13 @@ def dict_in_dict():
         lambda: held["a"].update(b={"c": 4.0}),
         lambda: held.update(a={"b": {"c": 5.0}}),
     ]
+
+
+@case
+def dictionary_that_holds_itself():
+    held = {"factor": 2.0}
+    held["self"] = [held]
+    return lambda x: x * held["self"][0]["factor"], [lambda: held.update(factor=3.0)]
 
 
 @case
@@ -401,6 +409,12 @@ def computed_attribute():
 def computed_attribute_by_a_function():
     held = Thing(inner=Thing(a=2.0))
     return lambda x: x * functools.reduce(getattr, ["inner", "a"], held), [lambda: setattr(held.inner, "a", 3.0)]
+
+
+@breaks
+def attributes_that_an_object_names():
+    held, factor = Thing(inner=Thing(a=2.0)), operator.attrgetter("inner.a")
+    return lambda x: x * factor(held), [lambda: setattr(held.inner, "a", 3.0)]
 
 
 @case
