@@ -28,6 +28,8 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from inspect import CO_OPTIMIZED
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Final
 
@@ -37,7 +39,9 @@ from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak, Uninitialized, refusal
 from frontends.pytorch.places import INSTALLED, is_users
+from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
+from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, module_of, owner_of, watching
 from frontends.pytorch.python.rewriting import all_names
 from frontends.pytorch.python.wrappers import opened
 from shapes.origin import Origin
@@ -62,7 +66,7 @@ class Effects:
     """
 
     def __init__(self, functions: Sequence[FunctionType], starts: Iterable[object], arguments: object) -> None:
-        self._functions = functions
+        self._functions = list(functions)
         self._starts = tuple(starts)
         self._arguments = arguments
         self._held: list[tuple[str, str, object, object]] = []
@@ -71,6 +75,14 @@ class Effects:
         self._globals: set[tuple[int, str]] = set()
         self._stored = {name for function in functions for name in stored_names(function)}
         self._leaves: list[object] = []
+        self._foreseen: set[CodeType] = set()
+        """The code of the functions whose state is known, and of those that they make."""
+        self._modules: frozenset[str] = frozenset()
+        """Those that were imported before."""
+        self._refused: GraphBreak | None = None
+        with suspended():
+            # may build the hook
+            self._watching: AbstractContextManager[None] = watching(Ran(self._entered))
         self.generators = Generators(mentioned_states(functions))
 
     def __enter__(self) -> Effects:
@@ -80,9 +92,13 @@ class Effects:
             self._value("self", "self", start, 0)
         self._leaves = leaves_of(self._arguments)
         self.generators.hold_those_of_modules()
+        self._modules = frozenset(sys.modules)
+        self._foreseen = {code for function in self._functions for code in codes(function.__code__)}
+        self._watching.__enter__()
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
+        self._watching.__exit__(kind, error, traceback)
         used = self.generators.restore()
         if error is not None:
             for _, _, place, before in self._held:
@@ -95,6 +111,8 @@ class Effects:
                 put_back(place, before)
             what = f"the function changes `{text}`, which outlives the call: the graph would not do it again"
             raise GraphBreak(refusal(what, FIX, line_of(self._functions, name)))
+        if self._refused is not None:
+            raise self._refused
         now = leaves_of(self._arguments)
         if len(now) != len(self._leaves) or any(one is not other for one, other in zip(now, self._leaves)):
             what = "the function changes a container among its arguments: the graph would not do it again"
@@ -106,6 +124,22 @@ class Effects:
 
     def _hold(self, text: str, name: str, place: object, before: object) -> None:
         self._held.append((text, name, place, before))
+
+    def _entered(self, function: FunctionType) -> None:
+        """Look at what a function may change that no name has led to (a hook, a descriptor), before it runs."""
+        code = function.__code__
+        if code in self._foreseen or owner_of(function, code) != "program" or module_of(function) in WITHOUT_STATE:
+            return
+        if function.__globals__.get("__name__") not in self._modules or not code.co_flags & CO_OPTIMIZED:
+            # imported in the middle of the trace; the body of a class
+            return
+        self._foreseen.update(codes(code))
+        self._functions.append(function)
+        self._stored |= stored_names(function)
+        try:
+            self._function(function)
+        except GraphBreak as refused:
+            self._refused = refused
 
     def _function(self, function: FunctionType) -> None:
         scope, code = function.__globals__, function.__code__

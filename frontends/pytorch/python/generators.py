@@ -238,7 +238,9 @@ def identity(generator: object) -> object:
 
 def numpys(value: object) -> bool:
     numpy = sys.modules.get("numpy.random")
-    return numpy is not None and isinstance(value, numpy.Generator | numpy.RandomState | numpy.BitGenerator)
+    # while NumPy is being imported it has no classes yet
+    known = hasattr(numpy, "BitGenerator")
+    return known and isinstance(value, numpy.Generator | numpy.RandomState | numpy.BitGenerator)
 
 
 def state_of(generator: object) -> object:

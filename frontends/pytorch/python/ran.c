@@ -1,8 +1,7 @@
-/* The functions that a thread runs: bind(list, files, engine) begins to add calls to the list, each a function, its code then, and that of its
-   caller,
-   bind(None) ends it. Left out are functions in files whose names begin with one of `files`, and those that are
-   called from files whose names begin with one of `engine`. A hook of the interpreter (PEP 523) sees each frame before
-   it runs. */
+/* The functions that a thread runs: bind(list, entered, files, engine) begins to add calls to the list, each a function, its code
+   then, and that of its caller, and calls `entered` with the function before it runs, if that is not None; bind(None) ends it.
+   Left out are functions in files whose names begin with one of `files`, and those that are called from files whose names begin
+   with one of `engine`. A hook of the interpreter (PEP 523) sees each frame before it runs. */
 #define Py_BUILD_CORE
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -16,7 +15,8 @@
 
 typedef struct {
     PyThreadState *thread;
-    PyObject *calls, *files, *engine;
+    PyObject *calls, *entered, *files, *engine;
+    int busy;   /* calling `entered`, whose own frames are not noted */
     struct { void *what, *by; } known[KNOWN];
 } Watch;
 
@@ -36,6 +36,20 @@ static int is_in(PyCodeObject *code, PyObject *places) {
     return 0;
 }
 
+static Watch *watch_of(PyThreadState *thread) {
+    for (int place = count; place-- > 0;)
+        if (watches[place]->thread == thread) return watches[place];
+    return NULL;
+}
+
+static void tell(Watch *watch, PyObject *function) {
+    watch->busy = 1;
+    PyObject *done = PyObject_CallOneArg(watch->entered, function);
+    if (!done) PyErr_WriteUnraisable(watch->entered);
+    Py_XDECREF(done);
+    watch->busy = 0;
+}
+
 static void note(Watch *watch, PyThreadState *thread, struct _PyInterpreterFrame *frame) {
     PyCodeObject *code = frame->f_code;
     if (is_in(code, watch->files)) return;
@@ -50,17 +64,15 @@ static void note(Watch *watch, PyThreadState *thread, struct _PyInterpreterFrame
     if (call && PyList_Append(watch->calls, call) == 0) {
         watch->known[place].what = what;
         watch->known[place].by = by;
+        if (watch->entered != Py_None) tell(watch, (PyObject *)frame->f_func);
     } else
         PyErr_Clear();
     Py_XDECREF(call);
 }
 
 static PyObject *noted(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwing) {
-    for (int place = count; place-- > 0 && !throwing;)
-        if (watches[place]->thread == thread) {
-            note(watches[place], thread, frame);
-            break;
-        }
+    Watch *watch = throwing ? NULL : watch_of(thread);
+    if (watch && !watch->busy) note(watch, thread, frame);
     return evaluate(thread, frame, throwing);
 }
 
@@ -71,7 +83,8 @@ static int is_places(PyObject *places) {
     return 1;
 }
 
-static PyObject *begin(PyThreadState *thread, PyObject *calls, PyObject *files, PyObject *engine) {
+static PyObject *begin(
+    PyThreadState *thread, PyObject *calls, PyObject *entered, PyObject *files, PyObject *engine) {
     _PyFrameEvalFunction present = _PyInterpreterState_GetEvalFrameFunc(thread->interp);
     /* not where another hook came in between: it would be lost, or this one called for ever */
     if (count == MOST || (count && present != noted)) Py_RETURN_FALSE;
@@ -79,6 +92,7 @@ static PyObject *begin(PyThreadState *thread, PyObject *calls, PyObject *files, 
     if (!watch) return PyErr_NoMemory();
     watch->thread = thread;
     watch->calls = Py_NewRef(calls);
+    watch->entered = Py_NewRef(entered);
     watch->files = Py_NewRef(files);
     watch->engine = Py_NewRef(engine);
     if (!count) {
@@ -91,9 +105,10 @@ static PyObject *begin(PyThreadState *thread, PyObject *calls, PyObject *files, 
 
 static PyObject *bind(PyObject *module, PyObject *const *args, Py_ssize_t given) {
     PyThreadState *thread = PyThreadState_Get();
-    if (given == 3 && PyList_CheckExact(args[0]) && is_places(args[1]) && is_places(args[2]))
-        return begin(thread, args[0], args[1], args[2]);
-    if (given != 1 || args[0] != Py_None) return PyErr_Format(PyExc_TypeError, "a list and two tuples, or None");
+    if (given == 4 && PyList_CheckExact(args[0]) && is_places(args[2]) && is_places(args[3]))
+        return begin(thread, args[0], args[1], args[2], args[3]);
+    if (given != 1 || args[0] != Py_None)
+        return PyErr_Format(PyExc_TypeError, "a list, a function or None, and two tuples, or None");
     for (int place = count; place-- > 0;) {
         Watch *watch = watches[place];
         if (watch->thread != thread) continue;
@@ -102,6 +117,7 @@ static PyObject *bind(PyObject *module, PyObject *const *args, Py_ssize_t given)
         if (!count && _PyInterpreterState_GetEvalFrameFunc(thread->interp) == noted)
             _PyInterpreterState_SetEvalFrameFunc(thread->interp, evaluate);
         Py_DECREF(watch->calls);
+        Py_DECREF(watch->entered);
         Py_DECREF(watch->files);
         Py_DECREF(watch->engine);
         PyMem_Free(watch);

@@ -40,7 +40,8 @@ from shapes.toolchain import Unavailable
 
 Call = tuple[FunctionType, CodeType, "CodeType | None"]
 """A function, its code then, in which calls may be led elsewhere, and that of its caller."""
-Watch = Callable[..., bool]
+Entered = Callable[[FunctionType], None]
+Watch = Callable[["tuple[list[Call], Entered | None] | None"], bool]
 
 WITHOUT_STATE: Final = frozenset(
     (
@@ -74,11 +75,25 @@ class Ran:
         tensors: tensors whose Python attributes it asked for so.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, entered: Entered | None = None) -> None:
+        """`entered` is called with each function before it runs, for the first time at least."""
         self.names: set[str] = set()
         self.tensors: dict[int, object] = {}
         self._calls: list[Call] = []
         self._watch = _watch()
+        self._entered = entered
+
+    def begin(self) -> None:
+        """Note what this thread runs from now on."""
+        if not self._watch((self._calls, self._entered)):
+            self._watch = _by_profile
+            self._watch((self._calls, self._entered))
+
+    def include(self, inner: Ran) -> None:
+        """Take over what was noted in a block inside of this one."""
+        self._calls += inner._calls
+        self.names |= inner.names
+        self.tensors |= inner.tensors
 
     def functions(self) -> list[FunctionType]:
         """The functions of the program, in the order in which they first ran."""
@@ -139,9 +154,7 @@ def kind_of(file: str) -> str:
 def watching(ran: Ran) -> Iterator[None]:
     """Note what this thread runs."""
     before = getattr(_current, "ran", None)
-    if not ran._watch(ran._calls):
-        ran._watch = _by_profile
-        ran._watch(ran._calls)
+    ran.begin()
     _current.ran = ran
     try:
         yield
@@ -149,7 +162,7 @@ def watching(ran: Ran) -> Iterator[None]:
         _current.ran = before
         ran._watch(None)
         if before is not None:
-            before._calls += ran._calls
+            before.include(ran)
 
 
 @contextmanager
@@ -165,7 +178,7 @@ def unwatched() -> Iterator[None]:
         yield
     finally:
         _current.ran = ran
-        ran._watch(ran._calls)
+        ran.begin()
 
 
 def asked(owner: object, name: object) -> None:
@@ -181,20 +194,21 @@ def _watch() -> Watch:
     built = build(Path(__file__).with_suffix(".c").read_text())
     if isinstance(built, Unavailable):
         return _by_profile
-    watch, ours, engine = cast(Watch, built), encoded((*FRAMEWORKS, *FRAMEWORK)), encoded(ENGINE)
-    return lambda calls: watch(None) if calls is None else watch(calls, ours, engine)
+    watch, ours, engine = cast(Callable[..., bool], built), encoded((*FRAMEWORKS, *FRAMEWORK)), encoded(ENGINE)
+    return lambda given: watch(None) if given is None else watch(*given, ours, engine)
 
 
 def encoded(places: Iterable[str]) -> tuple[bytes, ...]:
     return tuple([place.encode() for place in places])
 
 
-def _by_profile(calls: list[Call] | None) -> bool:
+def _by_profile(given: tuple[list[Call], Entered | None] | None) -> bool:
     """The same without a compiler: all that a frame tells of its function."""
     stack = _current.__dict__.setdefault("profiles", [])
-    if calls is None:
+    if given is None:
         sys.setprofile(stack.pop())
         return True
+    calls, entered = given
     seen: set[tuple[int, int]] = set()
 
     def called(frame: FrameType, event: str, _: object) -> None:
@@ -206,7 +220,11 @@ def _by_profile(calls: list[Call] | None) -> bool:
         by = None if caller is None else caller.f_code
         if (id(code), id(by)) not in seen:
             seen.add((id(code), id(by)))
-            calls.append((_function_of(frame), code, by))
+            function = _function_of(frame)
+            calls.append((function, code, by))
+            if entered is not None:
+                # Python does not profile what a profiler calls
+                entered(function)
 
     stack.append(sys.getprofile())
     sys.setprofile(called)

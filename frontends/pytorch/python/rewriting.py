@@ -32,7 +32,7 @@ LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
 EXTENDED: Final = opmap["EXTENDED_ARG"]
 LARGEST_PLACE: Final = 127
 """Names beyond this one need another instruction before the one that loads them."""
-ALWAYS_CALLED: Final = ("forward", "backward", "setup_context", "__init__", "__call__", "__getattr__", "__getitem__")
+ALWAYS_CALLED: Final = ("forward", "backward", "setup_context")
 MOST_FUNCTIONS: Final = 5000
 MOST_ITEMS: Final = 64
 """The functions in larger containers are not looked for."""
@@ -212,7 +212,8 @@ class _Reach:
                 continue
             for name, value in list(vars(each).items()):
                 if isinstance(value, FunctionType | staticmethod | classmethod | property):
-                    if name in self._mentioned:
+                    # special methods are called by syntax
+                    if name in self._mentioned or (name.startswith("__") and name.endswith("__")):
                         self._waiting.append(value)
                     else:
                         self._methods.setdefault(name, []).append(value)

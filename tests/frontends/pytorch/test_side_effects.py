@@ -291,3 +291,77 @@ def test_page_lists_what_is_refused():
     page = PAGE.read_text()
     for name in REFUSED:
         assert f"| {name} |" in page, name
+
+
+def descriptor(seen):
+    class Counted:
+        def __get__(self, instance, owner):
+            seen.append(1)
+            return len(seen)
+
+    class Holder:
+        size = Counted()
+
+    holder = Holder()
+    return lambda x: x * holder.size
+
+
+def metaclass(seen):
+    class Meta(type):
+        def __getitem__(cls, item):
+            seen.append(item)
+            return len(seen)
+
+    class Indexed(metaclass=Meta):
+        pass
+
+    return lambda x: x * Indexed[1]
+
+
+def hook(seen):
+    module = torch.nn.Identity()
+    module.register_forward_hook(lambda module, args, output: seen.append(1))
+    return module
+
+
+def context(seen):
+    class Scope:
+        def __enter__(self):
+            seen.append(1)
+            return len(seen)
+
+        def __exit__(self, *error):
+            seen.append(2)
+
+    def program(x):
+        with Scope() as number:
+            return x * number
+
+    return program
+
+
+def reflected(seen):
+    class Operand:
+        def __radd__(self, other):
+            seen.append(1)
+            return other * len(seen)
+
+    operand = Operand()
+    return lambda x: x + operand
+
+
+def chosen(seen):
+    functions = {f"f{number}": lambda x: seen.append(1) or x * len(seen) for number in range(100)}
+    return lambda x: functions["f7"](x)
+
+
+@pytest.mark.parametrize("make", [descriptor, metaclass, hook, context, reflected, chosen])
+def test_changes_by_functions_that_no_name_leads_to(make):
+    """If it fails, what Python calls by itself changes something once, when it is traced, or once too often."""
+    theirs, ours = [], []
+    program = make(theirs)
+    compiled = compile(make(ours), dynamic=True)
+    for rows in (3, 4, 3):
+        x = torch.randn(rows, 2)
+        torch.testing.assert_close(compiled(x), program(x))
+        assert ours == theirs
