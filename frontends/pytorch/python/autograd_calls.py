@@ -24,6 +24,7 @@ them is left to eager torch.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -217,48 +218,90 @@ def saving_plainly() -> Iterator[None]:
             _push(*hooks)
 
 
+class _Watch:
+    """What one trace wants to know of autograd.
+
+    Attributes:
+        is_ours: whether it is not the program that calls.
+        partial: contexts whose backward may be given some gradients and not others.
+    """
+
+    def __init__(self, is_ours: Callable[[], bool]) -> None:
+        self.is_ours: Final = is_ours
+        self.partial: Final[list[FunctionCtx]] = []
+
+
+_watches: Final = threading.local()
+_lock: Final = threading.RLock()
+_traces = 0
+_run_backward: Final = torch.autograd._engine_run_backward
+_enter_inference: Final = inference_mode.__enter__
+_enter_hooks: Final = saved_tensors_hooks.__enter__
+_materialize: Final = FunctionCtx.set_materialize_grads
+
+
+def _watching() -> _Watch | None:
+    """The innermost trace of this thread."""
+    stack = getattr(_watches, "stack", None)
+    return stack[-1] if stack else None
+
+
+def _checked_backward(roots, *args, **kwargs):
+    watch = _watching()
+    if watch is not None and not watch.is_ours():
+        check_backward(roots, args[3] if len(args) > 3 else (), accumulates=kwargs.get("accumulate_grad", False))
+    return _run_backward(roots, *args, **kwargs)
+
+
+def _checked_inference(self: inference_mode) -> None:
+    if _watching() is not None and self.mode is not torch.is_inference_mode_enabled():
+        eager_only("inference mode is entered or left", "torch.no_grad(), or enter it around the call")
+    _enter_inference(self)
+
+
+def _checked_hooks(self: saved_tensors_hooks) -> None:
+    # those that the program puts around a part of it would be given tensors of the trace
+    if _watching() is not None and type(self) in (saved_tensors_hooks, save_on_cpu):
+        eager_only("hooks for saved tensors are set", OUTSIDE)
+    _enter_hooks(self)
+
+
+def _checked_materialize(self: FunctionCtx, value: bool) -> None:
+    _materialize(self, value)
+    watch = _watching()
+    if watch is not None and not value:
+        watch.partial.append(self)
+
+
+def _install(*, checked: bool) -> None:
+    torch.autograd._engine_run_backward = _checked_backward if checked else _run_backward
+    inference_mode.__enter__ = _checked_inference if checked else _enter_inference
+    saved_tensors_hooks.__enter__ = _checked_hooks if checked else _enter_hooks
+    FunctionCtx.set_materialize_grads = _checked_materialize if checked else _materialize
+
+
 @contextmanager
 def autograd_watched(is_ours: Callable[[], bool]) -> Iterator[None]:
     """What a program says to autograd otherwise than by its tensors, while this lasts; `is_ours` says when it is not
-    the program that does."""
-    engine = torch.autograd._engine_run_backward
-    enter_inference, enter_hooks = inference_mode.__enter__, saved_tensors_hooks.__enter__
-    materialize = FunctionCtx.set_materialize_grads
-    partial: list[FunctionCtx] = []
-
-    def run(roots, *args, **kwargs):
-        if not is_ours():
-            check_backward(roots, args[3] if len(args) > 3 else (), accumulates=kwargs.get("accumulate_grad", False))
-        return engine(roots, *args, **kwargs)
-
-    def entered_inference(self: inference_mode) -> None:
-        if self.mode is not torch.is_inference_mode_enabled():
-            eager_only("inference mode is entered or left", "torch.no_grad(), or enter it around the call")
-        enter_inference(self)
-
-    def entered_hooks(self: saved_tensors_hooks) -> None:
-        # those that the program puts around a part of it would be given tensors of the trace
-        if type(self) in (saved_tensors_hooks, save_on_cpu):
-            eager_only("hooks for saved tensors are set", OUTSIDE)
-        enter_hooks(self)
-
-    def materialized(self: FunctionCtx, value: bool) -> None:
-        materialize(self, value)
-        if not value:
-            partial.append(self)
-
-    torch.autograd._engine_run_backward = run
-    inference_mode.__enter__, saved_tensors_hooks.__enter__ = entered_inference, entered_hooks
-    FunctionCtx.set_materialize_grads = materialized
+    the program that does. Other threads are not looked at."""
+    global _traces
+    watch = _Watch(is_ours)
+    stack = _watches.__dict__.setdefault("stack", [])
+    stack.append(watch)
+    with _lock:
+        _traces += 1
+        _install(checked=True)
     try:
         yield
     finally:
-        torch.autograd._engine_run_backward = engine
-        inference_mode.__enter__, saved_tensors_hooks.__enter__ = enter_inference, enter_hooks
-        FunctionCtx.set_materialize_grads = materialize
+        stack.pop()
+        with _lock:
+            _traces -= 1
+            if not _traces:
+                _install(checked=False)
     if any(
         len(node._input_metadata) > 1 and is_programs(sys.modules.get(type(node)._forward_cls.__module__))
-        for node in partial
+        for node in watch.partial
     ):
         what = "a function's backward may be given some of its gradients and not others (set_materialize_grads)"
         eager_only(what, "let it have zeros", None)

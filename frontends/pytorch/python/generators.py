@@ -27,6 +27,7 @@ import os
 import pickle
 import random
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -64,14 +65,26 @@ STATE: Final = torch.default_generator.get_state().numel()
 """The bytes of a state of torch's."""
 
 
+@dataclass(slots=True)
+class _Marked:
+    """A generator that traces hold, in several threads perhaps: the last of them gives it its state back."""
+
+    generator: object
+    state: object
+    meanwhile: object
+    """Its state while traces run."""
+    traces: int = 0
+
+
+_marked: Final[dict[object, _Marked]] = {}
+_lock: Final = threading.RLock()
+
+
 @dataclass(frozen=True, slots=True)
 class _Held:
     text: str
     name: str
-    generator: object
-    state: object
-    meanwhile: object
-    """Its state while the trace runs."""
+    marked: _Marked
     named: str
     """The name without which the program does not read it, if it is not the program's own."""
 
@@ -119,11 +132,16 @@ class Generators:
         key = identity(generator)
         if key in self._held:
             return
-        with _disable_current_modes(), torch._C.DisableTorchFunction():
-            state = state_of(generator)
-            if state is not None:
+        with _disable_current_modes(), torch._C.DisableTorchFunction(), _lock:
+            marked = _marked.get(key)
+            if marked is None:
+                state = state_of(generator)
+                if state is None:
+                    return
                 mark(generator)
-                self._held[key] = _Held(text, name, generator, state, state_of(generator), named)
+                marked = _marked[key] = _Marked(generator, state, state_of(generator))
+            marked.traces += 1
+            self._held[key] = _Held(text, name, marked, named)
 
     def hold_those_of_modules(self) -> None:
         """Know those that belong to torch, Python and NumPy."""
@@ -139,14 +157,18 @@ class Generators:
         """Make all what they were; gives what was done with them."""
         found: list[Use] = []
         reads = not READING.isdisjoint(self._names)
-        with _disable_current_modes(), torch._C.DisableTorchFunction():
-            for held in self._held.values():
-                if not same(state_of(held.generator), held.meanwhile):
-                    what = SEEDS if isinstance(held.generator, torch.Generator) else DRAWS
+        with _disable_current_modes(), torch._C.DisableTorchFunction(), _lock:
+            for key, held in self._held.items():
+                marked = held.marked
+                if not same(state_of(marked.generator), marked.meanwhile):
+                    what = SEEDS if isinstance(marked.generator, torch.Generator) else DRAWS
                     found.append(Use(what.format(held.text), SEED if what is SEEDS else DRAW, held.name))
-                elif reads and (not held.named or held.named in self._names) and self._is_read(held.generator):
+                elif reads and (not held.named or held.named in self._names) and self._is_read(marked.generator):
                     found.append(Use(READS.format(held.text), READ, held.name))
-                put(held.generator, held.state)
+                marked.traces -= 1
+                if not marked.traces:
+                    put(marked.generator, marked.state)
+                    del _marked[key]
         return found
 
     def _is_read(self, generator: object) -> bool:

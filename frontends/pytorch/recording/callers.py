@@ -7,7 +7,7 @@
     ...     x[0].zero_()
     ...     return x * 2
     >>> trace(writes, (torch.ones(3, 2),)).written
-    [(0, 2)]
+    ((0, 2),)
 
 Autograd counts how often a tensor is written, views and all, and refuses a backward that needs what was overwritten. So
 a run counts as much as eager torch does, whatever wrote (`frontends.pytorch.running.counted`), and a trace nothing.
