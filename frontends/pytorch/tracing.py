@@ -32,8 +32,9 @@ from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import related
 from frontends.pytorch.python.autograd_calls import autograd_watched, saving_plainly
 from frontends.pytorch.python.casting import casting_anew
-from frontends.pytorch.python.effects import Effects
+from frontends.pytorch.python.effects import Effects, line_of
 from frontends.pytorch.python.forcing import Symbolic
+from frontends.pytorch.python.settings import settings_watched
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording import pools, references, resampling
 from frontends.pytorch.recording.aliasing import settle
@@ -227,6 +228,7 @@ def trace(
             with (
                 Effects(python.functions, (fn, *leaves), (positional, named)) as effects,
                 autograd_watched(lambda: recorder.backward),
+                settings_watched(lambda name: line_of(python.functions, name)),
             ):
                 returned = fn(*positional, **named)
                 values, output_structure = tree_flatten(objects_opened(returned, inside))

@@ -50,6 +50,7 @@ from frontends.pytorch.calls.reads import ABSENT, Kept, Kind, Place, layout, tim
 from frontends.pytorch.python.forcing import CLOCKS
 from frontends.pytorch.python.mentions import Mentions, location, mentions_of
 from frontends.pytorch.python.ran import Ran, kind_of
+from frontends.pytorch.python.settings import Setting, read_by
 from frontends.pytorch.python.state import is_impure, is_without_state, reflects
 
 MOST_ITEMS: Final = 50_000
@@ -63,6 +64,11 @@ GLOBAL_HOOKS: Final = (
     modules._global_backward_hooks,
     modules._global_backward_pre_hooks,
 )
+
+
+def of_setting(setting: Setting) -> object:
+    """What is set, as a place tells it."""
+    return setting.read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,8 @@ class Explorer:
         """Whether some function may read any attribute."""
         for each in mentions:
             self._names.update(each.attributes)
+        for setting in read_by({*self._names, *[name for each in mentions for name in each.globals]}):
+            self._add(setting.text, setting, of_setting, "view")
         for start in roots:
             name = "self" if isinstance(start, torch.nn.Module) else type(start).__name__
             self._value(getattr(start, "__name__", name) if isinstance(start, FunctionType) else "self", name, start)

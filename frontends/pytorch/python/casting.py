@@ -15,8 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import torch
+
+_outside: Final[list[bool]] = []
+
+
+def was_cached() -> bool:
+    """Whether what is cast is kept outside of the trace."""
+    return _outside[0] if _outside else torch.is_autocast_cache_enabled()
 
 
 @contextmanager
@@ -24,7 +32,9 @@ def casting_anew() -> Iterator[None]:
     """Nothing that was cast is kept, and nothing that was kept is used, while this lasts."""
     before = torch.is_autocast_cache_enabled()
     torch.set_autocast_cache_enabled(False)
+    _outside.append(before)
     try:
         yield
     finally:
+        _outside.pop()
         torch.set_autocast_cache_enabled(before)

@@ -37,13 +37,14 @@ import torch
 from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_leaves
 
-from frontends.pytorch.errors import GraphBreak, Uninitialized, refusal
+from frontends.pytorch.errors import EagerOnly, GraphBreak, Uninitialized, refusal
 from frontends.pytorch.places import INSTALLED, is_users
 from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
 from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, module_of, owner_of, watching
 from frontends.pytorch.python.rewriting import all_names
 from frontends.pytorch.python.wrappers import opened
+from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
 
 FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
@@ -107,16 +108,17 @@ class Effects:
         changed = [entry for entry in self._held if differs(entry[2], entry[3])]
         if changed:
             text, name = attribute_of(*changed[0])
+            keeps = any(keeps_tensors(place) for _, _, place, _ in changed)
             for _, _, place, before in changed:
                 put_back(place, before)
             what = f"the function changes `{text}`, which outlives the call: the graph would not do it again"
-            raise GraphBreak(refusal(what, FIX, line_of(self._functions, name)))
+            raise (EagerOnly if keeps else GraphBreak)(refusal(what, FIX, line_of(self._functions, name)))
         if self._refused is not None:
             raise self._refused
         now = leaves_of(self._arguments)
         if len(now) != len(self._leaves) or any(one is not other for one, other in zip(now, self._leaves)):
             what = "the function changes a container among its arguments: the graph would not do it again"
-            raise GraphBreak(refusal(what, FIX, None))
+            raise EagerOnly(refusal(what, FIX, None))
         if used:
             raise GraphBreak(refusal(used[0].what, used[0].fix, line_of(self._functions, used[0].name)))
 
@@ -310,6 +312,20 @@ def codes(code: CodeType) -> list[CodeType]:
 def leaves_of(arguments: object) -> list[object]:
     """What is in the arguments, in order; of a wrapper, what it holds."""
     return tree_leaves(opened(arguments))
+
+
+def keeps_tensors(place: object) -> bool:
+    """Whether a place that outlives the call holds tensors that it made."""
+    if isinstance(place, CellType):
+        values: Iterable[object] = [place.cell_contents]
+    elif isinstance(place, tuple):
+        owner, key = place
+        values = [(vars(owner) if isinstance(owner, type) else owner).get(key)]
+    elif isinstance(place, dict):
+        values = list(dict.values(place))
+    else:
+        values = list(place) if isinstance(place, list | set | deque) else ()
+    return any(isinstance(leaf, Traced) for leaf in tree_leaves(list(values)))
 
 
 def copied(value: object) -> object:

@@ -38,12 +38,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import torch
 
-from frontends.pytorch.errors import GraphBreak, TraceError, refusal
+from frontends.pytorch.errors import GraphBreak, TraceError, eager_only, refusal
 from frontends.pytorch.places import is_users, origin, place_of
+from frontends.pytorch.python.casting import was_cached
 from frontends.pytorch.python.generators import DRAW, READ, READING, SEED, Watched, asked_by_checkpoint
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, ours, wrapped
 from frontends.pytorch.python.ran import unwatched
 from frontends.pytorch.python.rewriting import asking_for_types, program_of, rewritten
+from frontends.pytorch.python.settings import setters
 from frontends.pytorch.python.torch_calls import TorchCalls
 from frontends.pytorch.symbolic.node import value_of
 from shapes import choices
@@ -307,6 +309,10 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     yield torch.random, "default_generator", Watched(_of_default_generator)
     for module, name in ((os, "urandom"), (random, "_urandom")):
         yield module, name, _of_the_system(getattr(module, name))
+    for module, name in setters():
+        yield module, name, _setting(getattr(module, name))
+    yield torch, "is_autocast_cache_enabled", _cache_enabled
+    yield torch, "set_autocast_cache_enabled", _set_cache
     for kind in (TraceError, UndecidedGuard):
         yield kind, "__init__", _noted(kind.__init__)
     yield torch, "_check_with", _check_with
@@ -377,6 +383,44 @@ def _remove() -> None:
             delattr(each.owner, each.name)
         else:
             setattr(each.owner, each.name, each.before)
+
+
+def _setting(plain):
+    """A function that sets something for all that follows, which is eager torch's to do again."""
+
+    def function(*args, **kwargs):
+        active = tracing()
+        if active is not None:
+            what = f"torch.{plain.__name__.removeprefix('_')}() is called: a graph would not do it again"
+            if active.is_of_graph:
+                eager_only(what, "set it outside of the function")
+            active.refuse(what, "set it outside of the function")
+        return plain(*args, **kwargs)
+
+    function.__name__ = plain.__name__
+    function.__wrapped__ = plain
+    return function
+
+
+_torch_cache_enabled: Final = torch.is_autocast_cache_enabled
+
+
+def _cache_enabled() -> bool:
+    """`torch.is_autocast_cache_enabled`: to the program as it is outside of the trace."""
+    if tracing() is not None and is_users(sys._getframe(1).f_code.co_filename):
+        return was_cached()
+    return _torch_cache_enabled()
+
+
+_torch_set_cache: Final = torch.set_autocast_cache_enabled
+
+
+def _set_cache(enabled: bool) -> None:
+    """`torch.set_autocast_cache_enabled`, which contexts of torch call as well."""
+    active = tracing()
+    if active is not None and active.is_of_graph and is_users(sys._getframe(1).f_code.co_filename):
+        eager_only("torch.set_autocast_cache_enabled() is called: a graph would not do it again", "set it outside")
+    _torch_set_cache(enabled)
 
 
 def _refusing(plain, what: str, fix: str):

@@ -106,6 +106,8 @@ def length(value, /):
 def kind_of(*args, **kwargs):
     """`type(x)`: a size is an int to the program."""
     found = builtins.type(*args, **kwargs)
+    if found is Traced:
+        return args[0].__class__
     return SEEN_AS.get(found, found) if len(args) == 1 else found
 
 

@@ -120,6 +120,10 @@ def program_of(starts: Iterable[object]) -> list[FunctionType]:
     return found
 
 
+HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+"""Where modules keep theirs."""
+
+
 class _Reach:
     """Functions found by what those found before mention."""
 
@@ -153,6 +157,9 @@ class _Reach:
             self._waiting += [part for part in (value.fget, value.fset) if part is not None]
         elif isinstance(value, torch.nn.Module):
             self.modules.append(value)
+            for module in value.modules():
+                for hooks in HOOKS:
+                    self._waiting += vars(module)[hooks].values()
         elif isinstance(value, type):
             self._class(value)
         elif isinstance(value, list | tuple | dict) and id(value) in self._seen:

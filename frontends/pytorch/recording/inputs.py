@@ -141,6 +141,9 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
     result = recorder.recording.result(metadata)
     recorder.given.add(result)
     made = argument_of(metadata, result)
+    if isinstance(tensor, torch.nn.Parameter):
+        # by which torch knows a parameter that is of another class
+        made._is_param = True
     if tensor.requires_grad:
         made.requires_grad_(True)
     return made, Input(

@@ -63,6 +63,11 @@ class Traced(torch.Tensor):
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
+    @property
+    def __class__(self) -> type:
+        """What it is to the program."""
+        return torch.nn.Parameter if getattr(self, "_is_param", False) else torch.Tensor
+
     def storage_offset(self) -> int:
         """Where it begins; a program that asks relies on it."""
         self.metadata.offset_read = True
