@@ -41,7 +41,7 @@ from frontends.pytorch.errors import EagerOnly, GraphBreak, Uninitialized, refus
 from frontends.pytorch.places import INSTALLED, is_users
 from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
-from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, module_of, owner_of, watching
+from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, collecting, module_of, owner_of, watching
 from frontends.pytorch.python.rewriting import all_names
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.symbolic.tensor import Traced
@@ -134,6 +134,8 @@ class Effects:
             return
         if function.__globals__.get("__name__") not in self._modules or not code.co_flags & CO_OPTIMIZED:
             # imported in the middle of the trace; the body of a class
+            return
+        if code in collecting() or code.co_name == "__del__":
             return
         self._foreseen.update(codes(code))
         self._functions.append(function)

@@ -101,11 +101,10 @@ class Ran:
         codes: set[CodeType] = set()
         waiting: dict[CodeType, list[tuple[FunctionType, CodeType]]] = {}
         started: list[tuple[FunctionType, CodeType]] = []
-        # what the collection of garbage calls, it calls anywhere
-        collecting = {getattr(each, "__code__", None) for each in gc.callbacks}
+        called_anywhere = collecting()
         for function, code, by in self._calls:
             owner = owner_of(function, code)
-            if owner == "ours" or by is None or code in collecting or code.co_name in ("<module>", "__del__"):
+            if owner == "ours" or by is None or code in called_anywhere or code.co_name in ("<module>", "__del__"):
                 continue
             if module_of(function) in WITHOUT_STATE:
                 continue
@@ -122,6 +121,11 @@ class Ran:
                 codes.add(code)
                 started += waiting.pop(code, ())
         return list(found.values())
+
+
+def collecting() -> frozenset[CodeType | None]:
+    """What the collection of garbage calls, wherever it happens."""
+    return frozenset([getattr(each, "__code__", None) for each in gc.callbacks])
 
 
 def owner_of(function: FunctionType, code: CodeType) -> str:

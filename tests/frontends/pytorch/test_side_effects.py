@@ -1,5 +1,6 @@
 """What a trace can not see is not lost: put back and refused, or run on every call, as `docs/side-effects.md` says."""
 
+import gc
 import random
 import re
 import time
@@ -365,3 +366,22 @@ def test_changes_by_functions_that_no_name_leads_to(make):
         x = torch.randn(rows, 2)
         torch.testing.assert_close(compiled(x), program(x))
         assert ours == theirs
+
+
+def test_what_garbage_collection_calls_is_not_the_programs():
+    """If it fails, a callback of the collection of garbage in the middle of a trace refuses it."""
+    seen = []
+
+    def called(phase, info):
+        seen.append(phase)
+
+    def program(x):
+        gc.collect()
+        return x + 1
+
+    gc.callbacks.append(called)
+    try:
+        trace(program, (torch.ones(2),))
+    finally:
+        gc.callbacks.remove(called)
+    assert {"start", "stop"} <= set(seen)
