@@ -77,7 +77,7 @@ def ours(one: list[tuple[object, ...]]) -> Forms:
     dynamic = compile(program, backend="cpu", dynamic=True)
     default = compile(with_default, backend="cpu", dynamic=True)
     in_python = compile(program, backend="cpu", dynamic=True)
-    in_python.native = None
+    in_python._compilation.native = None
     forms: Forms = {
         "ours": (dynamic, one),
         "ours, an argument left to its default": (default, one),

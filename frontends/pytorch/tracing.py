@@ -297,7 +297,8 @@ def leaf_names(
     try:
         signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)
         parameters = list(signature.parameters.values())
-    except (TypeError, ValueError):
+    except Exception:
+        # an object with attributes of its own making may answer anything
         parameters = []
     heads: list[tuple[str, object]] = []
     for place, arg in enumerate(args):

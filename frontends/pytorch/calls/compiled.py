@@ -1,99 +1,91 @@
-"""A function with its variants: what a call does, and what becomes of one that no variant accepts.
+"""What `compile` gives: a function or module in the place of the one that was compiled.
 
     >>> import torch
-    >>> from frontends.pytorch.calls.compiled import Compiled
-    >>> f = Compiled(lambda x: x * 2 if x.shape[0] > 4 else x, dynamic=True)
-    >>> for size in (3, 5, 7):
-    ...     out = f(torch.randn(size))
-    >>> [str(guard) for variant in f.variants for guard in variant.guards]
-    ['x_size0 <= 4', 'x_size0 >= 5']
+    >>> from frontends.pytorch import compile
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+    >>> compiled = compile(net)
+    >>> isinstance(compiled, torch.nn.Module), len(compiled), compiled[1], list(compiled.state_dict())
+    (True, 2, ReLU(), ['0.weight', '0.bias'])
+    >>> compiled.scale = 3.0
+    >>> net.scale, len(compiled.variants)
+    (3.0, 0)
 
-The way of a call: `_lookup` finds a variant; where there is none, `_found` traces the function (`_variant`), unless a
-question was asked too often, after which such calls run as they are (`_fall_back`, `_decided`), or with breaks where
-the function can not be traced.
+All that can be asked of the original, or set, reaches the original: attributes, methods, `vars`, `dir`, operators such
+as `len` and `[]`. Only what it does not have itself is the compilation's (`variants`, `explain()` and what else
+`Compilation` has without an underscore). `compiled._compilation` is that in any case, the one name that is taken.
 """
 
 from __future__ import annotations
 
-import functools
-import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from threading import RLock
-from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Final, NoReturn
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 import torch
 
-from backends import named
-from frontends.pytorch.breaks.breaks import Broken
+from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.copying import deep_copy, pickled, returning, shallow_copy
-from frontends.pytorch.calls.dynamism import History, Mixed, Policy
-from frontends.pytorch.calls.forms import Form, Forms
-from frontends.pytorch.calls.limits import Limits
-from frontends.pytorch.calls.marks import marks_of
-from frontends.pytorch.calls.opening import Call, elsewhere
-from frontends.pytorch.calls.options import check_options
-from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilation, form_question, question_of
-from frontends.pytorch.calls.relations import Relations
-from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
-from frontends.pytorch.calls.surroundings import Surroundings
-from frontends.pytorch.calls.times import Times
-from frontends.pytorch.errors import (
-    EagerOnly,
-    GraphBreak,
-    TraceError,
-    Uninitialized,
-    WrongStatement,
-    as_it_stands,
-    as_ours,
-    reason_of,
-    refusal,
-)
-from frontends.pytorch.places import origin
-from frontends.pytorch.python.effects import line_of
-from frontends.pytorch.python.forcing import own_code
-from frontends.pytorch.python.mentions import mentions_of
-from frontends.pytorch.python.ran import Ran, watching
-from frontends.pytorch.python.state import reflects
-from frontends.pytorch.tracing import Variant, trace
-from shapes.errors import SpecializedDynamic, UndecidedGuard
 
 if TYPE_CHECKING:
-    from frontends.pytorch.calls.exploring import Unguarded
+    from contextlib import AbstractContextManager
+    from types import ModuleType
+
+    from frontends.pytorch.breaks.breaks import Broken
+    from frontends.pytorch.calls.compilation import Setting
+    from frontends.pytorch.calls.dynamism import Policy
     from frontends.pytorch.calls.native import Native
+    from frontends.pytorch.calls.recompiling import Fallback, Recompilation
     from frontends.pytorch.calls.report import Report
-    from shapes.codegen import Check
+    from frontends.pytorch.calls.times import Times
+    from frontends.pytorch.tracing import Variant
     from shapes.coverage import Ranges
     from solver.verdict import Verdict
 
-Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
-Lookup = Callable[[Sequence[object], Mapping[str, object]], Call | None]
-Enter = Callable[[tuple[object, ...], dict[str, object]], object]
-MOST_DECISIONS: Final = 4096
+OWN: Final = "_compilation"
 GIVES_ITSELF: Final = frozenset((
     "apply", "bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "share_memory", "to",
-    "to_empty", "train", "type",
+    "to_empty", "train", "type", "compile", "xpu", "ipu", "mtia",
 ))  # fmt: skip
 """Methods of modules that give the module; `model = compile(net).to(device)` is to stay compiled."""
-log: Final = logging.getLogger("symshape")
-
-
-def nothing(args: Sequence[object], kwargs: Mapping[str, object]) -> None:
-    """Finds no variant."""
+DESCRIBES: Final = ("__doc__", "__module__", "__annotations__")
+"""What would be found in the class of what is compiled, if it were not kept with each."""
+NOT_FORWARDED: Final = frozenset((
+    *("__new__", "__init__", "__init_subclass__", "__del__", "__class__", "__class_getitem__", "__subclasshook__"),
+    *("__call__", "__get__", "__set__", "__delete__", "__set_name__", "__prepare__"),
+    *("__getattribute__", "__getattr__", "__setattr__", "__delattr__", "__dir__"),
+    *("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"),
+    *("__getnewargs__", "__getnewargs_ex__", "__sizeof__"),
+))  # fmt: skip
+"""Special methods that are about the object itself, or about attributes, which are forwarded as such."""
 
 
 class Compiled:
-    """A function with its variants.
+    """A compiled function or module: see the module's documentation."""
 
-    Attributes:
-        variants: in the order in which they were traced.
-        recompilations: why each of them was.
-        fallbacks: what runs as it is, or with breaks, and why.
-        broken: how calls run that can not be one graph.
-        native: the variants that are called from C; None with a backend that has none.
-    """
+    __slots__ = ("__dict__", "__weakref__", "_compilation")
+
+    if TYPE_CHECKING:
+        _compilation: Compilation
+        fn: Callable[..., object]
+        options: dict[str, object]
+        backend: ModuleType
+        dynamic: object
+        fullgraph: bool
+        variants: list[Variant]
+        recompilations: list[Recompilation]
+        fallbacks: list[Fallback]
+        broken: Broken | None
+        native: Native | None
+
+        def explain(self, *, kernels: bool = False) -> str: ...
+        def report(self) -> Report: ...
+        def timed(self) -> AbstractContextManager[Times]: ...
+        def coverage(self, ranges: Ranges | None = None) -> Verdict: ...
+
+    def __new__(cls, fn: Callable[..., object], **options: object) -> Compiled:
+        """The function `fn` compiled; `options` are those of `compile`."""
+        return object.__new__(class_for(fn))
 
     def __init__(
         self,
@@ -104,411 +96,146 @@ class Compiled:
         fullgraph: bool = False,
         policy: Policy | None = None,
     ) -> None:
-        self.backend = named(backend)
-        check_options(fn, dynamic=dynamic, fullgraph=fullgraph, policy=policy)
-        self.fn = fn
-        self.options = {"dynamic": dynamic, "backend": backend, "fullgraph": fullgraph, "policy": policy}
-        self.fullgraph = fullgraph
-        self.limits = Limits(fn, policy if policy is not None else Policy(), counts_questions=dynamic is not False)
-        self.relations = Relations(dynamic, fn) if isinstance(dynamic, Mapping) else None
-        self.dynamic = None if isinstance(dynamic, Mapping) else dynamic
-        self.history = History()
-        self.variants: list[Variant] = []
-        self.recompilations: list[Recompilation] = []
-        self.fallbacks: list[Fallback] = []
-        self.broken: Broken | None = None
-        self.signatures: dict[tuple[object, ...], Signature] = {}
-        self.times: Times | None = None
-        self._forms = Forms(fn)
-        self._varying: set[str] = set()
-        """Sizes that a guard was about which was added for kernels and then did not hold: none is again."""
-        self._decisions: dict[tuple[object, ...], Call] = {}
-        """What was decided for calls whose question was asked too often, by their sizes and values."""
-        self._lock = RLock()
-        self._known_surroundings: Surroundings | None = None
-        self._find: Lookup = nothing
-        self._lookup: Lookup = nothing
-        """`_find`, except where calls are measured."""
-        self.native: Native | None = None
-        self._enter: Enter | None = None
-        """The entry of `native`, except where calls are measured."""
-        if backend == "cpu":
-            from frontends.pytorch.calls.native import Native
-
-            self.native = Native()
-        functools.update_wrapper(self, fn.forward if isinstance(fn, torch.nn.Module) else fn, updated=())
+        compilation = Compilation(fn, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
+        object.__setattr__(self, OWN, compilation)
+        for name in DESCRIBES:
+            try:
+                described = getattr(fn, name, None)
+            except Exception:
+                # of an object with attributes of its own making
+                described = getattr(type(fn), name, None)
+            if name != "__annotations__" or described is not None:
+                object.__setattr__(self, name, described)
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:
-        enter = self._enter
+        compilation = self._compilation
+        enter = compilation.enter
         if enter is not None:
             result = enter(args, kwargs)
             if result is not NotImplemented:
                 return result
-        found = self._lookup(args, kwargs)
-        if found is not None:
-            return found(args, kwargs)
-        return self._missed(args, kwargs)
+        return compilation.called(args, kwargs)
+
+    def __getattr__(self, name: str) -> object:
+        if name == OWN:
+            # nothing is compiled yet, as where an object is being made
+            raise AttributeError(name)
+        compilation = self._compilation
+        fn = compilation.fn
+        try:
+            found = getattr(fn, name)
+        except Exception:
+            # whatever an object raises where it makes its attributes itself
+            if name == "__wrapped__" and type(fn) is not type and not isinstance(fn, torch.nn.Module):
+                return fn
+            if name == "_orig_mod" and isinstance(fn, torch.nn.Module):
+                return fn
+            if name in PUBLIC:
+                return getattr(compilation, name)
+            raise
+        if name == "__wrapped__" and isinstance(fn, FunctionType):
+            # one step at a time: what the function itself wraps comes after it
+            return fn
+        if name in GIVES_ITSELF and type(found) is MethodType and found.__self__ is fn:
+            return returning(self, found)
+        return found
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self._compilation.fn, name, value)
+        if name in DESCRIBES:
+            object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._compilation.fn, name)
+
+    def __dir__(self) -> Sequence[str]:
+        return sorted({*dir(self._compilation.fn), *PUBLIC, OWN, "__wrapped__"})
+
+    def __copy__(self) -> Compiled:
+        return shallow_copy(Compiled, self)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> object:
+        return deep_copy(Compiled, self, memo)
+
+    def __reduce_ex__(self, protocol: object) -> str | tuple[object, ...]:
+        return pickled(Compiled, self)
+
+
+PUBLIC: Final = frozenset((
+    *("fn", "options", "backend", "dynamic", "fullgraph", "limits", "relations", "history", "native", "signatures"),
+    *("variants", "recompilations", "fallbacks", "broken", "times", "explain", "report", "timed", "coverage"),
+))  # fmt: skip
+"""What is asked of the compilation where the original has no such name."""
+
+
+class Standing(Compiled):
+    """In the place of an object: what may be asked of it without a name is the object's own as well."""
+
+    __slots__ = ()
+
+    @property
+    def __dict__(self) -> dict[str, object]:
+        return vars(self._compilation.fn)
+
+    def __repr__(self) -> str:
+        return repr(self._compilation.fn)
+
+
+class CompiledFunction(Standing):
+    """In the place of a function, which is a method where it is in a class."""
+
+    __slots__ = ()
 
     def __get__(self, instance: object, owner: type | None = None) -> object:
         return self if instance is None else MethodType(self, instance)
 
-    def __getattr__(self, name: str) -> object:
-        if name == "fn":
-            raise AttributeError(name)
-        found = getattr(self.fn, name)
-        if name in GIVES_ITSELF and type(found) is MethodType and found.__self__ is self.fn:
-            return returning(self, found)
-        return found
-
-    def __copy__(self) -> Compiled:
-        return shallow_copy(self)
-
-    def __deepcopy__(self, memo: dict[int, object]) -> object:
-        return deep_copy(self, memo)
-
-    def __reduce_ex__(self, protocol: object) -> str | tuple[object, ...]:
-        return pickled(self)
-
-    # ------------------------------------------------------------------ for people
-
-    def explain(self, *, kernels: bool = False) -> str:
-        """Each variant: why it was traced, its graph, guards with their lines, specializations; and what is not. With
-        `kernels`, what it runs as: loops, decisions with their facts, memory."""
-        return self.report().text(kernels=kernels)
-
-    def report(self) -> Report:
-        """The same as data; `.save("report.html")` writes a page."""
-        from frontends.pytorch.calls.report import Report
-
-        return Report.of(self.fn, self.variants, self.fallbacks, self.broken, self.times)
-
-    @contextmanager
-    def timed(self) -> Iterator[Times]:
-        """Measure the calls inside of the `with` block; `report()` shows the last such measurement."""
-        self.times = times = Times()
-        self._lookup, self._enter = lambda args, kwargs: self._measured, None
-        try:
-            yield times
-        finally:
-            self._lookup = self._find
-            self._enter = None if self.native is None else self.native.entry
-
-    def coverage(self, ranges: Ranges | None = None) -> Verdict:
-        """Whether some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
-        given), for calls such as the last one that was traced: Always, or sizes that no variant accepts (`false_at`).
-        """
-        if not self.signatures:
-            raise WrongStatement("coverage() of a function that has never been called: no arguments are known")
-        dispatch = list(self.signatures.values())[-1].dispatch
-        tests = dispatch.entries[-1].tests if dispatch.entries else {}
-        return dispatch.coverage(ranges, tests=tests)
-
-    # ------------------------------------------------------------------ calls that no variant accepts
-
-    @property
-    def _surroundings(self) -> Surroundings:
-        """What the function reads; looked at when it is first called, as it may not be whole before."""
-        if self._known_surroundings is None:
-            self._known_surroundings = Surroundings([self.fn])
-        return self._known_surroundings
-
-    def _missed(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        if elsewhere():
-            return self.fn(*args, **kwargs)
-        return self._found(args, kwargs)(args, kwargs)
-
-    def _measured(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        """A call inside of `timed`."""
-        if elsewhere() or self.times is None:
-            return self.fn(*args, **kwargs)
-        return self.times.counted(self._found, args, kwargs)
-
-    def _found(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
-        """What to do with a call; the function is traced if need be."""
-        with self._lock:
-            try:
-                found = self._find(args, kwargs) or self._variant(args, kwargs)
-            except Uninitialized:
-                # a module that knows its sizes after its first call; the next one is traced
-                return self._plainly
-            except (WrongStatement, SpecializedDynamic):
-                raise
-            except Exception as error:
-                if not self.fullgraph:
-                    return self._unknown(error)
-                ours = as_ours(error)
-                if ours is error:
-                    raise
-                raise ours from error
-            return self._decided(args, kwargs) if found == self._unless_new else found
-
-    def _plainly(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        return self.fn(*args, **kwargs)
-
-    def _variant(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
-        """Trace the function for these arguments, unless they are to run as they are."""
-        form = self._forms.of(args, kwargs)
-        bound, named = form.bind(args, kwargs)
-        leaves, _ = flattened(bound, named)
-        signature = self._signature(bound, named, form)
-        if not signature.knows(form):
-            self._refresh()
-            found = self._find(args, kwargs)
-            if found is not None:
-                return found
-        values = signature.values(leaves)
-        question = self._question(signature, values)
-        if question is not None and self._is_bought(question):
-            self._varying.update([atom.name for atom in question.guard.symbols])
-        reason = self.limits.over(question, len(self.variants))
-        if reason is not None:
-            return self._fall_back(signature, values, reason, question)
-        notes = self._observe(signature, leaves)
-        tensors = {leaf.shown: value for leaf, value in zip(signature.leaves, leaves) if leaf.kind == "tensor"}
-        if self.relations is not None:
-            self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()}, origin())
-        mixed = Mixed(
-            self.dynamic,
-            self.history,
-            relations=self.relations,
-            marks={name: marks_of(tensor) for name, tensor in tensors.items()},
-            ranks={name: tensor.dim() for name, tensor in tensors.items()},
-        )
-        try:
-            try:
-                variant, check = self._made(signature, bound, named, leaves, mixed)
-            except Exception:
-                if not mixed.has_float:
-                    raise
-                # something wants floats as they are: they are no symbols from now on
-                self.history.fixed.update(self.history.varying)
-                variant, check = self._made(signature, bound, named, leaves, mixed)
-        except (WrongStatement, SpecializedDynamic, Uninitialized):
-            raise
-        except EagerOnly as error:
-            if self.fullgraph:
-                raise
-            return self._fall_back(signature, signature.values(leaves), str(error), None, self._plainly)
-        except (TraceError, UndecidedGuard) as error:
-            if self.fullgraph:
-                raise
-            return self._break(signature, signature.values(leaves), as_it_stands(str(error)))
-        except Exception as error:
-            if self.fullgraph:
-                raise
-            return self._untraced(signature, signature.values(leaves), error)
-        reasons = [] if question is None or (notes and question.is_size) else [question.text]
-        cause = variant.cause = "; ".join([*reasons, *notes]) if self.variants else "first call"
-        if self.native is not None:
-            self.native.add(signature, variant, signature.values(leaves), check)
-        self.variants.append(variant)
-        self.recompilations.append(Recompilation(len(self.variants) - 1, cause, question))
-        self.limits.added()
-        self._decisions.clear()
-        self._refresh()
-        return signature.forms[form].dispatch.entries[-1].value
-
-    def _made(
-        self,
-        signature: Signature,
-        args: Sequence[object],
-        kwargs: Mapping[str, object],
-        leaves: Sequence[object],
-        mixed: Mixed,
-    ) -> tuple[Variant, Check]:
-        """The function traced, and found from now on by its check."""
-        gradients, ran = torch.is_grad_enabled(), Ran()
-        try:
-            with watching(ran):
-                variant = trace(
-                    self.fn, args, dict(sorted(kwargs.items())), dynamic=mixed, gradients=gradients, shared=True
-                )
-        finally:
-            unguarded = self._explore(signature, ran, leaves)
-        if unguarded:
-            refuse_unguarded(unguarded[0], ran.functions())
-        policy = self.limits.policy
-        run = variant.run_by(self.backend, policy.withheld, policy.guards, self._varying)
-        return variant, signature.add(variant, signature.values(leaves), run)
-
-    def _explore(self, signature: Signature, ran: Ran, leaves: Sequence[object]) -> Sequence[Unguarded]:
-        """Look from now on at what the functions read that ran, and calls of this signature with them."""
-        functions = ran.functions()
-        if signature.surroundings != self._surroundings.state:
-            if all(each is self.fn for each in functions):
-                return ()
-            signature.depend_on(self._surroundings.state)
-        return self._surroundings.explore(functions, [leaf for leaf in leaves if kind_of(leaf) == "object"], ran)
-
-    def _untraced(self, signature: Signature, values: Sequence[object], error: Exception) -> Call:
-        """The call after a trace that failed, perhaps as the program does: if so, what it raises is the answer."""
-
-        def call(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-            found = self.fn(*args, **kwargs)
-            if signature.otherwise is None:
-                self._fall_back(signature, values, reason_of(error), None, self._plainly)
-            return found
-
-        return call
-
-    def _unknown(self, error: Exception) -> Call:
-        """The call with arguments that no signature describes, or that cannot be told from others."""
-
-        def call(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-            found = self.fn(*args, **kwargs)
-            fallback = Fallback("", reason_of(error))
-            if fallback not in self.fallbacks:
-                self.fallbacks.append(fallback)
-                log.warning("%s runs as it is: %s", getattr(self, "__name__", self.fn), fallback.reason)
-            return found
-
-        return call
-
-    def _break(self, signature: Signature, values: Sequence[object], reason: str) -> Call:
-        """From now on calls like this one run with breaks."""
-        if self.broken is None:
-            self.broken = Broken(self.fn, self.backend, self.limits.policy.withheld)
-        return self._fall_back(signature, values, reason, None, self.broken.run)
-
-    def _signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:
-        """The kinds of the arguments of a call, and what the program reads besides."""
-        leaves, _ = flattened(args, kwargs)
-        state: Callable[[], object] = self._surroundings.state
-        if is_alone(self.fn) and not any(kind_of(leaf) == "object" for leaf in leaves):
-            state = functools.partial(own_code, self.fn)
-        made = Signature.of(self.fn, args, kwargs, state, form)
-        return self.signatures.setdefault(made.key, made)
-
-    def _refresh(self) -> None:
-        """Make one look-up of those of all forms: variants first, then what is done where none accepts a call."""
-        forms = [lookups for signature in self.signatures.values() for lookups in signature.forms.values()]
-        both = [*[lookups.dispatch for lookups in forms], *[lookups.others for lookups in forms]]
-        whole = [dispatch for dispatch in both if dispatch.entries]
-        for dispatch in whole:
-            dispatch.lookup((), {})
-        found = [dispatch.lookup for dispatch in whole]
-
-        def lookup(args: Sequence[object], kwargs: Mapping[str, object]) -> Call | None:
-            for each in found:
-                call = each(args, kwargs)
-                if call is not None:
-                    return call
-            return None
-
-        if self.native is not None:
-            self.native.refresh()
-        if self._lookup == self._find:
-            self._lookup = found[0] if len(found) == 1 else lookup
-            self._enter = None if self.native is None else self.native.entry
-        self._find = found[0] if len(found) == 1 else lookup
-
-    def _observe(self, signature: Signature, leaves: Sequence[object]) -> list[str]:
-        """Note the sizes; what is new, in words."""
-        notes = []
-        for leaf, value in zip(signature.leaves, leaves):
-            if leaf.kind in ("tensor", "integer"):
-                found = self.history.observe(leaf.shown, value)
-                if self.dynamic is None if leaf.kind == "tensor" else self.dynamic is not False:
-                    notes += found
-            elif leaf.kind == "float":
-                self.history.observe_float(leaf.name, value)
-        return notes
-
-    # ------------------------------------------------------------------ why, and how often
-
-    def _question(self, signature: Signature, values: Sequence[object]) -> Question | None:
-        """Why no variant accepts a call."""
-        found = question_of(signature, values, self._surroundings)
-        if found is None and self.variants:
-            return form_question(signature, list(self.signatures.values()))
-        if found is not None and self._is_bought(found):
-            # the general variant, made once, answers it for good
-            return replace(found, counted=False)
-        return found
-
-    def _is_bought(self, question: Question) -> bool:
-        """Whether it is about a guard that was added for kernels only."""
-        return any(question.guard in variant.running.bought for variant in self.variants if variant.running is not None)
-
-    def _fall_back(
-        self,
-        signature: Signature,
-        values: Sequence[object],
-        reason: str,
-        question: Question | None,
-        call: Call | None = None,
-    ) -> Call:
-        """From now on calls like this one run as they are, or as `call` does, where no variant accepts them."""
-        how = "runs as it is" if call is None or call == self._plainly else "runs with breaks"
-        if call is None:
-            call = self._unless_new if self.limits.is_exhausted(question) else self._as_it_is
-        else:
-            signature.otherwise = call
-            if self.limits.always_breaks(reason):
-                # it breaks whatever the values are
-                signature.given_up.update(signature.tests(dict(zip(signature.arguments, values))))
-        fallback = Fallback("" if question is None else question.key, reason)
-        self.fallbacks.append(fallback)
-        log.warning("%s %s where no variant fits: %s", getattr(self, "__name__", self.fn), how, reason)
-        signature.add_other(values, call, but=None if question is None else question.test)
-        self._refresh()
-        return call
-
-    def _unless_new(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        """Run as it is, where a question that was asked too often is why no variant accepts the call."""
-        if elsewhere():
-            return self.fn(*args, **kwargs)
-        return self._decided(args, kwargs)(args, kwargs)
-
-    def _decided(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
-        """What to do where such a question was asked too often; another question may still be answered."""
-        form = self._forms.of(args, kwargs)
-        bound, named = form.bind(args, kwargs)
-        leaves, _ = flattened(bound, named)
-        key = tuple([decisive(leaf) for leaf in leaves])
-        with self._lock:
-            found = self._decisions.get(key)
-            if found is not None:
-                return found
-            signature = self._signature(bound, named, form)
-            question = self._question(signature, signature.values(leaves))
-            if self.limits.is_exhausted(question) or self.limits.reached(len(self.variants)) is not None:
-                found = self._as_it_is
-            else:
-                found = signature.otherwise or self._variant(args, kwargs)
-                if found == self._unless_new:
-                    # the variant would have been one too many
-                    found = self._as_it_is
-            if len(self._decisions) >= MOST_DECISIONS:
-                self._decisions.clear()
-            self._decisions[key] = found
-            return found
-
-    def _as_it_is(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-        return self.fn(*args, **kwargs)
+    def __repr__(self) -> str:
+        return f"<compiled {self._compilation.fn!r}>"
 
 
-def is_alone(fn: Callable[..., object]) -> bool:
-    """Whether a function mentions nothing that it is not given."""
-    if not isinstance(fn, FunctionType) or fn.__closure__:
-        return False
-    mentioned = mentions_of(own_code(fn))
-    return not mentioned.globals and not mentioned.imports and not reflects(fn)
+def class_for(fn: object) -> type[Compiled]:
+    """The class of what stands in the place of `fn`."""
+    if isinstance(fn, FunctionType):
+        return CompiledFunction
+    if isinstance(fn, MethodType | BuiltinFunctionType):
+        return Compiled
+    return class_like(type(fn))
 
 
-def refuse_unguarded(found: Unguarded, functions: Sequence[FunctionType]) -> NoReturn:
-    """Say that a program can not be in a graph because of what it reads.
+def class_like(kind: type) -> type[Compiled]:
+    """A class with the special methods of another, which Python looks for in classes alone: `len(x)`, `x[0]`, `with x`.
+    Instances of it are, to `isinstance`, of the other as well."""
+    made = _classes.get(kind)
+    if made is None:
+        scope: dict[str, object] = {"__slots__": (), "__module__": __name__, "__class__": property(original_class)}
+        for each in kind.__mro__:
+            if each not in (object, torch.nn.Module):
+                for name, value in vars(each).items():
+                    is_special = name[:2] == name[-2:] == "__" and name not in NOT_FORWARDED and name not in scope
+                    if is_special and (callable(value) or value is None):
+                        scope[name] = None if value is None else forwarded(name)
+        made = _classes[kind] = type(f"Compiled{kind.__name__}", (Standing,), scope)
+    return made
 
-    Raises:
-        GraphBreak: always.
-    """
-    what = f"the function reads {found}: the graph would not notice a change of it"
-    fix = "read it outside of the compiled function and pass what is needed; fullgraph=False reads it on every call"
-    raise GraphBreak(refusal(what, fix, line_of(functions, found.name)))
+
+_classes: Final[WeakKeyDictionary[type, type[Compiled]]] = WeakKeyDictionary()
 
 
-def decisive(leaf: object) -> object:
-    """What of an argument a decision depends on, without the argument itself."""
-    if isinstance(leaf, torch.Tensor):
-        return leaf.shape, leaf.stride()
-    return type(leaf) if kind_of(leaf) == "object" else leaf
+def original_class(compiled: Compiled) -> type:
+    """The class of what was compiled."""
+    return type(compiled._compilation.fn)
+
+
+def forwarded(name: str) -> FunctionType:
+    """A special method that is the original's."""
+
+    def call(self: Compiled, *args: object, **kwargs: object) -> object:
+        fn = self._compilation.fn
+        result = getattr(type(fn), name)(fn, *args, **kwargs)
+        return self if result is fn else result
+
+    call.__name__ = name
+    return call
+
+
+__all__ = ["Compiled"]

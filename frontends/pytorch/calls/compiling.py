@@ -25,7 +25,8 @@ from collections.abc import Callable
 from typing import overload
 
 from backends import named
-from frontends.pytorch.calls.compiled import Compiled, Setting
+from frontends.pytorch.calls.compilation import Setting
+from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.calls.options import check_settings
 
@@ -68,5 +69,11 @@ def compile(
     if fn is None:
         named(backend)
         check_settings(dynamic=dynamic, fullgraph=fullgraph, policy=policy)
-        return functools.partial(Compiled, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
+        return functools.partial(compile, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)
+    if isinstance(fn, staticmethod | classmethod):
+        # what is in a class stays what it is there
+        inside = fn.__func__
+        return type(fn)(compile(inside, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy))
+    if isinstance(fn, Compiled):
+        fn = fn._compilation.fn
     return Compiled(fn, dynamic=dynamic, backend=backend, fullgraph=fullgraph, policy=policy)

@@ -18,6 +18,7 @@ one that was compiled later is compiled anew. A module is pickled with its param
 from __future__ import annotations
 
 import copy
+import functools
 import sys
 from collections.abc import Callable
 from pickle import PicklingError
@@ -25,34 +26,44 @@ from types import FunctionType, MethodType
 from typing import Protocol
 
 
-class Compiled(Protocol):
-    """A compiled function, as far as it matters here."""
+class Compilation(Protocol):
+    """A function and how it is compiled."""
 
     fn: Callable[..., object]
     options: dict[str, object]
 
 
-def made_again(kind: Callable[..., Compiled], fn: Callable[..., object], options: dict[str, object]) -> Compiled:
+class Compiled(Protocol):
+    """What stands in its place, as far as it matters here."""
+
+    _compilation: Compilation
+
+
+Kind = Callable[..., Compiled]
+
+
+def made_again(kind: Kind, fn: Callable[..., object], options: dict[str, object]) -> Compiled:
     """A compiled function from what was pickled of one."""
     return kind(fn, **options)
 
 
-def pickled(compiled: Compiled) -> str | tuple[object, ...]:
+def pickled(kind: Kind, compiled: Compiled) -> str | tuple[object, ...]:
     """What pickle is to keep of a compiled function: its name, where that is found, or how to make it again.
 
     Raises:
         PicklingError: it is found by no name.
     """
-    fn = compiled.fn
+    compilation = compiled._compilation
+    fn = compilation.fn
     if not isinstance(fn, FunctionType):
-        return made_again, (type(compiled), fn, compiled.options)
+        return made_again, (kind, fn, compilation.options)
     found: object = sys.modules.get(fn.__module__)
     for name in fn.__qualname__.split("."):
         found = getattr(found, name, None)
     if found is compiled:
         return fn.__qualname__
     if found is fn:
-        return made_again, (type(compiled), fn, compiled.options)
+        return made_again, (kind, fn, compilation.options)
     raise PicklingError(
         f"cannot pickle the compiled function {fn.__qualname__}: pickle finds functions by module and name, and there "
         f"is none of this name in {fn.__module__}; define it at the top of a module, or pickle what it is made of and "
@@ -60,28 +71,31 @@ def pickled(compiled: Compiled) -> str | tuple[object, ...]:
     )
 
 
-def shallow_copy(compiled: Compiled) -> Compiled:
+def shallow_copy(kind: Kind, compiled: Compiled) -> Compiled:
     """The same function, or a shallow copy of the module, with variants of its own."""
-    fn = compiled.fn
-    return type(compiled)(fn if isinstance(fn, FunctionType) else copy.copy(fn), **compiled.options)
+    compilation = compiled._compilation
+    fn = compilation.fn
+    return kind(fn if isinstance(fn, FunctionType) else copy.copy(fn), **compilation.options)
 
 
-def deep_copy(compiled: Compiled, memo: dict[int, object]) -> object:
+def deep_copy(kind: Kind, compiled: Compiled, memo: dict[int, object]) -> object:
     """Functions are copied as themselves; a module has a copy of its own, with variants of its own."""
-    if isinstance(compiled.fn, FunctionType):
+    compilation = compiled._compilation
+    if isinstance(compilation.fn, FunctionType):
         return compiled
-    fn = copy.deepcopy(compiled.fn, memo)
+    fn = copy.deepcopy(compilation.fn, memo)
     known = memo.get(id(compiled))  # what the module itself holds may be its compiled form
     if known is None:
-        known = memo[id(compiled)] = type(compiled)(fn, **compiled.options)
+        known = memo[id(compiled)] = kind(fn, **compilation.options)
     return known
 
 
 def returning(compiled: Compiled, method: MethodType) -> Callable[..., object]:
     """A method of the module that gives the module: of the compiled one, so that it gives the compiled one."""
 
+    @functools.wraps(method)
     def call(*args: object, **kwargs: object) -> object:
         result = method(*args, **kwargs)
-        return compiled if result is compiled.fn else result
+        return compiled if result is compiled._compilation.fn else result
 
     return call

@@ -275,6 +275,10 @@ class Explorer:
                 self._value(text, name, value.__func__)
             case torch.Tensor():
                 self._add(text, value, layout, "view")
+            case _ if type(value).__module__.startswith(OURS):
+                # another compiled function or module
+                compilation = getattr(value, "_compilation", None)
+                self._value(text, name, getattr(compilation, "fn", None))
             case torch.nn.Module():
                 for path, module in value.named_modules():
                     self._seen.add(id(module))
@@ -284,9 +288,6 @@ class Explorer:
                     self._add(text, value, logging.Logger.getEffectiveLevel, "view")
             case CellType():
                 self._cell(text, value)
-            case _ if type(value).__module__.startswith(OURS):
-                # another compiled function
-                self._value(text, name, getattr(value, "fn", None))
             case _:
                 self._object(text, name, value)
 

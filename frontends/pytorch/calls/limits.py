@@ -14,6 +14,7 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from types import MethodType
 from typing import TYPE_CHECKING, Final
 
 import torch
@@ -33,7 +34,7 @@ class Limits:
         self.policy = policy
         self._counts_questions = counts_questions
         self._asked: Counter[str] = Counter()
-        owner = fn if isinstance(fn, torch.nn.Module) else getattr(fn, "__self__", None)
+        owner = fn if isinstance(fn, torch.nn.Module) else fn.__self__ if isinstance(fn, MethodType) else None
         self._module = owner if isinstance(owner, torch.nn.Module) else None
 
     def over(self, question: Question | None, variants: int) -> str | None:

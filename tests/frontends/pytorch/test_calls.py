@@ -308,6 +308,7 @@ def test_an_equal_item_is_no_change() -> None:
 def test_one_variant_too_many_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call whose question is the last that may be asked looks for a variant until Python gives up."""
     compiled = compile(lambda x: x * 2, dynamic=True)
-    monkeypatch.setattr(compiled, "_variant", lambda args, kwargs: compiled._unless_new)
+    compilation = compiled._compilation
+    monkeypatch.setattr(compilation, "_variant", lambda args, kwargs: compilation._unless_new)
     x = torch.ones(3)
-    assert torch.equal(compiled._unless_new((x,), {}), x * 2)
+    assert torch.equal(compilation._unless_new((x,), {}), x * 2)

@@ -365,7 +365,7 @@ def test_measured_calls_are_counted() -> None:
         for _ in range(5):
             f(*args)
     assert times.calls == 5
-    assert f._enter is f.native.entry is not None
+    assert f._compilation.enter is f.native.entry is not None
 
 
 def test_more_variants_than_are_tried_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
