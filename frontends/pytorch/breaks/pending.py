@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from frontends.pytorch.breaks.kinds import Kind
 from frontends.pytorch.symbolic import shallow
@@ -138,6 +138,23 @@ def pending_of(value: Value) -> Pending:
     made.value = value
     value.holders.append(weakref.ref(made))
     return made
+
+
+def settled(values: object) -> object:
+    """Arguments of another program, which knows of no queue, with the real tensors."""
+
+    def real(value: object) -> object:
+        if not isinstance(value, Pending):
+            return value
+        found = value.value.settled()
+        return Leaving.apply(value) if value.requires_grad else found
+
+    return tree_map(real, values)
+
+
+def is_waiting(values: object) -> bool:
+    """Whether there is a pending tensor among these."""
+    return any(isinstance(each, Pending) for each in tree_leaves(values))
 
 
 def become(tensor: Pending, value: Value) -> None:

@@ -29,6 +29,7 @@ import torch
 
 from backends import named
 from frontends.pytorch.breaks.breaks import Broken
+from frontends.pytorch.breaks.pending import is_waiting, settled
 from frontends.pytorch.calls.dynamism import History, Mixed, Policy
 from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
@@ -187,6 +188,9 @@ class Compilation:
     def _missed(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         if elsewhere():
             return self.fn(*args, **kwargs)
+        if any_pending(args, kwargs):
+            # kept by a program that ran with breaks
+            return self.called(*settled((tuple(args), dict(kwargs))))
         return self._found(args, kwargs)(args, kwargs)
 
     def _measured(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
@@ -464,6 +468,14 @@ class Compilation:
 
     def _as_it_is(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         return self.fn(*args, **kwargs)
+
+
+def any_pending(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """Whether an argument is a tensor of a queue; in what holds itself there is none."""
+    try:
+        return is_waiting((tuple(args), dict(kwargs)))
+    except RecursionError:
+        return False
 
 
 def is_alone(fn: Callable[..., object]) -> bool:

@@ -126,19 +126,23 @@ class Compiled:
             found = getattr(fn, name)
         except Exception:
             # whatever an object raises where it makes its attributes itself
-            if name == "__wrapped__" and type(fn) is not type and not isinstance(fn, torch.nn.Module):
-                return fn
             if name == "_orig_mod" and isinstance(fn, torch.nn.Module):
                 return fn
             if name in PUBLIC:
                 return getattr(compilation, name)
             raise
-        if name == "__wrapped__" and isinstance(fn, FunctionType):
-            # one step at a time: what the function itself wraps comes after it
-            return fn
         if name in GIVES_ITSELF and type(found) is MethodType and found.__self__ is fn:
             return returning(self, found)
         return found
+
+    @property
+    def __wrapped__(self) -> object:
+        """The function, whatever it itself is around; modules are around nothing."""
+        fn = self._compilation.fn
+        if isinstance(fn, torch.nn.Module):
+            # as `__getattr__` answers
+            raise AttributeError("__wrapped__")
+        return fn
 
     def __setattr__(self, name: str, value: object) -> None:
         setattr(self._compilation.fn, name, value)

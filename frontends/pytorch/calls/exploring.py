@@ -28,7 +28,7 @@ import gc
 import logging
 import sys
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import (
@@ -326,9 +326,8 @@ class Explorer:
         self._add(text, container, kind="contents")
         items = [*dict.keys(container), *dict.values(container)] if isinstance(container, dict) else [*container]
         self._all(text, name, [item for item in items if not isinstance(item, torch.Tensor)])
-        factory = getattr(container, "default_factory", None)
-        if factory is not None:
-            self._value(f"{text}.default_factory", name, factory)
+        if isinstance(container, defaultdict) and container.default_factory is not None:
+            self._value(f"{text}.default_factory", name, container.default_factory)
 
     def _viewed(self, text: str, name: str, value: object, view: object) -> None:
         self._count(text, getattr(value, "nbytes", 0) // 16)

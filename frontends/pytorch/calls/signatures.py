@@ -21,7 +21,7 @@ device, layout and whatever else variants rely on, once each, and finds the vari
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Final
 
 import torch
@@ -124,7 +124,7 @@ class Signature:
             kind = kind_of(leaf)
             if kind == "tensor":
                 check_supported(name, leaf)
-            elif kind == "object" and is_dataclass(leaf) and any_tensor(vars(leaf)):
+            elif kind == "object" and is_dataclass(type(leaf)) and any_tensor(values_of(leaf)):
                 what = f"{name}: a {type(leaf).__qualname__} that holds tensors, which is not known to torch's pytree"
                 unsupported(what, f"torch.utils._pytree.register_dataclass({type(leaf).__qualname__}), once")
             local = local_name(name, place, taken)
@@ -282,6 +282,12 @@ def kind_of(leaf: object) -> Kind:
     if type(leaf) is float:
         return "float"
     return "value" if type(leaf) in VALUES else "object"
+
+
+def values_of(leaf: object) -> dict[str, object]:
+    """The fields of an object of a dataclass, which may have slots; one may not be there yet."""
+    names = [field.name for field in fields(type(leaf))]
+    return {name: getattr(leaf, name, None) for name in names}
 
 
 def any_tensor(value: object) -> bool:

@@ -104,6 +104,16 @@ def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:
 _of_modules: dict[frozenset[type], tuple[FunctionType, ...]] = {}
 
 
+def wrapped_by(value: object) -> object | None:
+    """What is around a function says which, without asking an object that answers whatever it is asked."""
+    if any("__wrapped__" in vars(each) for each in type(value).__mro__):
+        return getattr(value, "__wrapped__", None)
+    try:
+        return object.__getattribute__(value, "__dict__").get("__wrapped__")
+    except AttributeError:
+        return None
+
+
 def program_of(starts: Iterable[object]) -> list[FunctionType]:
     """The functions of the program that a call of these can reach, as far as names tell.
 
@@ -156,6 +166,11 @@ class _Reach:
         elif isinstance(value, property):
             self._waiting += [part for part in (value.fget, value.fset) if part is not None]
         elif isinstance(value, torch.nn.Module):
+            if id(value) in self._seen:
+                # one of its hooks is a method of its own
+                return
+            self._seen.add(id(value))
+            self._kept.append(value)
             self.modules.append(value)
             for module in value.modules():
                 for hooks in HOOKS:
@@ -175,8 +190,11 @@ class _Reach:
             self._kept.append(value)
             if len(value) <= MOST_ITEMS:
                 self._waiting += [each for each in value.values() if not isinstance(each, PLAIN)]
-        elif hasattr(value, "__wrapped__") and callable(value):
-            self._waiting.append(value.__wrapped__)
+        elif callable(value) and (wrapped := wrapped_by(value)) is not None:
+            if id(value) not in self._seen:
+                self._seen.add(id(value))
+                self._kept.append(value)
+                self._waiting.append(wrapped)
         elif value is not None and not isinstance(value, ModuleType | torch.Tensor):
             self._class(type(value))
 
