@@ -18,6 +18,7 @@ import inspect
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,7 @@ from frontends.pytorch.recording import pools, references, resampling
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
+from frontends.pytorch.recording.escapes import forget_in_caches, let_go_of_closures, refuse_kept, refuse_set
 from frontends.pytorch.recording.inputs import (
     STATIC,
     Dynamic,
@@ -190,10 +192,38 @@ def trace(
         raise WrongStatement(f"dynamic={shown(dynamic)}: expected True, False or a function of name, axis and size")
     else:
         dynamism = Dynamism(dynamic if callable(dynamic) else lambda name, axis, size: dynamic and axis >= 0)
-    env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
-    nodes = Nodes(env)
-    recorder = Recorder(env, nodes)
-    args, kwargs = opened((tuple(args), dict(kwargs or {})))
+    with MadeInside() as inside:
+        env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
+        recorder = Recorder(env, Nodes(env))
+        # variables of the context are set in a copy of it
+        context = copy_context()
+        given = (fn, args, kwargs or {}, dynamism, pre_autograd, gradients, shared)
+        try:
+            variant = context.run(_traced, recorder, inside, *given)
+        except BaseException:
+            forget_in_caches()
+            let_go_of_closures(inside)
+            raise
+        refuse_set(context)
+        del context
+        refuse_kept(recorder.tensors, inside)
+    return variant
+
+
+def _traced(
+    recorder: Recorder,
+    inside: MadeInside,
+    fn: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    dynamism: Dynamism,
+    pre_autograd: bool,
+    gradients: bool,
+    shared: bool,
+) -> Variant:
+    """What `trace` gives; no tensor of the trace is referred to any more when it returns."""
+    env = recorder.env
+    args, kwargs = opened((tuple(args), dict(kwargs)))
     leaves, structure = tree_flatten((args, kwargs))
     names = leaf_names(fn, args, kwargs, len(leaves))
     inputs: list[Input] = []
@@ -222,7 +252,7 @@ def trace(
     mode = BeforeAutograd(recorder) if pre_autograd else recorder
     given = [symbolic[place] for place in first.values()]
     versions = versions_of(given)
-    with MadeInside() as inside, brought_back(recorder.versions) as written:
+    with brought_back(recorder.versions) as written:
         positional, named = tree_unflatten(symbolic, structure)
         with mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, (fn, *leaves)) as python:
             with (
@@ -237,10 +267,10 @@ def trace(
                 now = [after - before for before, after in zip(versions, versions_of(given))]
                 written += [(place, count) for place, count in enumerate(now) if count or uncounted]
                 check_given(zip(given, [each.requires_grad for each in inputs]))
-                relations = related(values, given, recorder.detached, recorder.recording.operations)
+                relations, shared_bases = related(values, given, recorder.detached, recorder.recording.operations)
                 outputs = [output_of(recorder, value) for value in values]
-                bases = [output_of(recorder, base) for base in relations.bases]
-                followed = relations.with_gradient(values)
+                bases = [output_of(recorder, base) for base in shared_bases]
+                followed = [*relations.with_gradient(values), *shared_bases]
                 joint = None
                 if gradients and not pre_autograd:
                     joint = differentiate(recorder, given, followed)
@@ -253,6 +283,8 @@ def trace(
             settle(recorder, [*outputs, *bases])
             if recorder.draws is not None:
                 recorder.draws.check()
+    recorder.draws = None
+    recorder.versions.clear()
     with_gradient = [isinstance(value, torch.Tensor) and value.requires_grad for value in values]
     operations = recorder.recording.operations
     if recorder.kinds.offset_read or any(operation.target in READS_OFFSET for operation in operations):

@@ -58,6 +58,7 @@ from frontends.pytorch.python.forcing import own_code
 from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.python.ran import Ran, watching
 from frontends.pytorch.python.state import reflects
+from frontends.pytorch.recording.escapes import KeptTensor
 from frontends.pytorch.tracing import Variant, trace
 from shapes.errors import SpecializedDynamic, UndecidedGuard
 
@@ -271,6 +272,14 @@ class Compilation:
             if self.fullgraph:
                 raise
             return self._fall_back(signature, signature.values(leaves), str(error), None, self._plainly)
+        except KeptTensor as error:
+            if self.fullgraph:
+                raise
+            if signature.keeps:
+                return self._fall_back(signature, values, str(error), None, self._plainly)
+            # what remembers its results has real ones at the next call
+            signature.keeps = True
+            return self._plainly
         except (TraceError, UndecidedGuard) as error:
             if self.fullgraph:
                 raise

@@ -133,8 +133,7 @@ class Explorer:
             self._closure(function)
         if ran is not None:
             for tensor in ran.tensors.values():
-                if isinstance(tensor, torch.Tensor) and not hasattr(tensor, "metadata"):
-                    self._contents("a tensor", "", vars(tensor))
+                self._contents("a tensor", "", vars(tensor))
         while self._waiting and self._items <= MOST_ITEMS:
             self._look_at(*self._waiting.popleft())
         if self._items > MOST_ITEMS:

@@ -89,6 +89,7 @@ class Signature:
         forms: the ways in which such calls name their arguments, each with its look-ups.
         given_up: what is no longer tested before calls run as they are, since it is always something else.
         otherwise: what to do where no variant accepts a call, once that is known for all of them.
+        keeps: whether such a call has put one of its tensors where it outlives the call.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Signature:
         self.tensors = [place for place, leaf in enumerate(leaves) if leaf.kind == "tensor"]
         self.given_up: set[Path] = set()
         self.otherwise: Call | None = None
+        self.keeps = False
         self._kept: list[object] = []
         """Objects that are tested by identity, which nothing else may take over."""
         self._variants: list[tuple[Check, dict[Source, Hashable], Callable[[Lookups], Call]]] = []

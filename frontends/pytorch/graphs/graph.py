@@ -15,7 +15,7 @@ from torch import fx
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
 from backends.results import PACKED, check_results
-from frontends.pytorch.errors import TraceError
+from frontends.pytorch.errors import EscapedTensor, TraceError
 from frontends.pytorch.graphs.float_nodes import program_nodes
 from frontends.pytorch.operators.layouts import is_packed
 from frontends.pytorch.recording.custom import predicted_by
@@ -287,7 +287,9 @@ class GraphBuilder:
     def argument(self, value: object) -> object:
         if isinstance(value, Result):
             found = self._nodes.get(value)
-            return self.constant(value) if found is None and value.constant is not None else self._nodes[value]
+            if found is None and value.constant is None:
+                raise EscapedTensor("a tensor of another trace is used: it was kept where this one has found it")
+            return self.constant(value) if found is None else found
         if isinstance(value, Node):
             return self.sizes.number(value.value)
         if isinstance(value, list):

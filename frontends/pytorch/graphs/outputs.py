@@ -90,28 +90,23 @@ class Outputs:
     Attributes:
         how: by output, `None` where it is what the graph gives; the place of the same object before it; "apart", a
             tensor of its own in memory that others have; or a view.
-        bases: what several outputs are views of that is none.
     """
 
     how: tuple[View | int | Literal["apart"] | None, ...]
-    bases: tuple[Traced, ...]
 
     def with_gradient(self, values: Sequence[object]) -> list[object]:
         """The values whose gradients a graph takes; the others are arguments, or pass theirs on."""
         return [
-            *[
-                value
-                for value, how in zip(values, self.how)
-                if not (isinstance(value, Traced) and value.is_given)
-                and not (isinstance(how, View) and how.is_made_again)
-            ],
-            *self.bases,
+            value
+            for value, how in zip(values, self.how)
+            if not (isinstance(value, Traced) and value.is_given)
+            and not (isinstance(how, View) and how.is_made_again)
         ]
 
     def around(self, run: Run) -> Run:
         """A call that gives the outputs as they are to be, from one that gives what the graph does, the bases last."""
         steps = [(place, how) for place, how in enumerate(self.how) if how is not None]
-        if not self.bases and all(isinstance(how, int) for _, how in steps):
+        if all(isinstance(how, int) for _, how in steps):
             return run
         count = len(self.how)
 
@@ -131,9 +126,9 @@ class Outputs:
 
 def related(
     values: Sequence[object], given: Sequence[Traced], detached: Collection[Result], operations: Sequence[Operation]
-) -> Outputs:
-    """How the values that a trace returns are related, to each other and to the arguments; `detached` are results of
-    the graph that some tensor stands for apart from its gradient.
+) -> tuple[Outputs, list[Traced]]:
+    """How the values that a trace returns are related, to each other and to the arguments, and what several of them are
+    views of that is none; `detached` are results of the graph that some tensor stands for apart from its gradient.
 
     Raises:
         EagerOnly: one is a leaf of autograd's graph, which no graph gives.
@@ -159,7 +154,7 @@ class _Relations:
         self._bases: list[Traced] = []
         self._at: dict[int, int] = {}
 
-    def outputs(self) -> Outputs:
+    def outputs(self) -> tuple[Outputs, list[Traced]]:
         views: dict[int, list[Traced]] = {}
         for place, value in enumerate(self._values):
             if self._is_made(place, value):
@@ -171,7 +166,7 @@ class _Relations:
                 base = group[0]._base
                 self._at[id(base)] = len(self._bases)
                 self._bases.append(base)
-        return Outputs(tuple([self._how(place, value) for place, value in enumerate(self._values)]), tuple(self._bases))
+        return Outputs(tuple([self._how(place, value) for place, value in enumerate(self._values)])), self._bases
 
     def _is_made(self, place: int, value: object) -> bool:
         """Whether this is the first place of a tensor that is no argument."""

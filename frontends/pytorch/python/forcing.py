@@ -37,6 +37,8 @@ from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import torch
+from torch.nested._internal import nested_tensor
+from torch.nn.utils import parametrize
 
 from frontends.pytorch.errors import GraphBreak, TraceError, eager_only, refusal
 from frontends.pytorch.places import is_users, origin, place_of
@@ -320,6 +322,9 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     yield torch.compiler, "_is_compiling_flag", True
     # layers over packed sequences compare sizes with an element of a tensor
     yield torch.nn.modules.rnn, "int", BUILTINS["int"]
+    # what torch makes once and keeps is not to be of a trace
+    yield nested_tensor, "_dummy_instance", nested_tensor._dummy_instance
+    yield parametrize, "_cache", {}
     for kind in (torch.SymInt, torch.SymFloat):
         yield kind, "__divmod__", lambda a, b: (a // b, a % b)
         yield kind, "__rdivmod__", lambda a, b: (b // a, b % a)
@@ -379,6 +384,8 @@ def _remove() -> None:
     if _count:
         return
     for each in reversed(_patches):
+        if isinstance(each.value, dict):
+            each.value.clear()
         if each.before is _absent:
             delattr(each.owner, each.name)
         else:

@@ -26,14 +26,17 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType
+from types import CellType, CodeType, FrameType, FunctionType
 from typing import Final, cast
 
+import torch
+
 from frontends.pytorch.places import FRAMEWORKS, INSTALLED, STANDARD
+from frontends.pytorch.symbolic.tensor import Traced
 from shapes.native import build
 from shapes.origin import FRAMEWORK
 from shapes.toolchain import Unavailable
@@ -72,13 +75,13 @@ class Ran:
 
     Attributes:
         names: attributes that the program asked for by a name that it computed.
-        tensors: tensors whose Python attributes it asked for so.
+        tensors: tensors of its own whose Python attributes it asked for so.
     """
 
     def __init__(self, entered: Entered | None = None) -> None:
         """`entered` is called with each function before it runs, for the first time at least."""
         self.names: set[str] = set()
-        self.tensors: dict[int, object] = {}
+        self.tensors: dict[int, torch.Tensor] = {}
         self._calls: list[Call] = []
         self._watch = _watch()
         self._entered = entered
@@ -94,6 +97,25 @@ class Ran:
         self._calls += inner._calls
         self.names |= inner.names
         self.tensors |= inner.tensors
+
+    def let_go(self, holders: Mapping[int, object]) -> None:
+        """Refer to none of these, by identity: a function among them is known by another that has not what it holds.
+
+        It may be the program's still, and stays as it is.
+        """
+        without: dict[int, FunctionType] = {}
+        for place, (function, code, by) in enumerate(self._calls):
+            if id(function) in holders:
+                found = without.get(id(function))
+                if found is None:
+                    found = without[id(function)] = without_state(function, holders)
+                self._calls[place] = (found, code, by)
+
+    def closures(self) -> Iterator[tuple[FunctionType, CellType]]:
+        """What the functions refer to that ran."""
+        for function, _, _ in self._calls:
+            for cell in function.__closure__ or ():
+                yield function, cell
 
     def functions(self) -> list[FunctionType]:
         """The functions of the program, in the order in which they first ran."""
@@ -126,6 +148,16 @@ class Ran:
 def collecting() -> frozenset[CodeType | None]:
     """What the collection of garbage calls, wherever it happens."""
     return frozenset([getattr(each, "__code__", None) for each in gc.callbacks])
+
+
+def without_state(function: FunctionType, held: Mapping[int, object]) -> FunctionType:
+    """A function with the same code that has none of these, by identity, in its closure and its default values."""
+    cells = tuple([CellType(None) if id(cell) in held else cell for cell in function.__closure__ or ()])
+    defaults, named = function.__defaults__, function.__kwdefaults__
+    made = FunctionType(function.__code__, function.__globals__, function.__name__, None, cells)
+    made.__defaults__ = None if id(defaults) in held else defaults
+    made.__kwdefaults__ = None if id(named) in held else named
+    return made
 
 
 def owner_of(function: FunctionType, code: CodeType) -> str:
@@ -190,7 +222,13 @@ def asked(owner: object, name: object) -> None:
     ran: Ran | None = getattr(_current, "ran", None)
     if ran is not None and isinstance(name, str):
         ran.names.add(name)
-        ran.tensors[id(owner)] = owner
+        if issubclass(type(owner), torch.Tensor) and type(owner) is not Traced:
+            ran.tensors[id(owner)] = cast(torch.Tensor, owner)
+
+
+def noted() -> Ran | None:
+    """What notes the functions that this thread runs."""
+    return getattr(_current, "ran", None)
 
 
 @cache
@@ -247,4 +285,4 @@ def _function_of(frame: FrameType) -> FunctionType:
     return FunctionType(code, frame.f_globals, code.co_name, None, tuple([cell(name) for name in code.co_freevars]))
 
 
-__all__ = ["Ran", "asked", "unwatched", "watching"]
+__all__ = ["Ran", "asked", "noted", "unwatched", "watching"]

@@ -39,6 +39,11 @@ MOST_ITEMS: Final = 64
 PLAIN: Final = (int, float, str, torch.Tensor)
 ASKING: Final = frozenset(["type", "isinstance"])
 
+Cache: Final = type(functools.lru_cache(lambda: None))
+"""The class of functions that remember their results."""
+caches: Final[weakref.WeakSet[Cache]] = weakref.WeakSet()
+"""Those that programs have mentioned."""
+
 _rewritten: dict[tuple[int, tuple[str, ...]], tuple[weakref.ref[CodeType], CodeType]] = {}
 _names: dict[int, tuple[weakref.ref[CodeType], tuple[str, ...]]] = {}
 
@@ -149,6 +154,8 @@ class _Reach:
             self._look_at(self._waiting.pop())
 
     def _look_at(self, value: object) -> None:
+        if type(value) is Cache:
+            caches.add(value)
         if isinstance(value, FunctionType):
             if id(value) not in self._seen:
                 self._seen.add(id(value))
@@ -236,7 +243,7 @@ class _Reach:
             if not is_users(getattr(module, "__file__", None) or ""):
                 continue
             for name, value in list(vars(each).items()):
-                if isinstance(value, FunctionType | staticmethod | classmethod | property):
+                if isinstance(value, FunctionType | staticmethod | classmethod | property | Cache):
                     # special methods are called by syntax
                     if name in self._mentioned or (name.startswith("__") and name.endswith("__")):
                         self._waiting.append(value)

@@ -315,12 +315,14 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
             raise TraceError(
                 f"{func.name()} has no shape rule, and takes several tensors or sizes in `{name}`: write one"
             )
+    # what is remembered of the search holds no tensor of the trace
+    fixed = {name: value for name, value in given.items() if name not in varied}
     results: list[torch.Tensor] = []
 
     def reference(call: Call) -> tuple[tuple[int, ...], ...] | None:
         values, _ = call.replaced(real_tensor)
         try:
-            made = func(**{**given, **dict(zip(varied, values))})
+            made = func(**{**fixed, **dict(zip(varied, values))})
         except Exception:
             return None
         outputs = [leaf for leaf in tree_leaves(made) if isinstance(leaf, torch.Tensor)]
@@ -336,7 +338,7 @@ def _rule_of(func: torch._ops.OpOverload, given: Mapping[str, object]) -> Rule:
         """The sizes for other elements; None where there are no results for such."""
         others = [contents(value) if isinstance(value, torch.Tensor) else value for value in values]
         try:
-            made = func(**{**given, **dict(zip(varied, others))})
+            made = func(**{**fixed, **dict(zip(varied, others))})
         except Exception:
             return None
         return tuple([tuple(leaf.shape) for leaf in tree_leaves(made) if isinstance(leaf, torch.Tensor)])

@@ -20,6 +20,7 @@ offset is a number, which a check tests where the program read it.
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
@@ -141,6 +142,7 @@ def symbolic_input(recorder: Recorder, name: str, tensor: torch.Tensor, dynamism
     result = recorder.recording.result(metadata)
     recorder.given.add(result)
     made = argument_of(metadata, result)
+    recorder.tensors.append(weakref.ref(made))
     if isinstance(tensor, torch.nn.Parameter):
         # by which torch knows a parameter that is of another class
         made._is_param = True

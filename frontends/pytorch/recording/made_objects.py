@@ -22,7 +22,8 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import (
     BuiltinFunctionType,
@@ -55,7 +56,7 @@ DEFINED: Final = (type, ModuleType, FunctionType, BuiltinFunctionType)
 HEAP_TYPE: Final = 1 << 9
 """The flag of a class that Python code made."""
 
-_lock: Final = threading.Lock()
+_lock: Final = threading.RLock()
 _blocks = 0
 _frozen = False
 
@@ -88,10 +89,21 @@ class MadeInside:
                 _frozen = False
         self._before, self._young = [], None
 
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether no other block is entered, which none is while this one is looked at: each refers to what it met."""
+        with _lock:
+            yield _blocks == 1
+
+    def look_again(self) -> None:
+        """Take in what was made since the last look."""
+        self._young = {id(each) for each in gc.get_objects()}.difference(map(id, self._before))
+
     def holds(self, value: object) -> bool:
         """Whether an object, or a container with more than plain values, was made in the block."""
         if self._young is None:
-            self._young = {id(each) for each in gc.get_objects()}.difference(map(id, self._before))
+            self.look_again()
+            assert self._young is not None
         return id(value) in self._young
 
 

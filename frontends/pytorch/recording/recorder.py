@@ -8,6 +8,7 @@ a rule of ours (`frontends.pytorch.operators`) or by torch's own meta function, 
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -50,6 +51,8 @@ class Recorder(Trace):
         """The arguments of the traced function."""
         self.detached: Final[set[Result]] = set()
         """What some tensor stands for apart from its gradient."""
+        self.tensors: Final[list[weakref.ref[torch.Tensor]]] = []
+        """All tensors of the trace, as none may be left at its end."""
         self.draws: Draws | None = None
         """The random numbers that may be drawn again, once a state of the generator was saved."""
         self.versions: Final[Versions] = {}
@@ -113,7 +116,7 @@ class Recorder(Trace):
         return outside
 
     def _record(self, func, args, kwargs, template: Template, tensors: Sequence[Traced]):
-        recording, recent = self.recording, self.nodes.made
+        recording, recent, tensors_made = self.recording, self.nodes.made, self.tensors
         results: list[object] = []
 
         def made(piece: object) -> object:
@@ -121,7 +124,9 @@ class Recorder(Trace):
                 result = recording.result(piece)
                 results.append(result)
                 recent.append(piece.sizes)
-                return tensor_of(piece, result)
+                tensor = tensor_of(piece, result)
+                tensors_made.append(weakref.ref(tensor))
+                return tensor
             if type(piece) is int:
                 tensor = tensors[piece]
                 results.append(tensor.result)
@@ -207,6 +212,9 @@ class Recorder(Trace):
                 kind = "quantized" if tensor.is_quantized else f"{tensor.layout}".removeprefix("torch.")
                 fix = "use it outside of the function, or make it dense"
                 unsupported(f"a {kind} tensor: only dense ones are traced", fix)
+            if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+                what = f"a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
+                unsupported(what, "use it outside of the function")
             if tensor.dtype is torch.uint8 and tensor.shape == (STATE,):
                 # read by a way that nobody saw
                 raise GraphBreak(refusal("a tensor like the state of a generator of random numbers", READ, origin()))
@@ -221,6 +229,7 @@ class Recorder(Trace):
         assert found.metadata is not None
         made = tensor_of(found.metadata, found)
         made.lifted = tensor
+        self.tensors.append(weakref.ref(made))
         return made
 
     def result_of(self, tensor: torch.Tensor) -> Result:
