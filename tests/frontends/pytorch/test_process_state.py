@@ -556,3 +556,19 @@ def test_captured(program: Callable[..., object]) -> None:
     before = tensors_of_traces()
     torch.testing.assert_close(f(weight), program(weight))
     assert f.variants and tensors_of_traces() <= before
+
+
+nested_memory: list[object] = [[[[[[{}]]]]]]
+
+
+def by_a_dictionary_in_a_dictionary(x):
+    memory = nested_memory[0][0][0][0][0][0]
+    if "masks" not in memory:
+        memory["masks"] = {"mask": torch.ones(2, 2)}
+    return x @ memory["masks"]["mask"]
+
+
+@pytest.mark.xfail(strict=True, reason="a dictionary that the trace made is emptied, not removed, from one before it")
+def test_a_dictionary_that_was_made_is_removed() -> None:
+    """Fails when a dictionary that a trace made stays, without its tensors, where nothing saw it put."""
+    torch.testing.assert_close(compile(by_a_dictionary_in_a_dictionary)(torch.ones(3, 2)), torch.full((3, 2), 2.0))
