@@ -22,6 +22,8 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import gc
 import math
 import os
 import random
@@ -44,7 +46,7 @@ from frontends.pytorch.errors import GraphBreak, TraceError, eager_only, refusal
 from frontends.pytorch.places import is_users, origin, place_of
 from frontends.pytorch.python.casting import was_cached
 from frontends.pytorch.python.generators import DRAW, READ, READING, SEED, Watched, asked_by_checkpoint
-from frontends.pytorch.python.python_calls import BUILTINS, MATH, ours, wrapped
+from frontends.pytorch.python.python_calls import BUILTINS, MATH, SEEN_AS, ours, wrapped
 from frontends.pytorch.python.ran import unwatched
 from frontends.pytorch.python.rewriting import asking_for_types, program_of, rewritten
 from frontends.pytorch.python.settings import setters
@@ -289,8 +291,28 @@ def _install() -> None:
         _patches[:] = [
             _Patch(owner, name, vars(owner).get(name, _absent), value) for owner, name, value in _stand_ins()
         ]
+    for attributes in _of_numbers:
+        attributes["__class__"] = _seen_as
+    # Python notices by what is set next in the same classes
     for each in _patches:
         setattr(each.owner, each.name, each.value)
+
+
+def _seen_class(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> type:
+    """The class of a number as the program asks for it, without a call by name: `n.__class__`, `case int():`,
+    `functools.singledispatch`. To torch it is what it is."""
+    kind = type(number)
+    file = sys._getframe(1).f_code.co_filename
+    return SEEN_AS[kind] if (file == functools.__file__ or is_users(file)) and ours(number) else kind
+
+
+_seen_as: Final = property(_seen_class)
+_of_numbers: Final = tuple([
+    # `__class__` of a class itself is something else than that of its instances, so it can not be set as an attribute
+    next(found for found in gc.get_referents(vars(kind)) if type(found) is dict)
+    for kind in (torch.SymInt, torch.SymFloat, torch.SymBool)
+])  # fmt: skip
+"""The attributes of torch's classes of numbers."""
 
 
 def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
@@ -383,6 +405,8 @@ def _remove() -> None:
     _count -= 1
     if _count:
         return
+    for attributes in _of_numbers:
+        attributes.pop("__class__", None)
     for each in reversed(_patches):
         if isinstance(each.value, dict):
             each.value.clear()
