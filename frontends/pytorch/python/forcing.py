@@ -301,11 +301,16 @@ def _install() -> None:
 def _seen_class(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> type:
     """The class of a number as the program asks for it, without a call by name: `n.__class__`, `case int():`,
     `functools.singledispatch`. To torch it is what it is."""
-    kind = type(number)
-    file = sys._getframe(1).f_code.co_filename
-    return SEEN_AS[kind] if (file == functools.__file__ or is_users(file)) and ours(number) else kind
+    file = _frame(1).f_code.co_filename
+    asks = _asks.get(file)
+    if asks is None:
+        asks = _asks[file] = file == functools.__file__ or is_users(file)
+    return SEEN_AS[type(number)] if asks and ours(number) else type(number)
 
 
+_frame: Final = sys._getframe
+_asks: Final[dict[str, bool]] = {}
+"""By file, whether it asks for the program."""
 _seen_as: Final = property(_seen_class)
 _of_numbers: Final = tuple([
     # `__class__` of a class itself is something else than that of its instances, so it can not be set as an attribute

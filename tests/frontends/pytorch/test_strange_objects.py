@@ -157,3 +157,30 @@ def test_what_a_program_with_breaks_kept(backend: str, gradients: bool) -> None:
             result.sum().backward()
             assert x.grad.tolist() == [6.0] * size
     assert doubled.variants and not doubled.fallbacks
+
+
+@pytest.mark.xfail(strict=True, reason="breaks: what is in a container of the program's own class stays pending")
+def test_a_container_of_the_program_that_is_returned() -> None:
+    """If it fails, an internal tensor comes out of a call in an object that torch's pytree does not know."""
+    result = compile(lambda x: ByKey(doubled=x * 2))(torch.ones(3))
+    assert type(result["doubled"]) is torch.Tensor
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+def test_written_where_a_mask_says(gradients: bool) -> None:
+    """If it fails, a call raises where a check is about numbers that no operator of the graph gives."""
+
+    def written(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        mask = x > 0
+        z = x.clone()
+        z[mask] = y[mask] * 2
+        return z.sum()
+
+    compiled = compile(written)
+    for size in (3, 3, 5, 7):
+        torch.manual_seed(size)
+        x, y = (torch.randn(size, 3, requires_grad=gradients) for _ in range(2))
+        torch.testing.assert_close(compiled(x, y), written(x, y))
+        if gradients:
+            found = torch.autograd.grad(compiled(x, y), [x, y])
+            torch.testing.assert_close(found, torch.autograd.grad(written(x, y), [x, y]))
