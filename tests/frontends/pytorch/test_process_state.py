@@ -568,7 +568,7 @@ def by_a_dictionary_in_a_dictionary(x):
     return x @ memory["masks"]["mask"]
 
 
-@pytest.mark.xfail(strict=True, raises=KeyError, reason="a dictionary that the trace made is emptied and stays in one before it")
+@pytest.mark.xfail(strict=True, reason="a dictionary that the trace made is emptied, not removed, from one before it")
 def test_a_dictionary_that_was_made_is_removed() -> None:
     """Fails when a dictionary that a trace made stays, without its tensors, where nothing saw it put."""
     torch.testing.assert_close(compile(by_a_dictionary_in_a_dictionary)(torch.ones(3, 2)), torch.full((3, 2), 2.0))
@@ -585,7 +585,7 @@ class Keeper:
         return torch.ones(2, 2)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="what a program with breaks waits for stays where it put it")
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="what a program with breaks waits for stays where put")
 @pytest.mark.parametrize("place", ["table", "items", "names", "last"])
 def test_what_a_program_with_breaks_keeps(place: str) -> None:
     """Fails when what it keeps in its own objects is no tensor of torch's."""
