@@ -42,6 +42,7 @@ from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
 from frontends.pytorch.recording.escapes import forget_in_caches, let_go_of_closures, refuse_kept, refuse_set
+from frontends.pytorch.recording.given_back import GivenBack, containers_given
 from frontends.pytorch.recording.inputs import (
     STATIC,
     Dynamic,
@@ -145,9 +146,17 @@ class Variant(Captured):
         self.running = running(self, backend, withheld, guards, varying)
         return self.running.call
 
-    def assembled(self, values: Sequence[object]) -> object:
-        """What the function returns, from what the graph does."""
+    @property
+    def given_back(self) -> tuple[int, ...]:
+        """The containers among the arguments that the function returns."""
+        return tuple([output.number for output in self.outputs if type(output) is GivenBack])
+
+    def assembled(self, values: Sequence[object], containers: Sequence[object] = ()) -> object:
+        """What the function returns, from what the graph does and the containers that are `given_back`."""
         outputs = [value if in_graph(output) else output for value, output in zip(values, self.outputs)]
+        if containers:
+            back = iter(containers)
+            outputs = [next(back) if type(output) is GivenBack else output for output in outputs]
         return tree_unflatten(outputs, self.structure)
 
 
@@ -178,7 +187,8 @@ def trace(
 
     `dynamic=False` makes every size a number. With `gradients`, the backward of what comes out is recorded as well
     (see `frontends.pytorch.graphs.joint`); with `pre_autograd`, composite operators stay whole, and there is no
-    backward. With `shared`, a tensor that is given twice is one input, and the graph is right for such calls only.
+    backward. With `shared`, a tensor that is given twice is one input, and the graph is right for such calls only; a
+    container among the arguments that is returned is the caller's own (`recording/given_back.py`).
     """
     if not callable(fn):
         raise WrongStatement(f"fn={shown(fn)}: expected a function or a module")
@@ -254,6 +264,7 @@ def _traced(
     versions = versions_of(given)
     with brought_back(recorder.versions) as written:
         positional, named = tree_unflatten(symbolic, structure)
+        containers = containers_given(structure, (positional, named)) if shared else {}
         with mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, (fn, *leaves)) as python:
             with (
                 Effects(python.functions, (fn, *leaves), (positional, named)) as effects,
@@ -261,7 +272,7 @@ def _traced(
                 settings_watched(lambda name: line_of(python.functions, name)),
             ):
                 returned = fn(*positional, **named)
-                values, output_structure = tree_flatten(objects_opened(returned, inside))
+                values, output_structure = tree_flatten(objects_opened(returned, inside, containers))
                 recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
                 uncounted = recorder.data_read or bool(recorder.recording.ends)
                 now = [after - before for before, after in zip(versions, versions_of(given))]

@@ -158,8 +158,15 @@ class Explorer:
     def _held(self, text: str, name: str, container: object, key: object, value: object) -> None:
         """An item of a dictionary, and what it leads to."""
         self._add(text, container, key)
+        self._behind(text, name, value)
+
+    def _behind(self, text: str, name: str, value: object) -> None:
+        """What a value leads to; of a tensor, whose layout is looked at with its place, the attributes that it has."""
         if not isinstance(value, torch.Tensor):
             self._value(text, name, value)
+        elif attributes := vars(value):
+            for key in self._attributes(attributes):
+                self._held(f"{text}.{key}", key, attributes, key, attributes[key])
 
     def _value(self, text: str, name: str, value: object) -> None:
         if id(value) in self._seen or is_without_state(value):
@@ -180,8 +187,8 @@ class Explorer:
                 self._add(name, scope, name)
                 if isinstance(value, ModuleType):
                     self._module(name, value, mentioned.attributes)
-                elif not isinstance(value, torch.Tensor):
-                    self._value(name, name, value)
+                else:
+                    self._behind(name, name, value)
             else:
                 self._add(name, scope, name, "absent")
                 if name in plain:
@@ -219,8 +226,7 @@ class Explorer:
             value = cell.cell_contents
         except ValueError:
             return
-        if not isinstance(value, torch.Tensor):
-            self._value(name, name, value)
+        self._behind(name, name, value)
 
     def _module(self, text: str, module: ModuleType, names: Iterable[str], within: tuple[ModuleType, ...] = ()) -> None:
         """What a function reads of a module, and of those in it."""
@@ -233,9 +239,9 @@ class Explorer:
                     self._module(f"{text}.{name}", value, names, (*within, module))
             elif value is sys.modules:
                 self._refuse(f"{text}.{name}", name, "in which there may be any module")
-            elif not isinstance(value, torch.Tensor) and not (module is time and name in CLOCKS):
+            elif not (module is time and name in CLOCKS):
                 # a call of a clock is noticed when it is made
-                self._value(f"{text}.{name}", name, value)
+                self._behind(f"{text}.{name}", name, value)
 
     # ------------------------------------------------------------------ values
 
@@ -324,6 +330,9 @@ class Explorer:
             return
         self._add(text, container, kind="contents")
         items = [*dict.keys(container), *dict.values(container)] if isinstance(container, dict) else [*container]
+        for item in items:
+            if isinstance(item, torch.Tensor):
+                self._behind(f"{text}[...]", name, item)
         self._all(text, name, [item for item in items if not isinstance(item, torch.Tensor)])
         if isinstance(container, defaultdict) and container.default_factory is not None:
             self._value(f"{text}.default_factory", name, container.default_factory)
@@ -398,6 +407,9 @@ class Explorer:
         for kind in ("_parameters", "_buffers", "_modules"):
             if attributes.get(kind) or kind in self._names:
                 self._add(text, attributes[kind], kind="contents")
+                for key, held in attributes[kind].items() if kind != "_modules" else ():
+                    if held is not None:
+                        self._behind(f"{text}.{key}", key, held)
             elif kind in attributes:
                 self._add(text, attributes[kind], kind="count")
         for kind in HOOKS:

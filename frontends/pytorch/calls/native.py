@@ -118,6 +118,8 @@ def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str,
         raise NotNative("there is a float that varies")
     if given["autocast"] is not None:
         raise NotNative("autocast is on")
+    if variant.given_back:
+        raise NotNative("a container that was given is returned")
     tensors = variant.places[: len(variant.inputs)]
     integers = variant.places[len(variant.inputs) :]
     fixed = [place for place, leaf in enumerate(signature.leaves) if leaf.kind == "integer" and place not in integers]

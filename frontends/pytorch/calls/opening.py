@@ -124,6 +124,7 @@ class OpeningPrinter:
         self.surroundings = surroundings
         self.scope: dict[str, object] = dict(form.scope or {})
         self.names = [leaf.name for leaf in leaves]
+        self._given_back: Container[int] = ()
 
     def opening(self) -> Opening:
         lines = self.unpacking(checked=True)
@@ -219,6 +220,8 @@ class OpeningPrinter:
         lines: list[str] = []
         source = name
         kind = spec.type
+        if int(number) in self._given_back:
+            lines.append(f"_given_{number} = {name}")
         if kind in (tuple, list):
             test = f"type({name}) is not {kind.__name__} or len({name}) != {count}"
         elif kind is dict:
@@ -253,11 +256,14 @@ class OpeningPrinter:
         scope: dict[str, object] = {**self.scope, "_run": run, "_variant": variant, "_assembled": variant.assembled}
         names = [self.names[place] for place in variant.places]
         flat = names == self.names and self._is_flat()
+        self._given_back = variant.given_back
         lines = self.form.statements(checked=False) if flat else self.unpacking(checked=False)
+        self._given_back = ()
         given = "_args" if flat else f"({', '.join(names)},)" if names else "()"
         shown = expression(variant.structure)
         if shown is None:
-            lines.append(f"return _assembled(_run({given}))")
+            back = "".join([f"_given_{number}, " for number in variant.given_back])
+            lines.append(f"return _assembled(_run({given}){f', ({back})' if back else ''})")
         elif len(variant.outputs) == 1 and in_graph(variant.outputs[0]) and shown.replace("{}", "") == "":
             lines.append(f"return _run({given})[0]")
         else:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import torch
 
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.symbolic.tensor import Result, Traced
+from frontends.pytorch.symbolic.tensor import Result, Traced, attributes_set
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.operations import Operation
@@ -213,6 +213,9 @@ def check(value: Traced, operations: Sequence[Operation]) -> None:
     if value.requires_grad and value.is_leaf and (base is None or not base.requires_grad):
         what = "a tensor is returned that requires a gradient and was made so by the call"
         eager_only(what, MADE, made_at(value, operations))
+    for name in attributes_set(value):
+        what = f"a tensor is returned whose attribute `{name}` was set"
+        eager_only(what, "set it outside", made_at(value, operations))
     if value.retains_grad:
         what = "a tensor is returned whose gradient is kept (retain_grad)"
         eager_only(what, "call retain_grad() on what is returned", made_at(value, operations))

@@ -26,7 +26,7 @@ from __future__ import annotations
 import dis
 import sys
 import weakref
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from inspect import CO_OPTIMIZED
@@ -35,10 +35,11 @@ from typing import Final
 
 import torch
 from torch.nn.parameter import is_lazy
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves
 
-from frontends.pytorch.errors import EagerOnly, GraphBreak, Uninitialized, refusal
+from frontends.pytorch.errors import EagerOnly, GraphBreak, Uninitialized, eager_only, refusal
 from frontends.pytorch.places import INSTALLED, is_users
+from frontends.pytorch.python.comparisons import compared_tensor
 from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
 from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, collecting, module_of, owner_of, watching
@@ -49,6 +50,8 @@ from shapes.origin import Origin
 
 FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
 USED_UP: Final = "pass what it gives as an argument; fullgraph=False takes the next item on every call"
+IDENTITY: Final = "pass it as an argument"
+KEYS: Final = "name tensors by strings or numbers"
 DEEPEST: Final = 4
 LARGEST: Final = 512
 """Of a container with more items than this, the number of items is looked at."""
@@ -76,6 +79,7 @@ class Effects:
         self._globals: set[tuple[int, str]] = set()
         self._stored = {name for function in functions for name in stored_names(function)}
         self._leaves: list[object] = []
+        self._structure: TreeSpec | None = None
         self._foreseen: set[CodeType] = set()
         """The code of the functions whose state is known, and of those that they make."""
         self._modules: frozenset[str] = frozenset()
@@ -91,7 +95,7 @@ class Effects:
             self._function(function)
         for start in self._starts:
             self._value("self", "self", start, 0)
-        self._leaves = leaves_of(self._arguments)
+        self._leaves, self._structure = tree_flatten(opened(self._arguments))
         self.generators.hold_those_of_modules()
         self._modules = frozenset(sys.modules)
         self._foreseen = {code for function in self._functions for code in codes(function.__code__)}
@@ -115,8 +119,8 @@ class Effects:
             raise (EagerOnly if keeps else GraphBreak)(refusal(what, FIX, line_of(self._functions, name)))
         if self._refused is not None:
             raise self._refused
-        now = leaves_of(self._arguments)
-        if len(now) != len(self._leaves) or any(one is not other for one, other in zip(now, self._leaves)):
+        now, structure = tree_flatten(opened(self._arguments))
+        if structure != self._structure or any(one is not other for one, other in zip(now, self._leaves)):
             what = "the function changes a container among its arguments: the graph would not do it again"
             raise EagerOnly(refusal(what, FIX, None))
         if used:
@@ -147,6 +151,10 @@ class Effects:
 
     def _function(self, function: FunctionType) -> None:
         scope, code = function.__globals__, function.__code__
+        compared = compared_tensor(function, self._starts)
+        if compared is not None:
+            what = f"`{compared}`, a tensor that the function is not given, is compared by `is`"
+            eager_only(what, IDENTITY, line_of(self._functions, compared.rpartition(".")[2]))
         for name in self._candidates(function):
             value = scope.get(name, self)
             if isinstance(value, ModuleType):
@@ -202,6 +210,9 @@ class Effects:
                 self._value(text, name, value, DEEPEST if installed else 0)
 
     def _value(self, text: str, name: str, value: object, depth: int) -> None:
+        if isinstance(value, torch.Tensor) and not isinstance(value, Traced) and id(value) not in self._seen:
+            self._seen.add(id(value))
+            self._hold(text, "", vars(value), dict(vars(value)))
         if isinstance(value, PLAIN) or depth > DEEPEST or id(value) in self._seen or isinstance(value, ModuleType):
             return
         self._seen.add(id(value))
@@ -214,6 +225,8 @@ class Effects:
             if len(value) > LARGEST:
                 self._hold(text, name, value, len(value))
                 return
+            if isinstance(value, dict | set) and any(isinstance(key, torch.Tensor) for key in value):
+                eager_only(f"`{text}` has tensors as keys", KEYS, line_of(self._functions, name))
             self._hold(text, name, value, copied(value))
             items = dict.values(value) if isinstance(value, dict) else value
             if not isinstance(value, bytearray):
@@ -231,6 +244,11 @@ class Effects:
                 for key, held in vars(module).items():
                     if key in ("_parameters", "_buffers", "_modules"):
                         self._hold(inside, key, held, dict(held))
+                        if key != "_modules":
+                            for of, tensor in held.items():
+                                self._value(f"{inside}.{of}", of, tensor, depth + 1)
+                    elif key.endswith("_hooks") and isinstance(held, dict):
+                        self._hold(f"{inside}.{key}", key, held, dict(held))
                     elif is_generator(held) or (isinstance(held, MUTABLE) and key[:1] != "_"):
                         self._value(f"{inside}.{key}", key, held, depth + 1)
                 self._hold(inside, "", vars(module), dict(vars(module)))
@@ -311,11 +329,6 @@ def codes(code: CodeType) -> list[CodeType]:
     return [code, *[each for inner in code.co_consts if isinstance(inner, CodeType) for each in codes(inner)]]
 
 
-def leaves_of(arguments: object) -> list[object]:
-    """What is in the arguments, in order; of a wrapper, what it holds."""
-    return tree_leaves(opened(arguments))
-
-
 def keeps_tensors(place: object) -> bool:
     """Whether a place that outlives the call holds tensors that it made."""
     if isinstance(place, CellType):
@@ -394,6 +407,9 @@ def put_back(place: object, before: object) -> None:
     elif isinstance(before, int):
         while len(place) > before:
             place.popitem() if isinstance(place, dict) else place.pop()
+    elif isinstance(place, OrderedDict):
+        OrderedDict.clear(place)
+        OrderedDict.update(place, before)
     elif isinstance(place, dict):
         dict.clear(place)
         dict.update(place, before)

@@ -25,6 +25,8 @@ from typing import Final
 
 import torch
 
+from frontends.pytorch.errors import eager_only
+from frontends.pytorch.python.identities import hashed, identity
 from frontends.pytorch.python.ran import asked
 from frontends.pytorch.symbolic.node import Node, TorchValue, value_of
 from frontends.pytorch.symbolic.tensor import Traced
@@ -136,6 +138,15 @@ def has_attribute(owner, name, /):
     """`hasattr`."""
     asked(owner, name)
     return builtins.hasattr(owner, name)
+
+
+def attributes(*owners):
+    """`vars`: those of a tensor are the caller's to know."""
+    if not owners:
+        return sys._getframe(1).f_locals
+    if builtins.isinstance(owners[0], Traced):
+        eager_only("the attributes of a tensor are asked for", "pass what is needed as an argument")
+    return builtins.vars(*owners)
 
 
 def quotient_and_rest(a, b, /):
@@ -252,6 +263,9 @@ BUILTINS: Final[Mapping[str, Callable[..., object]]] = {
     "divmod": quotient_and_rest,
     "getattr": attribute,
     "hasattr": has_attribute,
+    "vars": attributes,
+    "id": identity,
+    "hash": hashed,
 }
 MATH: Final[Mapping[str, Callable[..., object]]] = {
     "sqrt": square_root,

@@ -22,11 +22,12 @@ from typing import Final
 import torch
 
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.symbolic.tensor import Traced
+from frontends.pytorch.symbolic.tensor import Traced, attributes_set
 
 Versions = dict[int, tuple[torch.Tensor, int]]
 """By identity, tensors that a program brings along, and how often each had been written when it first came up."""
 RETURN: Final = "return what it becomes"
+SET: Final = "set it outside of the function"
 
 
 def refuse_followed_writes(
@@ -97,6 +98,8 @@ def check_given(given: Iterable[tuple[Traced, bool]]) -> None:
         for tensor, had_gradient in given:
             if tensor.requires_grad is not had_gradient or not tensor.is_leaf or tensor.grad is not None:
                 eager_only("what autograd knows of an argument is changed", RETURN, None)
+            for name in attributes_set(tensor):
+                eager_only(f"the attribute `{name}` of an argument is set", SET, None)
 
 
 def refuse_gradients(values: Iterable[object]) -> None:

@@ -22,12 +22,13 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import (
     BuiltinFunctionType,
     FunctionType,
+    MappingProxyType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -39,7 +40,8 @@ import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._pytree import SUPPORTED_NODES, _get_node_type, register_pytree_node, tree_leaves
 
-from frontends.pytorch.errors import GraphBreak, refusal
+from frontends.pytorch.errors import GraphBreak, eager_only, refusal
+from frontends.pytorch.python.identities import Identity
 from frontends.pytorch.python.wrappers import Opened
 from frontends.pytorch.symbolic.tensor import Traced
 
@@ -53,6 +55,7 @@ CONSTANTS: Final = frozenset(
     [bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format]
 )
 DEFINED: Final = (type, ModuleType, FunctionType, BuiltinFunctionType)
+NONE: Final[Mapping[int, object]] = MappingProxyType({})
 HEAP_TYPE: Final = 1 << 9
 """The flag of a class that Python code made."""
 
@@ -152,16 +155,17 @@ register_pytree_node(
 )
 
 
-def objects_opened(tree: object, inside: MadeInside) -> object:
-    """A tree of results whose objects are nodes of it.
+def objects_opened(tree: object, inside: MadeInside, given: Mapping[int, object] = NONE) -> object:
+    """A tree of results whose objects are nodes of it; `given` is what stands for containers that are the caller's.
 
     Raises:
-        GraphBreak: an object that can not be made again, or one of before the call that holds tensors of it.
+        GraphBreak: an object that can not be made again.
+        EagerOnly: one of before the call that holds tensors of it, or tensors are keys.
     """
-    leaves = tree_leaves(tree, is_leaf=lambda value: type(value) is torch.Size)
+    leaves = tree_leaves(tree, is_leaf=lambda value: type(value) is torch.Size or id(value) in given or is_keyed(value))
     if all(type(leaf) in CONSTANTS or (isinstance(leaf, LEAVES) and not is_wrapper(leaf)) for leaf in leaves):
         return tree
-    walk = _Walk(inside)
+    walk = _Walk(inside, given)
     root = walk.part(tree)
     if not walk.beyond_pytree:
         return tree
@@ -172,7 +176,7 @@ def objects_opened(tree: object, inside: MadeInside) -> object:
 class _Walk:
     """Goes through what a call returned."""
 
-    def __init__(self, inside: MadeInside) -> None:
+    def __init__(self, inside: MadeInside, given: Mapping[int, object]) -> None:
         self.leaves: list[object] = []
         self.classes: list[type] = []
         self.containers: list[tuple[Callable[[list[object]], object], tuple[Part, ...]]] = []
@@ -180,6 +184,7 @@ class _Walk:
         self.beyond_pytree = False
         """Whether torch's pytree would not make the same."""
         self._inside = inside
+        self._given = given
         self._parts: dict[int, Part | None] = {}
         """What stands for objects and containers, by their identity; None for those that are being looked at."""
         self._kept: list[object] = []
@@ -199,6 +204,14 @@ class _Walk:
         return made
 
     def _part(self, value: object) -> Part:
+        if id(value) in self._given:
+            self.beyond_pytree = True
+            self.leaves.append(self._given[id(value)])
+            return "leaf", len(self.leaves) - 1
+        if isinstance(value, Identity):
+            eager_only("the identity of a tensor is returned", "return the tensor", None)
+        if is_keyed(value):
+            eager_only("a container is returned that has tensors as keys", "return them as values", None)
         if isinstance(value, LEAVES):
             if is_wrapper(value):
                 self.beyond_pytree = True
@@ -223,7 +236,7 @@ class _Walk:
             return self._object(value)
         if holds_traced(value):
             what = f"a {type(value).__qualname__} that was there before the call holds tensors that it made"
-            refuse(what, "return the tensors, or make it in the function")
+            eager_only(what, "return the tensors, or make it in the function", None)
         return "constant", value
 
     def _container(self, value: Any) -> Part:
@@ -250,6 +263,11 @@ class _Walk:
         self._parts[id(value)] = "object", number
         found += [(name, self.part(held)) for name, held in attributes_of(value).items()]
         return "object", number
+
+
+def is_keyed(value: object) -> bool:
+    """Whether tensors of a trace are the keys of a container."""
+    return isinstance(value, dict | set | frozenset) and any(isinstance(key, Traced) for key in value)
 
 
 def is_wrapper(value: object) -> bool:

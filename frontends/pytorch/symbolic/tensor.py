@@ -7,6 +7,7 @@ so.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from frontends.pytorch.errors import EscapedTensor, TraceError
+from frontends.pytorch.errors import STAND_INS, EscapedTensor, TraceError, eager_only
+from frontends.pytorch.places import is_users
 from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 
@@ -68,6 +70,13 @@ class Traced(torch.Tensor):
         """What it is to the program."""
         return torch.nn.Parameter if getattr(self, "_is_param", False) else torch.Tensor
 
+    def __getattr__(self, name: str) -> object:
+        """What a tensor has not, the caller's may have, or may have at another call."""
+        if self.is_given and name[:2] != "__" and is_asked_by_program():
+            eager_only(f"the attribute `{name}` of an argument is asked for", "pass it as an argument")
+        kind = "Parameter" if "_is_param" in vars(self) else "Tensor"
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+
     def storage_offset(self) -> int:
         """Where it begins; a program that asks relies on it."""
         self.metadata.offset_read = True
@@ -93,6 +102,9 @@ class Traced(torch.Tensor):
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
         return f"Traced({self.metadata})"
+
+
+OWN_ATTRIBUTES: Final = frozenset(("metadata", "result", "lifted", "is_given", "_is_param"))
 
 
 class Trace(TorchDispatchMode, ABC):
@@ -133,6 +145,19 @@ class Trace(TorchDispatchMode, ABC):
     @abstractmethod
     def lift(self, tensor: torch.Tensor) -> Traced:
         """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
+
+
+def is_asked_by_program() -> bool:
+    """Whether an attribute is asked for by the program, and not by torch or by us."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename.startswith(STAND_INS) and frame.f_back is not None:
+        frame = frame.f_back
+    return is_users(frame.f_code.co_filename)
+
+
+def attributes_set(tensor: Traced) -> list[str]:
+    """The attributes that the program has set."""
+    return [name for name in vars(tensor) if name not in OWN_ATTRIBUTES]
 
 
 def current_trace() -> Trace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -290,6 +291,19 @@ def hook_registered_inside():
 
 
 @program
+def hook_removed_inside():
+    module = nn.Linear(4, 3)
+    handle = module.register_forward_hook(lambda m, a, y: y * 2)
+
+    def f(x):
+        y = module(x)
+        handle.remove()
+        return y
+
+    return Program(f, plain, lambda: len(module._forward_hooks))
+
+
+@program
 def hook_there_for_one_call():
     torch.manual_seed(0)
     module = nn.Linear(4, 3)
@@ -447,6 +461,46 @@ def tuple_of_arguments_returned():
     return Program(f, arguments)
 
 
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: int
+
+
+@program
+def containers_of_every_kind_returned():
+    def f(pair, table, both, *rest, named):
+        return {"pair": pair, "table": [table, table["in"]], "both": both, "rest": rest[0], "named": named}
+
+    def arguments(n):
+        x = torch.randn(n)
+        return Pair(x, 1), {"in": [x]}, (x, 3.0), OrderedDict(q=x), defaultdict(list, u=x)
+
+    def within(fn, args):
+        pair, table, both, ordered, default = args
+        got = fn(pair, table, both, ordered, named=default)
+        same = [got["pair"] is pair, got["both"] is both, got["rest"] is ordered, got["named"] is default]
+        return got, same, got["table"][0] is table, got["table"][1] is table["in"]
+
+    return Program(f, arguments, within=within)
+
+
+@program
+def key_renamed():
+    def f(values):
+        values["new"] = values.pop("old")
+        return values["new"] * 2
+
+    return Program(f, lambda n: ({"old": torch.randn(n, 4)},))
+
+
+@program
+def list_returned_of_learned():
+    def f(values, x):
+        return values, [*values, x * 2]
+
+    return Program(f, lambda n: ([torch.randn(n, 4, requires_grad=True)], torch.randn(n, requires_grad=True)))
+
+
 # ---------------------------------------------------------------------- who a tensor is
 
 
@@ -548,6 +602,76 @@ def identity_of_closure():
         return x * 2, x is w, id(x) == id(w)
 
     return Program(f, lambda n: (w,) if n % 2 else (torch.randn(4),))
+
+
+@program
+def compared_with_closure():
+    w = torch.ones(4)
+
+    def f(x):
+        return x * 2 if x is not w else x * 3
+
+    return Program(f, lambda n: (w,) if n % 2 == 0 else (torch.randn(4),))
+
+
+@program
+def compared_with_parameter():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(4))
+
+        def forward(self, x):
+            return x * 2 if x is self.weight else x * 3
+
+    module = Tied()
+    return Program(module, lambda n: (module.weight,) if n % 2 == 0 else (torch.randn(4),))
+
+
+@program
+def looked_up_by_tensor():
+    w = torch.ones(4)
+    table = {w: 3}
+
+    def f(x):
+        return x * table.get(x, 5)
+
+    return Program(f, lambda n: (w,) if n % 2 == 0 else (torch.randn(4),))
+
+
+@program
+def set_of_tensors_returned():
+    def f(x):
+        return {x}, x * 2
+
+    def within(fn, args):
+        found, y = fn(*args)
+        return args[0] in found, len(found), y
+
+    return Program(f, plain, within=within)
+
+
+@program
+def remembered_by_identity():
+    seen: dict[int, int] = {}
+
+    def f(x):
+        seen[id(x)] = 1
+        return x * 2
+
+    return Program(f, plain, lambda: len(seen) > 0)
+
+
+@program
+def identity_printed():
+    def f(x):
+        return x * 2, f"{id(x)}"
+
+    def within(fn, args):
+        y, text = fn(*args)
+        return y, text == str(id(args[0]))
+
+    return Program(f, plain, within=within)
 
 
 @program
@@ -781,6 +905,80 @@ def attribute_of_argument_tensor_set():
         return getattr(args[0], "note", None)
 
     return Program(f, plain, within=within)
+
+
+@program
+def attribute_of_closure_counted():
+    w = torch.ones(4)
+
+    def f(x):
+        w.calls = getattr(w, "calls", 0) + 1
+        return x * w.calls
+
+    return Program(f, plain, lambda: w.calls)
+
+
+@program
+def attribute_of_parameter_counted():
+    module = nn.Linear(4, 3)
+    module.weight.calls = 0
+
+    def f(x):
+        module.weight.calls += 1
+        return x * module.weight.calls
+
+    return Program(f, plain, lambda: module.weight.calls)
+
+
+@program
+def attributes_of_brought_tensors_changed():
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(4))
+            self.listed = [torch.ones(4)]
+            self.weight.scale, self.listed[0].scale = 2, 3
+
+        def forward(self, x):
+            return x * self.weight.scale * self.listed[0].scale
+
+    module = Scaled()
+    calls = iter(range(100))
+
+    def within(fn, args):
+        module.weight.scale += 1
+        module.listed[0].scale -= next(calls) % 2
+        return fn(*args)
+
+    return Program(module, plain, within=within)
+
+
+@program
+def attribute_deleted():
+    def f(x):
+        del x.note
+        return x * 2
+
+    def arguments(n):
+        x = torch.randn(n, 4)
+        x.note = 3
+        return (x,)
+
+    return Program(f, arguments, within=lambda fn, args: (fn(*args), hasattr(args[0], "note")))
+
+
+@program
+def attributes_listed():
+    def f(x):
+        return x * (2 + len(vars(x)))
+
+    def arguments(n):
+        x = torch.randn(n, 4)
+        if n % 2:
+            x.note = 3
+        return (x,)
+
+    return Program(f, arguments)
 
 
 @program

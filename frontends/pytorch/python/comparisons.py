@@ -1,0 +1,109 @@
+"""Tensors that a function compares by `is`, where it names them: no guard tells whether an argument is one of them.
+
+    >>> import torch
+    >>> from frontends.pytorch.python.comparisons import compared_tensor
+    >>> w = torch.ones(2)
+    >>> def f(x, y):
+    ...     return x * 2 if x is w and y is not None and x is not y else x
+    >>> compared_tensor(f, ())
+    'w'
+"""
+
+from __future__ import annotations
+
+import dis
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Final
+
+import torch
+
+Found = tuple["Operand | None", "Operand | None"]
+LOADS: Final = frozenset(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_CONST"))
+_known: Final[weakref.WeakKeyDictionary[FunctionType, tuple[Found, ...]]] = weakref.WeakKeyDictionary()
+_missing: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A name and the attributes that are taken of it."""
+
+    load: str
+    name: object
+    attributes: tuple[str, ...]
+
+
+def compared_tensor(function: FunctionType, starts: Iterable[object]) -> str | None:
+    """The name of a tensor that is compared with what is no constant; `starts` lead to what `self` may be."""
+    for operands in _comparisons(function):
+        if any(operand is not None and operand.load == "LOAD_CONST" for operand in operands):
+            continue
+        for operand in operands:
+            if operand is not None and any(
+                isinstance(value, torch.Tensor) for value in _values(function, operand, starts)
+            ):
+                return ".".join([str(operand.name), *operand.attributes])
+    return None
+
+
+def _comparisons(function: FunctionType) -> tuple[Found, ...]:
+    """What a function compares by `is`; None for what is no name."""
+    found = _known.get(function)
+    if found is None:
+        steps = [step for step in dis.get_instructions(function) if step.opname not in ("CACHE", "EXTENDED_ARG")]
+        pairs: list[Found] = []
+        for place, step in enumerate(steps):
+            if step.opname == "IS_OP":
+                second, before = _operand(steps, place - 1)
+                first = None if second is None else _operand(steps, before)[0]
+                pairs.append((first, second))
+        found = _known[function] = tuple(pairs)
+    return found
+
+
+def _operand(steps: Sequence[dis.Instruction], place: int) -> tuple[Operand | None, int]:
+    """What the instructions up to a place load, and the place before them."""
+    attributes: list[str] = []
+    while place >= 0 and steps[place].opname == "LOAD_ATTR":
+        attributes.append(steps[place].argval)
+        place -= 1
+    if place < 0 or steps[place].opname not in LOADS:
+        return None, place
+    return Operand(steps[place].opname, steps[place].argval, tuple(reversed(attributes))), place - 1
+
+
+def _values(function: FunctionType, operand: Operand, starts: Iterable[object]) -> Iterator[object]:
+    """What an operand may be, as far as that is known."""
+    for value in _bases(function, operand, starts):
+        for name in operand.attributes:
+            # only what is there, and no property, which would run
+            parts = (vars(value), *[vars(value).get(of, {}) for of in ("_parameters", "_buffers", "_modules")])
+            value = next((part[name] for part in parts if name in part), _missing) if _is_open(value) else _missing
+        yield value
+
+
+def _is_open(value: object) -> bool:
+    return hasattr(type(value), "__dict__") and isinstance(getattr(value, "__dict__", None), dict)
+
+
+def _bases(function: FunctionType, operand: Operand, starts: Iterable[object]) -> Iterator[object]:
+    code, name = function.__code__, operand.name
+    if operand.load in ("LOAD_GLOBAL", "LOAD_NAME"):
+        yield function.__globals__.get(str(name), _missing)
+    elif operand.load == "LOAD_FAST" and operand.attributes and code.co_varnames[:1] == (name,):
+        # the first parameter of a method of a module
+        for start in starts:
+            for module in start.modules() if isinstance(start, torch.nn.Module) else ():
+                if any(vars(kind).get(code.co_name) is function for kind in type(module).__mro__):
+                    yield module
+    elif name in code.co_freevars and function.__closure__:
+        cell = function.__closure__[code.co_freevars.index(str(name))]
+        try:
+            yield cell.cell_contents
+        except ValueError:
+            return
+
+
+__all__ = ["compared_tensor"]
