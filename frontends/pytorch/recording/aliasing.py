@@ -13,7 +13,7 @@
 
 `reshape` and `contiguous` copy what is not packed, and an axis of one element may make the difference. A trace takes
 the copy, which is right for all sizes as long as nobody writes: a write to the one while the other is read afterwards
-tells a copy from a view.
+tells a copy from a view. So does the caller, who is given the one and has the other.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ from frontends.pytorch.symbolic.tensor import Result, Traced
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.metadata import Metadata
+    from shapes.env import ShapeEnv
+    from shapes.symbool import SymBool
 
 aten: Final = torch.ops.aten
 
@@ -53,10 +56,23 @@ def clone(recorder: Recorder, func, args, kwargs):
     sizes = [size.node.value for size in source.metadata.sizes if isinstance(size, torch.SymInt)]
     few = tuple([size for size in sizes if (env.bounds(size)[0] or 0) < 2])
     before = source.result
+    apart = steps_apart(env, source.metadata)
     made = recorder.operator(func, args, kwargs)
-    if few:
-        recorder.recording.copies.append(Copy(before, made.result, few, env.origin()))
+    if few or apart:
+        recorder.recording.copies.append(Copy(before, made.result, few, apart, env.origin()))
     return made
+
+
+def steps_apart(env: ShapeEnv, metadata: Metadata) -> tuple[SymBool, ...]:
+    """That neighbouring axes are not one behind the other in memory, where they are not this time and may be at other
+    sizes: a view has them as one."""
+    sizes, strides = [[value_of(number) for number in numbers] for numbers in (metadata.sizes, metadata.strides)]
+    found = []
+    for stride, size, inner in zip(strides, sizes[1:], strides[1:]):
+        apart = stride != size * inner
+        if not isinstance(apart, bool) and env.hint(apart) is True:
+            found.append(apart)
+    return tuple(found)
 
 
 def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
@@ -119,6 +135,17 @@ def settle(recorder: Recorder, outputs: Iterable[object]) -> None:
             ):
                 _guard(recorder, copy)
                 break
+        else:
+            if read.get(source) == read.get(made) == math.inf:
+                # whoever has both sees whether they share memory, and may write to the one
+                _guard_others(recorder, copy)
+
+
+def _guard_others(recorder: Recorder, copy: Copy) -> None:
+    """Have the graph be for sizes at which it is a copy for sure, if those of this call are such."""
+    env = recorder.env
+    if all(env.hint(value_of(size)) != 1 for size in copy.sizes):
+        _guard(recorder, copy)
 
 
 def _guard(recorder: Recorder, copy: Copy) -> None:
@@ -130,6 +157,8 @@ def _guard(recorder: Recorder, copy: Copy) -> None:
                     "what `reshape` or `contiguous` gives is changed in place, or what it was made from, and with"
                     f" {size} == 1 it may be a view or a copy: write `.clone()` behind it, or do not change it in place"
                 )
+        for apart in copy.apart:
+            env.guard(apart)
 
 
 __all__ = ["settle"]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.symbolic.metadata import Metadata
     from shapes.guards import RuntimeAssert
     from shapes.origin import Origin
+    from shapes.symbool import SymBool
     from shapes.symint import SymInt
     from solver.expr import Atom
 
@@ -124,11 +125,12 @@ def generators_of(operations: Iterable[Operation]) -> Iterator[tuple[torch.Gener
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy that is a view where one of these sizes is 1."""
+    """A copy that may be a view where one of these sizes is 1, or where one of `apart` does not hold."""
 
     source: Result
     made: Result
     sizes: tuple[SymInt, ...]
+    apart: tuple[SymBool, ...]
     origin: Origin | None
 
 
