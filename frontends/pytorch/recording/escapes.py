@@ -167,7 +167,8 @@ def removed_from(holder: object, chain: dict[int, object]) -> str:
         emptied(holder, chain)
         return f"`{name}`" if isinstance(name := holder.get("__name__"), str) else "a dictionary or an object"
     if isinstance(holder, list | deque):
-        kept = [item for item in holder if id(item) not in chain]
+        # a dictionary stays, as in `emptied`
+        kept = [item for item in holder if id(item) not in chain or isinstance(item, dict)]
         holder.clear()
         holder.extend(kept)
         return f"a {type(holder).__qualname__}"
