@@ -982,6 +982,21 @@ def attributes_listed():
 
 
 @program
+def detached_that_share_a_counter():
+    a = torch.ones(4)
+    b = a.detach()
+
+    def f(x):
+        b.add_(1)
+        y = a * x
+        a.mul_(2)
+        b.sub_(1)
+        return y + b
+
+    return Program(f, plain, lambda: [a, b, a._version, b._version])
+
+
+@program
 def tracing_asked():
     def f(x):
         return (
