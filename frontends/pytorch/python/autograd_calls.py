@@ -34,7 +34,7 @@ from torch.autograd.function import FunctionCtx
 from torch.autograd.grad_mode import inference_mode
 from torch.autograd.graph import save_on_cpu, saved_tensors_hooks
 
-from frontends.pytorch.errors import GraphBreak, eager_only
+from frontends.pytorch.errors import eager_only
 from frontends.pytorch.python.effects import is_programs
 from frontends.pytorch.python.torch_calls import TorchCalls, handles
 from frontends.pytorch.symbolic.tensor import Traced
@@ -92,9 +92,9 @@ def gradient(mode: TorchCalls, func, args, kwargs):
     """`weight.grad`, another tensor on each call."""
     (tensor,) = args
     if is_callers(tensor):
-        if isinstance(tensor, Traced):
-            eager_only("the gradient of an argument is read, which is another one on each call", OUTSIDE)
-        raise GraphBreak("a parameter's gradient is read, which is another tensor on each call; give it as an argument")
+        # an optimizer reads it, and keeps what it makes of it: pieces of a graph would not see either
+        whose = "an argument" if isinstance(tensor, Traced) else "a parameter"
+        eager_only(f"the gradient of {whose} is read, which is another tensor on each call", OUTSIDE)
     return NotImplemented
 
 

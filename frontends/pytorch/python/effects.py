@@ -263,7 +263,7 @@ class Effects:
             if value.size <= LARGEST:
                 self._hold(text, name, value, value.copy())
         elif not isinstance(value, FunctionType) and hasattr(value, "__dict__"):
-            if is_programs(sys.modules.get(type(value).__module__)):
+            if isinstance(value, OPTIMIZING) or is_programs(sys.modules.get(type(value).__module__)):
                 self._hold(text, "", vars(value), dict(vars(value)))
                 for key, held in list(vars(value).items()):
                     self._value(f"{text}.{key}", key, held, depth + 1)
@@ -316,6 +316,10 @@ def data_of(kind: type) -> tuple[str, ...]:
         found = tuple([name for name, held in names if not isinstance(held, methods) and name[:2] != "__"])
         _data[kind] = found
     return found
+
+
+OPTIMIZING: Final = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler)
+"""Classes of torch's whose objects programs change themselves, as they do a learning rate."""
 
 
 def is_programs(module: ModuleType | None) -> bool:
