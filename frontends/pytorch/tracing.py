@@ -57,6 +57,7 @@ from frontends.pytorch.recording.inputs import (
 )
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
 from frontends.pytorch.recording.operations import Recording, generators_of
+from frontends.pytorch.recording.reach import READS_OFFSET
 from frontends.pytorch.recording.recorder import Recorder, renamed_inputs
 from frontends.pytorch.running import Running, running
 from frontends.pytorch.symbolic.node import Nodes, value_of
@@ -72,12 +73,6 @@ if TYPE_CHECKING:
     from frontends.pytorch.graphs.outputs import Outputs
     from shapes.guards import Guard
 
-READS_OFFSET: Final = frozenset(
-    [
-        getattr(torch.ops.aten, name).default
-        for name in ("as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter")
-    ]
-)
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 
 

@@ -255,6 +255,9 @@ class Signature:
                 for step in READ:
                     attribute = getattr(value, step[1:].removesuffix("()"))
                     tests[leaf.name, step] = attribute() if step.endswith("()") else attribute
+                if value.dtype.is_complex:
+                    # one that is has the same elements in memory, and no graph
+                    tests[leaf.name, ".is_conj()"] = value.is_conj()
             elif leaf.kind == "value":
                 tests.update(value_tests(leaf.name, value))
             elif leaf.kind == "object":

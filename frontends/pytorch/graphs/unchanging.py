@@ -127,6 +127,8 @@ class Values:
 
     def _view(self, operation: Operation) -> None:
         parent = self.tensor(operation.args[0])
+        if operation.target is aten.as_strided.default and not _has_its_memory(parent):
+            raise Unsupported("`as_strided` of a view goes by memory that the view does not show")
         self._plain(operation)
         for place, result in enumerate(listed(operation.output)):
             if isinstance(result, Result):
@@ -216,6 +218,8 @@ class Values:
         if inverse is None:
             raise Unsupported(f"a change in place of what {view.target} gives: there is no form without it")
         metadata = shared.parent.result.metadata if shared.parent.parent else shared.base.first.metadata
+        if view.target is aten.as_strided.default and not is_packed(metadata):
+            raise Unsupported("a change in place of what `as_strided` gives of a tensor that does not lie row by row")
         rest = [self.argument(arg) for arg in view.args[1:]]
         pieces = [piece.metadata.sizes for piece in listed(view.output)[: shared.place + 1]]
         target, args = inverse(before, value, rest, pieces, metadata)
@@ -252,6 +256,15 @@ NAMED_OTHERWISE: Final[dict[object, object]] = {
     aten.bernoulli_.float: aten.bernoulli.p,
     aten.transpose_.default: aten.transpose.int,
 }
+
+
+def _has_its_memory(shared: Shared) -> bool:
+    """Whether a tensor shows the memory from its beginning, being no view but of all that is there."""
+    while shared.parent is not None:
+        if shared.view is None or shared.view.target not in (aten.alias.default, aten.detach.default):
+            return False
+        shared = shared.parent
+    return True
 
 
 def _meets(operation: Operation, kind: Metadata) -> bool:

@@ -108,4 +108,5 @@ def linspace(at: Site, start: Argument, end: Argument, steps: Number, **options:
     )
     left = at.full(float(start), number) + step * place.cast(number)
     right = at.full(float(end), number) - step * (at.full(count - 1, "int64") - place).cast(number)
-    return (place < count // 2).select(left, right)
+    # of one element, it is the start
+    return (place < at.build.interner.maximum(count // 2, 1)).select(left, right)

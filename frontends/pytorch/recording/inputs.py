@@ -247,6 +247,8 @@ def check_supported(name: str, tensor: torch.Tensor) -> None:
         unsupported(f"{name}: a tensor of layout {tensor.layout}", f"pass `{name}.to_dense()`, or keep it outside")
     if tensor.is_quantized:
         unsupported(f"{name}: a quantized tensor", f"pass `{name}.dequantize()`")
+    if tensor.is_conj():
+        unsupported(f"{name}: a tensor that is only marked as conjugate", f"pass `{name}.resolve_conj()`")
 
 
 def free_name(env: ShapeEnv, name: str) -> str:

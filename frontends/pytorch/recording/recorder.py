@@ -215,6 +215,9 @@ class Recorder(Trace):
             if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
                 what = f"a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
                 unsupported(what, "use it outside of the function")
+            if tensor.is_conj() or tensor.is_neg():
+                name = "conjugate" if tensor.is_conj() else "negative"
+                unsupported(f"a tensor that is only marked as {name}", "use what `resolve_conj().resolve_neg()` gives")
             if tensor.dtype is torch.uint8 and tensor.shape == (STATE,):
                 # read by a way that nobody saw
                 raise GraphBreak(refusal("a tensor like the state of a generator of random numbers", READ, origin()))

@@ -385,3 +385,44 @@ def test_what_garbage_collection_calls_is_not_the_programs():
     finally:
         gc.callbacks.remove(called)
     assert {"start", "stop"} <= set(seen)
+
+
+class Tagged:
+    """Programs that set attributes of tensors."""
+
+    @staticmethod
+    def of_an_argument(x):
+        x.tag = x.shape[0]
+        return x * 2
+
+    @staticmethod
+    def of_a_result(x):
+        y = x * 2
+        y.tag = x.shape[0]
+        return [y]
+
+    @staticmethod
+    def of_a_buffer_made(x):
+        return torch.nn.Buffer(x * 2)
+
+    @staticmethod
+    def of_none_that_is_left(x):
+        y = x * 2
+        y.tag = x + 1
+        return y * y.tag
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("program", [each.__func__ for name, each in vars(Tagged).items() if name[:2] == "of"])
+def test_attributes_of_tensors(program, backend: str) -> None:
+    """If it fails, an attribute that a program sets of an argument or a result is lost."""
+    compiled = compile(program, backend=backend)
+    for size in (3, 3, 5):
+        x, other = torch.ones(size), torch.ones(size)
+        found, expected = compiled(x), program(other)
+        torch.testing.assert_close(found, expected)
+        assert vars(x).keys() == vars(other).keys()
+        (one,), (wanted,) = [torch.utils._pytree.tree_leaves(each) for each in (found, expected)]
+        assert vars(one) == vars(wanted)
+        assert isinstance(one, torch.nn.Buffer) == isinstance(wanted, torch.nn.Buffer)
+    assert bool(compiled.fallbacks) == (program is not Tagged.of_none_that_is_left)

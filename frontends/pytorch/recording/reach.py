@@ -1,0 +1,79 @@
+"""`as_strided`, which goes by the memory of a tensor whatever its sizes: what it reaches has to be there at any size.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> variant = trace(lambda x: x.as_strided((10,), (3,)) + 1, (torch.ones(30),))
+    >>> [str(guard) for guard in variant.guards]
+    ['x_size0 >= 28']
+
+Only the elements of the tensors that a trace knows are known to be there. What an argument lies in besides, which may
+be more, is eager torch's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.errors import eager_only
+from frontends.pytorch.recording.operations import Result
+from frontends.pytorch.recording.special import special
+from frontends.pytorch.symbolic.node import value_of
+from frontends.pytorch.symbolic.tensor import Traced
+from shapes.layout import is_empty, max_storage_index
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.recorder import Recorder
+    from frontends.pytorch.symbolic.metadata import Metadata
+    from shapes.env import ShapeEnv
+
+aten: Final = torch.ops.aten
+
+READS_OFFSET: Final = frozenset(
+    [getattr(aten, name).default for name in ("as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter")]
+)
+"""What goes by where a tensor begins in its memory."""
+
+
+@special(aten.as_strided.default, aten.as_strided_.default)
+def as_strided(recorder: Recorder, func, args, kwargs):
+    """A view, guarded to reach no element that is not known to be in memory."""
+    source, env = args[0], recorder.env
+    if recorder.backward or not isinstance(source, Traced):
+        return recorder.operator(func, args, kwargs)
+    whole = _origin(recorder, source.result).metadata
+    assert whole is not None
+    made = recorder.operator(func, args, kwargs)
+    view = made.metadata
+    if _is_empty(env, view):
+        return made
+    if _is_empty(env, whole) or not env.guard(_last(view) <= _last(whole)):
+        what = "`as_strided` reaches elements outside of the tensor that it is given"
+        eager_only(what, "take it of the tensor that the memory belongs to, inside of its elements")
+    return made
+
+
+def _is_empty(env: ShapeEnv, metadata: Metadata) -> bool:
+    """Whether there are no elements, which is guarded."""
+    empty = is_empty([value_of(size) for size in metadata.sizes])
+    return empty if isinstance(empty, bool) else env.guard(empty)
+
+
+def _last(metadata: Metadata):
+    """Where in its memory the last element is."""
+    sizes, strides = [[value_of(number) for number in numbers] for numbers in (metadata.sizes, metadata.strides)]
+    return max_storage_index(sizes, strides, value_of(metadata.offset))
+
+
+def _origin(recorder: Recorder, result: Result) -> Result:
+    """The tensor that another is a view of."""
+    for operation in reversed(recorder.recording.operations):
+        outputs = operation.output if isinstance(operation.output, list) else [operation.output]
+        if result not in outputs or not isinstance(operation.target, torch._ops.OpOverload):
+            continue
+        returns = operation.target._schema.returns
+        is_view = any(each.alias_info is not None and not each.alias_info.is_write for each in returns)
+        if is_view and isinstance(operation.args[0], Result):
+            result = operation.args[0]
+    return result
