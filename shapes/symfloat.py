@@ -178,7 +178,11 @@ class SymFloat:
         if self.value.value is not None:
             return self.value.value
         value = self._at_hints()
-        if not bool(self == value):
+        if value == 0:
+            # 0.0 == -0.0, which are two doubles: this is the one that these integers give
+            for argument in self.value.arguments:
+                self.env.specialize(SymInt(self.env, argument, self.operations.true), "float()")
+        elif not bool(self == value):
             raise refuse(f"float({self})", f"the value is {value!r}, which equals nothing")
         return value
 

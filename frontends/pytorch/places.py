@@ -19,10 +19,9 @@ import torch
 
 from shapes.origin import ROOT, Origin
 
-FRAMEWORKS: Final = (
-    os.path.dirname(torch.__file__) + os.sep,
-    os.path.join(ROOT, "frontends") + os.sep,
-)
+OURS: Final = os.path.join(ROOT, "frontends") + os.sep
+FRAMEWORKS: Final = (os.path.dirname(torch.__file__) + os.sep, OURS)
+WRITTEN: Final = tuple([FRAMEWORKS[0] + folder + os.sep for folder in ("nn", "distributions", "optim")])
 STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
 INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
 
@@ -36,6 +35,11 @@ def is_users(file: str) -> bool:
         standard = file.startswith(STANDARD) and INSTALLED not in file
         found = _owners[file] = not (standard or file.startswith(FRAMEWORKS))
     return found
+
+
+def is_told(file: str) -> bool:
+    """Whether text that a file asks for is the program's to read: torch and we write errors, its modules all else."""
+    return not file.startswith(FRAMEWORKS) or file.startswith(WRITTEN)
 
 
 def first_users_frame(depth: int = 1):

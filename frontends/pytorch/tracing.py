@@ -65,6 +65,7 @@ from frontends.pytorch.symbolic.policy import general_path
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
+from shapes.symint import SymInt
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -324,7 +325,11 @@ def output_of(recorder: Recorder, value: object) -> object:
     if isinstance(value, torch.Tensor):
         return recorder.result_of(value)
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
-        return recorder.nodes.node(value_of(value))
+        number = value_of(value)
+        if isinstance(number, SymInt) and number.domain is not number.operations.true:
+            # where Python would raise an error, another call does as well
+            recorder.env.require(number.operations.boolean(number.domain, number.operations.true))
+        return recorder.nodes.node(number)
     return value
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from torch.utils._pytree import SUPPORTED_NODES, is_structseq_class, tree_flatten, tree_map, tree_unflatten
 
 from frontends.pytorch.breaks import pending
 from frontends.pytorch.breaks.kinds import Kind
@@ -307,26 +309,54 @@ class Session(TorchDispatchMode):
 
     def left(self, returned: object) -> object:
         """What the program returns, with real tensors."""
-        leaves, structure = tree_flatten(returned)
-        seen: dict[int, object] = {}
-        return tree_unflatten([self._left(leaf, seen) for leaf in leaves], structure)
+        return self._left(returned, {})
 
-    def _left(self, leaf: object, seen: dict[int, object]) -> object:
-        if id(leaf) in seen:
-            return seen[id(leaf)]
-        if isinstance(leaf, Pending):
-            real = leaf.value.settled()
-            found: object = Leaving.apply(leaf) if leaf.requires_grad else real
-        elif dataclasses.is_dataclass(leaf) and not isinstance(leaf, type):
-            found = leaf
-            for each in dataclasses.fields(leaf):
-                held = getattr(leaf, each.name, None)
-                if isinstance(held, Pending):
-                    object.__setattr__(leaf, each.name, self._left(held, seen))
-        else:
-            return leaf
-        seen[id(leaf)] = found
+    def _left(self, value: Any, seen: dict[int, tuple[object, object]]) -> Any:
+        """A value with real tensors; what can be changed is changed, and stays the object that it is."""
+        if id(value) in seen:
+            return seen[id(value)][1]
+        found = value
+        if isinstance(value, Pending):
+            real = value.value.settled()
+            found = Leaving.apply(value) if value.requires_grad else real
+        elif type(value) in SETTLED or isinstance(value, type | ModuleType | FunctionType | torch.nn.Module):
+            return value
+        seen[id(value)] = value, found
+        if isinstance(value, tuple):
+            items = [self._left(item, seen) for item in value]
+            if any(one is not other for one, other in zip(items, value)):
+                found = again(value, items)
+        elif isinstance(value, list | deque):
+            for place, item in enumerate(list(value)):
+                value[place] = self._left(item, seen)
+        elif isinstance(value, dict):
+            for key, item in list(dict.items(value)):
+                real = self._left(item, seen)
+                if real is not item:
+                    dict.__setitem__(value, key, real)
+        elif type(value) in SUPPORTED_NODES:
+            leaves, structure = tree_flatten(value, is_leaf=lambda each: each is not value)
+            found = tree_unflatten([self._left(leaf, seen) for leaf in leaves], structure)
+        if not isinstance(value, torch.Tensor) and type(getattr(value, "__dict__", None)) is dict:
+            self._left(vars(value), seen)
+        seen[id(value)] = value, found
         return found
+
+
+SETTLED: Final = (int, float, bool, str, bytes, complex, type(None), torch.Tensor, torch.nn.Parameter, torch.Size)
+"""Classes of which a value holds no tensor that waits."""
+
+
+def again(value: Any, items: Sequence[object]) -> object:
+    """A tuple with other items; of a class of its own with its attributes."""
+    if type(value) is tuple:
+        return tuple(items)
+    if is_structseq_class(type(value)):
+        return type(value)(items)
+    made = tuple.__new__(type(value), items)
+    if hasattr(value, "__dict__"):
+        vars(made).update(vars(value))
+    return made
 
 
 PLAIN: Final = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
@@ -344,6 +374,12 @@ class Reads(TorchFunctionMode):
             self.session.interrupted(f"{func.__name__}()")
             with _disable_current_modes():
                 return func(*args, **kwargs or {})
+        if func in CALLS_PYTHON:
+            # C++ goes through the memory of all of them
+            self.session.interrupted(f"{func.__name__}()")
+            with _disable_current_modes(), torch._C.DisableTorchFunction():
+                func(*tree_map(settled, args), **kwargs or {})
+            return args[0]
         if func in READS_LENGTHS:
             self.session.interrupted(f"{func.__name__}()")
             args, kwargs = tree_map(with_elements, (tuple(args), dict(kwargs or {})))
@@ -362,6 +398,7 @@ READS: Final = {
     )
 } | {torch.save}
 
+CALLS_PYTHON: Final = {torch.Tensor.apply_, torch.Tensor.map_, torch.Tensor.map2_}
 PAD: Final = torch._C._VariableFunctions._pad_packed_sequence
 READS_LENGTHS: Final = {
     getattr(torch._C._VariableFunctions, name)
@@ -373,6 +410,11 @@ READS_LENGTHS: Final = {
 def with_elements(value: object) -> object:
     """A tensor of integers that waits as the real one, which no gradient passes through."""
     return value.value.settled() if isinstance(value, Pending) and value.dtype is torch.int64 else value
+
+
+def settled(value: object) -> object:
+    """A tensor that waits as the real one."""
+    return value.value.settled() if isinstance(value, Pending) else value
 
 
 class Given:

@@ -34,7 +34,7 @@ from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec
 
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.python_calls import pattern as bits
-from frontends.pytorch.python.wrappers import Opened, apart
+from frontends.pytorch.python.wrappers import Lengths, Opened, apart
 from frontends.pytorch.tracing import Variant
 from shapes.arguments import Opening, usable
 
@@ -99,6 +99,13 @@ def pattern(*tensors: object) -> tuple[int, ...]:
     """For each tensor, where it comes up first."""
     first: dict[int, int] = {}
     return tuple([first.setdefault(id(tensor), place) for place, tensor in enumerate(tensors)])
+
+
+def differ(found: object, expected: object) -> bool:
+    """Whether what tells one container from another is not the same; a tensor as a key is never what was expected."""
+    if isinstance(expected, list | tuple):
+        return type(found) is not type(expected) or len(found) != len(expected) or any(map(differ, found, expected))
+    return isinstance(found, torch.Tensor) or bool(found != expected)
 
 
 def autocast() -> tuple[object, ...]:
@@ -224,9 +231,15 @@ class OpeningPrinter:
             lines.append(f"_given_{number} = {name}")
         if kind in (tuple, list):
             test = f"type({name}) is not {kind.__name__} or len({name}) != {count}"
+        elif kind is Lengths:
+            test = f"type({name}) is not {self._named('type', torch.Size)} or len({name}) != {count}"
         elif kind is dict:
             self.scope[f"_keys_{number}"] = list(spec.context)
-            test = f"type({name}) is not dict or list({name}) != _keys_{number}"
+            keys = f"list({name})", f"_keys_{number}"
+            named = all(type(key) is str for key in spec.context)
+            differing = " != ".join(keys) if named else f"_differ({', '.join(keys)})"
+            test = f"type({name}) is not dict or {differing}"
+            self.scope["_differ"] = differ
             source = f"{name}.values()"
         else:
             wraps = kind is Opened
@@ -236,7 +249,8 @@ class OpeningPrinter:
             self.scope[f"_context_{number}"] = spec.context
             lines += [f"if type({name}) is not {own}:", "    return default"] if checked else []
             lines.append(f"{name}, _found = _flatten_{number}({name})")
-            test = f"_found != _context_{number} or len({name}) != {count}"
+            test = f"_differ(_found, _context_{number}) or len({name}) != {count}"
+            self.scope["_differ"] = differ
         if checked:
             lines += [f"if {test}:", "    return default"]
         return [*lines, *self._children(spec, source, checked)]

@@ -119,6 +119,8 @@ class Signature:
         """The kinds of the arguments of a call, which are those of the function, whatever the form of the call."""
         args, kwargs = opened((tuple(args), dict(sorted(kwargs.items()))))
         leaves, structure = tree_flatten((args, kwargs))
+        if any_key_is_tensor(structure):
+            unsupported("a dictionary whose keys are tensors", "pass the tensors as its values, or in a list")
         names = leaf_names(fn, args, kwargs, len(leaves))
         taken = {*AMBIENT, "surroundings", "repeated"}
         described = []
@@ -298,6 +300,12 @@ def values_of(leaf: object) -> dict[str, object]:
 def any_tensor(value: object) -> bool:
     """Whether there is a tensor in a structure."""
     return any(isinstance(leaf, torch.Tensor) for leaf in tree_leaves(value))
+
+
+def any_key_is_tensor(structure: TreeSpec) -> bool:
+    """Whether a tensor is a key in a structure: equal tensors are no equal keys."""
+    keys = tree_leaves(structure.context) if structure.type is not None else ()
+    return any(isinstance(key, torch.Tensor) for key in keys) or any(map(any_key_is_tensor, structure.children()))
 
 
 def value_tests(name: str, value: object) -> dict[Source, Hashable]:

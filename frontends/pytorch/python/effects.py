@@ -176,8 +176,8 @@ class Effects:
         named = dict(zip(code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount], defaults))
         for name, value in (named | (function.__kwdefaults__ or {})).items():
             self._value(name, name, value, 0)
-        if vars(function):
-            self._value(function.__name__, function.__name__, vars(function), 1)
+        self._hold(function.__name__, "", vars(function), dict(vars(function)))
+        self._value(function.__name__, function.__name__, vars(function), 1)
 
     def _candidates(self, function: FunctionType) -> tuple[str, ...]:
         """The globals that a function mentions and that may change."""

@@ -43,7 +43,7 @@ from torch.nested._internal import nested_tensor
 from torch.nn.utils import parametrize
 
 from frontends.pytorch.errors import GraphBreak, TraceError, eager_only, refusal
-from frontends.pytorch.places import is_users, origin, place_of
+from frontends.pytorch.places import is_told, is_users, origin, place_of
 from frontends.pytorch.python.casting import was_cached
 from frontends.pytorch.python.generators import DRAW, READ, READING, SEED, Watched, asked_by_checkpoint
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, SEEN_AS, ours, wrapped
@@ -345,6 +345,9 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     for kind in (TraceError, UndecidedGuard):
         yield kind, "__init__", _noted(kind.__init__)
     yield torch, "_check_with", _check_with
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        yield numpy, "prod", _product(numpy.prod)
     yield torch.nn.functional, _torch_attention.__name__, _attention
     yield torch.compiler, "_is_compiling_flag", True
     # layers over packed sequences compare sizes with an element of a tensor
@@ -357,6 +360,8 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
         yield kind, "__rdivmod__", lambda a, b: (b // a, b % a)
     yield torch.SymInt, "__hash__", _hash
     yield torch.SymBool, "__sym_ite__", _choice
+    for kind in _EXPRESSIONS:
+        yield kind, "__array__", _array
     for kind in _EXPRESSIONS:
         yield kind, "__str__", _text
         yield kind, "__repr__", _text
@@ -374,10 +379,10 @@ def _states() -> Iterator[tuple[ModuleType, str]]:
         for name in vars(device):
             if name.endswith(("seed", "seed_all", "rng_state", "rng_state_all")) and name[0] != "_":
                 yield device, name
-    numpy = sys.modules.get("numpy.random")
-    if numpy is not None:
+    randomness = sys.modules.get("numpy.random")
+    if randomness is not None:
         for name in ("seed", "set_state", "get_state"):
-            yield numpy, name
+            yield randomness, name
 
 
 def _of_the_system(plain: Callable[[int], bytes]) -> Callable[[int], bytes]:
@@ -528,16 +533,33 @@ _EXPRESSIONS: Final = {kind: kind.__repr__ for kind in (torch.SymInt, torch.SymF
 """How torch writes a symbolic number."""
 
 
+def _array(number: torch.SymInt | torch.SymFloat, dtype: object = None, copy: object = None) -> object:
+    """What NumPy makes of a number: one that it computes with."""
+    numpy = sys.modules["numpy"]
+    return numpy.asarray(_number(number), dtype=dtype)
+
+
+def _product(plain):
+    """`numpy.prod`, of sizes without making numbers of them: of how many elements there are."""
+
+    def prod(numbers, *args, **kwargs):
+        if isinstance(numbers, list | tuple) and not args and not kwargs and any(map(ours, numbers)):
+            return math.prod(numbers)
+        return plain(numbers, *args, **kwargs)
+
+    return prod
+
+
 def _text(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> str:
-    """The digits, where the program asks, of a list of sizes too: it may go by them. Everyone else gets the
-    expression."""
-    if ours(number) and is_users(sys._getframe(1).f_code.co_filename):
+    """The digits, where the program asks, of a list of sizes too, or by way of Python's library: it may go by them.
+    Torch and we get the expression."""
+    if ours(number) and is_told(sys._getframe(1).f_code.co_filename):
         return str(_number(number))
     return _EXPRESSIONS[type(number)](number)
 
 
 def _formatted(number: torch.SymInt | torch.SymFloat | torch.SymBool, form: str) -> str:
-    if ours(number) and (form or is_users(sys._getframe(1).f_code.co_filename)):
+    if ours(number) and (form or is_told(sys._getframe(1).f_code.co_filename)):
         return format(_number(number), form)
     return _EXPRESSIONS[type(number)](number)
 

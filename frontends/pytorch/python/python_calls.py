@@ -39,6 +39,7 @@ from solver.functions import Interval, known_functions, register
 SQUARE_ROOT: Final = math.sqrt
 INTEGER_SQUARE_ROOT: Final = math.isqrt
 SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
+FLOATS: Final = (float, torch.SymFloat)
 SEEN_AS: Final[Mapping[type, type]] = {
     torch.SymInt: int,
     torch.SymFloat: float,
@@ -71,7 +72,8 @@ def _extreme(plain, symbolic, args, kwargs):
     if len(args) == 1 and not isinstance(args[0], torch.Tensor):
         args = (list(args[0]),)
     numbers = args[0] if len(args) == 1 else args
-    if not kwargs and isinstance(numbers, list | tuple):
+    # of an integer and a float it is the kind of number that the greater one is: a branch
+    if not kwargs and isinstance(numbers, list | tuple) and len({isinstance(each, FLOATS) for each in numbers}) == 1:
         for number in numbers:
             if ours(number) and all(isinstance(each, int | float | torch.SymInt | torch.SymFloat) for each in numbers):
                 return wrapped(number, symbolic(*[value_of(each) for each in numbers]))

@@ -244,6 +244,9 @@ for function, what in (
     (torch.Tensor.storage, "storage(): a tensor of a trace has no memory"),
     (torch.Tensor.share_memory_, "share_memory_(): a tensor of a trace has no memory"),
     (torch.Tensor.__dlpack__, "__dlpack__: a tensor of a trace has no memory"),
+    (torch.Tensor.apply_, "apply_(): Python is called with elements, known only when the graph runs"),
+    (torch.Tensor.map_, "map_(): Python is called with elements, known only when the graph runs"),
+    (torch.Tensor.map2_, "map2_(): Python is called with elements, known only when the graph runs"),
     (torch.save, "torch.save: the elements are known only when the graph runs"),
 ):
     HANDLERS[function] = _leaving(what)

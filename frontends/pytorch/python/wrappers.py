@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
-from torch.utils._pytree import register_pytree_node, tree_leaves, tree_map_only
+from torch.utils._pytree import register_pytree_node, tree_leaves, tree_map
 
 from frontends.pytorch.errors import Unsupported
 
@@ -29,11 +29,32 @@ class Opened:
         self.tensor = tensor
 
 
+class Lengths:
+    """A `torch.Size` in a tree, of which torch's pytree would make a tuple."""
+
+    def __init__(self, sizes: torch.Size) -> None:
+        self.sizes = sizes
+
+
 def opened(tree: Any) -> Any:
-    """A tree of arguments or results in which the tensors of wrapper subclasses are nodes."""
-    if not any(isinstance(leaf, torch.Tensor) and is_traceable_wrapper_subclass(leaf) for leaf in tree_leaves(tree)):
+    """A tree of arguments or results in which the tensors of wrapper subclasses are nodes, and sizes stay sizes."""
+    if not any(map(is_node, tree_leaves(tree, is_leaf=is_sizes))):
         return tree
-    return tree_map_only(torch.Tensor, lambda leaf: Opened(leaf) if is_traceable_wrapper_subclass(leaf) else leaf, tree)
+    return tree_map(_as_node, tree, is_leaf=is_sizes)
+
+
+def is_sizes(value: object) -> bool:
+    """Whether a value is a `torch.Size`."""
+    return type(value) is torch.Size
+
+
+def is_node(value: object) -> bool:
+    """Whether a value is a node of ours."""
+    return is_sizes(value) or (isinstance(value, torch.Tensor) and is_traceable_wrapper_subclass(value))
+
+
+def _as_node(value: Any) -> object:
+    return Lengths(value) if is_sizes(value) else Opened(value) if is_node(value) else value
 
 
 def apart(tensor: Any) -> tuple[list[Any], object]:
@@ -79,9 +100,17 @@ def _alike(inner: torch.Tensor, outer: torch.Tensor) -> bool:
 register_pytree_node(Opened, _taken_apart, _put_together, serialized_type_name="symshape.opened")
 
 
+register_pytree_node(
+    Lengths,
+    lambda node: (list(node.sizes), None),
+    lambda leaves, _: torch.Size(leaves),
+    serialized_type_name="symshape.lengths",
+)
+
+
 def is_foreign(types: Iterable[type]) -> bool:
     """Whether an operator is a wrapper subclass's to take first."""
     return any(hasattr(kind, "__tensor_flatten__") for kind in types)
 
 
-__all__ = ["Opened", "apart", "is_foreign", "opened"]
+__all__ = ["Lengths", "Opened", "apart", "is_foreign", "opened"]

@@ -22,6 +22,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,7 @@ LEAVES: Final = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
 CONSTANTS: Final = frozenset(
     [bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format]
 )
+CHANGING: Final = (list, dict, OrderedDict, defaultdict, deque)
 DEFINED: Final = (type, ModuleType, FunctionType, BuiltinFunctionType)
 NONE: Final[Mapping[int, object]] = MappingProxyType({})
 HEAP_TYPE: Final = 1 << 9
@@ -101,6 +103,10 @@ class MadeInside:
     def look_again(self) -> None:
         """Take in what was made since the last look."""
         self._young = {id(each) for each in gc.get_objects()}.difference(map(id, self._before))
+
+    def is_old(self, value: object) -> bool:
+        """Whether a container was there before; one with nothing but plain values may not be known."""
+        return gc.is_tracked(value) and not self.holds(value)
 
     def holds(self, value: object) -> bool:
         """Whether an object, or a container with more than plain values, was made in the block."""
@@ -163,7 +169,8 @@ def objects_opened(tree: object, inside: MadeInside, given: Mapping[int, object]
         EagerOnly: one of before the call that holds tensors of it, or tensors are keys.
     """
     leaves = tree_leaves(tree, is_leaf=lambda value: type(value) is torch.Size or id(value) in given or is_keyed(value))
-    if all(type(leaf) in CONSTANTS or (isinstance(leaf, LEAVES) and not is_wrapper(leaf)) for leaf in leaves):
+    plain = [type(leaf) in CONSTANTS or (isinstance(leaf, LEAVES) and not is_wrapper(leaf)) for leaf in leaves]
+    if all(plain) and not is_shared(tree, inside):
         return tree
     walk = _Walk(inside, given)
     root = walk.part(tree)
@@ -197,6 +204,7 @@ class _Walk:
             found = self._parts[id(value)]
             if found is None:
                 refuse("a container that holds itself is returned", "return what is in it")
+            self.beyond_pytree |= found[0] == "container"
             return found
         self._kept.append(value)
         self._parts[id(value)] = None
@@ -222,7 +230,7 @@ class _Walk:
             # of which the pytree makes a tuple
             self.beyond_pytree = True
             return self._gathered(torch.Size, value)
-        old = gc.is_tracked(value) and not self._inside.holds(value)
+        old = self._inside.is_old(value)
         if _get_node_type(value) in SUPPORTED_NODES and not (old and not isinstance(value, tuple)):
             return self._container(value)
         if isinstance(value, MethodType):
@@ -237,6 +245,7 @@ class _Walk:
         if holds_traced(value):
             what = f"a {type(value).__qualname__} that was there before the call holds tensors that it made"
             eager_only(what, "return the tensors, or make it in the function", None)
+        self.beyond_pytree |= old
         return "constant", value
 
     def _container(self, value: Any) -> Part:
@@ -268,6 +277,22 @@ class _Walk:
 def is_keyed(value: object) -> bool:
     """Whether tensors of a trace are the keys of a container."""
     return isinstance(value, dict | set | frozenset) and any(isinstance(key, Traced) for key in value)
+
+
+def is_shared(tree: object, inside: MadeInside) -> bool:
+    """Whether containers that may be changed are in a tree twice, or were there before: they are no other ones."""
+    changing = list(containers_of(tree))
+    return len({id(each) for each in changing}) < len(changing) or any(map(inside.is_old, changing))
+
+
+def containers_of(tree: object) -> Iterable[object]:
+    """The containers in a tree that may be changed, each as often as it is there."""
+    kind = _get_node_type(tree)
+    if kind in SUPPORTED_NODES and not isinstance(tree, torch.Size):
+        if kind in CHANGING:
+            yield tree
+        for each in SUPPORTED_NODES[kind].flatten_fn(tree)[0]:
+            yield from containers_of(each)
 
 
 def is_wrapper(value: object) -> bool:

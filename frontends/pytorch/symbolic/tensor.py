@@ -16,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from frontends.pytorch.errors import STAND_INS, EscapedTensor, TraceError, eager_only
-from frontends.pytorch.places import is_users
+from frontends.pytorch.places import OURS, is_users
 from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.symbolic.node import Nodes, TorchValue
     from shapes.env import ShapeEnv
 
+TEXT: Final = "write it outside of the function"
 _data: Final = torch.Tensor.data
 
 
@@ -101,6 +102,14 @@ class Traced(torch.Tensor):
         return self.item() if self.dim() == 0 else [row.tolist() for row in self.unbind()]
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
+        """Its kind; a program that asks, perhaps by way of what holds the tensor, wants the elements.
+
+        Raises:
+            EagerOnly: it does.
+        """
+        if running_trace() is not None and not sys._getframe(1).f_code.co_filename.startswith(OURS):
+            # to the last digit: kernels may round otherwise
+            eager_only("a tensor is written as text, for which its elements are needed", TEXT)
         return f"Traced({self.metadata})"
 
 

@@ -228,7 +228,6 @@ REFUSED = {
     "range of an item": (lambda x: [x for _ in range(x.long().sum().item())], UndecidedGuard, "range("),
     "a list at an item": (lambda x: [x, -x][int(x.sum().item())], UndecidedGuard, "[x, -x]"),
     "numpy()": (lambda x: x.numpy(), GraphBreak, "x.numpy()"),
-    "numpy of a size": (lambda x: x * __import__("numpy").sqrt(x.shape[0]), GraphBreak, "sqrt"),
     "a size as a key": (lambda x: {6: x}[x.shape[0]], GraphBreak, "{6: x}"),
     "data_ptr": (lambda x: x.data_ptr(), GraphBreak, "data_ptr"),
     "print": (lambda x: print(x.shape), GraphBreak, "print"),
