@@ -102,9 +102,24 @@ TRANSFORMER: Final = {
 }  # fmt: skip
 TOWER: Final = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128}
 
+LABELS: Final = "single_label_classification"
+"""What the models would find out at their first call, and write into their configurations."""
+
 MODELS: Final = (
-    Model("vit", made("ViT", "ForImageClassification", **TRANSFORMER), interpolated, IMAGES, ("modeling_vit.py",)),
-    Model("deit", made("DeiT", "ForImageClassification", **TRANSFORMER), interpolated, IMAGES, ("modeling_deit.py",)),
+    Model(
+        "vit",
+        made("ViT", "ForImageClassification", problem_type=LABELS, **TRANSFORMER),
+        interpolated,
+        IMAGES,
+        ("modeling_vit.py",),
+    ),
+    Model(
+        "deit",
+        made("DeiT", "ForImageClassification", problem_type=LABELS, **TRANSFORMER),
+        interpolated,
+        IMAGES,
+        ("modeling_deit.py",),
+    ),
     Model(
         "swin",
         made("Swin", "Model", image_size=32, patch_size=2, embed_dim=16, depths=[1, 1], num_heads=[2, 2], window_size=4,

@@ -43,6 +43,10 @@ class Uninitialized(TraceError):
     """A parameter of a lazy module, which only the module's first call makes a tensor."""
 
 
+class Settles(GraphBreak):
+    """The call fills in what was None or missing, with plain values: the next one may find nothing to change."""
+
+
 class EagerOnly(GraphBreak):
     """What neither a graph nor a program with breaks would do as eager torch does: the call runs as it is."""
 

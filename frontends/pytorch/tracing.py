@@ -263,12 +263,13 @@ def _traced(
         containers = containers_given(structure, (positional, named)) if shared else {}
         with mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, (fn, *leaves)) as python:
             with (
-                Effects(python.functions, (fn, *leaves), (positional, named)) as effects,
+                Effects(python.functions, (fn, *leaves), (positional, named), inside.before) as effects,
                 autograd_watched(lambda: recorder.backward),
                 settings_watched(lambda name: line_of(python.functions, name)),
             ):
                 returned = fn(*positional, **named)
                 values, output_structure = tree_flatten(objects_opened(returned, inside, containers))
+                effects.changes.returns(returned, values)
                 recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
                 uncounted = recorder.data_read or bool(recorder.recording.ends)
                 now = [after - before for before, after in zip(versions, versions_of(given))]

@@ -44,6 +44,7 @@ from frontends.pytorch.calls.times import Times
 from frontends.pytorch.errors import (
     EagerOnly,
     GraphBreak,
+    Settles,
     TraceError,
     Uninitialized,
     WrongStatement,
@@ -74,6 +75,8 @@ Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
 Lookup = Callable[[Sequence[object], Mapping[str, object]], Call | None]
 Enter = Callable[[tuple[object, ...], dict[str, object]], object]
 MOST_DECISIONS: Final = 4096
+MOST_SETTLING: Final = 2
+"""How many calls of a function run as they are because they fill in what is worked out once and kept."""
 log: Final = logging.getLogger("symshape")
 
 
@@ -123,6 +126,8 @@ class Compilation:
         """Sizes that a guard was about which was added for kernels and then did not hold: none is again."""
         self._decisions: dict[tuple[object, ...], Call] = {}
         """What was decided for calls whose question was asked too often, by their sizes and values."""
+        self._settled = 0
+        """Calls that ran as they are, after which the next one may find nothing to change."""
         self._lock = RLock()
         self._known_surroundings: Surroundings | None = None
         self._find: Lookup = nothing
@@ -208,6 +213,11 @@ class Compilation:
             except Uninitialized:
                 # a module that knows its sizes after its first call; the next one is traced
                 return self._plainly
+            except Settles:
+                if self._settled < MOST_SETTLING:
+                    self._settled += 1
+                    return self._plainly
+                raise
             except (WrongStatement, SpecializedDynamic):
                 raise
             except Exception as error:
@@ -268,6 +278,10 @@ class Compilation:
                 variant, check = self._made(signature, bound, named, leaves, mixed)
         except (WrongStatement, SpecializedDynamic, Uninitialized):
             raise
+        except Settles as error:
+            if self.fullgraph or self._settled < MOST_SETTLING:
+                raise
+            return self._break(signature, signature.values(leaves), as_it_stands(str(error)))
         except EagerOnly as error:
             if self.fullgraph:
                 raise

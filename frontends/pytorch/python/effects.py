@@ -37,8 +37,9 @@ import torch
 from torch.nn.parameter import is_lazy
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves
 
-from frontends.pytorch.errors import EagerOnly, GraphBreak, Uninitialized, eager_only, refusal
+from frontends.pytorch.errors import EagerOnly, GraphBreak, Settles, Uninitialized, eager_only, refusal
 from frontends.pytorch.places import INSTALLED, is_users
+from frontends.pytorch.python.changes import Changes
 from frontends.pytorch.python.comparisons import compared_tensor
 from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
@@ -67,9 +68,17 @@ class Effects:
 
     Attributes:
         generators: those of random numbers among it.
+        changes: what instructions change that no name leads to.
     """
 
-    def __init__(self, functions: Sequence[FunctionType], starts: Iterable[object], arguments: object) -> None:
+    def __init__(
+        self,
+        functions: Sequence[FunctionType],
+        starts: Iterable[object],
+        arguments: object,
+        before: Iterable[object] = (),
+    ) -> None:
+        """`before` was there before the trace; what else was is frozen (`MadeInside`)."""
         self._functions = list(functions)
         self._starts = tuple(starts)
         self._arguments = arguments
@@ -85,9 +94,12 @@ class Effects:
         self._modules: frozenset[str] = frozenset()
         """Those that were imported before."""
         self._refused: GraphBreak | None = None
+        self.changes = Changes(before, arguments)
         with suspended():
             # may build the hook
-            self._watching: AbstractContextManager[None] = watching(Ran(self._entered))
+            self._watching: AbstractContextManager[None] = watching(
+                Ran((self._entered, self.changes.changes, self.changes.audited))
+            )
         self.generators = Generators(mentioned_states(functions))
 
     def __enter__(self) -> Effects:
@@ -105,18 +117,26 @@ class Effects:
     def __exit__(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
         self._watching.__exit__(kind, error, traceback)
         used = self.generators.restore()
+        changed = [] if error is not None else [entry for entry in self._held if differs(entry[2], entry[3])]
+        keeps = any(keeps_tensors(place) for _, _, place, _ in changed)
+        text, name = attribute_of(*changed[0]) if changed else ("", "")
+        # what an instruction changed first was then as it was before
+        noted = self.changes.put_back()
+        for _, _, place, before in changed if error is None else self._held:
+            put_back(place, before)
         if error is not None:
-            for _, _, place, before in self._held:
-                put_back(place, before)
             return
-        changed = [entry for entry in self._held if differs(entry[2], entry[3])]
-        if changed:
-            text, name = attribute_of(*changed[0])
-            keeps = any(keeps_tensors(place) for _, _, place, _ in changed)
-            for _, _, place, before in changed:
-                put_back(place, before)
-            what = f"the function changes `{text}`, which outlives the call: the graph would not do it again"
-            raise (EagerOnly if keeps else GraphBreak)(refusal(what, FIX, line_of(self._functions, name)))
+        if self.changes.refused is not None:
+            raise self.changes.refused
+        if changed or noted:
+            line = (line_of(self._functions, name) if changed else None) or next((line for _, _, line in noted), None)
+            shown = f"`{text}`" if changed else noted[0][0]
+            what = f"the function changes {shown}, which outlives the call: the graph would not do it again"
+            only = keeps or any(held for _, held, _ in noted)
+            text = refusal(what, FIX, line)
+            if self.changes.settles and not only and not used:
+                raise Settles(text)
+            raise (EagerOnly if only else GraphBreak)(text)
         if self._refused is not None:
             raise self._refused
         now, structure = tree_flatten(opened(self._arguments))

@@ -24,6 +24,7 @@ from __future__ import annotations
 import builtins
 import functools
 import gc
+import logging
 import math
 import os
 import random
@@ -47,7 +48,7 @@ from frontends.pytorch.places import is_told, is_users, origin, place_of
 from frontends.pytorch.python.casting import was_cached
 from frontends.pytorch.python.generators import DRAW, READ, READING, SEED, Watched, asked_by_checkpoint
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, SEEN_AS, ours, wrapped
-from frontends.pytorch.python.ran import unwatched
+from frontends.pytorch.python.ran import remembered, unwatched
 from frontends.pytorch.python.rewriting import asking_for_types, program_of, rewritten
 from frontends.pytorch.python.settings import setters
 from frontends.pytorch.python.torch_calls import TorchCalls
@@ -327,6 +328,7 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     for name in CLOCKS:
         clock = _refusing(getattr(time, name), f"time.{name}(): the time of the trace, not of the run", CLOCK)
         yield time, name, clock
+    yield logging.Logger, "handle", _handle
     for module, name in _states():
         reads = "get" in name or "initial" in name
         what = "the graph would give what it was in the trace" if reads else "the graph would not seed again"
@@ -368,6 +370,23 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
         yield kind, "__format__", _formatted
 
 
+_python_handle: Final = logging.Logger.handle
+
+
+def _handle(self: logging.Logger, record: logging.LogRecord) -> object:
+    """`logging.Logger.handle`: messages of the program, but those that it logs once, are logged on every call."""
+    active = tracing()
+    if active is None:
+        return _python_handle(self, record)
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename == logging.__file__:
+        frame = frame.f_back
+    if active.is_of_graph and is_users(frame.f_code.co_filename) and frame.f_code not in remembered:
+        active.refuse("a message is logged: the graph would not log it again", LOG)
+    with unwatched():
+        return _python_handle(self, record)
+
+
 def _states() -> Iterator[tuple[ModuleType, str]]:
     """The functions that read or set states of generators."""
     for name in ("manual_seed", "seed", "set_rng_state", "get_rng_state", "initial_seed"):
@@ -407,6 +426,7 @@ def _of_default_generator(name: str, plain: Callable[..., object], *args: object
 
 DRAWING: Final = (random.__file__, secrets.__file__, uuid.__file__)
 PRINT: Final = "print outside of the compiled function, or after it; fullgraph=False prints on every call"
+LOG: Final = "log outside of the compiled function, or after it; fullgraph=False logs on every call"
 CLOCK: Final = "measure outside of the compiled function; fullgraph=False reads the clock on every call"
 
 

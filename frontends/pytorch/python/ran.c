@@ -1,11 +1,24 @@
-/* The functions that a thread runs: bind(list, entered, files, engine) begins to add calls to the list, each a function, its code
-   then, and that of its caller, and calls `entered` with the function before it runs, if that is not None; bind(None) ends it.
-   Left out are functions in files whose names begin with one of `files`, and those that are called from files whose names begin
-   with one of `engine`. A hook of the interpreter (PEP 523) sees each frame before it runs. */
+/* The functions that a thread runs: bind(list, observers, places) begins to add calls to the list, each a function, its code
+   then, and that of its caller; bind(None) ends it. `places` are five tuples, of what names of files begin with. Left out are
+   functions in files of the first, and those that are called from files of the second. A hook of the interpreter (PEP 523) sees
+   each frame before it runs.
+
+   `observers` is None or three functions:
+   - entered(function), before a function runs for the first time;
+   - changes(kind, owner, given, code, offset), before an instruction of the program changes `owner`, or calls it with
+     `given`, if the callable is not Python's; of a callable for which it gives True it is not told again;
+   - audited(event, arguments), before Python does what its audit hooks are told of.
+   What these raise, the program raises. The instructions are those of functions outside of the third and the fourth of `places`,
+   or in files of the fifth. The interpreter's own tracing stops before each of them; it is on in such functions only. */
 #define Py_BUILD_CORE
+#define NEED_OPCODE_TABLES
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include "internal/pycore_frame.h"
+#include "internal/pycore_gc.h"
+#include "internal/pycore_interp.h"
+#include "internal/pycore_opcode.h"
+#include "opcode.h"
 #if PY_VERSION_HEX >= 0x030c0000
 #error "frames are laid out otherwise"
 #endif
@@ -15,14 +28,17 @@
 
 typedef struct {
     PyThreadState *thread;
-    PyObject *calls, *entered, *files, *engine;
-    int busy;   /* calling `entered`, whose own frames are not noted */
+    PyObject *calls, *entered, *changes, *audited, *places;
+    int busy;       /* calling an observer, whose own frames are not noted */
+    int importing;  /* what a module does when it is imported is not the program's */
+    void *told[KNOWN]; /* owners whose state is known, and callables of which nothing need be told */
     struct { void *what, *by; } known[KNOWN];
 } Watch;
 
 static Watch *watches[MOST];
 static int count = 0;
 static _PyFrameEvalFunction evaluate;
+enum { OURS, ENGINE, STATELESS, LIBRARY, WATCHED, KINDS };
 
 static int is_in(PyCodeObject *code, PyObject *places) {
     PyObject *name = code->co_filename;
@@ -42,6 +58,24 @@ static Watch *watch_of(PyThreadState *thread) {
     return NULL;
 }
 
+static int in(PyCodeObject *code, Watch *watch, int which) { return is_in(code, PyTuple_GET_ITEM(watch->places, which)); }
+
+static int is_of_framework(_PyInterpreterFrame *frame) {
+    /* what was made of a text, by its module: `__init__` of dataclasses */
+    PyObject *file = frame->f_code->co_filename;
+    if (!PyUnicode_IS_COMPACT_ASCII(file) || *(char *)PyUnicode_DATA(file) != '<') return 0;
+    PyObject *name = PyDict_GetItemString(frame->f_globals, "__name__");
+    if (!name || !PyUnicode_Check(name) || !PyUnicode_IS_COMPACT_ASCII(name)) return 0;
+    static const char *const begins[] = {"frontends.", "backends.", "shapes.", "solver.", "torch.", NULL};
+    for (int place = 0; begins[place]; place++)
+        if (!strncmp(PyUnicode_DATA(name), begins[place], strlen(begins[place]))) return 1;
+    return 0;
+}
+
+static int is_programs(PyCodeObject *code, Watch *watch) {
+    return !(in(code, watch, LIBRARY) || in(code, watch, STATELESS));
+}
+
 static void tell(Watch *watch, PyObject *function) {
     watch->busy = 1;
     PyObject *done = PyObject_CallOneArg(watch->entered, function);
@@ -50,11 +84,181 @@ static void tell(Watch *watch, PyObject *function) {
     watch->busy = 0;
 }
 
+/* ------------------------------------------------------------------ what instructions change */
+
+static int is_told(Watch *watch, void *what) { return watch->told[((size_t)what >> 4) % KNOWN] == what; }
+
+static int changes(Watch *watch, const char *kind, PyObject *owner, PyObject *given, _PyInterpreterFrame *frame) {
+    if (is_told(watch, owner)) return 0;
+    int offset = _PyInterpreterFrame_LASTI(frame) * sizeof(_Py_CODEUNIT);
+    watch->busy++;
+    PyObject *done = PyObject_CallFunction(
+        watch->changes, "sOOOi", kind, owner, given ? given : Py_None, (PyObject *)frame->f_code, offset);
+    if (watch != watch_of(PyThreadState_Get())) {
+        /* the observer ended it */
+        Py_XDECREF(done);
+        return done ? 0 : -1;
+    }
+    watch->busy--;
+    if (!done) return -1;
+    /* the observer keeps it, so that nothing else comes to be at its address */
+    if (done == Py_True) watch->told[((size_t)owner >> 4) % KNOWN] = owner;
+    Py_DECREF(done);
+    return 0;
+}
+
+static int is_once(PyObject *value) {
+    /* an iterator that gives each item once, and that is not only here */
+    return Py_TYPE(value)->tp_iternext && Py_TYPE(value)->tp_iternext != _PyObject_NextNotImplemented && Py_REFCNT(value) > 1;
+}
+
+static int called(Watch *watch, PyObject *callable, PyObject **first, Py_ssize_t count, _PyInterpreterFrame *frame) {
+    PyTypeObject *kind = Py_TYPE(callable);
+    PyObject *before = NULL;
+    if (kind == &PyMethod_Type) {
+        before = PyMethod_GET_SELF(callable);
+        callable = PyMethod_GET_FUNCTION(callable);
+        kind = Py_TYPE(callable);
+    }
+    if (is_told(watch, callable)) return 0;
+    if (kind == &PyFunction_Type) {
+        PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(callable);
+        if (!in(code, watch, OURS) && (is_programs(code, watch) || in(code, watch, WATCHED))) return 0;
+    } else if (PyType_Check(callable)) {
+        int once = 0;
+        for (Py_ssize_t place = 0; place < count; place++) once |= is_once(first[place]);
+        if (!once) return 0;
+    } else if ((kind->tp_flags & Py_TPFLAGS_HEAPTYPE) && !kind->tp_vectorcall_offset &&
+               strcmp(kind->tp_name, "functools._lru_cache_wrapper"))
+        return 0; /* an object of a class in Python, whose method is watched */
+    PyObject *given = PyTuple_New(count + (before != NULL));
+    if (!given) return -1;
+    if (before) PyTuple_SET_ITEM(given, 0, Py_NewRef(before));
+    int once = 0;
+    for (Py_ssize_t place = 0; place < count; place++) once |= is_once(first[place]);
+    for (Py_ssize_t place = 0; place < count; place++)
+        PyTuple_SET_ITEM(given, place + (before != NULL), Py_NewRef(first[place]));
+    int failed = changes(watch, once ? "call" : "fresh", callable, given, frame);
+    Py_DECREF(given);
+    return failed;
+}
+
+static int watched(PyObject *unused, PyFrameObject *object, int event, PyObject *argument) {
+    if (event == PyTrace_CALL) {
+        object->f_trace_lines = 0;
+        object->f_trace_opcodes = 1;
+        return 0;
+    }
+    if (event != PyTrace_OPCODE) return 0;
+    PyThreadState *thread = PyThreadState_Get();
+    Watch *watch = watch_of(thread);
+    if (!watch || watch->busy) return 0;
+    _PyInterpreterFrame *frame = object->f_frame;
+    _Py_CODEUNIT *next = frame->prev_instr;
+    int code = _PyOpcode_Deopt[_Py_OPCODE(*next)], oparg = _Py_OPARG(*next);
+    while (code == EXTENDED_ARG) {
+        next++;
+        code = _PyOpcode_Deopt[_Py_OPCODE(*next)];
+        oparg = oparg << 8 | _Py_OPARG(*next);
+    }
+    PyObject **top = frame->localsplus + frame->stacktop;
+#define PEEK(n) top[-(n)]
+    switch (code) {
+    case STORE_ATTR:
+    case DELETE_ATTR:
+        return changes(watch, "attribute", PEEK(1), PyTuple_GET_ITEM(frame->f_code->co_names, oparg), frame);
+    case STORE_SUBSCR:
+    case DELETE_SUBSCR:
+        return changes(watch, "item", PEEK(2), NULL, frame);
+    case STORE_DEREF:
+    case DELETE_DEREF:
+        return changes(watch, "variable", frame->localsplus[oparg], NULL, frame);
+    case STORE_GLOBAL:
+    case DELETE_GLOBAL:
+        return changes(watch, "global", frame->f_globals, PyTuple_GET_ITEM(frame->f_code->co_names, oparg), frame);
+    case BINARY_OP:
+        if (oparg < NB_INPLACE_ADD || PyLong_CheckExact(PEEK(2)) || PyFloat_CheckExact(PEEK(2))) return 0;
+        return changes(watch, "itself", PEEK(2), NULL, frame);
+    case BINARY_SUBSCR:
+        return PyDict_Check(PEEK(2)) && !PyDict_CheckExact(PEEK(2)) ? changes(watch, "read", PEEK(2), NULL, frame) : 0;
+    case GET_ITER:
+    case UNPACK_SEQUENCE:
+    case UNPACK_EX:
+    case CONTAINS_OP:
+    case LIST_EXTEND:
+    case SET_UPDATE:
+    case GET_YIELD_FROM_ITER:
+        return is_once(PEEK(1)) ? changes(watch, "iterator", PEEK(1), NULL, frame) : 0;
+    case PRECALL: {
+        int method = PEEK(oparg + 2) != NULL;
+        return called(watch, PEEK(oparg + 1 + method), &PEEK(oparg + method), oparg + method, frame);
+    }
+    case CALL_FUNCTION_EX: {
+        PyObject *given = PEEK(1 + (oparg & 1));
+        if (!PyTuple_CheckExact(given))
+            return is_once(given) ? changes(watch, "iterator", given, NULL, frame) : 0;
+        return called(watch, PEEK(2 + (oparg & 1)), &PyTuple_GET_ITEM(given, 0), PyTuple_GET_SIZE(given), frame);
+    }
+    }
+    return 0;
+#undef PEEK
+}
+
+static int audit(const char *event, PyObject *arguments, void *unused) {
+    if (!count || !_PyThreadState_UncheckedGet()) return 0;
+    Watch *watch = watch_of(PyThreadState_Get());
+    if (!watch || watch->busy || watch->audited == Py_None || watch->importing) return 0;
+    static const char *const begins[] = {"open", "os.", "socket.", "subprocess.", "shutil.", "time.sleep", "tempfile.",
+        "signal.", "_thread.", "pty.", "fcntl.", "mmap.", "sqlite3.", "webbrowser.", "smtplib.", "ftplib.", "urllib.",
+        "http.", "builtins.input", "syslog.", "sys.set", "sys.addaudithook", "resource.set", "pathlib.Path", NULL};
+    for (int place = 0; begins[place]; place++) {
+        if (strncmp(event, begins[place], strlen(begins[place]))) continue;
+        watch->busy++;
+        PyObject *done = PyObject_CallFunction(watch->audited, "sO", event, arguments);
+        watch->busy--;
+        Py_XDECREF(done);
+        return done ? 0 : -1;
+    }
+    return 0;
+}
+
+static PyObject *young(PyObject *asked) {
+    /* which of the objects the collector looks at: not those that were frozen */
+    Py_ssize_t size = PyTuple_GET_SIZE(asked), slots = 64;
+    while (slots < size * 4) slots *= 2;
+    PyObject **table = PyMem_Calloc(slots, sizeof *table), *found = PySet_New(NULL);
+    if (!table || !found) return PyErr_NoMemory();
+    for (Py_ssize_t each = 0; each < size; each++) {
+        PyObject *value = PyTuple_GET_ITEM(asked, each);
+        size_t slot = ((size_t)value >> 4) & (slots - 1);
+        while (table[slot]) slot = (slot + 1) & (slots - 1);
+        table[slot] = value;
+    }
+    PyThreadState *thread = PyThreadState_Get();
+    for (int generation = 0; generation < NUM_GENERATIONS; generation++) {
+    PyGC_Head *head = &thread->interp->gc.generations[generation].head;
+    for (PyGC_Head *each = _PyGCHead_NEXT(head); each != head; each = _PyGCHead_NEXT(each)) {
+        PyObject *value = (PyObject *)(each + 1);
+        for (size_t slot = ((size_t)value >> 4) & (slots - 1); table[slot]; slot = (slot + 1) & (slots - 1))
+            if (table[slot] == value) {
+                table[slot] = Py_None; /* found, and no end of a chain */
+                PyObject *number = PyLong_FromVoidPtr(value);
+                if (number) PySet_Add(found, number);
+                Py_XDECREF(number);
+                break;
+            }
+    }
+    }
+    PyMem_Free(table);
+    return found;
+}
+
+/* ------------------------------------------------------------------ frames */
+
 static void note(Watch *watch, PyThreadState *thread, struct _PyInterpreterFrame *frame) {
     PyCodeObject *code = frame->f_code;
-    if (is_in(code, watch->files)) return;
     struct _PyInterpreterFrame *caller = thread->cframe->current_frame;
-    if (caller && is_in(caller->f_code, watch->engine)) return;
+    if (caller && in(caller->f_code, watch, ENGINE)) return;
     PyObject *by = caller ? (PyObject *)caller->f_code : Py_None;
     /* functions with one code differ in their closures only */
     void *what = code->co_nfreevars ? (void *)frame->f_func : (void *)code;
@@ -71,9 +275,40 @@ static void note(Watch *watch, PyThreadState *thread, struct _PyInterpreterFrame
 }
 
 static PyObject *noted(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwing) {
-    Watch *watch = throwing ? NULL : watch_of(thread);
-    if (watch && !watch->busy) note(watch, thread, frame);
-    return evaluate(thread, frame, throwing);
+    Watch *watch = watch_of(thread);
+    if (!watch || watch->busy) return evaluate(thread, frame, throwing);
+    PyCodeObject *code = frame->f_code;
+    int ours = in(code, watch, OURS);
+    if (!ours && !throwing) note(watch, thread, frame);
+    if (watch->changes == Py_None) return evaluate(thread, frame, throwing);
+    Py_tracefunc tracing = thread->c_tracefunc;
+    int module = !(code->co_flags & CO_OPTIMIZED);
+    /* of the library what the program calls, and not what torch does */
+    int follows = !ours && !module && !watch->importing &&
+                  !is_of_framework(frame) && (is_programs(code, watch) || (tracing == watched && in(code, watch, WATCHED)));
+    int imports = (module && PyUnicode_CompareWithASCIIString(code->co_name, "<module>") == 0) ||
+                  (PyUnicode_IS_COMPACT_ASCII(code->co_filename) &&
+                   !strncmp(PyUnicode_DATA(code->co_filename), "<frozen importlib", 17));
+    _PyCFrame *before = thread->cframe;
+    int use = before->use_tracing;
+    if (!follows && tracing != watched) {
+        /* another's, or none */
+        watch->importing += imports;
+        PyObject *result = evaluate(thread, frame, throwing);
+        watch = watch_of(thread);
+        if (watch) watch->importing -= imports;
+        return result;
+    }
+    if (tracing && tracing != watched) return evaluate(thread, frame, throwing);
+    thread->c_tracefunc = follows ? watched : NULL;
+    before->use_tracing = follows || thread->c_profilefunc ? 255 : 0;
+    watch->importing += imports;
+    PyObject *result = evaluate(thread, frame, throwing);
+    watch = watch_of(thread);
+    if (watch && imports) watch->importing -= 1;
+    thread->c_tracefunc = tracing;
+    thread->cframe->use_tracing = use;
+    return result;
 }
 
 static int is_places(PyObject *places) {
@@ -83,18 +318,25 @@ static int is_places(PyObject *places) {
     return 1;
 }
 
-static PyObject *begin(
-    PyThreadState *thread, PyObject *calls, PyObject *entered, PyObject *files, PyObject *engine) {
+static PyObject *begin(PyThreadState *thread, PyObject *calls, PyObject *observers, PyObject *places) {
     _PyFrameEvalFunction present = _PyInterpreterState_GetEvalFrameFunc(thread->interp);
     /* not where another hook came in between: it would be lost, or this one called for ever */
     if (count == MOST || (count && present != noted)) Py_RETURN_FALSE;
+    static int audits = 0;
+    if (!audits && observers != Py_None) {
+        if (PySys_AddAuditHook(audit, NULL) < 0) return NULL;
+        audits = 1;
+    }
     Watch *watch = PyMem_Calloc(1, sizeof *watch);
     if (!watch) return PyErr_NoMemory();
+    PyObject *each[3] = {Py_None, Py_None, Py_None};
+    for (int place = 0; observers != Py_None && place < 3; place++) each[place] = PyTuple_GET_ITEM(observers, place);
     watch->thread = thread;
     watch->calls = Py_NewRef(calls);
-    watch->entered = Py_NewRef(entered);
-    watch->files = Py_NewRef(files);
-    watch->engine = Py_NewRef(engine);
+    watch->entered = Py_NewRef(each[0]);
+    watch->changes = Py_NewRef(each[1]);
+    watch->audited = Py_NewRef(each[2]);
+    watch->places = Py_NewRef(places);
     if (!count) {
         evaluate = present;
         _PyInterpreterState_SetEvalFrameFunc(thread->interp, noted);
@@ -105,10 +347,14 @@ static PyObject *begin(
 
 static PyObject *bind(PyObject *module, PyObject *const *args, Py_ssize_t given) {
     PyThreadState *thread = PyThreadState_Get();
-    if (given == 4 && PyList_CheckExact(args[0]) && is_places(args[2]) && is_places(args[3]))
-        return begin(thread, args[0], args[1], args[2], args[3]);
+    if (given == 3 && PyList_CheckExact(args[0]) && PyTuple_CheckExact(args[2]) && PyTuple_GET_SIZE(args[2]) == KINDS) {
+        int right = args[1] == Py_None || (PyTuple_CheckExact(args[1]) && PyTuple_GET_SIZE(args[1]) == 3);
+        for (int place = 0; place < KINDS; place++) right = right && is_places(PyTuple_GET_ITEM(args[2], place));
+        if (right) return begin(thread, args[0], args[1], args[2]);
+    }
+    if (given == 1 && PyTuple_CheckExact(args[0])) return young(args[0]);
     if (given != 1 || args[0] != Py_None)
-        return PyErr_Format(PyExc_TypeError, "a list, a function or None, and two tuples, or None");
+        return PyErr_Format(PyExc_TypeError, "a list, three functions or None, and five tuples; objects; or None");
     for (int place = count; place-- > 0;) {
         Watch *watch = watches[place];
         if (watch->thread != thread) continue;
@@ -118,8 +364,9 @@ static PyObject *bind(PyObject *module, PyObject *const *args, Py_ssize_t given)
             _PyInterpreterState_SetEvalFrameFunc(thread->interp, evaluate);
         Py_DECREF(watch->calls);
         Py_DECREF(watch->entered);
-        Py_DECREF(watch->files);
-        Py_DECREF(watch->engine);
+        Py_DECREF(watch->changes);
+        Py_DECREF(watch->audited);
+        Py_DECREF(watch->places);
         PyMem_Free(watch);
         Py_RETURN_TRUE;
     }

@@ -24,8 +24,11 @@ A hook of the interpreter notes them, which costs a trace nothing that can be me
 from __future__ import annotations
 
 import gc
+import os
 import sys
+import sysconfig
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -44,7 +47,11 @@ from shapes.toolchain import Unavailable
 Call = tuple[FunctionType, CodeType, "CodeType | None"]
 """A function, its code then, in which calls may be led elsewhere, and that of its caller."""
 Entered = Callable[[FunctionType], None]
-Watch = Callable[["tuple[list[Call], Entered | None] | None"], bool]
+Changes = Callable[[str, object, object, CodeType, int], bool]
+Audited = Callable[[str, "tuple[object, ...]"], None]
+Observers = tuple[Entered, Changes, Audited]
+"""What is told of functions, of instructions that may change something, and of the system: `ran.c` says when."""
+Watch = Callable[["tuple[list[Call], Observers | None] | None"], bool]
 
 WITHOUT_STATE: Final = frozenset(
     (
@@ -59,6 +66,26 @@ WITHOUT_STATE: Final = frozenset(
 )
 """Modules whose functions tell of nothing but their arguments, as far as a program goes by it. What is imported is read
 where it is imported; Python's own random numbers are noticed otherwise."""
+STATELESS: Final = tuple(
+    [
+        os.path.join(place, name) + os.sep
+        for place in {sysconfig.get_paths()[kind] for kind in ("purelib", "platlib")}
+        for name in ("sympy", "mpmath", "networkx", "z3", "numpy")
+    ]
+)
+CHANGED_BY: Final = tuple(
+    [
+        sysconfig.get_paths()["stdlib"] + os.sep + name
+        for name in (
+            *("collections/", "_collections_abc.py", "random.py", "heapq.py", "queue.py", "weakref.py"),
+            *("_weakrefset.py", "logging/", "unittest/mock.py", "graphlib.py", "shelve.py"),
+            *("contextlib.py", "threading.py", "types.py", "argparse.py", "configparser.py", "sched.py", "bisect.py"),
+            *("functools.py", "warnings.py", "string.py", "optparse.py"),
+        )
+    ]
+)
+"""Python's own functions that change what they are called with: their instructions are watched as the program's."""
+LIBRARY: Final = tuple([os.path.join(sysconfig.get_paths()["stdlib"], name) for name in sys.stdlib_module_names])
 ENGINE: Final = tuple([place for place in FRAMEWORK if not place.startswith(FRAMEWORKS)])
 """What calls libraries, and never the program."""
 PRINTED: Final = (
@@ -67,6 +94,8 @@ PRINTED: Final = (
 )
 """Code that was printed by us."""
 
+remembered: Final[weakref.WeakSet[CodeType]] = weakref.WeakSet()
+"""The code of functions whose results are remembered (`functools.lru_cache`): what they do, they do once."""
 _current: Final = threading.local()
 
 
@@ -78,19 +107,18 @@ class Ran:
         tensors: tensors of its own whose Python attributes it asked for so.
     """
 
-    def __init__(self, entered: Entered | None = None) -> None:
-        """`entered` is called with each function before it runs, for the first time at least."""
+    def __init__(self, observers: Observers | None = None) -> None:
         self.names: set[str] = set()
         self.tensors: dict[int, torch.Tensor] = {}
         self._calls: list[Call] = []
         self._watch = _watch()
-        self._entered = entered
+        self._observers = observers
 
     def begin(self) -> None:
         """Note what this thread runs from now on."""
-        if not self._watch((self._calls, self._entered)):
+        if not self._watch((self._calls, self._observers)):
             self._watch = _by_profile
-            self._watch((self._calls, self._entered))
+            self._watch((self._calls, self._observers))
 
     def include(self, inner: Ran) -> None:
         """Take over what was noted in a block inside of this one."""
@@ -236,21 +264,33 @@ def _watch() -> Watch:
     built = build(Path(__file__).with_suffix(".c").read_text())
     if isinstance(built, Unavailable):
         return _by_profile
-    watch, ours, engine = cast(Callable[..., bool], built), encoded((*FRAMEWORKS, *FRAMEWORK)), encoded(ENGINE)
-    return lambda given: watch(None) if given is None else watch(*given, ours, engine)
+    watch, ours = cast(Callable[..., bool], built), (*FRAMEWORKS, *FRAMEWORK, *PRINTED)
+    packages = sysconfig.get_paths()["purelib"]
+    # where packages are installed inside of Python's own library, its modules are named one by one
+    inside = any(packages.startswith(place) for place in STANDARD)
+    alone = ("<frozen ", *sorted(LIBRARY)) if inside else STANDARD
+    places = tuple(map(encoded, (ours, ENGINE, STATELESS, alone, CHANGED_BY)))
+    return lambda given: watch(None) if given is None else watch(*given, places)
+
+
+def young(values: tuple[object, ...]) -> set[int] | None:
+    """Which values, by their addresses, the collector of garbage looks at, as it has not frozen them."""
+    built = build(Path(__file__).with_suffix(".c").read_text())
+    return None if isinstance(built, Unavailable) else cast(Callable[..., set[int]], built)(values)
 
 
 def encoded(places: Iterable[str]) -> tuple[bytes, ...]:
     return tuple([place.encode() for place in places])
 
 
-def _by_profile(given: tuple[list[Call], Entered | None] | None) -> bool:
-    """The same without a compiler: all that a frame tells of its function."""
+def _by_profile(given: tuple[list[Call], Observers | None] | None) -> bool:
+    """The same without a compiler: all that a frame tells of its function, and nothing of instructions."""
     stack = _current.__dict__.setdefault("profiles", [])
     if given is None:
         sys.setprofile(stack.pop())
         return True
-    calls, entered = given
+    calls, observers = given
+    entered = None if observers is None else observers[0]
     seen: set[tuple[int, int]] = set()
 
     def called(frame: FrameType, event: str, _: object) -> None:
@@ -285,4 +325,4 @@ def _function_of(frame: FrameType) -> FunctionType:
     return FunctionType(code, frame.f_globals, code.co_name, None, tuple([cell(name) for name in code.co_freevars]))
 
 
-__all__ = ["Ran", "asked", "noted", "unwatched", "watching"]
+__all__ = ["Ran", "asked", "noted", "unwatched", "watching", "young"]

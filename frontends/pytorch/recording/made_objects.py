@@ -73,6 +73,11 @@ class MadeInside:
         self._before: list[object] = []
         self._young: set[int] | None = None
 
+    @property
+    def before(self) -> list[object]:
+        """What was there before and could not be frozen."""
+        return self._before
+
     def __enter__(self) -> MadeInside:
         global _blocks, _frozen
         with _lock:

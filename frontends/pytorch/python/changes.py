@@ -1,0 +1,443 @@
+"""What the instructions of a traced program change: noted before they do, compared at the end, put back.
+
+    >>> import torch
+    >>> from collections import deque
+    >>> from frontends.pytorch import trace
+    >>> def f(x, lines):
+    ...     lines[0]["deep"].rotate(1)
+    ...     return x + 1
+    >>> line = deque([1, 2, 3])
+    >>> try:
+    ...     trace(lambda x: f(x, [{"deep": line}]), (torch.randn(2),))
+    ... except Exception as error:
+    ...     print(error)  # doctest: +ELLIPSIS
+    the function changes a deque, which outlives the call: the graph would not do it again
+      at:     `lines[0]["deep"].rotate(1)`  (...:2 in f)
+      fix:    return the value, or do it outside; fullgraph=False runs this Python on every call
+    >>> line
+    deque([1, 2, 3])
+
+`ran` stops before each instruction of the program that stores, deletes or calls what is not Python. What it
+changes is looked at then (`snapshots`), however the program came by it, and again at the end: a change of what was
+there before the trace is refused. What was made inside of it is the call's own; the collector of garbage tells them
+apart, as what was there before is frozen (`MadeInside`). What can not be put back (an iterator's place, a file, an
+object of a class in C) is refused before it happens, so that the call does it once.
+"""
+
+from __future__ import annotations
+
+import array
+import functools
+import gc
+import logging
+import operator
+import sys
+import threading
+import warnings
+import weakref
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
+from functools import partial
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any, Final, NoReturn
+
+import torch
+
+from frontends.pytorch.errors import EagerOnly, GraphBreak, refusal
+from frontends.pytorch.places import FRAMEWORKS, is_users
+from frontends.pytorch.python.generators import is_generator
+from frontends.pytorch.python.ran import remembered, young
+from frontends.pytorch.python.snapshots import (
+    ABSENT,
+    IMMUTABLE,
+    WITHOUT_STATE,
+    Noted,
+    alike,
+    containers_of,
+    inside_of,
+    is_in_c,
+    is_settling,
+    is_torchs,
+    now,
+    same,
+)
+from frontends.pytorch.python.state import is_impure, is_without_state
+from frontends.pytorch.symbolic.tensor import Traced
+from shapes.origin import FRAMEWORK, Origin
+
+FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
+OUTSIDE: Final = "do it outside of the compiled function; fullgraph=False does it on every call"
+OWN: Final = (*FRAMEWORKS, *FRAMEWORK)
+OURS: Final = ("frontends.", "backends.", "shapes.", "solver.")
+ARRAYS: Final = bytearray | array.array | memoryview
+LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
+MOST_QUESTIONS: Final = 64
+"""Dictionaries of which it is found out who holds them; the others are taken to be known outside."""
+SHARED: Final = (*(dict, list, set, deque, bytearray, array.array, OrderedDict, defaultdict),)
+"""Classes in C whose objects are what they hold."""
+ASKS: Final = frozenset(
+    (
+        *("get", "keys", "values", "items", "copy", "index", "count", "__len__", "__contains__", "__iter__", "union"),
+        *("intersection", "difference", "issubset", "issuperset", "isdisjoint", "symmetric_difference", "__getitem__"),
+        *("__eq__", "__repr__", "__str__", "__hash__", "__sizeof__", "__reversed__", "__getattribute__", "__format__"),
+        *("__reduce__", "__reduce_ex__", "__dir__", "__class_getitem__", "__init_subclass__", "__subclasshook__"),
+    )
+)
+"""Methods of containers that change nothing."""
+UNTOLD: Final = frozenset(
+    (
+        *(len, isinstance, issubclass, hasattr, getattr, id, hash, repr, callable, abs, round, divmod, pow, chr, ord),
+        *(format, ascii, bin, hex, oct, vars, dir, iter, globals, locals),
+    )
+)
+"""Functions in C that change nothing, whatever they are given."""
+STATEFUL: Final = frozenset(("atexit", "gc", "signal", "faulthandler", "_locale", "_signal", "_thread", "resource"))
+"""Modules in C whose functions change the process."""
+
+OF_LIBRARY: Final = {
+    warnings.__file__: ("_add_filter", "resetwarnings", "catch_warnings."),
+    functools.__file__: ("cached_property.__get__",),
+    weakref.__file__: ("WeakKeyDictionary.", "WeakValueDictionary.", "finalize.__init__"),
+    logging.__file__: ("Logger.addHandler", "Logger.removeHandler", "Logger.setLevel", "Filterer.", "Handler.setLevel"),
+    threading.__file__: ("Event.", "Semaphore.", "BoundedSemaphore."),
+}
+"""Of these modules, the functions that change more than what they remember for themselves, or than other threads do."""
+REMOVES: Final = (".<locals>.remove", "._commit_removals", ".filter")
+"""What is called when an object dies, or looks only."""
+
+
+@functools.cache
+def is_library_that_changes(code: CodeType) -> bool:
+    """Whether a function of Python's library, or of the program, is one to be noticed."""
+    names = OF_LIBRARY.get(code.co_filename)
+    return names is None or (code.co_qualname.startswith(names) and not code.co_qualname.endswith(REMOVES))
+
+
+class Changes:
+    """What was there before a trace, and is changed in it.
+
+    Attributes:
+        refused: of what the program may have caught.
+        settles: whether only plain values were filled in, so that another call may find nothing to change.
+    """
+
+    def __init__(self, before: Iterable[object], given: object) -> None:
+        """`before` was there before the trace and is not frozen; `given` are the arguments."""
+        self._noted: dict[int, Noted] = {}
+        self._entries: dict[tuple[int, object], tuple[Any, object, object, Origin | None]] = {}
+        """Single names: of globals, and Python's attributes of tensors."""
+        self._kept: list[object] = []
+        self._returned: object = None
+        self._questions = 0
+        self._locks: dict[int, list[Any]] = {}
+        """Those that were acquired: the lock, how often more than released, and where."""
+        self._before: Final = {id(each) for each in before}
+        self._given: Final = containers_of(given)
+        self._fresh = False
+        self.refused: GraphBreak | None = None
+        self.settles = False
+
+    # ------------------------------------------------------------------ what the interpreter tells
+
+    def changes(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool:
+        """An instruction changes `owner`, or calls it; whether it need not be told again."""
+        if not is_library_that_changes(code):
+            return False
+        # no iterator among what is given is held elsewhere
+        self._fresh = kind == "fresh"
+        if kind in ("call", "fresh"):
+            return self._called(owner, given, code, offset)
+        place = (code, offset)
+        if kind == "global":
+            self._entry(owner, given, owner.get(given, ABSENT), place)
+            return False
+        if isinstance(owner, torch.Tensor):
+            if kind == "attribute" and not hasattr(torch._C.TensorBase, given):
+                self._entry(owner, given, vars(owner).get(given, ABSENT), place)
+            return False
+        if kind == "iterator":
+            self._advanced(owner, place)
+            return False
+        return self.note(owner, place)
+
+    def audited(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Python is about to do what its audit hooks are told of.
+
+        Raises:
+            GraphBreak: it is the program that does.
+        """
+        frame = sys._getframe(1)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if file.startswith(("<frozen importlib", *OWN)):
+                return
+            if is_users(file):
+                break
+            frame = frame.f_back
+        if frame is None or frame.f_code in remembered or is_of_source(event, arguments):
+            return
+        said = f"`{event}` of the system" + (
+            f" ({arguments[0]})" if arguments and isinstance(arguments[0], str) else ""
+        )
+        self._refuse(
+            f"{said}: a graph would not do it again", OUTSIDE, Origin.of_instruction(frame.f_code, frame.f_lasti)
+        )
+
+    def _new(self, values: Iterable[object]) -> set[int]:
+        """Which of the values were made in the trace, by their addresses."""
+        asked = tuple(values)
+        return (young(asked) or set()) - self._before - self._given.keys() if asked else set()
+
+    def _is_new(self, value: object) -> bool:
+        return bool(self._new([value]))
+
+    def _refuse(self, what: str, fix: str, place: Origin | None) -> NoReturn:
+        self.refused = GraphBreak(refusal(what, fix, place))
+        raise self.refused
+
+    def _entry(self, owner: Any, name: object, before: object, place: tuple[CodeType, int]) -> None:
+        key = (id(owner), name)
+        if key not in self._entries:
+            self._entries[key] = (owner, name, before, Origin.of_instruction(*place))
+
+    def _advanced(self, value: object, place: tuple[CodeType, int]) -> None:
+        if self._fresh or place[0].co_filename == weakref.__file__:
+            # which numbers its finalizers
+            return
+        if hasattr(type(value), "__next__") and is_in_c(type(value)) and not self._is_new(value):
+            what = f"a {type(value).__name__} from outside, which the trace would use up"
+            self._refuse(
+                what,
+                "pass what it gives as an argument; fullgraph=False takes it on every call",
+                Origin.of_instruction(*place),
+            )
+
+    def note(self, owner: object, place: tuple[CodeType, int], *, surely: bool = True) -> bool:
+        """Keep what an object is. What can not be is refused, if it is `surely` changed and no object of the call's."""
+        if id(owner) in self._noted:
+            return True
+        if is_settled(owner):
+            return False
+        noted = Noted.of(owner, Origin.of_instruction(*place))
+        if noted is not None:
+            self._noted[id(owner)] = noted
+            for inside in inside_of(owner):
+                self.note(inside, place, surely=False)
+            return True
+        if surely and not self._is_new(owner) and not is_plain(owner):
+            what = f"cannot tell whether the call changes a {type(owner).__name__} from outside"
+            self._refuse(what, OUTSIDE, Origin.of_instruction(*place))
+        return False
+
+    def _called(self, function: Any, given: tuple[object, ...], code: CodeType, offset: int) -> bool:
+        """What is not Python, or torch's, is called."""
+        place = (code, offset)
+        match function:
+            case FunctionType():
+                return self._of_library(function, given, place)
+            case functools.partial():
+                return self._called(function.func, (*function.args, *given), code, offset)
+            case functools._lru_cache_wrapper():
+                inner = getattr(function.__wrapped__, "__code__", None)
+                if inner is not None:
+                    remembered.add(inner)
+                return self._known(function)
+            case type():
+                for each in given:
+                    self._advanced(each, place)
+                return False
+            case MethodDescriptorType() | WrapperDescriptorType():
+                kind = function.__objclass__
+                pure = function.__name__ in ASKS and (kind in SHARED or kind is object)
+                if pure or kind in WITHOUT_STATE or is_torchs(kind) or function.__name__ == "__init__":
+                    return self._known(function)
+                owner, given = (given[0], given[1:]) if given else (None, ())
+            case BuiltinFunctionType() | MethodWrapperType():
+                owner = function.__self__
+                if function.__name__ == "__getattribute__":
+                    return False
+                if function in (setattr, delattr) and len(given) > 1:
+                    return self.changes("attribute", given[0], given[1], code, offset) and False
+                if function is next and given:
+                    self._advanced(given[0], place)
+                    return False
+                if function in UNTOLD or isinstance(owner, type):
+                    return self._known(function)
+                if owner is None or isinstance(owner, ModuleType):
+                    if (function.__module__ or "").startswith("torch"):
+                        return self._known(function)
+                    self._system(function, place)
+                    owner = None
+                elif function.__name__ in ASKS and type(owner) in SHARED:
+                    return False
+            case _ if is_torchs(type(function)):
+                # an operator
+                return self._known(function)
+            case _:
+                owner = None
+        if isinstance(owner, LOCKS) and is_users(code.co_filename):
+            step = {"acquire": 1, "acquire_lock": 1, "release": -1, "release_lock": -1}.get(function.__name__, 0)
+            found = self._locks.setdefault(id(owner), [owner, 0, Origin.of_instruction(*place)])
+            found[1] += step
+            return False
+        if owner is not None and not isinstance(owner, torch.Tensor):
+            if hasattr(type(owner), "__next__"):
+                self._advanced(owner, place)
+            elif not isinstance(owner, ContextVar) or function.__name__ != "get":
+                self.note(owner, place)
+        self._handed(given, place)
+        return False
+
+    def _known(self, function: object) -> bool:
+        self._kept.append(function)
+        return True
+
+    def _handed(self, given: Iterable[object], place: tuple[CodeType, int]) -> None:
+        for each in given:
+            if isinstance(each, torch.Tensor | str | int | float | None | FunctionType | type | tuple):
+                continue
+            if isinstance(each, BuiltinFunctionType):
+                # a method that is called back
+                each = each.__self__
+                if each is None or isinstance(each, ModuleType):
+                    continue
+            if hasattr(type(each), "__next__"):
+                self._advanced(each, place)
+            else:
+                self.note(each, place, surely=False)
+
+    def _of_library(self, function: FunctionType, given: tuple[object, ...], place: tuple[CodeType, int]) -> bool:
+        """A function of torch, or of a library whose instructions are not watched."""
+        if not function.__code__.co_filename.startswith(OWN):
+            self._handed(given, place)
+            return False
+        owner = given[0] if given else None
+        if owner is None or isinstance(owner, torch.Tensor | type) or str(type(owner).__module__).startswith(OURS):
+            return self._known(function)
+        if any(vars(each).get(function.__name__) is function for each in type(owner).__mro__):
+            self.note(owner, place, surely=False)
+            return False
+        return self._known(function)
+
+    def _system(self, function: BuiltinFunctionType, place: tuple[CodeType, int]) -> None:
+        """A function in C that changes the process, or that tells of it."""
+        module = (function.__module__ or "").partition(".")[0]
+        if module == "gc" and not function.__name__.startswith(("enable", "disable", "set", "freeze", "unfreeze")):
+            return
+        sets = module == "sys" and function.__name__.startswith("set")
+        if (module in STATEFUL or sets or is_impure(function)) and is_users(place[0].co_filename):
+            what = f"{module}.{function.__name__}() is called: a graph would not do it again"
+            self._refuse(what, OUTSIDE, Origin.of_instruction(*place))
+
+    # ------------------------------------------------------------------ what has become of it
+
+    def returns(self, returned: object, values: Iterable[object]) -> None:
+        """What the call returns is a graph's, which knows of no attributes of Python.
+
+        Raises:
+            EagerOnly: one was set.
+        """
+        self._returned = returned
+        given = {id(value) for value in values if isinstance(value, Traced)}
+        for owner, name, _, place in self._entries.values():
+            if id(owner) in given and isinstance(owner, Traced) and name in vars(owner):
+                what = f"`{name}` is set on a tensor that the call returns: a graph would not do it"
+                raise EagerOnly(refusal(what, FIX, place))
+
+    def put_back(self) -> list[tuple[str, bool, Origin | None]]:
+        """Make what was there before what it was; of each change a text, whether it keeps a tensor, where."""
+        changed = [each for each in self._noted.values() if each.differs()]
+        entries = [
+            each
+            for each in self._entries.values()
+            if now(*each[:2]) is not each[2] and not same(now(*each[:2]), each[2])
+        ]
+        new = self._new([each.owner for each in changed] + [owner for owner, *_ in entries])
+        old = [each for each in changed if not self._is_calls_own([each.owner], new)]
+        self._returned = None
+        found = [(each.text(), each.keeps_tensors(), each.place) for each in old]
+        self.settles = bool(old) and not entries and self._is_settling(old)
+        for each in old:
+            each.put_back()
+        for lock, count, place in self._locks.values():
+            if count:
+                found.append((f"a {type(lock).__name__}", False, place))
+                lock.release() if count > 0 else lock.acquire(blocking=False)
+        for owner, name, before, place in entries:
+            if id(owner) not in new:
+                value = now(owner, name)
+                found.append((f"`{name}`", isinstance(value, Traced), place))
+                scope = owner if isinstance(owner, dict) else vars(owner)
+                if before is ABSENT:
+                    scope.pop(name, None)
+                else:
+                    scope[name] = before
+        return found
+
+    def _is_settling(self, old: Sequence[Noted]) -> bool:
+        """Whether the changes may be made once only."""
+        changed = [(part, before, part.read(each.owner)) for each in old for part, before in each.before.items()]
+        return all(alike(before, now) or is_settling(part, before, now) for part, before, now in changed)
+
+    def _is_calls_own(self, only: list[object], new: set[int]) -> bool:
+        """Whether nothing outside of what the call has made holds the only item of a list.
+
+        Of a dictionary its age says nothing: the attributes of an object become one when they are first looked
+        at, and the collector does not know one of plain values. So whoever refers to it is counted, which takes
+        that no variable does here.
+        """
+        if gc.is_tracked(only[0]) and type(only[0]) is not dict:
+            return id(only[0]) in new
+        if id(only[0]) in self._given or id(only[0]) in self._before:
+            return False
+        # without the list, and what is handed to `getrefcount`
+        count = sys.getrefcount(only[0]) - 2 - (only[0] is self._returned)
+        if count <= 1:
+            return True
+        self._questions += 1
+        if self._questions > MOST_QUESTIONS:
+            return False
+        inside = [each for each in gc.get_referrers(only[0]) if each is not only]
+        made = self._new(inside)
+        inside[:] = [each for each in inside if id(each) in made]
+        for place in range(len(inside)):
+            count -= sum(map(partial(operator.is_, only[0]), gc.get_referents(inside[place])))
+        if count > 0:
+            return False
+        dictionaries = [place for place in range(len(inside)) if type(inside[place]) is dict]
+        return all(self._is_calls_own([inside[place]], made) for place in dictionaries)
+
+
+def is_settled(owner: object) -> bool:
+    """Whether nothing that a program does to a value is a change, or is noticed otherwise."""
+    if isinstance(owner, torch.Tensor) or is_generator(owner):
+        return True
+    kind = type(owner)
+    return kind in WITHOUT_STATE or (is_torchs(kind) and (kind.__module__ or "").startswith(("torch._", *OURS)))
+
+
+def is_plain(owner: object) -> bool:
+    return is_without_state(owner) or isinstance(owner, (*IMMUTABLE, type, weakref.ref, property))
+
+
+def is_of_source(event: str, arguments: tuple[object, ...]) -> bool:
+    """Whether Python reads a program: for the text of an error, or to import it."""
+    if event != "open" or not arguments:
+        return False
+    name = str(arguments[0])
+    return name.endswith((".py", ".pyc", ".so")) and (len(arguments) < 2 or arguments[1] in ("r", "rb", None))
+
+
+__all__ = ["Changes"]
+
+
+__all__ = ["Changes"]

@@ -1,0 +1,369 @@
+"""What an object of Python is: read as a copy, compared with one, and put back.
+
+    >>> from collections import deque
+    >>> from frontends.pytorch.python.snapshots import Noted
+    >>> line = deque([1, 2, 3])
+    >>> before = Noted.of(line, None)
+    >>> line.rotate(1)
+    >>> before.differs(), before.text()
+    (True, 'a deque')
+    >>> before.put_back()
+    >>> line
+    deque([1, 2, 3])
+
+What a class in C keeps for itself is not known: of its objects there is no copy (`parts_of`).
+"""
+
+from __future__ import annotations
+
+import array
+import functools
+import sys
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from types import CellType, FunctionType, MemberDescriptorType, ModuleType
+from typing import Any, Final
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from frontends.pytorch.symbolic.tensor import Traced
+from shapes.origin import Origin
+
+ABSENT: Final = object()
+
+
+class Part:
+    """Something that an object is: read as a copy, compared, and put back."""
+
+    def __init__(self, read: Callable[[Any], Any], write: Callable[[Any, Any], None]) -> None:
+        self.read = read
+        self.write = write
+
+
+class Noted:
+    """An object as it was."""
+
+    __slots__ = ("before", "owner", "place")
+
+    def __init__(self, owner: object, before: dict[Part, Any], place: Origin | None) -> None:
+        self.owner = owner
+        self.before = before
+        self.place = place
+
+    @staticmethod
+    def of(owner: object, place: Origin | None) -> Noted | None:
+        """An object as it is; None where nothing, or not all, is known of it."""
+        parts = parts_of(owner)
+        return Noted(owner, {part: part.read(owner) for part in parts}, place) if parts else None
+
+    def differs(self) -> bool:
+        return any(not alike(part.read(self.owner), before) for part, before in self.before.items())
+
+    def put_back(self) -> None:
+        for part, before in self.before.items():
+            if not alike(part.read(self.owner), before):
+                part.write(self.owner, before)
+
+    def text(self) -> str:
+        kind = type(self.owner).__name__
+        for part, before in self.before.items():
+            now = part.read(self.owner)
+            if part in (ATTRIBUTES, SLOTS, NAMESPACE) and not alike(now, before):
+                keys = dict.fromkeys([*now, *before])
+                key = next((key for key in keys if not same(now.get(key, ABSENT), before.get(key, ABSENT))), "")
+                name = self.owner.__name__ if isinstance(self.owner, type | ModuleType) else f"a {kind}"
+                return f"`{key}` of {name}"
+        return f"a {kind}" if not isinstance(self.owner, CellType) else "a variable of a closure"
+
+    def keeps_tensors(self) -> bool:
+        for part in self.before:
+            value = part.read(self.owner)
+            if not isinstance(value, bytes) and any(isinstance(leaf, Traced) for leaf in tree_leaves(list_of(value))):
+                return True
+        return False
+
+
+def is_settling(part: Part, before: Any, after: Any) -> bool:
+    """Whether a change only fills in names with plain values, as what is worked out once and kept."""
+    if part not in (ATTRIBUTES, SLOTS, NAMESPACE, DICT) or not before.keys() <= after.keys():
+        return False
+    filled = [key for key, value in after.items() if not same(before.get(key, ABSENT), value)]
+    plain = all(type(key) in FILLED and type(after[key]) in FILLED for key in filled)
+    return plain and all(before.get(key) is None or before[key] is ABSENT for key in filled)
+
+
+def list_of(value: Any) -> list[object]:
+    """What is in a copy."""
+    return (
+        list(value.values()) if isinstance(value, dict) else list(value) if isinstance(value, list | tuple) else [value]
+    )
+
+
+def containers_of(given: object) -> dict[int, object]:
+    """The containers that arguments are made of, by their addresses."""
+    found: dict[int, object] = {}
+    waiting = [given]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list | tuple | dict) and id(each) not in found:
+            found[id(each)] = each
+            waiting += each.values() if isinstance(each, dict) else each
+    return found
+
+
+def now(owner: Any, name: object) -> object:
+    return (owner if isinstance(owner, dict) else vars(owner)).get(name, ABSENT)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether a place holds what it held: plain numbers and texts by value."""
+    return one is other or (type(one) is type(other) and isinstance(one, int | float | str | bytes) and one == other)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two copies of what an object is are the same, item by item."""
+    if isinstance(one, dict):
+        return len(one) == len(other) and all(same(a, b) and same(one[a], other[b]) for a, b in zip(one, other))
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, tuple):
+        # a set, whose order may be another
+        return len(one) == len(other) and {id(each) for each in one} == {id(each) for each in other}
+    return same(one, other)
+
+
+def _write_dict(owner: Any, before: dict[object, object]) -> None:
+    base = OrderedDict if isinstance(owner, OrderedDict) else dict
+    base.clear(owner)
+    for key, value in before.items():
+        base.__setitem__(owner, key, value)
+
+
+def _write_list(owner: Any, before: list[object]) -> None:
+    list.__setitem__(owner, slice(None), before)
+
+
+def _write_set(owner: Any, before: tuple[object, ...]) -> None:
+    set.clear(owner)
+    set.update(owner, before)
+
+
+def _write_deque(owner: Any, before: list[object]) -> None:
+    deque.clear(owner)
+    deque.extend(owner, before)
+
+
+def _read_dict(owner: Any) -> dict[object, object]:
+    if isinstance(owner, OrderedDict):
+        return {key: dict.__getitem__(owner, key) for key in OrderedDict.keys(owner)}
+    return dict(dict.items(owner))
+
+
+def _read_attributes(owner: Any) -> dict[object, object]:
+    return dict(object.__getattribute__(owner, "__dict__"))
+
+
+def _write_attributes(owner: Any, before: dict[object, object]) -> None:
+    held = object.__getattribute__(owner, "__dict__")
+    held.clear()
+    held.update(before)
+
+
+def _write_local(owner: threading.local, before: dict[str, object]) -> None:
+    owner.__dict__.clear()
+    owner.__dict__.update(before)
+
+
+def _read_namespace(owner: Any) -> dict[str, object]:
+    if isinstance(owner, ModuleType) and type(owner) is not ModuleType:
+        # one that imports what is asked of it
+        return {
+            key: value for key, value in vars(owner).items() if not isinstance(value, ModuleType | type | FunctionType)
+        }
+    return {key: value for key, value in vars(owner).items() if key not in OF_CLASSES}
+
+
+def _write_namespace(owner: Any, before: dict[str, object]) -> None:
+    held = _read_namespace(owner)
+    remove, store = (type.__delattr__, type.__setattr__) if isinstance(owner, type) else (delattr, setattr)
+    for key in held.keys() - before.keys():
+        remove(owner, key)
+    for key, value in before.items():
+        if held.get(key, ABSENT) is not value:
+            store(owner, key, value)
+
+
+def _slots(owner: Any) -> list[MemberDescriptorType]:
+    return [
+        each
+        for kind in type(owner).__mro__
+        if kind.__flags__ & HEAP_TYPE
+        for each in vars(kind).values()
+        if isinstance(each, MemberDescriptorType)
+    ]
+
+
+def _read_slots(owner: Any) -> dict[object, object]:
+    found = {}
+    for slot in _slots(owner):
+        try:
+            found[slot.__name__] = slot.__get__(owner)
+        except AttributeError:
+            found[slot.__name__] = ABSENT
+    return found
+
+
+def _write_slots(owner: Any, before: dict[object, object]) -> None:
+    for slot in _slots(owner):
+        value = before[slot.__name__]
+        try:
+            slot.__delete__(owner) if value is ABSENT else slot.__set__(owner, value)
+        except AttributeError:
+            continue
+
+
+def _read_cell(owner: CellType) -> list[object]:
+    try:
+        return [owner.cell_contents]
+    except ValueError:
+        return []
+
+
+def _write_cell(owner: CellType, before: list[object]) -> None:
+    if before:
+        owner.cell_contents = before[0]
+    else:
+        del owner.cell_contents
+
+
+def _read_defaults(owner: FunctionType) -> list[object]:
+    return [owner.__defaults__, owner.__kwdefaults__]
+
+
+def _write_defaults(owner: FunctionType, before: list[Any]) -> None:
+    owner.__defaults__, owner.__kwdefaults__ = before
+
+
+def _write_bytes(owner: Any, before: bytes) -> None:
+    if isinstance(owner, array.array):
+        del owner[:]
+        owner.frombytes(before)
+    elif isinstance(owner, memoryview):
+        owner.cast("B")[:] = before
+    else:
+        owner[:] = before
+
+
+def _read_array(owner: Any) -> list[object]:
+    kind = owner.dtype
+    held = [owner.shape, owner.strides, kind, owner.tobytes()]
+    return (
+        [str(held[0]), str(held[1]), str(kind), held[3]]
+        if not kind.hasobject
+        else [*map(str, held[:3]), *owner.ravel()]
+    )
+
+
+def _put_array(owner: Any, before: list[Any]) -> None:
+    import numpy
+
+    if owner.dtype.hasobject:
+        owner[...] = numpy.array([*before[3:], None], dtype=object)[:-1].reshape(owner.shape)
+    else:
+        owner[...] = numpy.frombuffer(before[3], dtype=owner.dtype).reshape(owner.shape)
+
+
+HEAP_TYPE: Final = 1 << 9
+OF_CLASSES: Final = frozenset(("__dict__", "__weakref__", "__abstractmethods__", "__builtins__"))
+ATTRIBUTES: Final = Part(_read_attributes, _write_attributes)
+SLOTS: Final = Part(_read_slots, _write_slots)
+NAMESPACE: Final = Part(_read_namespace, _write_namespace)
+DICT: Final = Part(_read_dict, _write_dict)
+LIST: Final = Part(lambda owner: list(list.__iter__(owner)), _write_list)
+SET: Final = Part(lambda owner: tuple(set.__iter__(owner)), _write_set)
+DEQUE: Final = Part(lambda owner: list(deque.__iter__(owner)), _write_deque)
+CELL: Final = Part(_read_cell, _write_cell)
+LOCAL: Final = Part(lambda owner: dict(owner.__dict__), _write_local)
+DEFAULTS: Final = Part(_read_defaults, _write_defaults)
+BYTES: Final = Part(lambda owner: owner.tobytes() if not isinstance(owner, bytearray) else bytes(owner), _write_bytes)
+ARRAY: Final = Part(_read_array, _put_array)
+BASES: Final = ((dict, DICT), (list, LIST), (set, SET), (deque, DEQUE), (bytearray, BYTES), (array.array, BYTES))
+IMMUTABLE: Final = (int, float, complex, str, bytes, tuple, frozenset, BaseException, functools.partial)
+WITHOUT_STATE: Final = frozenset(
+    (int, float, complex, bool, str, bytes, tuple, frozenset, type(None), range, slice, torch.Size)
+)
+
+
+FILLED: Final = (int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device, type)
+
+
+def parts_of(owner: object) -> list[Part]:
+    """All that an object is; nothing where that is not known."""
+    if isinstance(owner, CellType):
+        return [CELL]
+    if isinstance(owner, type):
+        return [NAMESPACE] if owner.__flags__ & HEAP_TYPE else []
+    if isinstance(owner, ModuleType):
+        return [NAMESPACE]
+    if isinstance(owner, FunctionType):
+        return [ATTRIBUTES, DEFAULTS]
+    if isinstance(owner, memoryview):
+        return [] if owner.readonly or not owner.contiguous else [BYTES]
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(owner, getattr(numpy, "ndarray", ())):
+        return [ARRAY]
+    kind = type(owner)
+    if isinstance(owner, threading.local):
+        return [LOCAL]
+    found = [part for base, part in BASES if isinstance(owner, base)]
+    known = found or isinstance(owner, IMMUTABLE) or kind.__name__ == "SimpleNamespace"
+    if not known and is_in_c(kind):
+        return []
+    if isinstance(
+        getattr(owner, "__dict__", None) if hasattr(kind, "__dictoffset__") and kind.__dictoffset__ else None, dict
+    ):
+        found.append(ATTRIBUTES)
+    if _slots(owner):
+        found.append(SLOTS)
+    return found
+
+
+def inside_of(owner: object) -> list[object]:
+    """What torch keeps inside of its objects, and changes by their methods."""
+    if not (isinstance(owner, torch.nn.Module) or is_torchs(type(owner))):
+        return []
+    held = list(vars(owner).values()) if hasattr(owner, "__dict__") else []
+    found = [value for value in held if isinstance(value, dict | list | set)]
+    if not isinstance(owner, torch.nn.Module):
+        waiting = list(found)
+        while waiting and len(found) < MOST:
+            each = waiting.pop()
+            for item in each.values() if isinstance(each, dict) else each:
+                if isinstance(item, dict | list) and item:
+                    found.append(item)
+                    waiting.append(item)
+    return found
+
+
+MOST: Final = 4096
+
+
+@functools.cache
+def is_in_c(kind: type) -> bool:
+    """Whether objects of a class hold more than Python knows of."""
+    for each in kind.__mro__:
+        if not each.__flags__ & HEAP_TYPE:
+            return each is not object
+        held = [isinstance(value, MemberDescriptorType) for value in vars(each).values()]
+        own = sum(held) + ("__dict__" in vars(each)) + ("__weakref__" in vars(each))
+        if each.__basicsize__ - each.__base__.__basicsize__ > tuple.__itemsize__ * own:
+            return True
+    return True
+
+
+@functools.cache
+def is_torchs(kind: type) -> bool:
+    """Whether a class is torch's or ours."""
+    return (kind.__module__ or "").partition(".")[0] in ("torch", "frontends", "backends", "shapes", "solver")
