@@ -143,6 +143,8 @@ class Changes:
         self._before: Final = {id(each) for each in before}
         self._given: Final = containers_of(given)
         self._fresh = False
+        self._collecting: Final = {getattr(each, "__code__", None) for each in gc.callbacks}
+        """What the collection of garbage calls, it calls anywhere."""
         self.refused: GraphBreak | None = None
         self.settles = False
 
@@ -150,7 +152,7 @@ class Changes:
 
     def changes(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool:
         """An instruction changes `owner`, or calls it; whether it need not be told again."""
-        if not is_library_that_changes(code):
+        if code in self._collecting or not is_library_that_changes(code):
             return False
         # no iterator among what is given is held elsewhere
         self._fresh = kind == "fresh"
