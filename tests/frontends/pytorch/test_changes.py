@@ -47,7 +47,9 @@ def test_refused_and_as_it_was(name, tmp_path):
     program, tell = CHANGING[name](tmp_path / "other")
     with pytest.raises(GraphBreak) as error:
         trace(program, (x,))
-    assert "  at:     `" in str(error.value) and "fix:" in str(error.value)
+    # an attribute of an argument is found when the program has ended
+    assert "  at:     `" in str(error.value) or "of an argument is set" in str(error.value)
+    assert "fix:" in str(error.value)
     assert repr(tell()) == repr(untouched()) and not vars(x)
 
 
