@@ -11,7 +11,7 @@
     ...     trace(lambda x: f(x, [{"deep": line}]), (torch.randn(2),))
     ... except Exception as error:
     ...     print(error)  # doctest: +ELLIPSIS
-    the function changes a deque, which outlives the call: the graph would not do it again
+    the function changes `line`, which outlives the call: the graph would not do it again
       at:     `lines[0]["deep"].rotate(1)`  (...:2 in f)
       fix:    return the value, or do it outside; fullgraph=False runs this Python on every call
     >>> line

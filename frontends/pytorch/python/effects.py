@@ -129,7 +129,8 @@ class Effects:
         if self.changes.refused is not None:
             raise self.changes.refused
         if changed or noted:
-            line = (line_of(self._functions, name) if changed else None) or next((line for _, _, line in noted), None)
+            # the instruction that changed it, else the one whose names tell of it
+            line = next((line for _, _, line in noted), None) or line_of(self._functions, name)
             shown = f"`{text}`" if changed else noted[0][0]
             what = f"the function changes {shown}, which outlives the call: the graph would not do it again"
             only = keeps or any(held for _, held, _ in noted)
