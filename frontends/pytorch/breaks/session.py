@@ -413,8 +413,11 @@ def with_elements(value: object) -> object:
 
 
 def settled(value: object) -> object:
-    """A tensor that waits as the real one."""
-    return value.value.settled() if isinstance(value, Pending) else value
+    """A tensor that waits as the real one, which requires a gradient if that does."""
+    if not isinstance(value, Pending):
+        return value
+    real = value.value.settled()
+    return Leaving.apply(value) if value.requires_grad else real
 
 
 class Given:

@@ -253,3 +253,4 @@ def test_python_that_is_called_with_elements():
         return y.map_(x + 1, lambda a, b: a * b), y
 
     agree(applied, [(x,) for x in arguments()])
+    agree(applied, [(x.requires_grad_(),) for x in arguments()])
