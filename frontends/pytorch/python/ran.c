@@ -64,6 +64,7 @@ static int is_of_framework(_PyInterpreterFrame *frame) {
     /* what was made of a text, by its module: `__init__` of dataclasses */
     PyObject *file = frame->f_code->co_filename;
     if (!PyUnicode_IS_COMPACT_ASCII(file) || *(char *)PyUnicode_DATA(file) != '<') return 0;
+    if (!strncmp(PyUnicode_DATA(file), "<doctest", 8)) return 0;
     PyObject *name = PyDict_GetItemString(frame->f_globals, "__name__");
     if (!name || !PyUnicode_Check(name) || !PyUnicode_IS_COMPACT_ASCII(name)) return 0;
     static const char *const begins[] = {"frontends.", "backends.", "shapes.", "solver.", "torch.", NULL};
