@@ -203,20 +203,31 @@ def _found(verdict: Verdict) -> _Found:
             assert_never(verdict)
 
 
+MOST_BITS: Final = 4096
+"""Of a bound that is written in digits."""
+
+
 def _numbers(core: Iterable[Fact]) -> tuple[int, ...]:
     return tuple(sorted({fact.line for fact in core if fact.line is not None}))
 
 
 def _range_text(line: SymbolLine) -> str:
-    match line.lo, line.hi:
+    low, high = [None if bound is None else _digits(bound) for bound in (line.lo, line.hi)]
+    match low, high:
         case None, None:
             return f"{line.name} is any integer"
-        case lo, None:
-            return f"{line.name} >= {lo}"
-        case None, hi:
-            return f"{line.name} <= {hi}"
-        case lo, hi:
-            return f"{lo} <= {line.name} <= {hi}"
+        case str(), None:
+            return f"{line.name} >= {low}"
+        case None, str():
+            return f"{line.name} <= {high}"
+        case _:
+            return f"{low} <= {line.name} <= {high}"
+
+
+def _digits(number: int) -> str:
+    """The digits of a number; of one with more than Python writes, by how many bits it has."""
+    bits = number.bit_length()
+    return str(number) if bits <= MOST_BITS else f"{'-' if number < 0 else ''}(a number of {bits} bits)"
 
 
 def _lines(numbers: Sequence[int]) -> str:

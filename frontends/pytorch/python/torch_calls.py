@@ -202,7 +202,8 @@ def _by_operator(packet: torch._ops.OpOverloadPacket) -> Handler:
                 break
             positional.append(named.pop(name))
         with torch._C.DisableTorchFunction():
-            return mode.trace.operator(found, tuple(positional), named)
+            made = mode.trace.operator(found, tuple(positional), named)
+            return made.requires_grad_() if kwargs.get("requires_grad") else made
 
     return handler
 

@@ -314,3 +314,15 @@ def test_sizes_in_containers_as_text():
     for sizes in ((3, 4), (5, 2)):
         x = torch.randn(sizes)
         assert compiled(x)[0] == program(x)[0]
+
+
+@pytest.mark.parametrize("make", [torch.linspace, torch.logspace], ids=["linspace", "logspace"])
+def test_points_that_require_gradients(make):
+    """If it fails, what is made of as many points as a size says has lost that it requires a gradient."""
+
+    def program(x):
+        points = make(0.0, 1.0, x.shape[0], requires_grad=True)
+        return (x * points).sum()
+
+    x = torch.randn(4)
+    assert compile(program, dynamic=True)(x).requires_grad
