@@ -1,0 +1,220 @@
+"""What goes in and comes out: containers, named tuples, dataclasses, numbers, nothing; objects made inside."""
+
+import collections
+import dataclasses
+import enum
+import functools
+import operator
+import types
+from typing import NamedTuple
+
+import torch
+
+from tests.frontends.pytorch.differential.cases import Family
+
+FAMILY = Family("containers")
+program = FAMILY.program
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: object
+
+
+@dataclasses.dataclass
+class Result:
+    value: torch.Tensor
+    note: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    value: torch.Tensor
+    size: int
+
+
+class Mode(enum.Enum):
+    DOUBLE = 2
+    TRIPLE = 3
+
+
+class Vector:
+    """Overloads operators around a tensor."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __add__(self, other):
+        return Vector(self.value + getattr(other, "value", other))
+
+    __radd__ = __add__
+
+    def __matmul__(self, other):
+        return (self.value * other.value).sum()
+
+    def __getitem__(self, place):
+        return Vector(self.value[place])
+
+    def __len__(self):
+        return self.value.shape[0]
+
+    def __iter__(self):
+        return iter(self.value)
+
+    def __call__(self, scale):
+        return self.value * scale
+
+
+FAMILY.table(
+    {
+        "tuple": lambda x: (x, x + 1),
+        "list": lambda x: [x * 2, [x]],
+        "dictionary": lambda x: {"sum": x.sum(), "parts": [x, None]},
+        "nothing": lambda x: None,
+        "number": lambda x: x.shape[0] * 2 + 1,
+        "numbers and tensors": lambda x: (x, 3, "text", None, True, 2.5),
+        "shape": lambda x: x.shape,
+        "size of an axis": lambda x: (x.size(0), x.size(-1), x.dim(), x.numel()),
+        "named tuple": lambda x: Pair(x + 1, x.shape[0]),
+        "named tuple of torch": lambda x: x.max(1),
+        "top values": lambda x: torch.topk(x, 2, dim=1),
+        "same object twice": lambda x: (lambda y: (y, y))(x + 1),
+        "ordered dictionary": lambda x: collections.OrderedDict(b=x, a=x * 2),
+        "default dictionary": lambda x: collections.defaultdict(list, {"a": [x]}),
+        "queue": lambda x: collections.deque([x, x + 1], maxlen=3),
+        "slices as values": lambda x: x[slice(1, None)],
+        "partial": lambda x: functools.partial(torch.add, x, alpha=2)(x),
+        "attribute getter": lambda x: operator.attrgetter("T")(x) + operator.itemgetter(0)(x.shape),
+        "dtype and device": lambda x: (x.dtype, str(x.device), x.dtype.is_floating_point),
+        "complex number": lambda x: x * complex(1, 2),
+        "mapped": lambda x: list(map(torch.sum, x)),
+        "filtered": lambda x: list(filter(lambda row: row.shape[0] > 2, x)),
+        "dictionary merged": lambda x: {"a": x} | {"b": x * 2},
+        "keywords unpacked": lambda x: torch.clamp(input=x, min=0.0),
+        "star of a list": lambda x: torch.cat([*x.unbind(0), *x.unbind(0)]),
+        "text of sizes": lambda x: f"{x.shape[0]}x{x.shape[1]:03d} {list(x.shape)}",
+        "isinstance of a shape": lambda x: (isinstance(x.shape, torch.Size), isinstance(x, torch.Tensor)),
+        "name of the class": lambda x: (x.__class__.__name__, type(x).__name__),
+        "range of a size": lambda x: list(range(x.shape[0])),
+        "tensor of sizes": lambda x: torch.tensor([x.shape[0], x.shape[1], 1]),
+        "tensor of numbers": lambda x: torch.tensor([[1.0, 2.0], [3.0, x.shape[0]]]),
+        "simple namespace": lambda x: types.SimpleNamespace(a=x).a * 2,
+        "enumeration": lambda x: x * Mode.TRIPLE.value if Mode(2) is Mode.DOUBLE else x,
+        "max of sizes": lambda x: x.new_zeros(max(x.shape), min(x.shape)),
+        "length and iteration": lambda x: len(x) + sum(1 for _ in x),
+        "dot of lists": lambda x: sum(a * b for a, b in zip(x[0], x[1])),
+        "as text in a key": lambda x: {f"layer{number}": row for number, row in enumerate(x.unbind(1)[:2])},
+    },
+    "n m",
+)
+
+
+@program("n m")
+def dataclass_is_returned(x):
+    return Result(x * 2, note="twice")
+
+
+@program("n m")
+def frozen_dataclass(x):
+    frozen = Frozen(x, x.shape[0])
+    return dataclasses.replace(frozen, value=frozen.value + 1)
+
+
+@program("n m")
+def overloaded_operators(x):
+    vector = Vector(x[0]) + Vector(x[1]) + 1
+    return vector @ vector, len(vector), vector(3), list(vector[:2])
+
+
+@program("n m")
+def sum_of_objects(x):
+    return sum([Vector(row) for row in x], 0).value
+
+
+@program("n m")
+def class_made_inside(x):
+    class Local:
+        scale = 3
+
+        def __init__(self, value):
+            self.value = value
+
+        @staticmethod
+        def twice(value):
+            return value * 2
+
+        @classmethod
+        def made(cls, value):
+            return cls(value * cls.scale)
+
+        @property
+        def mean(self):
+            return self.value.mean()
+
+    made = Local.made(x)
+    return Local.twice(made.value), made.mean
+
+
+@program("n m")
+def slots_and_inheritance(x):
+    class Base:
+        __slots__ = ("value",)
+
+        def apply(self):
+            return self.value + 1
+
+    class Derived(Base):
+        __slots__ = ()
+
+        def apply(self):
+            return super().apply() * 2
+
+    made = Derived()
+    made.value = x
+    return made.apply()
+
+
+@program("n m", "n m")
+def dispatched_by_type(x, y):
+    @functools.singledispatch
+    def doubled(value):
+        return value * 2
+
+    @doubled.register
+    def _(value: list):
+        return [doubled(each) for each in value]
+
+    return doubled([x, doubled(y)])
+
+
+@program("n m")
+def cached_property(x):
+    class Lazy:
+        @functools.cached_property
+        def total(self):
+            return x.sum()
+
+    lazy = Lazy()
+    return lazy.total + lazy.total
+
+
+@program("n m")
+def list_methods(x):
+    rows = list(x.unbind(0))
+    rows.reverse()
+    rows.extend([rows[0] * 2])
+    last = rows.pop()
+    rows.insert(1, last)
+    rows[0], rows[-1] = rows[-1], rows[0]
+    del rows[1]
+    return rows, len(rows)
+
+
+@program("n m")
+def dictionary_methods(x):
+    table = dict.fromkeys("ab", x)
+    table.setdefault("c", x + 1)
+    table.update(a=x * 3)
+    missing = table.get("z", x.shape[0])
+    popped = table.pop("b")
+    return dict(sorted(table.items(), reverse=True)), missing, popped

@@ -1,0 +1,25 @@
+"""Programs by families of features, compiled and by eager torch: nothing that a caller can see differs."""
+
+import warnings
+
+import pytest
+
+from tests.frontends.pytorch.differential.comparing import agrees
+from tests.frontends.pytorch.differential.programs import PROGRAMS
+
+KNOWN = {"state-cache by size": "`breaks/`: what is kept in a dictionary while a program breaks is a `Pending`"}
+
+NAMES = [
+    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=KNOWN[name])) if name in KNOWN else name
+    for name in PROGRAMS
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("name", NAMES)
+def test_program(name: str, backend: str) -> None:
+    """If it fails, a program that compiles does something else than it does in Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        agrees(PROGRAMS[name], backend)
