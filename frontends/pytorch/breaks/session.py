@@ -380,6 +380,10 @@ class Reads(TorchFunctionMode):
             with _disable_current_modes(), torch._C.DisableTorchFunction():
                 func(*tree_map(settled, args), **kwargs or {})
             return args[0]
+        if func == SETS_DATA:
+            self.session.interrupted("data")
+            with _disable_current_modes():
+                return func(*tree_map(settled, args))
         if func in READS_LENGTHS:
             self.session.interrupted(f"{func.__name__}()")
             args, kwargs = tree_map(with_elements, (tuple(args), dict(kwargs or {})))
@@ -400,6 +404,8 @@ READS: Final = {
 
 CALLS_PYTHON: Final = {torch.Tensor.apply_, torch.Tensor.map_, torch.Tensor.map2_}
 PAD: Final = torch._C._VariableFunctions._pad_packed_sequence
+SETS_DATA: Final = torch.Tensor.data.__set__
+"""What gives a tensor other memory, of which one that waits has none."""
 READS_LENGTHS: Final = {
     getattr(torch._C._VariableFunctions, name)
     for name in ("_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru", "rnn_tanh", "rnn_relu")

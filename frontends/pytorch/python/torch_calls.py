@@ -23,12 +23,17 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
+from frontends.pytorch.errors import eager_only
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten
 Handler = Callable[..., object]
 HANDLERS: Final[dict[object, Handler]] = {}
 """What takes a call: the mode, the function, its arguments; `NotImplemented` leaves it to torch."""
+
+OF_LEAVES: Final = "leaf Variable that requires grad"
+"""What autograd says of a leaf that is changed in place."""
+CHANGED: Final = "change a copy, or do it outside of the function"
 
 SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -43,11 +48,17 @@ class TorchCalls(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         handler = HANDLERS.get(func)
-        if handler is not None:
-            done = handler(self, func, args, kwargs or {})
-            if done is not NotImplemented:
-                return done
-        return func(*args, **kwargs) if kwargs else func(*args)
+        try:
+            if handler is not None:
+                done = handler(self, func, args, kwargs or {})
+                if done is not NotImplemented:
+                    return done
+            return func(*args, **kwargs) if kwargs else func(*args)
+        except RuntimeError as error:
+            if OF_LEAVES in str(error):
+                # arguments are leaves in a trace and need not be for the caller: the program is not to catch it
+                eager_only("an argument that requires a gradient is changed in place", CHANGED)
+            raise
 
 
 def handles(*functions: object) -> Callable[[Handler], Handler]:

@@ -79,3 +79,20 @@ def test_errors_of_the_program_that_it_catches():
         x, y = [torch.ones(size) for size in sizes]
         torch.testing.assert_close(compiled(x, y), program(x, y))
     assert len(compiled.variants) == 2
+
+
+def test_a_leaf_of_the_trace_is_none_to_the_caller():
+    """If it fails, a program catches what autograd says of an argument that is a leaf in the trace only."""
+
+    def program(x, y):
+        with torch.no_grad():
+            _ = y[0]
+        with contextlib.suppress(RuntimeError):
+            y[0] = 2.0
+        return x + y
+
+    results = []
+    for function in (program, compile(program, dynamic=True)):
+        x, y = (torch.ones(3, requires_grad=True) * 1 for _ in range(2))
+        results.append((function(x, y), y))
+    torch.testing.assert_close(*results)
