@@ -157,11 +157,13 @@ class Trace(TorchDispatchMode, ABC):
 
 
 def is_asked_by_program() -> bool:
-    """Whether an attribute is asked for by the program, and not by torch or by us."""
+    """Whether an attribute is asked for by the program, and not by torch, by us, or by an installed package, which tells
+    libraries apart by attributes that no tensor has."""
     frame = sys._getframe(2)
     while frame.f_code.co_filename.startswith(STAND_INS) and frame.f_back is not None:
         frame = frame.f_back
-    return is_users(frame.f_code.co_filename)
+    file = frame.f_code.co_filename
+    return is_users(file) and INSTALLED not in file
 
 
 def attributes_set(tensor: Traced) -> list[str]:
