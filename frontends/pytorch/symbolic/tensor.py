@@ -16,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from frontends.pytorch.errors import STAND_INS, EscapedTensor, TraceError, eager_only
-from frontends.pytorch.places import OURS, is_users
+from frontends.pytorch.places import INSTALLED, OURS, is_users
 from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 
@@ -157,7 +157,7 @@ class Trace(TorchDispatchMode, ABC):
 
 
 def is_asked_by_program() -> bool:
-    """Whether an attribute is asked for by the program, and not by torch, by us, or by an installed package, which tells
+    """Whether an attribute is asked for by the program, and not by torch, us, or an installed package, which tells
     libraries apart by attributes that no tensor has."""
     frame = sys._getframe(2)
     while frame.f_code.co_filename.startswith(STAND_INS) and frame.f_back is not None:
