@@ -18,7 +18,11 @@ PLAIN: Final = (torch.float16, torch.bfloat16, torch.float32, torch.float64, tor
 @cache
 def database(dtype: str = "float32") -> dict[str, Any]:
     """The operators with CPU samples of this dtype, by name and variant."""
+    from torch.testing._internal import common_methods_invocations
     from torch.testing._internal.common_methods_invocations import op_db
+
+    # whoever compares seeds before the call: a program that seeds is no graph
+    common_methods_invocations.wrapper_set_seed = lambda operator, *args, **kwargs: operator(*args, **kwargs)
 
     named = {f"{op.name}{'.' if op.variant_test_name else ''}{op.variant_test_name}": op for op in op_db}
     return {name: op for name, op in named.items() if getattr(torch, dtype) in op.supported_dtypes("cpu")}

@@ -321,13 +321,18 @@ def with_offset(env: ShapeEnv, given: Input) -> Input:
     return replace(given, symbols=(*given.symbols, (word, (".storage_offset()",))))
 
 
+def is_backed(recorder: Recorder, number: SymInt) -> bool:
+    """Whether a number has a value in this call; what only the run tells raises by itself there."""
+    return recorder.env.hint(number) is not None
+
+
 def output_of(recorder: Recorder, value: object) -> object:
     """What the graph returns for a value that the function returned."""
     if isinstance(value, torch.Tensor):
         return recorder.result_of(value)
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         number = value_of(value)
-        if isinstance(number, SymInt) and number.domain is not number.operations.true:
+        if isinstance(number, SymInt) and number.domain is not number.operations.true and is_backed(recorder, number):
             # where Python would raise an error, another call does as well
             recorder.env.require(number.operations.boolean(number.domain, number.operations.true))
         return recorder.nodes.node(number)

@@ -159,7 +159,6 @@ def test_what_a_program_with_breaks_kept(backend: str, gradients: bool) -> None:
     assert doubled.variants and not doubled.fallbacks
 
 
-@pytest.mark.xfail(strict=True, reason="breaks: what is in a container of the program's own class stays pending")
 def test_a_container_of_the_program_that_is_returned() -> None:
     """If it fails, an internal tensor comes out of a call in an object that torch's pytree does not know."""
     result = compile(lambda x: ByKey(doubled=x * 2))(torch.ones(3))
