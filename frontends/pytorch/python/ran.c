@@ -275,7 +275,7 @@ static void note(Watch *watch, PyThreadState *thread, struct _PyInterpreterFrame
     Py_XDECREF(call);
 }
 
-static PyObject *noted(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwing) {
+static PyObject *hooked(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwing) {
     Watch *watch = watch_of(thread);
     if (!watch || watch->busy) return evaluate(thread, frame, throwing);
     PyCodeObject *code = frame->f_code;
@@ -309,6 +309,20 @@ static PyObject *noted(PyThreadState *thread, struct _PyInterpreterFrame *frame,
     if (watch && imports) watch->importing -= 1;
     thread->c_tracefunc = tracing;
     thread->cframe->use_tracing = use;
+    return result;
+}
+
+#define DEEPEST 4000    /* calls inside of each other: with a hook each takes a part of the stack of C */
+static _Thread_local int deep = 0;
+
+static PyObject *noted(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwing) {
+    if (deep >= DEEPEST) {
+        PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded while a program is traced");
+        return NULL;
+    }
+    deep++;
+    PyObject *result = hooked(thread, frame, throwing);
+    deep--;
     return result;
 }
 

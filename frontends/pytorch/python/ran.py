@@ -60,8 +60,8 @@ WITHOUT_STATE: Final = frozenset(
         *("heapq", "inspect", "json", "keyword", "linecache", "logging", "numbers", "opcode", "operator", "posixpath"),
         *("pprint", "re", "reprlib", "statistics", "string", "textwrap", "token", "tokenize", "traceback", "types"),
         *("typing", "typing_extensions", "warnings", "weakref", "_collections_abc", "_weakrefset", "decimal"),
-        *("importlib", "_frozen_importlib", "_frozen_importlib_external", "random", "hypothesis", "sympy", "mpmath", "networkx", "z3",
-        "numpy"),
+        *("importlib", "_frozen_importlib", "_frozen_importlib_external", "random", "sympy", "mpmath", "networkx", "z3",
+        "hypothesis", "numpy"),
     )
 )
 """Modules whose functions tell of nothing but their arguments, as far as a program goes by it. What is imported is read
