@@ -115,7 +115,6 @@ REMOVES: Final = (".<locals>.remove", "._commit_removals", ".filter")
 """What is called when an object dies, or looks only."""
 
 
-@functools.cache
 def is_library_that_changes(code: CodeType) -> bool:
     """Whether a function of Python's library, or of the program, is one to be noticed."""
     names = OF_LIBRARY.get(code.co_filename)

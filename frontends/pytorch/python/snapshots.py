@@ -20,6 +20,7 @@ import array
 import functools
 import sys
 import threading
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from types import CellType, FunctionType, MemberDescriptorType, ModuleType
@@ -350,9 +351,18 @@ def inside_of(owner: object) -> list[object]:
 MOST: Final = 4096
 
 
-@functools.cache
+_in_c: Final[weakref.WeakKeyDictionary[type, bool]] = weakref.WeakKeyDictionary()
+
+
 def is_in_c(kind: type) -> bool:
     """Whether objects of a class hold more than Python knows of."""
+    found = _in_c.get(kind)
+    if found is None:
+        found = _in_c[kind] = _is_in_c(kind)
+    return found
+
+
+def _is_in_c(kind: type) -> bool:
     for each in kind.__mro__:
         if not each.__flags__ & HEAP_TYPE:
             return each is not object
@@ -363,7 +373,6 @@ def is_in_c(kind: type) -> bool:
     return True
 
 
-@functools.cache
 def is_torchs(kind: type) -> bool:
     """Whether a class is torch's or ours."""
     return (kind.__module__ or "").partition(".")[0] in ("torch", "frontends", "backends", "shapes", "solver")
