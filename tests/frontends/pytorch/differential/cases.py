@@ -37,12 +37,14 @@ class Case:
         make: gives the function, fresh, and what else is compared after every call.
         inputs: each argument by its dtype and sizes.
         learned: whether gradients are compared as well.
+        thorough: whether it is for the thorough tier.
     """
 
     name: str
     make: Callable[[], tuple[Callable[..., object], object]]
     inputs: tuple[str, ...]
     learned: bool = True
+    thorough: bool = False
 
     def arguments(self, sizes: Mapping[str, int], seed: int) -> list[torch.Tensor]:
         generator = torch.Generator().manual_seed(seed)
@@ -68,31 +70,39 @@ class Family:
         self.name = name
         self.cases: list[Case] = []
 
-    def program(self, *inputs: str, learned: bool = True) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    def program(
+        self, *inputs: str, learned: bool = True, thorough: bool = False
+    ) -> Callable[[Callable[..., object]], Callable[..., object]]:
         """A function without state of its own."""
 
         def declare(function: Callable[..., object]) -> Callable[..., object]:
-            self.cases.append(Case(self._title(function), lambda: (function, None), inputs, learned))
+            self.cases.append(Case(self._title(function), lambda: (function, None), inputs, learned, thorough))
             return function
 
         return declare
 
     def stateful(
-        self, *inputs: str, learned: bool = True
+        self, *inputs: str, learned: bool = True, thorough: bool = False
     ) -> Callable[[Callable[[], tuple[Callable[..., object], object]]], object]:
         """A function that makes the program, and the state that a call may change."""
 
         def declare(make: Callable[[], tuple[Callable[..., object], object]]) -> object:
-            self.cases.append(Case(self._title(make), make, inputs, learned))
+            self.cases.append(Case(self._title(make), make, inputs, learned, thorough))
             return make
 
         return declare
 
-    def table(self, programs: Mapping[str, Callable[..., object]], *inputs: str, learned: bool = True) -> None:
+    def table(
+        self,
+        programs: Mapping[str, Callable[..., object]],
+        *inputs: str,
+        learned: bool = True,
+        thorough: bool = False,
+    ) -> None:
         """Short programs with the same arguments."""
         for name, function in programs.items():
             make = lambda function=function: (function, None)  # noqa: E731
-            self.cases.append(Case(f"{self.name}-{name}", make, inputs, learned))
+            self.cases.append(Case(f"{self.name}-{name}", make, inputs, learned, thorough))
 
     def _title(self, function: Callable[..., object]) -> str:
         return f"{self.name}-{function.__name__.replace('_', ' ')}"

@@ -9,10 +9,14 @@ from tests.frontends.pytorch.differential.programs import PROGRAMS
 
 KNOWN = {"state-cache by size": "`breaks/`: what is kept in a dictionary while a program breaks is a `Pending`"}
 
-NAMES = [
-    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=KNOWN[name])) if name in KNOWN else name
-    for name in PROGRAMS
-]
+
+def marks(name: str) -> list[pytest.MarkDecorator]:
+    """What is known of a program, and whether only a thorough run runs it."""
+    known = [pytest.mark.xfail(strict=True, reason=KNOWN[name])] if name in KNOWN else []
+    return [*known, pytest.mark.thorough] if PROGRAMS[name].thorough else known
+
+
+NAMES = [pytest.param(name, marks=marks(name)) for name in PROGRAMS]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,0 +1,167 @@
+"""Classes made inside of a program, contexts, patterns and protocols."""
+
+import abc
+import contextlib
+
+from tests.frontends.pytorch.differential.cases import Family
+
+FAMILY = Family("objects")
+program = FAMILY.program
+
+D = {"a": 1}
+
+
+@program("n")
+def object_of_class_inside(x):
+
+    class A:
+        pass
+
+    a = A()
+    a.x = x
+    return a.x + 1
+
+
+@program("n")
+def metaclass(x):
+
+    class M(type):
+        def __call__(cls, *a):
+            o = super().__call__(*a)
+            o.seen = True
+            return o
+
+        def __len__(cls):
+            return 3
+
+    class A(metaclass=M):
+        pass
+
+    return (x * len(A), A().seen)
+
+
+@program("n")
+def init_subclass(x):
+    reg = []
+
+    class A:
+        def __init_subclass__(cls, **k):
+            reg.append(cls.__name__)
+
+    class B(A):
+        pass
+
+    return (x, reg)
+
+
+@program("n")
+def context_class(x):
+    log = []
+
+    class CM:
+        def __enter__(self):
+            log.append("in")
+            return self
+
+        def __exit__(self, t, v, tb):
+            log.append(t and t.__name__)
+            return True
+
+    with CM(), CM():
+        raise ValueError
+    return (x, log)
+
+
+@program("n")
+def object_text(x):
+
+    class S:
+        def __str__(self):
+            return "ok"
+
+        def __repr__(self):
+            return f"S({x.shape[0]})"
+
+        def __format__(self, s):
+            return s + "!"
+
+    return (str(S()), repr([S()]), f"{S():abc}", f"{S()!r}")
+
+
+@program("n", thorough=True)
+def class_inside(x):
+
+    class A:
+        k = x.shape[0]
+
+        def go(self):
+            return x * self.k
+
+    return (A().go(), A.__name__, A.__qualname__)
+
+
+@program("n", thorough=True)
+def super_calls(x):
+
+    class A:
+        def f(self, x):
+            return x + 1
+
+    class B(A):
+        def f(self, x):
+            return super().f(x) * 2
+
+    class Cc(B):
+        @classmethod
+        def make(cls):
+            return cls()
+
+        def f(self, x):
+            return super(Cc, self).f(x) - 1
+
+    return Cc.make().f(x)
+
+
+@program("n", thorough=True)
+def new_and_init(x):
+
+    class A:
+        def __new__(cls, v):
+            o = super().__new__(cls)
+            o.n = 1
+            return o
+
+        def __init__(self, v):
+            self.v = v
+
+    return A(x).v + A(x).n
+
+
+@program("n", thorough=True)
+def abstract(x):
+
+    class A(abc.ABC):
+        @abc.abstractmethod
+        def f(self): ...
+
+    try:
+        A()
+    except TypeError:
+        return x + 1
+
+
+@program("n", thorough=True)
+def context_decorator(x):
+
+    class D(contextlib.ContextDecorator):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *a):
+            return False
+
+    @D()
+    def f(y):
+        return y + 1
+
+    return f(x)
