@@ -1,11 +1,15 @@
-"""How many examples a search looks at: fewer in a quick run, more in a thorough one.
+"""How many examples a search looks at, fewer in a quick run, more in a thorough one; what a bounded case may cost.
 
     @settings(max_examples=examples(150))
+    @processor_seconds(100)
 """
 
 from __future__ import annotations
 
-from typing import Final
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, NoReturn
 
 from hypothesis import settings
 
@@ -23,3 +27,27 @@ def examples(count: int) -> int:
         case "thorough":
             return count * THOROUGH
     return count
+
+
+@contextmanager
+def processor_seconds(most: float) -> Iterator[None]:
+    """Fail what takes more of the processor than that. What the machine does besides is not counted, as a clock does.
+
+    For what takes milliseconds, or hours where it is wrong: `most` tells these apart on a machine of any speed. Code
+    that never comes back to Python is ended by the time limit of every test.
+    """
+    reached = []
+
+    def too_long(number: int, frame: object) -> NoReturn:
+        reached.append(True)
+        raise AssertionError(f"takes more than {most:g} seconds of the processor")
+
+    before = signal.signal(signal.SIGVTALRM, too_long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, most, 1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    # where it was caught on the way
+    assert not reached, f"took more than {most:g} seconds of the processor"

@@ -1,4 +1,4 @@
-"""What `make quick` leaves out is little, and in no place all."""
+"""What `make quick` leaves out is little, and in no place all; no test depends on how busy the machine is."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.durations import LONGEST, MEAN, SHARE, cases_within_share, recorded
+from tests.effort import processor_seconds
 
 ROOT = Path(__file__).parent.parent
 
@@ -47,3 +48,31 @@ def test_every_package_is_touched() -> None:
 def test_cases_are_spread(count: int, mean: float, longest: float, chosen: set[int]) -> None:
     """If it fails, a quick run takes longer than it says, or looks at the first cases only."""
     assert cases_within_share(count, mean, longest) == chosen
+
+
+def test_no_test_is_measured_by_the_clock() -> None:
+    """If it fails, a test fails where the machine does other things as well: `tests/effort.py` counts the processor's
+    seconds, and a limit that only guards against a hang is of minutes."""
+    wrong = []
+    for path in (ROOT / "tests").rglob("*.py"):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            limits = re.findall(r"""(?:\btimeout|\btlimit-per)["']?\s*[=(,]\s*["']?(\d+)""", line)
+            if any(int(limit) < 300 for limit in limits) or re.search(r"assert .*\w+_?(?:time|counter)\(\) -", line):
+                wrong.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_takes_too_much_of_the_processor_fails() -> None:
+    """If it fails, a text of a few characters may cost hours without a test that sees it."""
+    with processor_seconds(100):
+        pass
+    with pytest.raises(AssertionError, match=r"takes more than 0\.05 seconds"), processor_seconds(0.05):
+        while True:
+            pass
+    # what it is told by is caught on the way
+    with pytest.raises(AssertionError, match=r"took more than 0\.05 seconds"), processor_seconds(0.05):
+        try:
+            while True:
+                pass
+        except AssertionError:
+            pass

@@ -6,6 +6,7 @@ from frontends.jax_export import read_constraint, read_dimension
 from shapes import ShapeEnv, ShapeError
 from solver.edges import smtlib
 from solver.interner import Interner
+from tests.effort import processor_seconds
 
 DIMENSIONS = [
     "(" * 100_000, "b*" * 5000 + "b", "b - " * 10_000 + "1", "b^1000000000", "2**(10**9)", "9**9**9", "²",
@@ -23,8 +24,8 @@ SCRIPTS = [
 ]
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize("text", DIMENSIONS, ids=range(len(DIMENSIONS)))
+@processor_seconds(100)
 def test_dimensions(text: object) -> None:
     """If it fails, a dimension of a few characters costs hours, or ends in an error of Python's parser."""
     for read in (read_dimension, read_constraint):
@@ -32,8 +33,8 @@ def test_dimensions(text: object) -> None:
             read(ShapeEnv(), text)  # type: ignore[arg-type]
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize("text", SCRIPTS, ids=range(len(SCRIPTS)))
+@processor_seconds(100)
 def test_scripts(text: str) -> None:
     """If it fails, a script costs without bound, or ends in an error of Python's."""
     with pytest.raises(ShapeError):

@@ -27,9 +27,9 @@ def _refutes(library: ModuleType, facts: Sequence[Prop], goal: Prop) -> bool:
     values: dict[Atom, Any] = {}
     solver = library.Solver()
     if library.__name__ == "z3":
-        solver.set("timeout", 300)
+        solver.set("rlimit", 1_000_000)
     else:
-        solver.setOption("tlimit-per", "300")
+        solver.setOption("rlimit-per", "100000")
     for p in (*facts, goal):
         for atom in p.atoms:
             if atom.kind == "symbol":

@@ -6,6 +6,7 @@ from solver.errors import ParseError
 from solver.interner import Interner
 from solver.text import parse
 from solver.tokens import Decimals
+from tests.effort import processor_seconds
 
 NAMES = ("a", "b", "s", "t")
 
@@ -72,9 +73,9 @@ def read(text: str, decimals: Decimals) -> None:
     parse(text, {name: terms.symbol(name) for name in NAMES}, terms, decimals=decimals, sides={})
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("decimals", ["ieee", "real"])
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:12])
+@processor_seconds(100)
 def test_refused(text: str, decimals: Decimals) -> None:
     """If it fails, a text of a few characters costs hours, or ends in a traceback of Python's."""
     with pytest.raises(ParseError) as caught:
@@ -89,16 +90,16 @@ def test_doubles_are_bounded(text: str) -> None:
         read(text, "ieee")
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("text", EXACT, ids=lambda text: text[:12])
+@processor_seconds(100)
 def test_exact_decimals_are_bounded(text: str) -> None:
     """If it fails, a decimal with an exponent is written out as an integer, however long that is."""
     with pytest.raises(ParseError, match="a decimal of more than"):
         read(text, "real")
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("text", READ, ids=lambda text: text[:12])
+@processor_seconds(100)
 def test_read(text: str) -> None:
     """If it fails, a long text is not read, or not in time that is about proportional to its length."""
     read(text, "ieee")

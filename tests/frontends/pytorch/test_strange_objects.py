@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from frontends.pytorch import compile
+from tests.effort import processor_seconds
 
 
 class ByKey(dict):
@@ -90,7 +91,7 @@ def test_such_objects_compiled(make: Callable[[], Callable[..., object]]) -> Non
     assert compiled._compilation.variants
 
 
-@pytest.mark.timeout(60)
+@processor_seconds(100)
 def test_what_holds_itself() -> None:
     """If it fails, a call with a list that holds itself never ends, or raises."""
     listed, named = holding(2.0), holding_by_name(3.0)
@@ -104,7 +105,6 @@ def test_what_holds_itself() -> None:
         assert result[1] is result and result[0].tolist() == [2.0] * size
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "make",
     [
@@ -114,6 +114,7 @@ def test_what_holds_itself() -> None:
     ],
 )
 @pytest.mark.parametrize("inside", [False, True])
+@processor_seconds(100)
 def test_lazy_modules(make: Callable[[], nn.Module], inside: bool) -> None:
     """If it fails, a module whose sizes its first call finds hangs a trace: its hook is a method of its own."""
     torch.manual_seed(0)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from shapes import Depends, ShapeEnv
 from shapes.prompt.witnesses import simplest
+from tests.effort import processor_seconds
 
 FACTS = ["s % 16 == 0", "b > 3", "b*s <= 10**6", "s != 64", "n < b", "b % 4 == 1 or s > 100"]
 QUESTIONS = ["(b*s) % 64 == 0", "b > s", "n >= 0", "s // b == 3", "b == 2**40", "n*n > 10*b", "b % s == 1"]
@@ -36,9 +37,8 @@ def test_many_symbols_take_bounded_time() -> None:
     env.sizes(" ".join(f"s{i}" for i in range(2000)), hints=[1000] * 2000)
     verdict = env.ask("s0 == s1")
     assert isinstance(verdict, Depends)
-    began = time.process_time()
-    simplest(verdict)
-    assert time.process_time() - began < 5
+    with processor_seconds(100):
+        simplest(verdict)
 
 
 def test_the_same_witnesses_however_busy_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:

