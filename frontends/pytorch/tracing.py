@@ -57,6 +57,7 @@ from frontends.pytorch.recording.inputs import (
 )
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
 from frontends.pytorch.recording.operations import Recording, generators_of
+from frontends.pytorch.recording.overlap import settle_overlaps
 from frontends.pytorch.recording.reach import READS_OFFSET
 from frontends.pytorch.recording.recorder import Recorder, renamed_inputs
 from frontends.pytorch.running import Running, running
@@ -289,6 +290,7 @@ def _traced(
                     relations, bases = None, []
             effects.generators.check(generators_of(recorder.recording.operations))
             settle(recorder, [*outputs, *bases])
+            settle_overlaps(recorder)
             if recorder.draws is not None:
                 recorder.draws.check()
     recorder.draws = None

@@ -229,6 +229,8 @@ def _taken_over(program: Captured) -> Values:
     """All values at the end of the forward, with the arguments written."""
     if program.recording.ends:
         raise Unsupported("an argument changes its sizes in place: there is no form without such a change")
+    if program.recording.overlapping:
+        raise Unsupported(f"{program.recording.overlapping[0]}: there is no form of it without a change in place")
     values = Values(program.recording)
     for operation in program.recording.operations:
         if not operation.backward:

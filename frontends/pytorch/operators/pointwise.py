@@ -82,6 +82,19 @@ def in_place_overloads() -> Sequence[object]:
     return found
 
 
+def out_overloads() -> Sequence[object]:
+    """The operators of this family that write to a tensor given for the result."""
+    found = []
+    for name in NAMES.split():
+        packet = getattr(aten, name)
+        for overload in packet.overloads():
+            operator = getattr(packet, overload)
+            outs = [argument.name for argument in operator._schema.arguments if argument.is_out]
+            if outs == ["out"]:
+                found.append(operator)
+    return found
+
+
 def result_of(recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Metadata | object:
     """The kind of tensor that an element-wise operator gives."""
     operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]

@@ -144,6 +144,8 @@ class Recording:
     """What is left to do to the arguments when all outputs are there (`renamed_inputs`)."""
     copies: list[Copy] = field(default_factory=list)
     """Copies that are views at other sizes."""
+    overlapping: list[str] = field(default_factory=list)
+    """Changes in place that may overlap what they read: of these there is no form without a change in place."""
     inferred: dict[str, str] = field(default_factory=dict)
     """The rules that were found by running an operator: its name, and the rule's text."""
     count: int = 0

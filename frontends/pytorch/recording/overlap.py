@@ -1,4 +1,4 @@
-"""Element-wise changes in place that partly overlap what they read: torch's kernels refuse them, and so does a trace.
+"""Changes in place that overlap what they read: torch's kernels refuse some, so does a trace; others stay as they are.
 
     >>> import torch
     >>> from frontends.pytorch import trace
@@ -7,22 +7,35 @@
     RuntimeError: unsupported operation: some elements of the input tensor and the written-to tensor refer to a ...
     >>> trace(lambda x: x.add_(x[0].clone()), (torch.randn(3, 4),)).guards
     ()
+    >>> trace(lambda x: x[:, 1:].add_(x[:, :-1]), (torch.randn(3, 4),)).recording.overlapping
+    ['aten.add_.Tensor reads elements that it writes']
+    >>> trace(lambda x: x[:, ::2].add_(x[:, 1::2]), (torch.randn(3, 4),)).recording.overlapping
+    []
 
-As in `at::get_overlap_status`, tensors with gaps are not looked at, and a tensor may be read where it is written.
+As in `at::get_overlap_status`, torch does not look at tensors with gaps: there a kernel reads what it has written, in
+an order of its own. So a program of kernels, in which all is read before anything is written, is made only where what
+is read is proven to lie apart from what is written (`shapes.dependence`), under guards where sizes decide, or is the
+very same elements one by one.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 import torch
 
+from frontends.pytorch.errors import eager_only
 from frontends.pytorch.operators.layouts import order_of
-from frontends.pytorch.operators.pointwise import in_place_overloads
+from frontends.pytorch.operators.pointwise import in_place_overloads, out_overloads
+from frontends.pytorch.recording.operations import Operation, Result, is_view
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced
+from shapes.choices import Truth
+from shapes.dependence import Holds, Proof, disjoint, identical, injective
+from shapes.layout import Layout
 from shapes.rules.broadcasting import known, same
 
 if TYPE_CHECKING:
@@ -30,20 +43,146 @@ if TYPE_CHECKING:
     from shapes.choices import Int
     from shapes.env import ShapeEnv
 
+aten: Final = torch.ops.aten
+ELEMENTWISE: Final = frozenset((aten.copy_.default, aten.masked_fill_.Scalar, aten.masked_fill_.Tensor))
+"""Operators that write each element by what they read for it, beside those that torch has marked so."""
+READING_FIRST: Final = frozenset((aten.fill_.Tensor,))
+"""Operators that read all before they write."""
 
-@special(*in_place_overloads(), torch.ops.aten.copy_.default)
+
+@special(*in_place_overloads(), *out_overloads(), aten.copy_.default)
 def refuse_overlap(recorder: Recorder, func, args, kwargs):
     """Raise torch's error, where the trace knows that the kernel would."""
-    written = args[0]
-    if isinstance(written, Traced):
-        for read in args[1:]:
-            if isinstance(read, Traced) and read is not written and _base(read) is _base(written):
-                if partly_overlaps(recorder.env, written.metadata, read.metadata):
-                    raise RuntimeError(
-                        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a"
-                        " single memory location. Please clone() the tensor before performing the operation."
-                    )
+    written = kwargs.get("out", args[0])
+    if not isinstance(written, Traced):
+        return NotImplemented
+    if _is_repeated(recorder.env, written.metadata):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location."
+            " Please clone() the tensor before performing the operation."
+        )
+    for read in args:
+        if isinstance(read, Traced) and read is not written and _base(read) is _base(written):
+            if partly_overlaps(recorder.env, written.metadata, read.metadata):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a"
+                    " single memory location. Please clone() the tensor before performing the operation."
+                )
     return NotImplemented
+
+
+def _is_repeated(env: ShapeEnv, metadata: Metadata) -> bool:
+    """Whether it is expanded to an axis of several elements; guarded where sizes decide."""
+    for size, stride in zip(metadata.shape, metadata.shape.strides):
+        if type(stride) is int and stride == 0 and not (type(size) is int and size <= 1):
+            several = size > 1
+            if several if isinstance(several, bool) else env.guard(several):
+                return True
+    return False
+
+
+def settle_overlaps(recorder: Recorder) -> None:
+    """Guard the sizes under which what changes in place lies apart from what is read for it; what may not is noted, as
+    there is no form of it without a change in place.
+
+    Raises:
+        EagerOnly: an operator that torch may refuse for this, by rules of its own.
+    """
+    recording = recorder.recording
+    roots: dict[Result, Result] = {}
+    strided: set[Result] = set()
+    for operation in recording.operations:
+        target = operation.target
+        if not isinstance(target, torch._ops.OpOverload):
+            continue
+        if is_view(target):
+            _follow(operation, roots, strided)
+        elif target._schema.is_mutable and target.namespace == "aten" and torch.Tag.inplace_view not in target.tags:
+            _settle(recorder, operation, roots, strided)
+
+
+def _follow(operation: Operation, roots: dict[Result, Result], strided: set[Result]) -> None:
+    source = operation.args[0]
+    if isinstance(source, Result):
+        for made in operation.output if isinstance(operation.output, list) else [operation.output]:
+            if isinstance(made, Result):
+                roots[made] = roots.get(source, source)
+                if source in strided or operation.target is aten.as_strided.default:
+                    strided.add(made)
+
+
+def _settle(recorder: Recorder, operation: Operation, roots: dict[Result, Result], strided: set[Result]) -> None:
+    target, env = operation.target, recorder.env
+    written, read = _written_and_read(operation)
+    if len(written) != 1 or target in READING_FIRST:
+        # no kernel does it, or it does not matter
+        return
+    (changed,) = written
+    elementwise = torch.Tag.pointwise in target.tags or target in ELEMENTWISE
+    root = roots.get(changed, changed)
+    proofs = [_apart(env, changed, each, elementwise) for each in dict.fromkeys(read) if roots.get(each, each) is root]
+    if not all(proof is not None for proof in proofs) and not elementwise:
+        what = f"{target}: what is changed in place may overlap what is read for it"
+        eager_only(what, "clone() what is read", operation.origin)
+    if changed in strided and not operation.backward:
+        proofs.append(injective(_layout(changed), _holding(env)))
+    needed: list[Truth] = []
+    for proof in proofs:
+        if proof is None:
+            recorder.recording.overlapping.append(f"{target} reads elements that it writes")
+            return
+        needed += proof
+    if needed:
+        with env.at(operation.origin):
+            for condition in needed:
+                if not isinstance(condition, bool):
+                    env.guard(condition)
+
+
+def _apart(env: ShapeEnv, written: Result, read: Result, elementwise: bool) -> Proof | None:
+    """Under which conditions no element is read after it was written for another one."""
+    one, other = written.metadata, read.metadata
+    if one is None or other is None or one.dtype.itemsize != other.dtype.itemsize:
+        return None
+    layouts = _layout(written), _layout(read)
+    if elementwise and identical(*layouts, lambda a, b: _equal(env, a, b)):
+        return ()
+    return disjoint(*layouts, _holding(env))
+
+
+def _holding(env: ShapeEnv) -> Holds:
+    """What is known, or can be guarded as it is so this time."""
+
+    def holds(condition: Truth) -> bool:
+        truth = known(env, condition)
+        return env.hint(condition) is True if truth is None else truth
+
+    return holds
+
+
+def _layout(result: Result) -> Layout:
+    shape = result.metadata.shape
+    return Layout(tuple(shape), tuple(shape.strides), value_of(result.metadata.offset))
+
+
+def _written_and_read(operation: Operation) -> tuple[list[Result], list[Result]]:
+    """The tensors that an operator changes in place, and the others that it is given."""
+    schema = operation.target._schema
+    given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
+    written: list[Result] = []
+    read: list[Result] = []
+    for argument in schema.arguments:
+        is_written = argument.alias_info is not None and argument.alias_info.is_write
+        (written if is_written else read).extend(_results(given.get(argument.name)))
+    return written, read
+
+
+def _results(value: object) -> Iterator[Result]:
+    if isinstance(value, Result):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _results(item)
 
 
 def _base(tensor: torch.Tensor) -> torch.Tensor | None:
@@ -85,4 +224,4 @@ def _precedes(env: ShapeEnv, one: tuple[Int, Int], other: tuple[Int, Int]) -> bo
     return before if isinstance(before, bool) else env.guard(before)
 
 
-__all__ = ["refuse_overlap"]
+__all__ = ["refuse_overlap", "settle_overlaps"]
