@@ -1,11 +1,15 @@
 """What the suite does not take from the machine: how much is tried, how many threads compute, where kernels are kept.
 
+Random numbers of each test and of each fixture begin by its name, so that they are the same whichever tests ran before.
 A run tries the same examples each time, so that a red one is red twice; HYPOTHESIS_PROFILE=random looks for others.
 Tests run side by side, one process for each core, so that each computes with one thread; those that are about threads
 say how many.
 """
 
 import os
+import random
+import sys
+import zlib
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -42,3 +46,24 @@ def pytest_configure(config: pytest.Config) -> None:
             folder = cache.mkdir("kernels")
             folder.chmod(0o700)
             os.environ["SYMSHAPE_CACHE"] = str(folder)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> None:
+    seed(f"{fixturedef.baseid} {fixturedef.argname} {request.node.nodeid}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    seed(item.nodeid)
+
+
+def seed(name: str) -> None:
+    """Begin the random numbers of Python and of what is imported."""
+    number = zlib.crc32(name.encode())
+    random.seed(number)
+    arrays, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
+    if arrays is not None:
+        arrays.seed(number)
+    if torch is not None:
+        torch.manual_seed(number)

@@ -60,6 +60,8 @@ class Library:
     """The functions of the rules as they are in this process."""
 
     def __init__(self) -> None:
+        # the collector does not list what is frozen
+        assert not gc.get_freeze_count(), "the rules cannot be found: objects are frozen (gc.freeze)"
         self.functions: dict[tuple[str, Place], list[FunctionType]] = {}
         for each in gc.get_objects():
             if type(each) is FunctionType and each.__code__.co_filename.startswith(str(FOLDER)):

@@ -106,11 +106,9 @@ def replay_files(
     """Replay the files, print what was asked for; the result is the exit status."""
     if solvers:
         load_solvers()
-    gc.collect()
-    gc.freeze()  # what importing made is not looked at again by every collection
     tally = Tally()
     total = sum(path.stat().st_size for path in map(Path, names) if path.is_file())
-    with _progress(total) as advance:
+    with _frozen(), _progress(total) as advance:
         for name in names:
             try:
                 with _opened(name) as raw:
@@ -132,6 +130,20 @@ def replay_files(
     if tally.errors:
         return FAILED
     return MALFORMED if tally.faults else UNREADABLE if tally.unreadable else 0
+
+
+@contextmanager
+def _frozen() -> Iterator[None]:
+    """What importing made is not looked at again by every collection; in the end it is as before."""
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _opened(name: str) -> AbstractContextManager[BufferedReader]:

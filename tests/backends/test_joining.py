@@ -25,6 +25,9 @@ def rotary_in_pieces(x, cosine, sine):
     return torch.cat((first * cosine - second * sine, second * cosine + first * sine), -1)
 
 
+torch.manual_seed(0)
+
+
 def pieces(*sizes):
     return [(torch.randn(5, first), torch.randn(5, second)) for first, second in sizes]
 
@@ -78,7 +81,9 @@ def test_joins(name, backend):
         for one, other in zip(
             torch.autograd.grad(found, inputs, gradient), torch.autograd.grad(expected, inputs, gradient)
         ):
-            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+            # a sum of terms is off by what its largest one is off by: `exp` in `sin` has derivatives of a hundred
+            largest = max(1.0, other.abs().max().item())
+            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5 * largest)
 
 
 def leaves(inputs):

@@ -40,6 +40,7 @@ def test_mutations_of_a_family_are_noticed_and_taken_back(every):
     library, operators = Library(), Operators(100, ["diagonals"])
     mine = chosen([mutant for mutant in every if mutant.file.stem == "diagonals"], 12)
     before = {function: function.__code__ for each in library.functions.values() for function in each}
+    assert all(library.replaced(mutant) for mutant in mine)
     results = [judged(mutant, library.replaced(mutant), operators, library.forget, shrink=False) for mutant in mine]
     assert sum(result.examples is not None for result in results) >= 0.7 * len(results)
     assert all(function.__code__ is code for function, code in before.items())
