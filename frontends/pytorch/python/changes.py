@@ -150,7 +150,21 @@ class Changes:
     # ------------------------------------------------------------------ what the interpreter tells
 
     def changes(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool:
-        """An instruction changes `owner`, or calls it; whether it need not be told again."""
+        """An instruction changes `owner`, or calls it; whether it need not be told again.
+
+        Raises:
+            GraphBreak: it can not be put back, or is of a class that raises when it is looked at.
+        """
+        try:
+            return self._told(kind, owner, given, code, offset)
+        except (GraphBreak, RecursionError):
+            raise
+        except Exception as error:
+            said = f"it raises {type(error).__name__} when it is looked at"
+            what = f"cannot tell whether the call changes a {type(owner).__name__} from outside: {said}"
+            self._refuse(what, OUTSIDE, Origin.of_instruction(code, offset))
+
+    def _told(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool:
         if code in self._collecting or not is_library_that_changes(code):
             return False
         # no iterator among what is given is held elsewhere

@@ -12,13 +12,16 @@
 from __future__ import annotations
 
 import dis
+import inspect
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType, MemberDescriptorType
 from typing import Final
 
 import torch
+
+from frontends.pytorch.python.snapshots import attributes_of
 
 Found = tuple["Operand | None", "Operand | None"]
 LOADS: Final = frozenset(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_CONST"))
@@ -42,7 +45,7 @@ def compared_tensor(function: FunctionType, starts: Iterable[object]) -> str | N
             continue
         for operand in operands:
             if operand is not None and any(
-                isinstance(value, torch.Tensor) for value in _values(function, operand, starts)
+                issubclass(type(value), torch.Tensor) for value in _values(function, operand, starts)
             ):
                 return ".".join([str(operand.name), *operand.attributes])
     return None
@@ -78,14 +81,27 @@ def _values(function: FunctionType, operand: Operand, starts: Iterable[object]) 
     """What an operand may be, as far as that is known."""
     for value in _bases(function, operand, starts):
         for name in operand.attributes:
-            # only what is there, and no property, which would run
-            parts = (vars(value), *[vars(value).get(of, {}) for of in ("_parameters", "_buffers", "_modules")])
-            value = next((part[name] for part in parts if name in part), _missing) if _is_open(value) else _missing
+            value = _attribute(value, name)
         yield value
 
 
-def _is_open(value: object) -> bool:
-    return hasattr(type(value), "__dict__") and isinstance(getattr(value, "__dict__", None), dict)
+def _attribute(value: object, name: str) -> object:
+    """What an object has of a name: only what is there, and nothing of the program's is run to find it."""
+    try:
+        found = inspect.getattr_static(value, name, _missing)
+    except Exception:
+        # an object whose class stands in for its `__dict__`
+        return _missing
+    if found is _missing:
+        held = attributes_of(value) or {}
+        parts = [held.get(of) for of in ("_parameters", "_buffers", "_modules")]
+        return next((part[name] for part in parts if type(part) is dict and name in part), _missing)
+    if not isinstance(found, MemberDescriptorType):
+        return found
+    try:
+        return found.__get__(value)
+    except AttributeError:
+        return _missing
 
 
 def _bases(function: FunctionType, operand: Operand, starts: Iterable[object]) -> Iterator[object]:
@@ -95,7 +111,7 @@ def _bases(function: FunctionType, operand: Operand, starts: Iterable[object]) -
     elif operand.load == "LOAD_FAST" and operand.attributes and code.co_varnames[:1] == (name,):
         # the first parameter of a method of a module
         for start in starts:
-            for module in start.modules() if isinstance(start, torch.nn.Module) else ():
+            for module in start.modules() if issubclass(type(start), torch.nn.Module) else ():
                 if any(vars(kind).get(code.co_name) is function for kind in type(module).__mro__):
                     yield module
     elif name in code.co_freevars and function.__closure__:

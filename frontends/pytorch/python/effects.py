@@ -37,7 +37,7 @@ import torch
 from torch.nn.parameter import is_lazy
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves
 
-from frontends.pytorch.errors import EagerOnly, GraphBreak, Settles, Uninitialized, eager_only, refusal
+from frontends.pytorch.errors import EagerOnly, GraphBreak, Settles, TraceError, Uninitialized, eager_only, refusal
 from frontends.pytorch.places import INSTALLED, is_users
 from frontends.pytorch.python.changes import Changes
 from frontends.pytorch.python.comparisons import compared_tensor
@@ -45,6 +45,7 @@ from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
 from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, collecting, module_of, owner_of, watching
 from frontends.pytorch.python.rewriting import all_names
+from frontends.pytorch.python.snapshots import attributes_of, same
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
@@ -169,6 +170,10 @@ class Effects:
             self._function(function)
         except GraphBreak as refused:
             self._refused = refused
+        except Exception as error:
+            # nothing may be raised from here, and what was not looked at is not taken for unchanged
+            what = f"what `{code.co_qualname}` may change cannot be looked at ({type(error).__name__}: {error})"
+            self._refused = GraphBreak(refusal(what, FIX, Origin.of_instruction(code, 0)))
 
     def _function(self, function: FunctionType) -> None:
         scope, code = function.__globals__, function.__code__
@@ -231,6 +236,15 @@ class Effects:
                 self._value(text, name, value, DEEPEST if installed else 0)
 
     def _value(self, text: str, name: str, value: object, depth: int) -> None:
+        """Hold what is in a value; of one that raises when it is looked at, only instructions tell (`Changes`)."""
+        try:
+            self._inside(text, name, value, depth)
+        except TraceError:
+            raise
+        except Exception:
+            return
+
+    def _inside(self, text: str, name: str, value: object, depth: int) -> None:
         if isinstance(value, torch.Tensor) and not isinstance(value, Traced) and id(value) not in self._seen:
             self._seen.add(id(value))
             self._hold(text, "", vars(value), dict(vars(value)))
@@ -283,10 +297,10 @@ class Effects:
         elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
             if value.size <= LARGEST:
                 self._hold(text, name, value, value.copy())
-        elif not isinstance(value, FunctionType) and hasattr(value, "__dict__"):
+        elif not isinstance(value, FunctionType) and (attributes := attributes_of(value)) is not None:
             if isinstance(value, OPTIMIZING) or is_programs(sys.modules.get(type(value).__module__)):
-                self._hold(text, "", vars(value), dict(vars(value)))
-                for key, held in list(vars(value).items()):
+                self._hold(text, "", attributes, dict(attributes))
+                for key, held in list(attributes.items()):
                     self._value(f"{text}.{key}", key, held, depth + 1)
 
 
@@ -375,11 +389,6 @@ def copied(value: object) -> object:
     return dict(dict.items(value)) if isinstance(value, dict) else list(value)
 
 
-def same(one: object, other: object) -> bool:
-    """Whether a place holds what it held: plain numbers and texts by value."""
-    return one is other or (type(one) is type(other) and isinstance(one, int | float | str | bytes) and one == other)
-
-
 def differs(place: object, before: object) -> bool:
     """Whether a place has changed."""
     if isinstance(place, CellType):
@@ -403,7 +412,8 @@ def differs(place: object, before: object) -> bool:
         )
     if isinstance(place, list | set | deque):
         return len(place) != len(before) or any(not same(one, other) for one, other in zip(place, before))
-    return not (place == before).all()
+    # bytes, as no number that is not one equals itself
+    return (place.shape, place.dtype) != (before.shape, before.dtype) or place.tobytes() != before.tobytes()
 
 
 def attribute_of(text: str, name: str, place: object, before: object) -> tuple[str, str]:

@@ -20,6 +20,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dis import opmap
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Final
@@ -151,7 +152,9 @@ class _Reach:
         self._methods: dict[str, list[object]] = {}
         self._waiting: list[object] = list(starts)
         while self._waiting and len(self.functions) < MOST_FUNCTIONS:
-            self._look_at(self._waiting.pop())
+            # an object that raises whatever it is asked leads nowhere
+            with suppress(Exception):
+                self._look_at(self._waiting.pop())
 
     def _look_at(self, value: object) -> None:
         if type(value) is Cache:
@@ -274,17 +277,21 @@ def asking_for_types(functions: Iterable[FunctionType]) -> list[FunctionType]:
 def _functions_in(values: Iterable[object]) -> Iterable[FunctionType]:
     """Functions, those of classes, and those in containers that are not too large."""
     for value in values:
-        if isinstance(value, FunctionType):
+        kind = type(value)
+        if kind is FunctionType:
             yield value
-        elif isinstance(value, staticmethod | classmethod):
+        elif issubclass(kind, staticmethod | classmethod):
             yield from _functions_in([value.__func__])
-        elif isinstance(value, property):
+        elif issubclass(kind, property):
             yield from _functions_in([value.fget, value.fset])
-        elif isinstance(value, type):
-            yield from _functions_in([each for each in vars(value).values() if not isinstance(each, type)])
-        elif isinstance(value, list | tuple | dict) and len(value) <= MOST_ITEMS:
-            items = value.values() if isinstance(value, dict) else value
-            yield from [each for each in items if isinstance(each, FunctionType)]
+        elif issubclass(kind, type):
+            inside = type.__dict__["__dict__"].__get__(value).values()
+            yield from _functions_in([each for each in inside if not issubclass(type(each), type)])
+        elif base := next((base for base in (list, tuple, dict) if issubclass(kind, base)), None):
+            # past what a class of the program makes of being asked
+            if base.__len__(value) <= MOST_ITEMS:
+                items = dict.values(value) if base is dict else base.__iter__(value)
+                yield from [each for each in items if type(each) is FunctionType]
 
 
 __all__ = ["program_of", "rewritten"]

@@ -120,7 +120,23 @@ def now(owner: Any, name: object) -> object:
 
 def same(one: object, other: object) -> bool:
     """Whether a place holds what it held: plain numbers and texts by value."""
-    return one is other or (type(one) is type(other) and isinstance(one, int | float | str | bytes) and one == other)
+    if one is other or type(one) is not type(other) or not issubclass(type(one), int | float | str | bytes):
+        return one is other
+    try:
+        return bool(one == other)
+    except Exception:
+        # a class of the program's that can not be compared
+        return False
+
+
+def attributes_of(value: object) -> dict[str, object] | None:
+    """The dictionary of an object's attributes, if it has one; no `__getattr__` of the program's is run."""
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except Exception:
+        # slots, a class in C, a property that raises
+        return None
+    return held if type(held) is dict else None
 
 
 def alike(one: Any, other: Any) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+import numpy
 import pytest
 import torch
 from torch import nn
@@ -184,3 +187,136 @@ def test_written_where_a_mask_says(gradients: bool) -> None:
         if gradients:
             found = torch.autograd.grad(compiled(x, y), [x, y])
             torch.testing.assert_close(found, torch.autograd.grad(written(x, y), [x, y]))
+
+
+class Nothing:
+    """What answers no question, as a proxy of something that is not there."""
+
+    __slots__ = ("held",)
+    __hash__ = None
+
+    def __getattribute__(self, name: str) -> object:
+        raise LookupError(name)
+
+    def __eq__(self, other: object) -> bool:
+        raise LookupError
+
+    def __bool__(self) -> bool:
+        raise LookupError
+
+
+class Pretends:
+    @property
+    def __dict__(self) -> dict[str, object]:
+        raise LookupError
+
+    @property
+    def __class__(self) -> type:
+        raise LookupError
+
+
+class Listed(list):
+    def __iter__(self) -> Iterator[object]:
+        raise LookupError
+
+    def __len__(self) -> int:
+        raise LookupError
+
+
+class Spelled(str):
+    def __eq__(self, other: object) -> bool:
+        raise LookupError
+
+    __hash__ = str.__hash__
+
+
+class Slots:
+    __slots__ = ("absent", "weight")
+
+    def __init__(self) -> None:
+        self.weight = torch.ones(3)
+
+
+class Lookalike:
+    factor = torch.ones(3)
+
+    def __init__(self) -> None:
+        self._parameters = self._modules = None
+
+
+RAISING = {"nothing": Nothing(), "pretends": Pretends(), "listed": Listed()}
+SPELLED, SLOTS, LOOKALIKE = Spelled(), Slots(), Lookalike()
+NOT_A_NUMBER = numpy.array([2.0, math.nan])
+
+
+def behind(function: Callable[..., object]) -> Callable[[torch.Tensor], object]:
+    """Called by a name that is computed: it is looked at when it is entered."""
+    by_name = {function.__name__: function}
+    return lambda x: by_name["".join(function.__name__)](x)
+
+
+def mentions_slots(x):
+    y = x
+    return x + 1 if y is not SLOTS else x
+
+
+def mentions_an_absent_slot(x):
+    try:
+        return x if x is SLOTS.absent else x + 2
+    except AttributeError:
+        return x + 1
+
+
+def mentions_a_lookalike(x):
+    y = x
+    return x + 1 if y is not LOOKALIKE._parameters else x
+
+
+def mentions_a_text(x):
+    return x + len(SPELLED)
+
+
+def mentions_an_array(x):
+    return x + float(NOT_A_NUMBER[0])
+
+
+@pytest.mark.parametrize("hides", [False, True])
+@pytest.mark.parametrize(
+    "function",
+    [mentions_slots, mentions_an_absent_slot, mentions_a_lookalike, mentions_a_text, mentions_an_array],
+    ids=lambda function: function.__name__,
+)
+def test_beside_what_raises(function: Callable[..., object], hides: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, an object of the program's raises in a hook of ours, or is taken for changed."""
+    unraisable: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    compiled = compile(behind(function) if hides else function, fullgraph=True)
+    for size in (3, 3, 5):
+        x = torch.randn(size)
+        torch.testing.assert_close(compiled(x), function(x))
+    assert compiled.variants and not unraisable
+
+
+@pytest.mark.parametrize("name", RAISING)
+@pytest.mark.parametrize("hides", [False, True])
+def test_what_raises(name: str, hides: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, looking at such an object raises in the program, or in a hook of ours."""
+    unraisable: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    scope: dict[str, Any] = {name: RAISING[name], "__name__": __name__}
+    exec(f"def f(x):\n    {name}\n    return x + 1", scope)
+    compiled = compile(behind(scope["f"]) if hides else scope["f"])
+    for size in (3, 3, 5):
+        assert compiled(torch.ones(size)).tolist() == [2.0] * size
+    assert not unraisable
+
+
+@pytest.mark.parametrize("expression", ["SLOTS.weight", "LOOKALIKE.factor", "Lookalike.factor"])
+def test_tensors_are_compared_wherever_they_are_held(expression: str) -> None:
+    """If it fails, an answer that holds for one argument is given for another."""
+    scope = {"SLOTS": SLOTS, "LOOKALIKE": LOOKALIKE, "Lookalike": Lookalike, "__name__": __name__}
+    exec(f"def f(x):\n    return x * 2 if x is {expression} else x * 3", scope)
+    function: Any = scope["f"]
+    compiled = compile(function)
+    for x in (torch.ones(3), eval(expression), torch.ones(3)):
+        torch.testing.assert_close(compiled(x), function(x))
