@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
@@ -41,7 +41,13 @@ from frontends.pytorch.recording import pools, references, resampling
 from frontends.pytorch.recording.aliasing import settle
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
-from frontends.pytorch.recording.escapes import forget_in_caches, let_go_of_closures, refuse_kept, refuse_set
+from frontends.pytorch.recording.escapes import (
+    forget_in_caches,
+    let_go_of_closures,
+    refuse_kept,
+    refuse_kept_numbers,
+    refuse_set,
+)
 from frontends.pytorch.recording.given_back import GivenBack, containers_given
 from frontends.pytorch.recording.inputs import (
     STATIC,
@@ -157,6 +163,14 @@ class Variant(Captured):
         return tree_unflatten(outputs, self.structure)
 
 
+class Place(Protocol):
+    """Where a program reads something that it is not given."""
+
+    def read(self) -> object: ...
+
+    def write(self, value: object) -> None: ...
+
+
 @contextmanager
 def instead_of_torch() -> Iterator[None]:
     """What stands in for torch's own Python and C++ while a trace runs."""
@@ -179,13 +193,15 @@ def trace(
     pre_autograd: bool = False,
     gradients: bool = False,
     shared: bool = False,
+    read: Mapping[str, Place] = {},
 ) -> Variant:
     """The graph of a function for arguments like these, whatever their sizes, without running anything.
 
     `dynamic=False` makes every size a number. With `gradients`, the backward of what comes out is recorded as well
     (see `frontends.pytorch.graphs.joint`); with `pre_autograd`, composite operators stay whole, and there is no
     backward. With `shared`, a tensor that is given twice is one input, and the graph is right for such calls only; a
-    container among the arguments that is returned is the caller's own (`recording/given_back.py`).
+    container among the arguments that is returned is the caller's own (`recording/given_back.py`). The numbers in
+    `kwargs` that are named in `read` are not given to the function, which reads them in these places.
     """
     if not callable(fn):
         raise WrongStatement(f"fn={shown(fn)}: expected a function or a module")
@@ -204,7 +220,7 @@ def trace(
         recorder = Recorder(env, Nodes(env))
         # variables of the context are set in a copy of it
         context = copy_context()
-        given = (fn, args, kwargs or {}, dynamism, pre_autograd, gradients, shared)
+        given = (fn, args, kwargs or {}, dynamism, pre_autograd, gradients, shared, read)
         try:
             variant = context.run(_traced, recorder, inside, *given)
         except BaseException:
@@ -214,6 +230,8 @@ def trace(
         refuse_set(context)
         del context
         refuse_kept(recorder.tensors, inside)
+        if read:
+            refuse_kept_numbers()
     return variant
 
 
@@ -227,6 +245,7 @@ def _traced(
     pre_autograd: bool,
     gradients: bool,
     shared: bool,
+    read: Mapping[str, Place],
 ) -> Variant:
     """What `trace` gives; no tensor of the trace is referred to any more when it returns."""
     env = recorder.env
@@ -262,7 +281,9 @@ def _traced(
     with brought_back(recorder.versions) as written:
         positional, named = tree_unflatten(symbolic, structure)
         containers = containers_given(structure, (positional, named)) if shared else {}
-        with mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, (fn, *leaves)) as python:
+        symbols_read = [(place, named.pop(name)) for name, place in read.items()]
+        changed = put_there(symbols_read)
+        with changed, mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, (fn, *leaves)) as python:
             with (
                 Effects(python.functions, (fn, *leaves), (positional, named), inside.before) as effects,
                 autograd_watched(lambda: recorder.backward),
@@ -314,6 +335,19 @@ def _traced(
         bases=bases,
         written=written,
     )
+
+
+@contextmanager
+def put_there(numbers: Sequence[tuple[Place, object]]) -> Iterator[None]:
+    """For the time of a trace, the numbers that a program reads are those of the trace."""
+    before = [(place, place.read()) for place, _ in numbers]
+    try:
+        for place, number in numbers:
+            place.write(number)
+        yield
+    finally:
+        for place, number in before:
+            place.write(number)
 
 
 def with_offset(env: ShapeEnv, given: Input) -> Input:

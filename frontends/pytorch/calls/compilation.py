@@ -66,6 +66,7 @@ from shapes.errors import SpecializedDynamic, UndecidedGuard
 if TYPE_CHECKING:
     from frontends.pytorch.calls.exploring import Unguarded
     from frontends.pytorch.calls.native import Native
+    from frontends.pytorch.calls.reads import Place
     from frontends.pytorch.calls.report import Report
     from shapes.codegen import Check
     from shapes.coverage import Ranges
@@ -122,6 +123,8 @@ class Compilation:
         self.signatures: dict[tuple[object, ...], Signature] = {}
         self.times: Times | None = None
         self._forms = Forms(fn)
+        self._traced_at: set[int] = set()
+        """The states of what is around in which variants were traced."""
         self._varying: set[str] = set()
         """Sizes that a guard was about which was added for kernels and then did not hold: none is again."""
         self._decisions: dict[tuple[object, ...], Call] = {}
@@ -137,9 +140,7 @@ class Compilation:
         self.enter: Enter | None = None
         """The entry of `native`, except where calls are measured."""
         if backend == "cpu":
-            from frontends.pytorch.calls.native import Native
-
-            self.native = Native()
+            self.native = made_native()
 
     def called(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call that `enter` has left to Python."""
@@ -240,6 +241,7 @@ class Compilation:
 
     def _variant(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
         """Trace the function for these arguments, unless they are to run as they are."""
+        changed = self._read_numbers()
         form = self._forms.of(args, kwargs)
         bound, named = form.bind(args, kwargs)
         leaves, _ = flattened(bound, named)
@@ -250,13 +252,14 @@ class Compilation:
             if found is not None:
                 return found
         values = signature.values(leaves)
-        question = self._question(signature, values)
+        # where numbers changed that are arguments from now on, that is why there is no variant
+        question = None if changed else self._question(signature, values)
         if question is not None and self._is_bought(question):
             self._varying.update([atom.name for atom in question.guard.symbols])
         reason = self.limits.over(question, len(self.variants))
         if reason is not None:
             return self._fall_back(signature, values, reason, question)
-        notes = self._observe(signature, leaves)
+        notes = [*changed, *[note for note in self._observe(signature, leaves) if note not in changed]]
         tensors = {leaf.shown: value for leaf, value in zip(signature.leaves, leaves) if leaf.kind == "tensor"}
         if self.relations is not None:
             self.relations.check({name: tuple(tensor.shape) for name, tensor in tensors.items()}, origin())
@@ -266,15 +269,16 @@ class Compilation:
             relations=self.relations,
             marks={name: marks_of(tensor) for name, tensor in tensors.items()},
             ranks={name: tensor.dim() for name, tensor in tensors.items()},
+            read=self._read,
         )
         try:
             try:
                 variant, check = self._made(signature, bound, named, leaves, mixed)
             except Exception:
-                if not mixed.has_float:
+                if not mixed.tentative:
                     raise
-                # something wants floats as they are: they are no symbols from now on
-                self.history.fixed.update(self.history.varying)
+                # something wants numbers as they are: they are no symbols from now on
+                self.history.fixed.update(mixed.tentative)
                 variant, check = self._made(signature, bound, named, leaves, mixed)
         except (WrongStatement, SpecializedDynamic, Uninitialized):
             raise
@@ -326,7 +330,13 @@ class Compilation:
         try:
             with watching(ran):
                 variant = trace(
-                    self.fn, args, dict(sorted(kwargs.items())), dynamic=mixed, gradients=gradients, shared=True
+                    self.fn,
+                    args,
+                    dict(sorted(kwargs.items())),
+                    dynamic=mixed,
+                    gradients=gradients,
+                    shared=True,
+                    read=self._read,
                 )
         finally:
             unguarded = self._explore(signature, ran, leaves)
@@ -334,7 +344,43 @@ class Compilation:
             refuse_unguarded(unguarded[0], ran.functions())
         policy = self.limits.policy
         run = variant.run_by(self.backend, policy.withheld, policy.guards, self._varying)
+        if signature.surroundings == self._surroundings.state:
+            self._traced_at.add(self._surroundings.state())
         return variant, signature.add(variant, signature.values(leaves), run)
+
+    @property
+    def _read(self) -> Mapping[str, Place]:
+        """The numbers that the function reads without being given them and that vary, by what they are called."""
+        return {} if self._known_surroundings is None else self._known_surroundings.varying
+
+    def _read_numbers(self) -> list[str]:
+        """Take numbers that are seen to change out of what is around, so that variants are given them; what changed."""
+        if self._known_surroundings is None or self.dynamic is False:
+            return []
+        around = self._known_surroundings
+        others = [name for name, place in around.varying.items() if type(place.read()) not in (int, float)]
+        if others:
+            around.take_back(others)
+        changing = around.changing(self._traced_at) if self._traced_at else {}
+        if changing:
+            around.leave_out({name: place for name, (place, _) in changing.items()})
+        if not others and not changing:
+            return []
+        notes = []
+        for name, (place, before) in changing.items():
+            observe = self.history.observe if type(before) is int else self.history.observe_float
+            observe(name, before)
+            observe(name, place.read())
+            notes.append(f"{name} is {place.read()}, was {before}")
+        # arguments are more from now on, and no state from before is one
+        self._forms.read(around.varying)
+        self._traced_at.clear()
+        self._decisions.clear()
+        self.signatures.clear()
+        if self.native is not None:
+            self.native = made_native()
+        self._refresh()
+        return notes
 
     def _explore(self, signature: Signature, ran: Ran, leaves: Sequence[object]) -> Sequence[Unguarded]:
         """Look from now on at what the functions read that ran, and calls of this signature with them."""
@@ -416,7 +462,7 @@ class Compilation:
                 if self.dynamic is None if leaf.kind == "tensor" else self.dynamic is not False:
                     notes += found
             elif leaf.kind == "float":
-                self.history.observe_float(leaf.name, value)
+                self.history.observe_float(leaf.shown, value)
         return notes
 
     # ------------------------------------------------------------------ why, and how often
@@ -491,6 +537,13 @@ class Compilation:
 
     def _as_it_is(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         return self.fn(*args, **kwargs)
+
+
+def made_native() -> Native:
+    """What calls variants from C, which is imported where it is wanted."""
+    from frontends.pytorch.calls.native import Native
+
+    return Native()
 
 
 def any_pending(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:

@@ -19,7 +19,7 @@ stays dynamic, whatever becomes of the variants.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -86,7 +86,7 @@ class History:
         self.varying: set[str] = set()
         """The floats that were seen to differ."""
         self.fixed: set[str] = set()
-        """Those that are no symbols all the same, as something in the program wants them as they are."""
+        """The numbers that are no symbols all the same, as something in the program wants them as they are."""
 
     def observe_float(self, name: str, value: float) -> None:
         """Take in one more float; one is told from others by its bits, as 0.0 == -0.0."""
@@ -121,22 +121,31 @@ class Mixed(Dynamism):
         relations: Relations | None = None,
         marks: Mapping[str, Mapping[int, Mark]] = {},
         ranks: Mapping[str, int] = {},
+        read: Container[str] = (),
     ) -> None:
+        """`read` are the numbers that no caller gives."""
         self.setting = setting
         self.history = history
         self.relations = relations
         self.marks = marks
         self.ranks = ranks
-        self.has_float = False
-        """Whether a float became a symbol."""
+        self.read = read
+        self.tentative: set[str] = set()
+        """The floats, and the numbers that are read, that became symbols."""
 
     def is_varying(self, name: str, value: float) -> bool:
         seen = name in self.history.varying and name not in self.history.fixed
         varying = seen and self.setting is not False and math.isfinite(value)
-        self.has_float = self.has_float or varying
+        if varying:
+            self.tentative.add(name)
         return varying
 
     def choose(self, name: str, axis: int, size: int) -> Choice:
+        if axis < 0 and name in self.read:
+            varying = self.history.differs(name, -1, 0) and name not in self.history.fixed
+            if varying:
+                self.tentative.add(name)
+            return SEEN_TO_DIFFER if varying else STATIC
         mark = self.marks.get(name, {}).get(axis)
         stated = self.relations.choice(name, axis) if self.relations is not None else None
         if mark is not None and stated is not None and mark.choice.kind != stated.kind:

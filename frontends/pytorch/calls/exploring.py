@@ -141,8 +141,10 @@ class Explorer:
 
     # ------------------------------------------------------------------ what is noted
 
-    def _add(self, text: str, container: object, key: object = None, kind: Kind = "item") -> None:
-        place = Place(text, container, key, kind)
+    def _add(
+        self, text: str, container: object, key: object = None, kind: Kind = "item", owner: type | None = None
+    ) -> None:
+        place = Place(text, container, key, kind, owner)
         if place.identity not in self._known:
             self._known.add(place.identity)
             self.places.append(place)
@@ -155,9 +157,11 @@ class Explorer:
         if items > self._most:
             self._most, self._largest = items, text
 
-    def _held(self, text: str, name: str, container: object, key: object, value: object) -> None:
-        """An item of a dictionary, and what it leads to."""
-        self._add(text, container, key)
+    def _held(
+        self, text: str, name: str, container: object, key: object, value: object, owner: type | None = None
+    ) -> None:
+        """An item of a dictionary, which may be that of a class, and what it leads to."""
+        self._add(text, container, key, owner=owner)
         self._behind(text, name, value)
 
     def _behind(self, text: str, name: str, value: object) -> None:
@@ -390,7 +394,7 @@ class Explorer:
                 names = dict.fromkeys([*names, *[key for key in attributes if is_special(key, attributes[key])]])
                 self._add(f"the attributes of {each.__name__}", attributes, kind="keys")
             for key in names:
-                self._held(f"{each.__name__}.{key}", key, attributes, key, attributes[key])
+                self._held(f"{each.__name__}.{key}", key, attributes, key, attributes[key], each)
         if type(kind) is not type:
             self._class(type(kind))
 

@@ -12,17 +12,23 @@
 
 The parameters are those of the function itself: what a decorator's function passes on, it may look at first. The same
 holds for a module with hooks, which are given what is by position.
+
+Numbers that a function reads without being given them, and that were seen to change, are arguments by name as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType, MethodType
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.modules import module as modules
+
+if TYPE_CHECKING:
+    from frontends.pytorch.calls.reads import Place
 
 Bound = tuple[tuple[object, ...], dict[str, object]]
 
@@ -56,7 +62,8 @@ class Form:
         binding = f"_args, _kwargs = {self.expression}"
         if checked:
             # another name, or a default that the function no longer has
-            return [*lines, "try:", f"    {binding}", "except (KeyError, TypeError):", "    return default"]
+            missing = "except (KeyError, IndexError, TypeError, AttributeError, ValueError):"
+            return [*lines, "try:", f"    {binding}", missing, "    return default"]
         return [*lines, binding]
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Bound:
@@ -73,6 +80,12 @@ class Forms:
         self._fn = fn
         self._known: dict[tuple[object, ...], Form] = {}
         self._defaults: tuple[object, object] = (None, None)
+        self._read: dict[str, Place] = {}
+
+    def read(self, places: Mapping[str, Place]) -> None:
+        """Have every form give what these places hold by name, beside what the caller does."""
+        self._read = dict(places)
+        self._known.clear()
 
     def of(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Form:
         """The form of a call."""
@@ -88,8 +101,21 @@ class Forms:
             found = Form(len(args), names)
             if function is not None:
                 found = self._bound(function, skipped, len(args), names) or found
+            if self._read:
+                found = self._reading(found)
             self._known[key] = found
         return found
+
+    def _reading(self, form: Form) -> Form:
+        """The same with what is read."""
+        scope = dict(form.scope or {})
+        items = []
+        for number, (name, place) in enumerate(self._read.items()):
+            scope[f"_holder{number}"], scope[f"_key{number}"] = place.container, place.key
+            items.append(f"{name!r}: {place.printed(f'_holder{number}', f'_key{number}')}")
+        given = "_args, {**_kwargs}" if form.expression is None else form.expression
+        comma = "" if given.endswith("{}") else ", "
+        return replace(form, expression=f"{given[:-1]}{comma}{', '.join(items)}}}", scope=scope)
 
     def _bound(self, function: FunctionType, skipped: int, count: int, names: Sequence[str]) -> Form | None:
         """The form by the parameters of a function; None where the call is an error, or as the function has it."""

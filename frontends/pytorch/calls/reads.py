@@ -18,7 +18,7 @@ import array
 import sys
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -48,16 +48,19 @@ class Place:
     Attributes:
         text: for people.
         container: what is looked into.
-        key: of an item, the name of a slot, or of a view the function that tells what there is.
+        key: of an item, the name of a slot, of a view the function that tells what there is, or of contents the keys
+            that are left out.
         kind: what is looked at: `container[key]`, the contents of a cell, an attribute that is in no dictionary, that
             there is no such item, how many there are, the keys of a dictionary in order, all that is in a container,
             the class of an object, what a function runs (code and default values), or what a function tells of it.
+        owner: of an attribute of a class, the class: its dictionary is not to be written.
     """
 
     text: str
     container: object
     key: object = None
     kind: Kind = "item"
+    owner: type | None = None
 
     @property
     def identity(self) -> tuple[int, str, object]:
@@ -77,7 +80,7 @@ class Place:
                 case "function":
                     return own_code(container), container.__defaults__, container.__kwdefaults__
                 case "contents":
-                    return Contents(container)
+                    return Contents(container, self.key or ())
                 case "view":
                     return self.key(container)
                 case "slot":
@@ -89,6 +92,19 @@ class Place:
         except (KeyError, ValueError, IndexError, AttributeError):
             return ABSENT
         return Kept(found, layout(found)) if isinstance(found, torch.Tensor) else found
+
+    def write(self, value: object) -> None:
+        """Put something else there: an item, what is in a cell, or an attribute that is in no dictionary."""
+        if self.owner is not None:
+            type.__setattr__(self.owner, self.key, value)
+        elif self.kind == "cell":
+            self.container.cell_contents = value
+        elif self.kind == "slot":
+            object.__setattr__(self.container, self.key, value)
+        elif isinstance(self.container, dict):
+            dict.__setitem__(self.container, self.key, value)
+        else:
+            self.container[self.key] = value
 
     def printed(self, container: str, key: str) -> str:
         """The same in generated code, where that is one expression."""
@@ -134,16 +150,18 @@ def layout(tensor: torch.Tensor) -> tuple[torch.dtype, torch.Size, object, bool]
 class Contents:
     """A list, a dictionary or a set as it was, whatever its class makes of being asked."""
 
-    def __init__(self, container: list | dict | set) -> None:
+    def __init__(self, container: list | dict | set, without: Sequence[object] = ()) -> None:
+        """`without` are the keys whose values are not looked at."""
         self.container = container
-        self.items = items_of(container)
+        self.without = without
+        self.items = self._items()
         """Of a dictionary the keys, then the values."""
         self.values = self.items[len(self.items) // 2 :] if isinstance(container, dict) else ()
         self.tensors = tuple([Kept(item, layout(item)) for item in self.items if isinstance(item, torch.Tensor)])
 
     def unchanged(self, container: str, contents: str) -> str:
         """Generated code: whether this container, which is the same, holds the very objects that it held."""
-        if type(self.container) not in (list, dict, set):
+        if self.without or type(self.container) not in (list, dict, set):
             return f"{contents}.holds({container})"
         if not self.items:
             return f"not {container}"
@@ -157,8 +175,18 @@ class Contents:
         """Whether this container is the same and holds the same."""
         if found is not self.container:
             return False
-        now = items_of(found)
+        now = self._items()
         return len(now) == len(self.items) and all(map(same, now, self.items))
+
+    def _items(self) -> tuple[object, ...]:
+        """What is in it, with nothing in the place of what is not looked at."""
+        found = items_of(self.container)
+        if not self.without:
+            return found
+        if isinstance(self.container, dict):
+            keys, held = found[: len(found) // 2], found[len(found) // 2 :]
+            return *keys, *[None if key in self.without else value for key, value in zip(keys, held)]
+        return tuple([None if place in self.without else value for place, value in enumerate(found)])
 
     def __repr__(self) -> str:
         if isinstance(self.container, dict):
@@ -224,6 +252,30 @@ def differences(place: Place, old: object, new: object) -> Iterator[tuple[str, o
     yield place.text, new, old
 
 
+def numbers(place: Place, old: object, new: object) -> Iterator[tuple[Place, int | float]]:
+    """The numbers at a place that are others than they were, of the same class: where, and what they were."""
+    if place.kind in ("item", "cell", "slot"):
+        if type(old) is type(new) and type(old) in (int, float) and not same(old, new):
+            yield place, old
+        return
+    if place.kind != "contents" or not (isinstance(old, Contents) and isinstance(new, Contents)):
+        return
+    container = new.container
+    if type(container) not in (list, dict, OrderedDict) or len(old.items) != len(new.items):
+        return
+    if isinstance(container, list):
+        found = list(zip(range(len(new.items)), old.items, new.items))
+    else:
+        half = len(new.items) // 2
+        if not all(map(same, old.items[:half], new.items[:half])):
+            return
+        found = list(zip(new.items[:half], old.items[half:], new.items[half:]))
+    for key, was, value in found:
+        shown = f"{place.text}.{key}" if isinstance(key, str) else f"{place.text}[{key!r}]"
+        if type(key) in (str, int):
+            yield from numbers(Place(shown, container, key), was, value)
+
+
 def kept(value: object, contents: Contents) -> object:
     """An item as it was, of a tensor its layout then."""
     return next((each for each in contents.tensors if each.tensor is value), value)
@@ -283,4 +335,4 @@ def view_of(value: object) -> Callable[[object], object] | None:
     return elements if found is None and is_numpy(value, "ndarray") else found
 
 
-__all__ = ["Contents", "Kept", "Place", "layout", "same", "shown"]
+__all__ = ["Contents", "Kept", "Place", "layout", "numbers", "same", "shown"]

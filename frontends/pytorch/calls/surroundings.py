@@ -23,7 +23,8 @@ evaluation is traced twice, and never again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from operator import is_
 from types import FunctionType
 
@@ -36,6 +37,7 @@ from frontends.pytorch.calls.reads import (
     differences,
     is_numpy,
     layout,
+    numbers,
     same,
     shown,
 )
@@ -50,11 +52,15 @@ class Surroundings:
 
     Attributes:
         places: what is looked at.
+        varying: the numbers that are no part of a state, as variants are given them, by what they are called.
         state: gives the number of the present state.
     """
 
     def __init__(self, roots: Iterable[object] = ()) -> None:
         self.places: list[Place] = []
+        self.varying: dict[str, Place] = {}
+        self._fixed: set[tuple[int, str, object]] = set()
+        """Places that held something else than a number after all."""
         self._known: set[tuple[int, str, object]] = set()
         self._roots: dict[int, object] = {id(root): root for root in roots}
         self._functions: dict[int, FunctionType] = {}
@@ -79,7 +85,9 @@ class Surroundings:
             self._known.update([place.identity for place in new])
             self.places += new
             self._states = [(*state, *found) for state in self._states]
-            self._checks = [self._check(state) for state in self._states]
+            self._checks = [
+                never if check is never else self._check(state) for state, check in zip(self._states, self._checks)
+            ]
         return explorer.unguarded
 
     def state(self) -> int:
@@ -97,6 +105,56 @@ class Surroundings:
         self._checks.append(self._check(state))
         self._current = len(self._states) - 1
         return self._current
+
+    def changing(self, earlier: Iterable[int]) -> dict[str, tuple[Place, int | float]]:
+        """The numbers, by what they are called, that are others than in some of these states: where, and what they
+        were."""
+        found: dict[str, tuple[Place, int | float]] = {}
+        current = self._states[self.state()]
+        for number in earlier:
+            for place, old, new in zip(self.places, self._states[number], current):
+                for each, was in numbers(place, old, new) if old is not new else ():
+                    known = {*[one.identity for one, _ in found.values()], *self._fixed}
+                    if each.identity not in known:
+                        found[self._free(each.text, found)] = each, was
+        return found
+
+    def _free(self, text: str, taken: Container[str]) -> str:
+        """What a place is called, told from others by a number."""
+        name, number = text, 1
+        while name in taken or name in self.varying:
+            name, number = f"{text}_{number}", number + 1
+        return name
+
+    def leave_out(self, places: Mapping[str, Place]) -> None:
+        """Make these places no part of a state any more. No state from before is one from now on."""
+        self.varying.update(places)
+        self._begin_anew()
+
+    def take_back(self, names: Iterable[str]) -> None:
+        """Make these places part of the states for good."""
+        for name in names:
+            place = self.varying.pop(name)
+            self._fixed.add(place.identity)
+            self.places.append(place)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        left = {place.identity for place in self.varying.values()}
+        without: dict[int, list[object]] = {}
+        for place in self.varying.values():
+            if place.kind == "item":
+                without.setdefault(id(place.container), []).append(place.key)
+        self._known |= left
+        self.places = [
+            replace(place, key=tuple(without.get(id(place.container), ()))) if place.kind == "contents" else place
+            for place in self.places
+            if place.identity not in left
+        ]
+        now = tuple([place.read() for place in self.places])
+        self._states = [now for _ in (*self._states, now)]
+        self._checks = [*[never for _ in self._checks], self._check(now)]
+        self._current = len(self._states) - 1
 
     def difference(self, before: int, after: int) -> list[str]:
         """What differs between two states, in words."""
@@ -137,7 +195,7 @@ class Surroundings:
                 scope[f"i{number}"] = value
                 tensors.update({id(each.tensor): each for each in value.tensors})
                 tests.append(f"({value.unchanged(name, f'i{number}')} or i{number}.holds({name}))")
-                if type(place.container) in (list, dict):
+                if type(place.container) in (list, dict) and not value.without:
                     held.contents(place.container, value.items)
                 else:
                     besides.append(tests[-1])
@@ -173,6 +231,11 @@ class Surroundings:
         text = "\n".join(["def check():", "  try:", *[f"    {line}" for line in lines], *errors, "  return True"])
         exec(compile(text, "<surroundings>", "exec"), scope)
         return scope["check"]
+
+
+def never() -> bool:
+    """The check of a state that is one no more."""
+    return False
 
 
 def _parts(tests: Sequence[str]) -> list[str]:

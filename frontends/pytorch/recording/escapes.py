@@ -38,6 +38,7 @@ from frontends.pytorch.symbolic.tensor import Traced
 MOST: Final = 16
 """So many tensors are looked for."""
 DEEPEST: Final = 8
+NUMBERS: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 FIX: Final = "make it outside of the function, or before the first call; fullgraph=False runs such calls as they are"
 
 
@@ -204,11 +205,26 @@ def cache_text(cache: Callable[..., object]) -> str:
     return f"the cache of `{getattr(cache, '__qualname__', 'a function').rpartition('<locals>.')[2]}`"
 
 
-def forget_in_caches() -> None:
-    """Empty functions' caches that hold tensors of a trace: after one that failed, whose frames hold others."""
+def forget_in_caches(kinds: Sequence[type] = (Traced, *NUMBERS)) -> list[Cache]:
+    """Empty functions' caches that hold what is of a trace, as after one that failed, whose frames hold others."""
+    found = []
     for cache in list(caches):
-        if cache.cache_info().currsize and holds(cache, Traced, 4):
+        if cache.cache_info().currsize and any(holds(cache, kind, 4) for kind in kinds):
             cache.cache_clear()
+            found.append(cache)
+    return found
+
+
+def refuse_kept_numbers() -> None:
+    """Take numbers of a trace that has ended out of the caches of functions that read them.
+
+    Raises:
+        KeptTensor: there are any.
+    """
+    found = forget_in_caches(NUMBERS)
+    if found:
+        what = f"a number that varies is kept in {cache_text(found[0])}: the graph would not keep it again"
+        raise KeptTensor(refusal(what, FIX, None))
 
 
 def holds(value: object, kind: type, depth: int) -> bool:
@@ -221,4 +237,11 @@ def holds(value: object, kind: type, depth: int) -> bool:
     return any(holds(each, kind, depth - 1) for each in inside)
 
 
-__all__ = ["KeptTensor", "forget_in_caches", "let_go_of_closures", "refuse_kept", "refuse_set"]
+__all__ = [
+    "KeptTensor",
+    "forget_in_caches",
+    "let_go_of_closures",
+    "refuse_kept",
+    "refuse_kept_numbers",
+    "refuse_set",
+]

@@ -253,8 +253,9 @@ def check_supported(name: str, tensor: torch.Tensor) -> None:
 
 def free_name(env: ShapeEnv, name: str) -> str:
     """A name for a symbol that is not taken: that of an argument, if a symbol can have it."""
+    name = re.sub(r"\W+", "_", name)
     if not name.isidentifier() or iskeyword(name) or name in RESERVED:
-        name = "arg_" + re.sub(r"\W", "_", name)
+        name = f"arg_{name}"
     found, number = name, 1
     while found in env.names:
         found, number = f"{name}_{number}", number + 1
