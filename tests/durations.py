@@ -1,7 +1,7 @@
 """How long each test takes, and by that what `make quick` runs.
 
     HYPOTHESIS_PROFILE=quick python -m pytest --quick    # of every test function a tenth of a second
-    python -m pytest --record-durations                  # measures all anew, and writes durations.txt
+    python -m pytest --record-durations [FILES]          # measures anew, and writes that to durations.txt
 
 A function whose cases together take less runs whole, as does one that is not recorded yet. Of a longer one run as many
 cases as fit, spread evenly; it is left out where a case takes 0.3 seconds in the mean, or one takes a second. A search
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ import pytest
 
 from tests.effort import QUICK
 
+ROOT: Final = Path(__file__).parents[1]
 RECORDED: Final = Path(__file__).with_suffix(".txt")
 SHARE: Final = 0.1
 """Seconds of a test function in a quick run."""
@@ -30,10 +31,15 @@ LONGEST: Final = 1.0
 HEADER: Final = "# Seconds of the processor: of a case in the mean, of the longest; where all together take 0.1.\n"
 PROPERTY: Final = "seconds"
 
+Rows = dict[str, tuple[float, float]]
+
+_begun: Final = [0.0]
+"""What this process had used when the test began that it runs."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="a tenth of a second of every test function")
-    parser.addoption("--record-durations", action="store_true", help=f"write {RECORDED.name} anew")
+    parser.addoption("--record-durations", action="store_true", help=f"write what is run to {RECORDED.name}")
 
 
 def function_of(name: str) -> str:
@@ -41,7 +47,7 @@ def function_of(name: str) -> str:
     return name.partition("[")[0]
 
 
-def recorded() -> dict[str, tuple[float, float]]:
+def recorded() -> Rows:
     """Seconds of a case, in the mean and at most, by the function; only those that exceed their share as a whole."""
     rows = [line.split() for line in RECORDED.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     return {name: (float(mean), float(longest)) for mean, longest, name in rows}
@@ -77,14 +83,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
 
 
+def processor_time() -> float:
+    """Of this process, and of those that it started and that ended."""
+    return sum(os.times()[:4])
+
+
+def pytest_runtest_logstart() -> None:
+    """Before the first fixture of a test is set up."""
+    _begun[0] = processor_time()
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Leave with the test what its processes began with, so that the last of its reports knows how long it took."""
-    if not item.config.getoption("record_durations"):
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """What the last report of a test, which is made after this, says of it."""
+    try:
         return (yield)
-    began = sum(os.times()[:4])
-    item.addfinalizer(lambda: item.user_properties.append((PROPERTY, sum(os.times()[:4]) - began)))
-    return (yield)
+    finally:
+        item.user_properties.append((PROPERTY, processor_time() - _begun[0]))
 
 
 class Recorder:
@@ -99,11 +114,21 @@ class Recorder:
                 self.seconds[function_of(report.nodeid)][report.nodeid] = value
 
     def pytest_sessionfinish(self) -> None:
-        rows = []
-        for name, cases in self.seconds.items():
-            if sum(cases.values()) > SHARE:
-                rows.append(f"{sum(cases.values()) / len(cases):.3f} {max(cases.values()):.3f} {name}")
-        RECORDED.write_text(HEADER + "\n".join(sorted(rows, key=lambda row: row.split()[-1])) + "\n")
+        RECORDED.write_text(written(updated(recorded(), self.seconds)), encoding="utf-8")
+
+
+def updated(known: Rows, measured: Mapping[str, Mapping[str, float]]) -> Rows:
+    """What is known of functions that are still there, and of those that were measured what that gave."""
+    there = {name for name in known.keys() - measured.keys() if (ROOT / name.partition("::")[0]).exists()}
+    kept = {name: known[name] for name in there}
+    for name, cases in measured.items():
+        if sum(cases.values()) > SHARE:
+            kept[name] = sum(cases.values()) / len(cases), max(cases.values())
+    return kept
+
+
+def written(rows: Rows) -> str:
+    return HEADER + "".join(f"{mean:.3f} {longest:.3f} {name}\n" for name, (mean, longest) in sorted(rows.items()))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,7 @@
 """How many examples a search looks at, fewer in a quick run, more in a thorough one; what a bounded case may cost.
 
     @settings(max_examples=examples(150))
+    @settings(max_examples=examples(20, thorough=300))
     @processor_seconds(100)
 """
 
@@ -19,13 +20,13 @@ THOROUGH: Final = 5
 """A thorough run looks at so many times the examples."""
 
 
-def examples(count: int) -> int:
-    """What a run of this profile makes of the number that the suite looks at."""
+def examples(count: int, *, thorough: int = 0) -> int:
+    """What a run of this profile makes of the number that the suite looks at; `thorough` where that is no multiple."""
     match settings.get_current_profile_name():
         case "quick":
             return max(2, count // QUICK)
         case "thorough":
-            return count * THOROUGH
+            return thorough or count * THOROUGH
     return count
 
 

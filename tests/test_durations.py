@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.durations import LONGEST, MEAN, SHARE, cases_within_share, recorded
+from tests.durations import LONGEST, MEAN, SHARE, cases_within_share, recorded, updated
 from tests.effort import processor_seconds
 
 ROOT = Path(__file__).parent.parent
@@ -48,6 +48,14 @@ def test_every_package_is_touched() -> None:
 def test_cases_are_spread(count: int, mean: float, longest: float, chosen: set[int]) -> None:
     """If it fails, a quick run takes longer than it says, or looks at the first cases only."""
     assert cases_within_share(count, mean, longest) == chosen
+
+
+def test_what_is_not_run_stays_recorded() -> None:
+    """If it fails, whoever records one file makes a quick run take minutes, as nothing is known of the others."""
+    here = "tests/test_durations.py"
+    known = {f"{here}::slow": (1.0, 2.0), f"{here}::faster": (1.0, 1.0), "tests/test_gone.py::gone": (1.0, 1.0)}
+    measured = {f"{here}::faster": {"a": SHARE / 2}, f"{here}::new": {"a": SHARE, "b": 3 * SHARE}}
+    assert updated(known, measured) == {f"{here}::slow": (1.0, 2.0), f"{here}::new": (2 * SHARE, 3 * SHARE)}
 
 
 def test_no_test_is_measured_by_the_clock() -> None:

@@ -85,7 +85,14 @@ def test_dtypes(dtype):
 
 
 def test_more_elements_than_a_32_bit_number_counts():
-    """An index overflows."""
+    """A count of elements overflows; `x` is of one byte."""
+    x = torch.ones(1, dtype=torch.uint8).expand(2**31 + 5)
+    assert int(compile(lambda x: (x + 1).sum(), backend="cpu", dynamic=True)(x)) == 2 * (2**31 + 5)
+
+
+@pytest.mark.thorough
+def test_more_memory_than_a_32_bit_number_counts():
+    """An index overflows; four gigabytes are read and written."""
     x = torch.zeros(2**31 + 5, dtype=torch.uint8)
     assert bool((compile(lambda x: x + 1, backend="cpu", dynamic=True)(x) == 1).all())
 

@@ -28,7 +28,7 @@ def expected(requirements: list[Requirement], symbols: dict[str, Expr], values: 
     return all(r.domain.evaluate(assignment) and r.prop.evaluate(assignment) for r in requirements)
 
 
-@settings(max_examples=examples(250), deadline=None)
+@settings(max_examples=examples(120, thorough=1250), deadline=None)
 @given(propositions(), edge_values())
 def test_generated_python_answers_as_evaluation_does(texts: list[str], values: tuple[int, ...]) -> None:
     """A failure: a compiled check accepts sizes that a guard refuses, or refuses sizes that all guards accept."""
@@ -42,7 +42,7 @@ def test_generated_python_answers_as_evaluation_does(texts: list[str], values: t
     assert check.explain(*values).holds is truth
 
 
-@settings(max_examples=examples(250), deadline=None)
+@settings(max_examples=examples(120, thorough=1250), deadline=None)
 @given(propositions(), edge_values())
 def test_generated_python_is_total(texts: list[str], values: tuple[int, ...]) -> None:
     """A failure: where a divisor is zero, generated code raises, or has a value of its own, without a domain."""

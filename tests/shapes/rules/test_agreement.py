@@ -16,7 +16,7 @@ from tests.effort import examples
 
 torch_eager = pytest.importorskip("shapes.testing.references.torch_eager").torch_eager
 pytest.importorskip("torch")
-EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES", examples(20)))
+EXAMPLES = int(os.environ.get("AGREEMENT_EXAMPLES", examples(10, thorough=100)))
 
 
 @pytest.mark.hypothesis

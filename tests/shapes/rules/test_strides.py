@@ -83,7 +83,12 @@ def by_rule(name, call, *, hinted=False):
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_view_reads_the_elements_that_torch_reads(name):
-    @settings(max_examples=examples(60), deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=examples(20, thorough=300),
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(arguments_for(name))
     def agrees(call):
         inputs = list(call.inputs())
