@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 import torch
+from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 
 from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.copying import deep_copy, pickled, returning, shallow_copy
@@ -115,6 +116,10 @@ class Compiled:
             if result is not NotImplemented:
                 return result
         return compilation.called(args, kwargs)
+
+    # Dynamo would trace the tracing: inside of torch.compile the call is a break, and nothing in it is looked at
+    __call__._torchdynamo_disable = True
+    set_code_exec_strategy(__call__.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
 
     def __getattr__(self, name: str) -> object:
         if name == OWN:

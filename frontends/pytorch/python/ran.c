@@ -314,15 +314,32 @@ static PyObject *hooked(PyThreadState *thread, struct _PyInterpreterFrame *frame
 
 #define DEEPEST 4000    /* calls inside of each other: with a hook each takes a part of the stack of C */
 static _Thread_local int deep = 0;
+static _Thread_local struct _PyInterpreterFrame *present_frame = NULL;
 
 static PyObject *noted(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwing) {
+    /* a hook that was set after this one, as Dynamo's is, leads back here when it was not gone as this one was set
+       again: the frame was seen */
+    if (frame == present_frame) return _PyEval_EvalFrameDefault(thread, frame, throwing);
+    if (!count) {
+        /* put back by such a hook, after all watches ended */
+        if (_PyInterpreterState_GetEvalFrameFunc(thread->interp) == noted)
+            _PyInterpreterState_SetEvalFrameFunc(thread->interp, evaluate);
+        struct _PyInterpreterFrame *before = present_frame;
+        present_frame = frame;
+        PyObject *result = evaluate(thread, frame, throwing);
+        present_frame = before;
+        return result;
+    }
     if (deep >= DEEPEST) {
         PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded while a program is traced");
         return NULL;
     }
+    struct _PyInterpreterFrame *before = present_frame;
+    present_frame = frame;
     deep++;
     PyObject *result = hooked(thread, frame, throwing);
     deep--;
+    present_frame = before;
     return result;
 }
 
@@ -352,7 +369,7 @@ static PyObject *begin(PyThreadState *thread, PyObject *calls, PyObject *observe
     watch->changes = Py_NewRef(each[1]);
     watch->audited = Py_NewRef(each[2]);
     watch->places = Py_NewRef(places);
-    if (!count) {
+    if (!count && present != noted) {
         evaluate = present;
         _PyInterpreterState_SetEvalFrameFunc(thread->interp, noted);
     }

@@ -1,0 +1,55 @@
+"""`compile` inside of `torch.compile`, and the other way around."""
+
+import subprocess
+import sys
+
+import torch
+
+from frontends.pytorch import compile
+
+AFTER_DYNAMO = """
+import torch
+from frontends.pytorch import compile
+
+@torch.compile(backend="eager")
+def doubled(x):
+    return x.sin() * 2
+
+def calls(x):
+    return doubled(x) + 1
+
+def counted(x):
+    return x * x.shape[0]
+
+for dynamic in (True, None):
+    torch.compiler.reset()
+    compiled = compile(calls, dynamic=dynamic)
+    # Dynamo's hook of the interpreter comes between two traces
+    after = compile(counted, dynamic=dynamic)
+    for size in (2, 3, 4):
+        x = torch.ones(size)
+        assert torch.equal(compiled(x), x.sin() * 2 + 1)
+        assert torch.equal(after(x), x * size)
+    assert after.variants and not after.fallbacks
+print("right")
+"""
+
+
+def test_what_is_traced_after_dynamo_came_in_between() -> None:
+    """If it fails, Dynamo and the hook that notes what runs call each other without end: every function that the
+    process runs from then on raises RecursionError."""
+    command = [sys.executable, "-W", "ignore", "-c", AFTER_DYNAMO]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert found.stdout == "right\n", found.stderr[-2000:]
+
+
+def test_a_compiled_function_inside_of_torch_compile() -> None:
+    """If it fails, Dynamo traces how the function is traced, which takes half a minute and leaves it without graphs."""
+    torch.compiler.reset()
+    inner = compile(lambda x: x.sin() * x.shape[0])
+    outer = torch.compile(lambda x: inner(x) + 1, backend="eager")
+    for size in (2, 3, 4, 2):
+        x = torch.linspace(0.0, 1.0, size)
+        torch.testing.assert_close(outer(x), x.sin() * size + 1)
+    assert inner.variants and not inner.fallbacks
+    torch.compiler.reset()
