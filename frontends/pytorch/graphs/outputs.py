@@ -84,15 +84,22 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Own:
+    """An output that is a tensor of the program's own: a parameter, a buffer, a global."""
+
+    tensor: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
 class Outputs:
     """How the outputs of a trace are related.
 
     Attributes:
         how: by output, `None` where it is what the graph gives; the place of the same object before it; "apart", a
-            tensor of its own in memory that others have; or a view.
+            tensor of its own in memory that others have; a view; or a tensor of the program's own.
     """
 
-    how: tuple[View | int | Literal["apart"] | None, ...]
+    how: tuple[View | Own | int | Literal["apart"] | None, ...]
 
     def with_gradient(self, values: Sequence[object]) -> list[object]:
         """The values whose gradients a graph takes; the others are arguments, or pass theirs on."""
@@ -100,6 +107,7 @@ class Outputs:
             value
             for value, how in zip(values, self.how)
             if not (isinstance(value, Traced) and value.is_given)
+            and not isinstance(how, Own)
             and not (isinstance(how, View) and how.is_made_again)
         ]
 
@@ -115,6 +123,8 @@ class Outputs:
             for place, how in steps:
                 if type(how) is int:
                     values[place] = values[how]
+                elif type(how) is Own:
+                    values[place] = how.tensor
                 elif how == "apart":
                     values[place] = values[place].detach()
                 else:
@@ -172,7 +182,9 @@ class _Relations:
         """Whether this is the first place of a tensor that is no argument."""
         return isinstance(value, Traced) and id(value) not in self._inputs and self._first[id(value)] == place
 
-    def _how(self, place: int, value: object) -> View | int | Literal["apart"] | None:
+    def _how(self, place: int, value: object) -> View | Own | int | Literal["apart"] | None:
+        if isinstance(value, torch.Tensor) and not isinstance(value, Traced):
+            return Own(value)
         if not isinstance(value, Traced) or id(value) in self._inputs:
             return None
         if self._first[id(value)] != place:

@@ -75,6 +75,7 @@ from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import FRAMEWORK, Origin
 
 FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
+APART: Final = "pass what tells them apart as an argument; fullgraph=False runs the call as it is"
 OUTSIDE: Final = "do it outside of the compiled function; fullgraph=False does it on every call"
 OWN: Final = (*FRAMEWORKS, *FRAMEWORK)
 OURS: Final = ("frontends.", "backends.", "shapes.", "solver.")
@@ -172,6 +173,9 @@ class Changes:
         if kind in ("call", "fresh"):
             return self._called(owner, given, code, offset)
         place = (code, offset)
+        if kind == "compared":
+            self._compared(owner, given, place)
+            return False
         if kind == "global":
             self._entry(owner, given, owner.get(given, ABSENT), place)
             return False
@@ -183,6 +187,25 @@ class Changes:
             self._advanced(owner, place)
             return False
         return self.note(owner, place)
+
+    def _compared(self, one: object, other: object, place: tuple[CodeType, int]) -> None:
+        """Refuse to tell by `is` what may be one object at another call, or is one outside of the trace.
+
+        Raises:
+            EagerOnly: an argument and a tensor that the program has by itself, or two containers of the arguments.
+        """
+        if one is other:
+            return
+        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+            of_trace = [each for each in (one, other) if isinstance(each, Traced)]
+            if len(of_trace) == 1 and of_trace[0].is_given:
+                self._only_eager("an argument is compared by `is` with a tensor that the function is not given", place)
+        elif id(one) in self._given and id(other) in self._given and type(one) is type(other):
+            self._only_eager("two containers among the arguments are compared by `is`", place)
+
+    def _only_eager(self, what: str, place: tuple[CodeType, int]) -> NoReturn:
+        self.refused = EagerOnly(refusal(what, APART, Origin.of_instruction(*place)))
+        raise self.refused
 
     def audited(self, event: str, arguments: tuple[object, ...]) -> None:
         """Python is about to do what its audit hooks are told of.
@@ -238,8 +261,11 @@ class Changes:
 
     def note(self, owner: object, place: tuple[CodeType, int], *, surely: bool = True) -> bool:
         """Keep what an object is. What can not be is refused, if it is `surely` changed and no object of the call's."""
+        twin = id(owner) in self._given and self._has_twin(owner)
+        if surely and twin:
+            self._only_eager("a container is changed that may be another of the arguments as well", place)
         if id(owner) in self._noted:
-            return True
+            return not twin
         if is_settled(owner):
             return False
         noted = Noted.of(owner, Origin.of_instruction(*place))
@@ -247,11 +273,16 @@ class Changes:
             self._noted[id(owner)] = noted
             for inside in inside_of(owner):
                 self.note(inside, place, surely=False)
-            return True
+            return not twin
         if surely and not self._is_new(owner) and not is_plain(owner):
             what = f"cannot tell whether the call changes a {type(owner).__name__} from outside"
             self._refuse(what, OUTSIDE, Origin.of_instruction(*place))
         return False
+
+    def _has_twin(self, owner: Any) -> bool:
+        """Whether another container of the arguments may be the same object at another call."""
+        others = [each for each in self._given.values() if each is not owner and type(each) is type(owner)]
+        return type(owner) is not tuple and any(len(each) == len(owner) for each in others)
 
     def _called(self, function: Any, given: tuple[object, ...], code: CodeType, offset: int) -> bool:
         """What is not Python, or torch's, is called."""

@@ -6,7 +6,8 @@
    `observers` is None or three functions:
    - entered(function), before a function runs for the first time;
    - changes(kind, owner, given, code, offset), before an instruction of the program changes `owner`, or calls it with
-     `given`, if the callable is not Python's; of a callable for which it gives True it is not told again;
+     `given`, if the callable is not Python's; of a callable for which it gives True it is not told again; or compares
+     both by `is`;
    - audited(event, arguments), before Python does what its audit hooks are told of.
    What these raise, the program raises. The instructions are those of functions outside of the third and the fourth of `places`,
    or in files of the fifth. The interpreter's own tracing stops before each of them; it is on in such functions only. */
@@ -90,7 +91,8 @@ static void tell(Watch *watch, PyObject *function) {
 static int is_told(Watch *watch, void *what) { return watch->told[((size_t)what >> 4) % KNOWN] == what; }
 
 static int changes(Watch *watch, const char *kind, PyObject *owner, PyObject *given, _PyInterpreterFrame *frame) {
-    if (is_told(watch, owner)) return 0;
+    int compares = *kind == 'c' && !strcmp(kind, "compared");
+    if (!compares && is_told(watch, owner)) return 0;
     int offset = _PyInterpreterFrame_LASTI(frame) * sizeof(_Py_CODEUNIT);
     watch->busy++;
     PyObject *done = PyObject_CallFunction(
@@ -144,6 +146,12 @@ static int called(Watch *watch, PyObject *callable, PyObject **first, Py_ssize_t
     return failed;
 }
 
+static int is_plain(PyObject *value) {
+    /* what no tensor and no container of them is: None, a truth, a class, a number, a text, ... */
+    return value == Py_None || value == Py_Ellipsis || PyType_Check(value) || PyBool_Check(value) ||
+           PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) || PyFunction_Check(value);
+}
+
 static int watched(PyObject *unused, PyFrameObject *object, int event, PyObject *argument) {
     if (event == PyTrace_CALL) {
         object->f_trace_lines = 0;
@@ -180,6 +188,9 @@ static int watched(PyObject *unused, PyFrameObject *object, int event, PyObject 
     case BINARY_OP:
         if (oparg < NB_INPLACE_ADD || PyLong_CheckExact(PEEK(2)) || PyFloat_CheckExact(PEEK(2))) return 0;
         return changes(watch, "itself", PEEK(2), NULL, frame);
+    case IS_OP:
+        if (is_plain(PEEK(1)) || is_plain(PEEK(2))) return 0;
+        return changes(watch, "compared", PEEK(2), PEEK(1), frame);
     case BINARY_SUBSCR:
         return PyDict_Check(PEEK(2)) && !PyDict_CheckExact(PEEK(2)) ? changes(watch, "read", PEEK(2), NULL, frame) : 0;
     case GET_ITER:

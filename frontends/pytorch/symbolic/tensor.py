@@ -97,6 +97,14 @@ class Traced(torch.Tensor):
             other = current_trace().lift(other)
         become(self, other.metadata, other.result)
 
+    def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
+        """What `copy.copy` and `pickle` make another tensor of, in the same memory and apart from it to autograd.
+
+        Raises:
+            EagerOnly: always.
+        """
+        eager_only("a tensor is copied by `copy.copy`, or pickled", "write `.detach()` or `.clone()`")
+
     def tolist(self) -> object:
         """Numbers that only the run knows, in lists as long as the axes are this time."""
         return self.item() if self.dim() == 0 else [row.tolist() for row in self.unbind()]
