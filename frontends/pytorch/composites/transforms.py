@@ -16,13 +16,19 @@ import torch
 from torch._C import DispatchKey
 
 from frontends.pytorch.composites.registry import composite
+from frontends.pytorch.operators.layouts import is_packed
+from frontends.pytorch.operators.registry import metadata_of
+from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten
 Tensor = torch.Tensor
 
 
 def resized(self: Tensor, sizes: Sequence[int | torch.SymInt], dims: Sequence[int]) -> Tensor:
-    """A tensor cut off or filled with zeros along some axes: one of both changes nothing, and no size decides which."""
+    """A tensor cut off or filled with zeros along some axes: one of both changes nothing, and no size decides which.
+    Of a tensor that is not packed a copy that is filled lies otherwise than what is cut off: there sizes decide."""
+    if not is_packed(metadata_of(current_trace(), self)):
+        return self
     pads: list[int | torch.SymInt] = [0] * (2 * self.dim())
     for size, dim in zip(sizes, dims):
         axis = dim % self.dim()

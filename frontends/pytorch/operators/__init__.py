@@ -15,7 +15,7 @@ from frontends.pytorch.operators.registry import RULES, Kind, kind_rule, ruled
 
 FAMILIES: Final = (
     "data_dependent", "unmet", "storage", "sequences", "pointwise", "views", "matmul", "reductions", "normalization",
-    "embedding", "convolution", "joining", "creation", "attention", "scans", "recurrent",
+    "embedding", "convolution", "joining", "creation", "attention", "scans", "recurrent", "transforms",
 )  # fmt: skip
 
 for family in FAMILIES:

@@ -289,40 +289,6 @@ def eigen(recorder: Trace, self: torch.Tensor) -> object:
     return packed(recorder, values, dtype, self.device), matrix
 
 
-@kind_rule(aten._fft_r2c.default)
-def real_transform(
-    recorder: Trace, self: torch.Tensor, dim: Sequence[int], normalization: int, onesided: bool
-) -> object:
-    """Along several axes: the other ones outermost, then these as they lie, the last of them innermost."""
-    if len(dim) < 2 or self.device.type != "cpu" or type(self) is not Traced:
-        return NotImplemented
-    lies = self.metadata.shape
-    strides = lies.strides
-    assert strides is not None
-    rank = len(lies)
-    last = dim[-1] % rank
-    along = [axis % rank for axis in dim[:-1]]
-    others = [axis for axis in range(rank) if axis != last and axis not in along]
-
-    def by_stride(axes: list[int]) -> list[int]:
-        placed: list[int] = []
-        for axis in axes:
-            before = [place for place, other in enumerate(placed) if strides[other] < strides[axis]]
-            placed.insert(before[0] if before else len(placed), axis)
-        return placed
-
-    sizes = list(lies)
-    if onesided:
-        sizes[last] = sizes[last] // 2 + 1
-    steps: list[Int] = [1] * rank
-    step: Int = 1
-    for axis in reversed([*by_stride(others), *by_stride(along), last]):
-        steps[axis] = step
-        step = step * sizes[axis]
-    dtype = torch.complex128 if self.dtype is torch.float64 else torch.complex64
-    return recorder.kinds.laid(sizes, steps, 0, dtype, self.device)
-
-
 @kind_rule(aten.glu.default)
 def gated(recorder: Trace, self: torch.Tensor, dim: int = -1) -> object:
     """Half as long along one axis; of a packed tensor it is packed, whatever its sizes."""
