@@ -83,7 +83,7 @@ NETWORKS = (
     Network("regnet", of_transformers("RegNet"), picture(), True),
     Network("mobilenet v1", of_transformers("MobileNetV1"), picture(), True),
     Network("mobilenet v2", of_transformers("MobileNetV2"), picture(), True),
-    Network("efficientnet", of_transformers("EfficientNet", hidden_dim=1280, width_coefficient=1), picture(), True),
+    Network("efficientnet", of_transformers("EfficientNet", hidden_dim=1280, width_coefficient=1.0), picture(), True),
 )
 
 

@@ -26,7 +26,7 @@ from torch.utils._pytree import TreeSpec
 from backends.cpu.launcher.entry import Call, Form, Leaf, Structure, Variant, made_entry
 from backends.cpu.launcher.program import Description, Fixed, make_native
 from backends.cpu.launcher.whole import described
-from frontends.pytorch.calls.opening import Kind, nothing_around
+from frontends.pytorch.calls.opening import Kind, assembler, nothing_around
 from frontends.pytorch.graphs.captured import in_graph
 from shapes.native_form import NotNative
 from shapes.toolchain import Unavailable
@@ -184,7 +184,7 @@ def _returned(variant: tracing.Variant) -> object:
         return None
     if spec.type in (tuple, list) and all(child.is_leaf() for child in spec.children()):
         return spec.type
-    return variant.assembled
+    return assembler(spec)
 
 
 __all__ = ["Native"]

@@ -25,14 +25,16 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Final, Literal
 
 import torch
 from torch.autograd import forward_ad
-from torch.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec
+from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, tree_unflatten
 
 from frontends.pytorch.graphs.captured import in_graph
+from frontends.pytorch.python.assembling import maker
 from frontends.pytorch.python.python_calls import pattern as bits
 from frontends.pytorch.python.wrappers import Lengths, Opened, apart
 from frontends.pytorch.tracing import Variant
@@ -48,6 +50,8 @@ Kind = Literal["tensor", "integer", "float", "value", "object"]
 READ: Final = (".dtype", ".device", ".requires_grad", ".is_contiguous()")
 """What every variant relies on, beside the sizes."""
 BUILTINS: Final = frozenset(dir(builtins))
+DEEPEST: Final = 16
+"""So deep a structure is an expression, of which Python has a limit; what is inside is made by torch's pytree."""
 PAIRS: Final = 3
 """So many tensors are compared with each other one by one."""
 
@@ -274,11 +278,12 @@ class OpeningPrinter:
         lines = self.form.statements(checked=False) if flat else self.unpacking(checked=False)
         self._given_back = ()
         given = "_args" if flat else f"({', '.join(names)},)" if names else "()"
-        shown = expression(variant.structure)
-        if shown is None:
+        if variant.given_back:
             back = "".join([f"_given_{number}, " for number in variant.given_back])
-            lines.append(f"return _assembled(_run({given}){f', ({back})' if back else ''})")
-        elif len(variant.outputs) == 1 and in_graph(variant.outputs[0]) and shown.replace("{}", "") == "":
+            lines.append(f"return _assembled(_run({given}), ({back}))")
+            return _defined("call(_args, _kwargs)", lines, scope)
+        shown = expression(variant.structure, scope)
+        if len(variant.outputs) == 1 and in_graph(variant.outputs[0]) and shown.replace("{}", "") == "":
             lines.append(f"return _run({given})[0]")
         else:
             outputs = [f"_{place}" for place in range(len(variant.outputs))]
@@ -287,9 +292,7 @@ class OpeningPrinter:
                 if not in_graph(output):
                     scope[f"_constant_{place}"], outputs[place] = output, f"_constant_{place}"
             lines.append(f"return {shown.format(*outputs)}")
-        text = "\n".join(["def call(_args, _kwargs):", *["    " + line for line in lines]])
-        exec(compile(text, "<call>", "exec"), scope)
-        return scope["call"]
+        return _defined("call(_args, _kwargs)", lines, scope)
 
     def _is_flat(self) -> bool:
         arguments, named = self.structure.children()
@@ -301,13 +304,14 @@ def targets_text(names: Sequence[str]) -> str:
     return f"{names[0]}," if len(names) == 1 else ", ".join(names) or "()"
 
 
-def expression(spec: TreeSpec) -> str | None:
-    """A structure as the text of an expression with `{}` for each leaf; None where text does not say it."""
-    if isinstance(spec, LeafSpec) or spec.is_leaf():
+def expression(spec: TreeSpec, scope: dict[str, object], depth: int = 0) -> str:
+    """A structure as the text of an expression with `{}` for each leaf; what it refers to is put into the scope."""
+    if spec.is_leaf():
         return "{}"
-    parts = [expression(child) for child in spec.children()]
-    if any(part is None for part in parts):
-        return None
+    if depth == DEEPEST:
+        scope[name := f"_make_{len(scope)}"] = partial(tree_unflatten, treespec=spec)
+        return f"{name}([{', '.join(['{}'] * spec.num_leaves)}])"
+    parts = [expression(child, scope, depth + 1) for child in spec.children()]
     if spec.type is tuple:
         return f"({', '.join(parts)},)" if parts else "()"
     if spec.type is list:
@@ -315,4 +319,20 @@ def expression(spec: TreeSpec) -> str | None:
     if spec.type is dict and all(type(key) in (str, int) for key in spec.context):
         keys = [repr(key).replace("{", "{{").replace("}", "}}") for key in spec.context]
         return "{{" + ", ".join([f"{key}: {part}" for key, part in zip(keys, parts)]) + "}}"
-    return None
+    scope[name := f"_make_{len(scope)}"] = maker(spec.type, spec.context)
+    return f"{name}([{', '.join(parts)}])"
+
+
+def assembler(structure: TreeSpec) -> Callable[[Sequence[object]], object]:
+    """What puts values together as a structure says."""
+    scope: dict[str, object] = {}
+    leaves = [f"_{place}" for place in range(structure.num_leaves)]
+    shown = expression(structure, scope).format(*leaves)
+    return _defined("assembled(values)", [f"{targets_text(leaves)} = values", f"return {shown}"], scope)
+
+
+def _defined(head: str, lines: Sequence[str], scope: dict[str, object]) -> FunctionType:
+    """A function with these statements, whose globals are the scope."""
+    name = head.partition("(")[0]
+    exec(compile("\n".join([f"def {head}:", *["    " + line for line in lines]]), f"<{name}>", "exec"), scope)
+    return scope[name]

@@ -195,9 +195,7 @@ class Surroundings:
                 scope[f"i{number}"] = value
                 tensors.update({id(each.tensor): each for each in value.tensors})
                 tests.append(f"({value.unchanged(name, f'i{number}')} or i{number}.holds({name}))")
-                if type(place.container) in (list, dict) and not value.without:
-                    held.contents(place.container, value.items)
-                else:
+                if value.without or not held.contents(place.container, value.items):
                     besides.append(tests[-1])
                 continue
             key = repr(place.key)

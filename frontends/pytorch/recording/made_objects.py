@@ -26,6 +26,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -42,6 +43,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._pytree import SUPPORTED_NODES, _get_node_type, register_pytree_node, tree_leaves
 
 from frontends.pytorch.errors import GraphBreak, eager_only, refusal
+from frontends.pytorch.python.assembling import maker
 from frontends.pytorch.python.identities import Identity
 from frontends.pytorch.python.wrappers import Opened
 from frontends.pytorch.symbolic.tensor import Traced
@@ -121,7 +123,7 @@ class MadeInside:
         return id(value) in self._young
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """How what a call returned is made: objects, then containers, inner ones first, then the objects' attributes."""
 
@@ -129,25 +131,37 @@ class Plan:
     containers: tuple[tuple[Callable[[list[object]], object], tuple[Part, ...]], ...]
     attributes: tuple[tuple[tuple[Attribute, Part], ...], ...]
     root: Part
+    leaves: int
 
-    def made(self, leaves: Iterable[object]) -> object:
-        objects = [object.__new__(kind) for kind in self.classes]
-        found: dict[str, list[object]] = {"leaf": list(leaves), "object": objects, "container": []}
+    @cached_property
+    def made(self) -> Callable[[Iterable[object]], object]:
+        """What the call returned, from its leaves: written as one function, as a cache of keys and values is many."""
+        scope: dict[str, object] = {"new": object.__new__}
 
-        def value(part: Part) -> object:
+        def known(value: object) -> str:
+            scope[name := f"known{len(scope)}"] = value
+            return name
+
+        def text(part: Part) -> str:
             kind, which = part
-            return which if kind == "constant" else found[kind][which]
+            return known(which) if kind == "constant" else f"{kind}{which}"
 
-        for make, parts in self.containers:
-            found["container"].append(make([value(part) for part in parts]))
-        for each, attributes in zip(objects, self.attributes):
-            for attribute, part in attributes:
-                # past what the class makes of an assignment
-                if isinstance(attribute, str):
-                    vars(each)[attribute] = value(part)
-                else:
-                    attribute.__set__(each, value(part))
-        return value(self.root)
+        lines = ["leaves = iter(leaves)"]
+        lines += [f"leaf{place} = next(leaves)" for place in range(self.leaves)]
+        lines += [f"object{place} = new({known(kind)})" for place, kind in enumerate(self.classes)]
+        for place, (make, parts) in enumerate(self.containers):
+            lines.append(f"container{place} = {known(make)}([{', '.join(map(text, parts))}])")
+        for place, attributes in enumerate(self.attributes):
+            # past what the class makes of an assignment
+            named = [(name, part) for name, part in attributes if isinstance(name, str)]
+            if named:
+                lines.append(f"held = vars(object{place})")
+                lines += [f"held[{name!r}] = {text(part)}" for name, part in named]
+            slots = [(slot, part) for slot, part in attributes if not isinstance(slot, str)]
+            lines += [f"{known(slot.__set__)}(object{place}, {text(part)})" for slot, part in slots]
+        body = [f"    {line}" for line in (*lines, f"return {text(self.root)}")]
+        exec(compile("\n".join(["def made(leaves):", *body]), "<made>", "exec"), scope)
+        return scope["made"]
 
 
 class Made:
@@ -181,7 +195,7 @@ def objects_opened(tree: object, inside: MadeInside, given: Mapping[int, object]
     root = walk.part(tree)
     if not walk.beyond_pytree:
         return tree
-    plan = Plan(tuple(walk.classes), tuple(walk.containers), tuple(map(tuple, walk.attributes)), root)
+    plan = Plan(tuple(walk.classes), tuple(walk.containers), tuple(map(tuple, walk.attributes)), root, len(walk.leaves))
     return Made(plan, walk.leaves)
 
 
@@ -254,9 +268,9 @@ class _Walk:
         return "constant", value
 
     def _container(self, value: Any) -> Part:
-        node = SUPPORTED_NODES[_get_node_type(value)]
-        items, context = node.flatten_fn(value)
-        return self._gathered(lambda items: node.unflatten_fn(items, context), items)
+        kind = _get_node_type(value)
+        items, context = SUPPORTED_NODES[kind].flatten_fn(value)
+        return self._gathered(maker(kind, context), items)
 
     def _gathered(self, make: Callable[[list[object]], object], items: Iterable[object]) -> Part:
         parts = tuple([self.part(item) for item in items])

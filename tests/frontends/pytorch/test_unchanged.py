@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from types import MappingProxyType
 
 import pytest
 
+from frontends.pytorch.calls.reads import items_of
 from frontends.pytorch.calls.unchanged import Held
 
 OLD, NEW = object(), object()
@@ -112,3 +114,96 @@ def test_what_cannot_be_read_is_not_what_it_was():
     held = Held()
     held.item(Failing(later=OLD), "later", OLD)
     assert held.test()() is False
+
+
+def test_classes_and_functions():
+    """An object gets another class, or a function other code or default values, and the old graph runs."""
+
+    class One:
+        pass
+
+    class Other:
+        pass
+
+    def function(x, y=OLD, *, z=OLD):
+        return x
+
+    def other(x, y=NEW, *, z=NEW):
+        return y
+
+    def bare(x):
+        return x
+
+    things, code = One(), function.__code__
+    held = Held()
+    held.place("class", things, None, One)
+    defaults, by_name = function.__defaults__, function.__kwdefaults__
+    held.place("function", function, None, (code, defaults, by_name))
+    held.place("function", bare, None, (bare.__code__, None, None))
+    unchanged = held.test()
+    assert unchanged()
+    assert unchanged()
+    changes = [
+        (things, "__class__", Other, One),
+        (function, "__code__", other.__code__, code),
+        (function, "__defaults__", (NEW,), defaults),
+        (function, "__defaults__", None, defaults),
+        (function, "__kwdefaults__", {"z": NEW}, by_name),
+        (bare, "__defaults__", (NEW,), None),
+        (bare, "__kwdefaults__", {}, None),
+    ]
+    for thing, name, new, old in changes:
+        setattr(thing, name, new)
+        assert not unchanged(), name
+        setattr(thing, name, old)
+        assert unchanged(), name
+
+
+class Listing(list):
+    def __iter__(self):
+        return iter(())
+
+
+class Mapped(dict):
+    def __getitem__(self, key):
+        return NEW
+
+
+@pytest.mark.parametrize(
+    "container",
+    [{OLD, 2}, set(), Listing([OLD, 2]), Mapped(a=OLD), OrderedDict()],
+    ids=["set", "no items", "subclass of list", "subclass of dict", "ordered"],
+)
+def test_contents_of_other_classes(container):
+    """Items of a container that is no plain list or dictionary change, and the old graph runs."""
+    held = Held()
+    assert held.contents(container, items_of(container))
+    unchanged = held.test()
+    assert unchanged()
+    assert unchanged()
+    if isinstance(container, set):
+        container.add(NEW)
+    elif isinstance(container, list):
+        container[1] = 3
+    else:
+        dict.__setitem__(container, "a", NEW)
+    assert not unchanged()
+
+
+def test_items_of_a_class_of_its_own_are_asked_for():
+    """What an object makes of being asked changes, and no dictionary of Python's does."""
+    answers = iter((OLD, OLD, NEW))
+
+    class Answering(dict):
+        def __getitem__(self, key):
+            return next(answers)
+
+    held = Held()
+    held.item(Answering(a=OLD), "a", OLD)
+    unchanged = held.test()
+    assert [unchanged(), unchanged(), unchanged()] == [True, True, False]
+
+
+def test_an_order_is_not_for_c():
+    """The items of an OrderedDict are put in another order, which its dictionary does not tell."""
+    assert not Held().contents(OrderedDict(a=OLD, b=2), ("a", "b", OLD, 2))
