@@ -34,6 +34,7 @@ from frontends.pytorch.graphs.outputs import related
 from frontends.pytorch.python.autograd_calls import autograd_watched, saving_plainly
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects, line_of
+from frontends.pytorch.python.fields import classes_in, in_place
 from frontends.pytorch.python.forcing import Symbolic
 from frontends.pytorch.python.settings import settings_watched
 from frontends.pytorch.python.wrappers import opened
@@ -278,14 +279,14 @@ def _traced(
     mode = BeforeAutograd(recorder) if pre_autograd else recorder
     given = [symbolic[place] for place in first.values()]
     versions = versions_of(given)
-    with brought_back(recorder.versions) as written:
+    with brought_back(recorder.versions) as written, in_place((args, kwargs)):
         positional, named = tree_unflatten(symbolic, structure)
         containers = containers_given(structure, (positional, named)) if shared else {}
         symbols_read = [(place, named.pop(name)) for name, place in read.items()]
-        changed = put_there(symbols_read)
-        with changed, mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, (fn, *leaves)) as python:
+        changed, starts = put_there(symbols_read), (fn, *leaves, *classes_in(structure))
+        with changed, mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, starts) as python:
             with (
-                Effects(python.functions, (fn, *leaves), (positional, named), inside.before) as effects,
+                Effects(python.functions, starts, (positional, named), inside.before) as effects,
                 autograd_watched(lambda: recorder.backward),
                 settings_watched(lambda name: line_of(python.functions, name)),
             ):

@@ -55,6 +55,7 @@ from frontends.pytorch.errors import (
 )
 from frontends.pytorch.places import origin
 from frontends.pytorch.python.effects import line_of
+from frontends.pytorch.python.fields import classes_in
 from frontends.pytorch.python.forcing import own_code
 from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.python.ran import Ran, watching
@@ -389,7 +390,8 @@ class Compilation:
             if all(each is self.fn for each in functions):
                 return ()
             signature.depend_on(self._surroundings.state)
-        return self._surroundings.explore(functions, [leaf for leaf in leaves if kind_of(leaf) == "object"], ran)
+        objects = [leaf for leaf in leaves if kind_of(leaf) == "object"]
+        return self._surroundings.explore(functions, [*objects, *classes_in(signature.structure)], ran)
 
     def _untraced(self, signature: Signature, values: Sequence[object], error: Exception) -> Call:
         """The call after a trace that failed, perhaps as the program does: if so, what it raises is the answer."""
@@ -423,9 +425,9 @@ class Compilation:
 
     def _signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:
         """The kinds of the arguments of a call, and what the program reads besides."""
-        leaves, _ = flattened(args, kwargs)
+        leaves, structure = flattened(args, kwargs)
         state: Callable[[], object] = self._surroundings.state
-        if is_alone(self.fn) and not any(kind_of(leaf) == "object" for leaf in leaves):
+        if is_alone(self.fn) and not classes_in(structure) and not any(kind_of(leaf) == "object" for leaf in leaves):
             state = functools.partial(own_code, self.fn)
         made = Signature.of(self.fn, args, kwargs, state, form)
         return self.signatures.setdefault(made.key, made)

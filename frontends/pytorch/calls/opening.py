@@ -35,6 +35,7 @@ from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, tree_unflatten
 
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.assembling import maker
+from frontends.pytorch.python.fields import Fields, held_by
 from frontends.pytorch.python.python_calls import pattern as bits
 from frontends.pytorch.python.wrappers import Lengths, Opened, apart
 from frontends.pytorch.tracing import Variant
@@ -246,10 +247,11 @@ class OpeningPrinter:
             self.scope["_differ"] = differ
             source = f"{name}.values()"
         else:
-            wraps = kind is Opened
-            container = spec.context if kind.__name__ == "namedtuple" else spec.context[0] if wraps else kind
+            takes_apart = {Opened: apart, Fields: held_by}.get(kind)
+            of_node = kind if takes_apart is None else spec.context[0]
+            container = spec.context if kind.__name__ == "namedtuple" else of_node
             own = self._named("type", container)
-            self.scope[f"_flatten_{number}"] = apart if wraps else SUPPORTED_NODES[kind].flatten_fn
+            self.scope[f"_flatten_{number}"] = takes_apart or SUPPORTED_NODES[kind].flatten_fn
             self.scope[f"_context_{number}"] = spec.context
             lines += [f"if type({name}) is not {own}:", "    return default"] if checked else []
             lines.append(f"{name}, _found = _flatten_{number}({name})")

@@ -129,7 +129,7 @@ class Signature:
             if kind == "tensor":
                 check_supported(name, leaf)
             elif kind == "object" and is_dataclass(type(leaf)) and any_tensor(values_of(leaf)):
-                what = f"{name}: a {type(leaf).__qualname__} that holds tensors, which is not known to torch's pytree"
+                what = f"{name}: a {type(leaf).__qualname__} that holds tensors, and is given twice or holds itself"
                 unsupported(what, f"torch.utils._pytree.register_dataclass({type(leaf).__qualname__}), once")
             local = local_name(name, place, taken)
             taken.add(local)

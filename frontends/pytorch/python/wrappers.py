@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._pytree import register_pytree_node, tree_leaves, tree_map
 
 from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.python.fields import Fields, held_by, objects_in
 
 
 class Opened:
@@ -37,10 +38,18 @@ class Lengths:
 
 
 def opened(tree: Any) -> Any:
-    """A tree of arguments or results in which the tensors of wrapper subclasses are nodes, and sizes stay sizes."""
-    if not any(map(is_node, tree_leaves(tree, is_leaf=is_sizes))):
+    """A tree of arguments or results in which the tensors of wrapper subclasses are nodes, objects that hold tensors
+    are, and sizes stay sizes."""
+    objects = objects_in(tree)
+    if not objects and not any(map(is_node, tree_leaves(tree, is_leaf=is_sizes))):
         return tree
-    return tree_map(_as_node, tree, is_leaf=is_sizes)
+
+    def as_node(value: Any) -> object:
+        if id(value) in objects:
+            return Fields(value, tree_map(as_node, held_by(value)[0], is_leaf=is_sizes))
+        return Lengths(value) if is_sizes(value) else Opened(value) if is_node(value) else value
+
+    return tree_map(as_node, tree, is_leaf=is_sizes)
 
 
 def is_sizes(value: object) -> bool:
@@ -51,10 +60,6 @@ def is_sizes(value: object) -> bool:
 def is_node(value: object) -> bool:
     """Whether a value is a node of ours."""
     return is_sizes(value) or (isinstance(value, torch.Tensor) and is_traceable_wrapper_subclass(value))
-
-
-def _as_node(value: Any) -> object:
-    return Lengths(value) if is_sizes(value) else Opened(value) if is_node(value) else value
 
 
 def apart(tensor: Any) -> tuple[list[Any], object]:

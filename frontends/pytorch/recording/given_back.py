@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from torch.utils._pytree import SUPPORTED_NODES, TreeSpec
 
+from frontends.pytorch.python.fields import Fields, held_by
 from frontends.pytorch.python.wrappers import Opened
 
 
@@ -41,7 +42,9 @@ def containers_given(structure: TreeSpec, arguments: Sequence[object]) -> dict[i
             inside = None
             if items is not None:
                 found[id(items[place])] = GivenBack(count)
-                if child.type is not Opened:
+                if child.type is Fields:
+                    inside = held_by(items[place])[0]
+                elif child.type is not Opened:
                     inside = SUPPORTED_NODES[child.type].flatten_fn(items[place])[0]
             count += 1
             visit(child, inside)

@@ -31,7 +31,6 @@ from types import (
     BuiltinFunctionType,
     FunctionType,
     MappingProxyType,
-    MemberDescriptorType,
     MethodType,
     ModuleType,
     TracebackType,
@@ -44,14 +43,13 @@ from torch.utils._pytree import SUPPORTED_NODES, _get_node_type, register_pytree
 
 from frontends.pytorch.errors import GraphBreak, eager_only, refusal
 from frontends.pytorch.python.assembling import maker
+from frontends.pytorch.python.fields import Attribute, attributes_of, is_plain
 from frontends.pytorch.python.identities import Identity
 from frontends.pytorch.python.wrappers import Opened
 from frontends.pytorch.symbolic.tensor import Traced
 
 Part: TypeAlias = tuple[Literal["leaf", "object", "container", "constant"], Any]
 """What stands in a place: one of the leaves, objects or containers by its number, or a value."""
-Attribute: TypeAlias = str | MemberDescriptorType
-"""One in `__dict__` by its name, one in `__slots__` by what the class has for it."""
 
 LEAVES: Final = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)
 CONSTANTS: Final = frozenset(
@@ -60,8 +58,6 @@ CONSTANTS: Final = frozenset(
 CHANGING: Final = (list, dict, OrderedDict, defaultdict, deque)
 DEFINED: Final = (type, ModuleType, FunctionType, BuiltinFunctionType)
 NONE: Final[Mapping[int, object]] = MappingProxyType({})
-HEAP_TYPE: Final = 1 << 9
-"""The flag of a class that Python code made."""
 
 _lock: Final = threading.RLock()
 _blocks = 0
@@ -326,32 +322,6 @@ def refuse(what: str, fix: str) -> NoReturn:
         GraphBreak: always.
     """
     raise GraphBreak(refusal(what, fix, None))
-
-
-def is_plain(kind: type) -> bool:
-    """Whether an object of a class is its attributes and nothing else."""
-    *classes, last = kind.__mro__
-    if last is not object or any(not each.__flags__ & HEAP_TYPE or "__del__" in vars(each) for each in classes):
-        return False
-    try:
-        object.__new__(kind)
-    except TypeError:
-        # an abstract class, or one with a part that is not Python's
-        return False
-    return True
-
-
-def attributes_of(value: object) -> dict[Attribute, object]:
-    """The attributes of an object, those in `__slots__` too."""
-    found: dict[Attribute, object] = dict(getattr(value, "__dict__", {}))
-    for kind in type(value).__mro__:
-        for slot in vars(kind).values():
-            if isinstance(slot, MemberDescriptorType):
-                try:
-                    found[slot] = slot.__get__(value)
-                except AttributeError:
-                    continue
-    return found
 
 
 def holds_traced(value: object, depth: int = 4) -> bool:

@@ -50,7 +50,8 @@ def subclass() -> None:
 
 
 def a_dataclass() -> None:
-    compile(lambda pair: pair.x + pair.y, fullgraph=True)(Pair(randn(3), randn(3)))
+    pair = Pair(randn(3), randn(3))
+    compile(lambda pair, again: pair.x + again.y, fullgraph=True)(pair, pair)
 
 
 def dense_then_sparse() -> None:

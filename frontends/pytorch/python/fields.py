@@ -1,0 +1,190 @@
+"""Objects that hold tensors, as arguments: a graph takes the tensors and numbers in their attributes.
+
+    >>> import dataclasses, torch
+    >>> from frontends.pytorch import compile
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Batch:
+    ...     x: torch.Tensor
+    ...     scale: float
+    >>> f = compile(lambda batch: dataclasses.replace(batch, x=batch.x * batch.scale))
+    >>> f(Batch(torch.ones(2), 3.0))
+    Batch(x=tensor([3., 3.]), scale=3.0)
+
+An object is a node of the tree of arguments where its class is Python's alone, so that it is its attributes and nothing
+else. The traced function is given the very object: while it is traced there are tensors of the trace in the
+attributes, and afterwards what there was before (`in_place`). So whatever the program knows the object by still leads
+to it. One that is given twice, or holds itself, is no node.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from types import MemberDescriptorType, SimpleNamespace
+from typing import Any, Final, TypeAlias
+
+import torch
+from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, _get_node_type, register_pytree_node, tree_leaves
+
+Attribute: TypeAlias = str | MemberDescriptorType
+"""One in `__dict__` by its name, one in `__slots__` by what the class has for it."""
+
+HEAP_TYPE: Final = 1 << 9
+"""The flag of a class that Python code made."""
+MOST: Final = 256
+"""So many objects are looked into."""
+FRAMEWORKS: Final = ("torch", "frontends", "backends", "shapes", "solver")
+_placing: Final = threading.local()
+
+
+class Fields:
+    """An object in a tree, with what is in its attributes, in which other objects are nodes as well."""
+
+    def __init__(self, value: object, held: Sequence[object]) -> None:
+        self.value = value
+        self.held = held
+
+
+class _Shared(Exception):
+    """An object is met twice."""
+
+
+def objects_in(tree: object) -> dict[int, object]:
+    """The objects in a tree of arguments that hold tensors and can be nodes, by their identity."""
+    seen: dict[int, object] = {}
+    found: dict[int, object] = {}
+    inside: set[int] = set()
+
+    def holds_tensor(value: object) -> bool:
+        any_tensor = False
+        for leaf in tree_leaves(value):
+            if isinstance(leaf, torch.Tensor):
+                any_tensor = True
+            elif id(leaf) in inside or id(leaf) in found:
+                raise _Shared
+            elif id(leaf) not in seen and is_open(type(leaf)):
+                seen[id(leaf)] = leaf
+                if len(seen) > MOST:
+                    raise _Shared
+                inside.add(id(leaf))
+                if holds_tensor(list(attributes_of(leaf).values())):
+                    found[id(leaf)] = leaf
+                    any_tensor = True
+                inside.remove(id(leaf))
+        return any_tensor
+
+    try:
+        holds_tensor(tree)
+    except (_Shared, RecursionError):
+        return {}
+    return found
+
+
+@lru_cache(maxsize=1024)
+def is_open(kind: type) -> bool:
+    """Whether objects of a class may be nodes: it is Python's alone, and neither torch's nor of Python's library."""
+    if kind is SimpleNamespace:
+        return True
+    package = str(kind.__module__).partition(".")[0]
+    if package in FRAMEWORKS or (package in sys.stdlib_module_names and package != "__main__"):
+        return False
+    return not issubclass(kind, torch.nn.Module | type) and is_plain(kind)
+
+
+def is_plain(kind: type) -> bool:
+    """Whether an object of a class is its attributes and nothing else."""
+    *classes, last = kind.__mro__
+    if last is not object or any(not each.__flags__ & HEAP_TYPE or "__del__" in vars(each) for each in classes):
+        return False
+    try:
+        object.__new__(kind)
+    except TypeError:
+        # an abstract class, or one with a part that is not Python's
+        return False
+    return True
+
+
+def attributes_of(value: object) -> dict[Attribute, object]:
+    """The attributes of an object, those in `__slots__` too."""
+    found: dict[Attribute, object] = dict(getattr(value, "__dict__", {}))
+    for kind in type(value).__mro__:
+        for slot in vars(kind).values():
+            if isinstance(slot, MemberDescriptorType) and kind.__flags__ & HEAP_TYPE:
+                try:
+                    found[slot] = slot.__get__(value)
+                except AttributeError:
+                    continue
+    return found
+
+
+def held_by(value: object) -> tuple[list[object], object]:
+    """What is in the attributes of an object, and what these are."""
+    found = attributes_of(value)
+    return list(found.values()), (type(value), *found)
+
+
+def put(value: object, attributes: Iterable[tuple[Attribute, object]]) -> None:
+    """Set attributes of an object, past what its class makes of that."""
+    for attribute, held in attributes:
+        if isinstance(attribute, str):
+            vars(value)[attribute] = held
+        else:
+            attribute.__set__(value, held)
+
+
+def _put_together(held: Iterable[object], context: Any) -> object:
+    kind, *names = context
+    waiting = getattr(_placing, "objects", None)
+    value = next(waiting) if waiting is not None else object.__new__(kind)
+    put(value, zip(names, held))
+    return value
+
+
+register_pytree_node(
+    Fields,
+    lambda node: (list(node.held), held_by(node.value)[1]),
+    _put_together,
+    serialized_type_name="symshape.fields",
+)
+
+
+def originals(tree: object) -> Iterator[object]:
+    """The objects that are nodes of a tree, each after those in it."""
+    kind = _get_node_type(tree)
+    if kind in SUPPORTED_NODES:
+        for child in SUPPORTED_NODES[kind].flatten_fn(tree)[0]:
+            yield from originals(child)
+    if isinstance(tree, Fields):
+        yield tree.value
+
+
+@contextmanager
+def in_place(tree: object) -> Iterator[None]:
+    """While this lasts, what is put together by the structure of a tree, once, has the tree's own objects in it; in
+    the end these are what they were."""
+    objects = list(originals(tree))
+    before = [attributes_of(each) for each in objects]
+    _placing.objects = iter(objects)
+    try:
+        yield
+    finally:
+        _placing.objects = None
+        for each, attributes in zip(objects, before):
+            for name in attributes_of(each).keys() - attributes.keys():
+                if isinstance(name, str):
+                    del vars(each)[name]
+                else:
+                    name.__delete__(each)
+            put(each, attributes.items())
+
+
+def classes_in(structure: TreeSpec) -> list[type]:
+    """The classes of the objects that are nodes of a tree with such a structure."""
+    own = [structure.context[0]] if structure.type is Fields else []
+    return [*own, *[kind for child in structure.children() for kind in classes_in(child)]]
+
+
+__all__ = ["Attribute", "Fields", "attributes_of", "classes_in", "held_by", "in_place", "is_plain", "objects_in", "put"]
