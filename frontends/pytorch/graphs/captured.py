@@ -98,16 +98,22 @@ class Captured:
         return self._graph
 
     def graph_of(
-        self, operations: Sequence[Operation], outputs: Sequence[object], symbols: Sequence[Atom] = ()
+        self,
+        operations: Sequence[Operation],
+        outputs: Sequence[object],
+        symbols: Sequence[Atom] = (),
+        asserts: Sequence[RuntimeAssert] | None = None,
     ) -> torch.fx.GraphModule:
-        """A graph of these operators, from the same inputs, that returns these outputs, and symbols behind them."""
-        builder = GraphBuilder(self.runtime_asserts)
+        """A graph of these operators, from the same inputs, that returns these outputs, and symbols behind them; with
+        these checks, or with all of them."""
+        asserts = self.runtime_asserts if asserts is None else asserts
+        builder = GraphBuilder(asserts)
         for each in self.inputs:
             builder.placeholder(each.name, each.result)
         for atom in self.number_atoms:
             builder.size_placeholder(atom)
         ends = self.recording.ends
-        checked = [check.prop.symbols for check in self.runtime_asserts]
+        checked = [check.prop.symbols for check in asserts]
         for operation in unused_removed(operations, (outputs, arguments_of(ends), symbols, checked)):
             builder.operation(operation)
         returned = [builder.argument(output) if in_graph(output) else None for output in outputs]

@@ -393,6 +393,16 @@ def unused_removed(operations: Sequence[Operation], kept: Iterable[object]) -> l
     return left
 
 
+def told_by(operations: Sequence[Operation]) -> set[Atom]:
+    """The symbols that results of these operators tell, as sizes or as numbers."""
+    found = set(_binders(operations))
+    for operation in operations:
+        for output in operation.output if isinstance(operation.output, list) else (operation.output,):
+            if isinstance(output, Node) and not output.is_plain:
+                found.update(symbols_of(output.value))
+    return found
+
+
 def _binders(operations: Sequence[Operation]) -> dict[Atom, Result]:
     """For each symbol that only the run tells, the first tensor that has this size."""
     found: dict[Atom, Result] = {}

@@ -36,7 +36,7 @@ from backends import eager
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.graphs.absent import without
 from frontends.pytorch.graphs.captured import Captured, Joint
-from frontends.pytorch.graphs.graph import GraphBuilder, unused_removed
+from frontends.pytorch.graphs.graph import GraphBuilder, told_by, unused_removed
 from frontends.pytorch.operators.layouts import order_of
 from frontends.pytorch.operators.registry import packed
 from frontends.pytorch.recording.operations import Operation, Result
@@ -45,6 +45,7 @@ from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 from frontends.pytorch.symbolic.values import symbols_of
+from shapes.guards import RuntimeAssert
 from solver.expr import Atom
 
 NO_SECOND: Final = (
@@ -346,16 +347,26 @@ def runner(program: Captured, parts: Parts | None = None) -> Runner:
 def graphs(program: Captured, joint: Joint) -> Parts:
     """The recording cut in two graphs, which run as they are."""
     recording = program.recording
+    forward = [operation for operation in recording.operations if not operation.backward]
     backward = [operation for operation in recording.operations if operation.backward]
-    backward = unused_removed(backward, [each for each in joint.gradients if each is not None])
+    given = [program.env.names[symbol].symbols for each in program.inputs for symbol, _ in each.symbols]
+    later = told_by(backward).difference(told_by(forward), program.number_atoms, *given)
+    asserts = program.runtime_asserts
+    # of what only the backward tells, such as the gradient's elements under a mask
+    deferred = [check for check in asserts if not later.isdisjoint(check.prop.symbols)]
+    checked = [check.prop.symbols for check in deferred]
+    backward = unused_removed(backward, [*[each for each in joint.gradients if each is not None], *checked])
     saved, symbols = needed(backward, joint)
+    atoms = [*symbols, *[atom for atoms in checked for atom in atoms]]
+    symbols = [atom for atom in dict.fromkeys(atoms) if atom not in later]
     returned = (*program.outputs, *program.bases)
     results = list(dict.fromkeys([each for each in returned if isinstance(each, Result | Node)]))
-    forward = [operation for operation in recording.operations if not operation.backward]
-    graph = program.graph_of(forward, [*results, *saved], symbols)
+    graph = program.graph_of(forward, [*results, *saved], symbols, [each for each in asserts if each not in deferred])
 
     def run(operations: Sequence[Operation], gradients: Sequence[Result | None], tangents: Sequence[Result]) -> Runner:
-        return eager.runner(_backward_graph(operations, gradients, tangents, saved, symbols))
+        known = told_by(operations)
+        checks = [check for check in deferred if known.issuperset(later.intersection(check.prop.symbols))]
+        return eager.runner(_backward_graph(operations, gradients, tangents, saved, symbols, checks))
 
     def backward_without(absent: frozenset[int]) -> Backward | None:
         left = without(absent, backward, joint.gradients, joint.tangents)
@@ -374,8 +385,9 @@ def _backward_graph(
     tangents: Sequence[Result],
     saved: Sequence[Result],
     symbols: Sequence[Atom],
+    checks: Sequence[RuntimeAssert],
 ) -> torch.fx.GraphModule:
-    builder = GraphBuilder()
+    builder = GraphBuilder(checks)
     for place, result in enumerate(saved):
         builder.placeholder(f"saved_{place}", result)
     for place, result in enumerate(tangents):

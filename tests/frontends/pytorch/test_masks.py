@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from frontends.pytorch import trace
+from frontends.pytorch import compile, trace
 from shapes import Always
 from tests.frontends.pytorch.against_eager import Program, admits, agrees
 
@@ -172,3 +172,48 @@ def test_split_by_data() -> None:
     assert [str(check) for check in variant.runtime_asserts]
     with pytest.raises(RuntimeError):
         variant.graph(randn(9, 3), torch.tensor([1, 2]))
+
+
+def assigned(x, mask, values):
+    y = x * 1
+    y[mask] = values(y)
+    return y
+
+
+WRITTEN = {
+    "values of another": lambda x, m, v: assigned(x, m, lambda y: v[m]) * x,
+    "its own values": lambda x, m, v: assigned(x, m, lambda y: -y[m]).exp(),
+    "a number": lambda x, m, v: assigned(x, m, lambda y: 0.5) ** 2,
+    "a scalar": lambda x, m, v: assigned(x, m, lambda y: v.sum() * 2) ** 2,
+    "counted": lambda x, m, v: assigned(x, m, lambda y: torch.arange(int(m.sum())) * v.sum()) ** 2,
+    "a view": lambda x, m, v: assigned((x * 1).t(), m.t(), lambda y: v.t()[m.t()]).t() * x,
+    "a column": lambda x, m, v: assigned(x[:, 1], m[:, 1], lambda y: v[:, 0][m[:, 1]]) ** 2,
+    "rows": lambda x, m, v: assigned(x, m[:, 0], lambda y: v[m[:, 0]] * 2) ** 2,
+    "a row to rows": lambda x, m, v: assigned(x, m[:, 0], lambda y: v[0] * 2) ** 2,
+    "added to": lambda x, m, v: assigned(x, m, lambda y: y[m] * v.sum() + 1) ** 2,
+    "twice": lambda x, m, v: assigned(assigned(x, m, lambda y: v[m]), x > 0, lambda y: (v * x)[x > 0]),
+    "the other one": lambda x, m, v: assigned(v, m, lambda y: x[m]) * x,
+    "accumulated": lambda x, m, v: (x * 1).index_put_((m,), v[m], accumulate=True) ** 2,
+}
+
+
+@pytest.mark.parametrize(("backend", "learned"), [("eager", "xv"), ("eager", "v"), ("cpu", "xv")])
+@pytest.mark.parametrize("program", WRITTEN.values(), ids=WRITTEN)
+def test_written_by_a_mask_with_a_gradient(program, learned, backend) -> None:
+    """A check of how many elements a gradient has under the mask is looked for in the forward: there is no graph."""
+    compiled = compile(program, backend=backend, dynamic=True, fullgraph=True)
+    for rows in (3, 5, 2):
+        generator = torch.Generator().manual_seed(rows)
+        x, v = [torch.randn(rows, 4, generator=generator) for _ in range(2)]
+        mask = torch.rand(rows, 4, generator=generator) > 0.5
+        outcomes = []
+        for call in (compiled, program):
+            given = [each.clone().requires_grad_(name in learned) for name, each in (("x", x), ("v", v))]
+            returned = call(given[0], mask.clone(), given[1])
+            if returned.requires_grad:
+                (returned * torch.linspace(0.5, 1.5, returned.numel()).reshape(returned.shape)).sum().backward()
+            outcomes.append((returned.detach(), *[each.grad for each in given]))
+        for found, expected in zip(*outcomes):
+            assert (found is None) == (expected is None)
+            if found is not None:
+                torch.testing.assert_close(found, expected)
