@@ -32,7 +32,7 @@ from typing import Final
 import torch
 from torch.autograd.function import FunctionCtx
 from torch.autograd.grad_mode import inference_mode
-from torch.autograd.graph import save_on_cpu, saved_tensors_hooks
+from torch.autograd.graph import saved_tensors_hooks
 
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.python.effects import is_programs
@@ -42,6 +42,8 @@ from frontends.pytorch.symbolic.tensor import Traced
 Tensor: Final = torch.Tensor
 OUTSIDE: Final = "do it outside of the function"
 CLASSES: Final = (Tensor, torch.nn.Parameter, torch.nn.Buffer)
+CHECKPOINT: Final = "torch.utils.checkpoint"
+"""Whose hooks compute again what the trace records."""
 ACCUMULATES: Final = "torch::autograd::AccumulateGrad"
 
 
@@ -261,7 +263,7 @@ def _checked_inference(self: inference_mode) -> None:
 
 def _checked_hooks(self: saved_tensors_hooks) -> None:
     # those that the program puts around a part of it would be given tensors of the trace
-    if _watching() is not None and type(self) in (saved_tensors_hooks, save_on_cpu):
+    if _watching() is not None and type(self).__module__ != CHECKPOINT:
         eager_only("hooks for saved tensors are set", OUTSIDE)
     _enter_hooks(self)
 

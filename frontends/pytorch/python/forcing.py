@@ -40,6 +40,7 @@ from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import torch
+from torch.fx.experimental.proxy_tensor import _MakefxTracer
 from torch.nested._internal import nested_tensor
 from torch.nn.utils import parametrize
 
@@ -344,6 +345,7 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
         yield module, name, _setting(getattr(module, name))
     yield torch, "is_autocast_cache_enabled", _cache_enabled
     yield torch, "set_autocast_cache_enabled", _set_cache
+    yield _MakefxTracer, "trace", _make_fx
     for kind in (TraceError, UndecidedGuard):
         yield kind, "__init__", _noted(kind.__init__)
     yield torch, "_check_with", _check_with
@@ -482,6 +484,17 @@ def _set_cache(enabled: bool) -> None:
     if active is not None and active.is_of_graph and is_users(sys._getframe(1).f_code.co_filename):
         eager_only("torch.set_autocast_cache_enabled() is called: a graph would not do it again", "set it outside")
     _torch_set_cache(enabled)
+
+
+_torch_make_fx: Final = _MakefxTracer.trace
+
+
+def _make_fx(self: _MakefxTracer, *args):
+    """What `make_fx` and `torch.func.linearize` do: operators would be the other trace's and not the graph's."""
+    active = tracing()
+    if active is not None and active.is_of_graph:
+        eager_only("a function is traced by torch (make_fx, torch.func.linearize)", "trace it outside of the function")
+    return _torch_make_fx(self, *args)
 
 
 def _refusing(plain, what: str, fix: str):

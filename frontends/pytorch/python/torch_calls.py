@@ -264,6 +264,16 @@ for function, what in (
     HANDLERS[function] = _leaving(what)
 
 
+@handles(torch._make_dual)
+def make_dual(mode: TorchCalls, func, args, kwargs):
+    """A tangent of its own, which C++ compares with the tensor and keeps beside it; under `vmap`, as in `jacfwd`,
+    it is none of the trace."""
+    tangent = args[1] if len(args) > 1 else kwargs.get("tangent")
+    if isinstance(tangent, Traced):
+        eager_only("a tensor is given a tangent (forward-mode differentiation)", "torch.func.vjp, jacrev or grad")
+    return NotImplemented
+
+
 # ---------------------------------------------------------------------- truths about data
 
 

@@ -17,7 +17,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from frontends.pytorch.composites.registry import is_composite
-from frontends.pytorch.errors import GraphBreak, refusal, unsupported
+from frontends.pytorch.errors import GraphBreak, eager_only, refusal, unsupported
 from frontends.pytorch.places import origin
 from frontends.pytorch.python.generators import READ, STATE
 from frontends.pytorch.python.wrappers import is_foreign
@@ -215,6 +215,10 @@ class Recorder(Trace):
             if type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
                 what = f"a tensor of the class {type(tensor).__qualname__}, whose own behaviour a graph would lose"
                 unsupported(what, "use it outside of the function")
+            if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+                # torch.cond is given them as they are; all other operators see what is inside
+                what = "torch.cond inside of a transform of functions (vmap, grad, jvp)"
+                eager_only(what, "torch.where, or the transform inside of the branches")
             if tensor.is_conj() or tensor.is_neg():
                 name = "conjugate" if tensor.is_conj() else "negative"
                 unsupported(f"a tensor that is only marked as {name}", "use what `resolve_conj().resolve_neg()` gives")

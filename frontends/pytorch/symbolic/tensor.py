@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from frontends.pytorch.errors import STAND_INS, EscapedTensor, TraceError, eager_only
-from frontends.pytorch.places import INSTALLED, OURS, is_users
+from frontends.pytorch.errors import STAND_INS, EscapedTensor, TraceError, eager_only, refusal
+from frontends.pytorch.places import INSTALLED, OURS, is_users, origin
 from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 
@@ -59,10 +59,11 @@ class Traced(torch.Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        raise EscapedTensor(
-            f"{func}: this tensor belongs to a trace that has ended; it was kept in a global, an attribute or a"
-            " container of the traced program"
+        what = (
+            f"{func}: this tensor belongs to a trace that has ended, as it was kept in a global, an attribute or a"
+            " container of the traced program, or the trace does not see the call, as that of `as_subclass`"
         )
+        raise EscapedTensor(refusal(what, "do it outside of the function", origin()))
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
