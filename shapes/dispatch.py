@@ -85,7 +85,8 @@ class Dispatch(Generic[Value]):
         self._sizes: set[Path] = set()
         self._tested: set[Path] = set()
         self._lock = Lock()
-        self.lookup: Lookup[Value] = self._first_lookup
+        # what is never added to does not refer to itself
+        self.lookup: Lookup[Value] = _nothing
 
     def add(
         self,
@@ -177,7 +178,7 @@ class Dispatch(Generic[Value]):
             scope.update({f"value_{number}": entry.value for number, entry in enumerate(self.entries)})
             exec(compile(made.text, "<lookup>", "exec"), scope)
             self.source = made.text
-            lookup = self.lookup = cast(Lookup[Value], scope["lookup"])
+            lookup = self.lookup = cast(Lookup[Value], scope.pop("lookup"))
         return lookup(*arguments, **named)
 
     def explain(self, *arguments: object) -> list[tuple[Value, Outcome]]:
@@ -248,6 +249,10 @@ class Dispatch(Generic[Value]):
             if actual is MISSING or actual != wanted:
                 failed.append((path, actual, wanted))
         return failed
+
+
+def _nothing(*arguments: object, **named: object) -> None:
+    """What a dispatch without variants finds."""
 
 
 def _named(sources: Sources) -> bool:

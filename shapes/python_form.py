@@ -64,7 +64,8 @@ def python_function(source: str, conditions: Iterable[Operation], *, name: str =
     """The function of a printed source."""
     scope = python_scope(functions_of(reachable(conditions)))
     exec(compile(source, f"<{name}>", "exec"), scope)
-    return cast(Accepts, scope[name])
+    # out of the scope, in which it would hold itself
+    return cast(Accepts, scope.pop(name))
 
 
 def python_scope(functions: Mapping[str, str]) -> dict[str, object]:

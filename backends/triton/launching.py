@@ -135,7 +135,7 @@ class Launch:
         scope: dict[str, object] = {"plans": self._plans, "planned": self._planned, "in_steps": self._in_steps}
         scope |= {"NotCompiled": NotCompiled, "instead": self._instead}
         exec(compile("\n".join(lines), f"<launch of {self.kernel.name}>", "exec"), scope)
-        return scope["launch"]
+        return scope.pop("launch")
 
     def _planned(self, device: int, *numbers: int) -> Plan:
         """The plan for sizes that are met for the first time."""

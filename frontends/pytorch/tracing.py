@@ -228,6 +228,8 @@ def trace(
             forget_in_caches()
             let_go_of_closures(inside)
             raise
+        finally:
+            recorder.kinds.let_go_of_tensors()
         refuse_set(context)
         del context
         refuse_kept(recorder.tensors, inside)

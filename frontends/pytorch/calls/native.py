@@ -103,7 +103,7 @@ def _bind(form: forms.Form) -> Call:
     scope: dict[str, object] = {**(form.scope or {}), "default": None}
     text = "\n".join(["def bind(_args, _kwargs):", *["    " + line for line in lines]])
     exec(compile(text, "<bind>", "exec"), scope)
-    return scope["bind"]
+    return scope.pop("bind")
 
 
 def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str, object], check: Check) -> Variant:

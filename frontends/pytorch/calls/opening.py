@@ -337,4 +337,4 @@ def _defined(head: str, lines: Sequence[str], scope: dict[str, object]) -> Funct
     """A function with these statements, whose globals are the scope."""
     name = head.partition("(")[0]
     exec(compile("\n".join([f"def {head}:", *["    " + line for line in lines]]), f"<{name}>", "exec"), scope)
-    return scope[name]
+    return scope.pop(name)

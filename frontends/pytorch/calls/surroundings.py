@@ -228,7 +228,7 @@ class Surroundings:
         errors = ["  except (KeyError, IndexError, ValueError, AttributeError):", "    return False"]
         text = "\n".join(["def check():", "  try:", *[f"    {line}" for line in lines], *errors, "  return True"])
         exec(compile(text, "<surroundings>", "exec"), scope)
-        return scope["check"]
+        return scope.pop("check")
 
 
 def never() -> bool:

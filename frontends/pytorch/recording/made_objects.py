@@ -43,6 +43,7 @@ from torch.utils._pytree import SUPPORTED_NODES, _get_node_type, register_pytree
 
 from frontends.pytorch.errors import GraphBreak, eager_only, refusal
 from frontends.pytorch.python.assembling import maker
+from frontends.pytorch.python.collecting import collect_what_is_due
 from frontends.pytorch.python.fields import Attribute, attributes_of, is_plain
 from frontends.pytorch.python.identities import Identity
 from frontends.pytorch.python.wrappers import Opened
@@ -81,6 +82,8 @@ class MadeInside:
         with _lock:
             if _blocks == 0 and gc.get_freeze_count() == 0:
                 # costs nothing, and the collector lists only what is made from here on
+                collect_what_is_due()
+                # the collector lists only what is made from here on
                 gc.freeze()
                 _frozen = True
             else:
@@ -157,7 +160,7 @@ class Plan:
             lines += [f"{known(slot.__set__)}(object{place}, {text(part)})" for slot, part in slots]
         body = [f"    {line}" for line in (*lines, f"return {text(self.root)}")]
         exec(compile("\n".join(["def made(leaves):", *body]), "<made>", "exec"), scope)
-        return scope["made"]
+        return scope.pop("made")
 
 
 class Made:

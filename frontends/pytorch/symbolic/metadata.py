@@ -172,6 +172,11 @@ class Kinds:
                 if kind.offset_read and key in outside:
                     outside[key].offset_read = True
 
+    def let_go_of_tensors(self) -> None:
+        """When the trace has ended: what refers to numbers from C++ the collector of garbage would not see through."""
+        for kind in self._found.values():
+            kind.exemplar = kind.meta = None
+
     @property
     def offset_read(self) -> bool:
         """Whether the program has asked where some tensor begins."""
