@@ -142,6 +142,8 @@ class Changes:
         """Those that were acquired: the lock, how often more than released, and where."""
         self._before: Final = {id(each) for each in before}
         self._given: Final = containers_of(given)
+        self._remembering: dict[int, tuple[Any, Any, frozenset[object] | None]] = {}
+        """Functions that remember their results, as they were: how often they were called, and for what."""
         self._fresh = False
         self._collecting: Final = {getattr(each, "__code__", None) for each in gc.callbacks}
         """What the collection of garbage calls, it calls anywhere."""
@@ -296,6 +298,7 @@ class Changes:
                 inner = getattr(function.__wrapped__, "__code__", None)
                 if inner is not None:
                     remembered.add(inner)
+                self._remembering.setdefault(id(function), (function, function.cache_info(), keys_of(function)))
                 return self._known(function)
             case type():
                 for each in given:
@@ -429,6 +432,18 @@ class Changes:
                     scope[name] = before
         return found
 
+    def forget_results(self) -> None:
+        """Take the results of the trace out of functions that remember theirs: what these did was put back."""
+        for function, before, keys in self._remembering.values():
+            if function.cache_info().misses == before.misses:
+                continue
+            if before.currsize == 0:
+                function.cache_clear()
+            elif keys is not None:
+                known = results_of(function)
+                for key in [key for key in known if key not in keys]:
+                    del known[key]
+
     def _is_settling(self, old: Sequence[Noted]) -> bool:
         """Whether the changes may be made once only."""
         changed = [(part, before, part.read(each.owner)) for each in old for part, before in each.before.items()]
@@ -461,6 +476,17 @@ class Changes:
             return False
         dictionaries = [place for place in range(len(inside)) if type(inside[place]) is dict]
         return all(self._is_calls_own([inside[place]], made) for place in dictionaries)
+
+
+def results_of(function: Any) -> dict[object, object]:
+    """What a function remembers without a bound."""
+    return next(each for each in gc.get_referents(function) if type(each) is dict and each is not vars(function))
+
+
+def keys_of(function: Any) -> frozenset[object] | None:
+    """What a function remembers results for; None where it keeps them in the order of their use, or knows of none."""
+    info = function.cache_info()
+    return frozenset(results_of(function)) if info.maxsize is None and info.currsize else None
 
 
 def is_settled(owner: object) -> bool:

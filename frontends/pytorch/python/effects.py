@@ -116,6 +116,15 @@ class Effects:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
+        try:
+            self._end(kind, error, traceback)
+        except BaseException:
+            self.changes.forget_results()
+            raise
+        if error is not None:
+            self.changes.forget_results()
+
+    def _end(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
         self._watching.__exit__(kind, error, traceback)
         used = self.generators.restore()
         changed = [] if error is not None else [entry for entry in self._held if differs(entry[2], entry[3])]

@@ -22,6 +22,7 @@
 from __future__ import annotations
 
 import builtins
+import dis
 import functools
 import gc
 import logging
@@ -56,6 +57,7 @@ from frontends.pytorch.python.torch_calls import TorchCalls
 from frontends.pytorch.symbolic.node import value_of
 from shapes import choices
 from shapes.errors import UndecidedGuard
+from shapes.origin import Origin
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
@@ -65,6 +67,10 @@ class Unhashable(GraphBreak, TypeError):
     """A size as a key, or as the argument of a function that remembers its results."""
 
 
+ASKING: Final = frozenset(
+    ("exc_info", "format_exc", "print_exc", "format_exception", "exception", "last_value", "__context__", "__exit__")
+)
+"""By these names a program asks for an error that it has not named."""
 CLOCKS: Final = ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time")
 _torch_attention: Final = torch.nn.functional.scaled_dot_product_attention
 
@@ -165,9 +171,16 @@ class Symbolic:
                 _remove()
         raised = [each for each in self.raised if each is not error and was_in_program(each)]
         self.raised.clear()
+        of_torch = [] if self._calls is None else [*self._calls.raised]
+        if self._calls is not None:
+            self._calls.raised.clear()
         if raised:
             explain(raised[0])
             raise raised[0] from None
+        told = next(filter(None, map(who_asks, of_torch)), None) if error is None else None
+        del of_torch
+        if told is not None:
+            eager_only("an error of torch's is caught whose text may name sizes", TEXT, told)
         if error is not None and self._refuse is None:
             explain(error)
 
@@ -235,12 +248,37 @@ def explain(error: BaseException) -> None:
             raise GraphBreak(refusal(f"a size where a plain number is needed: {error}", NUMBER, place)) from error
 
 
+TEXT: Final = "catch it without a name (`except RuntimeError:`)"
 NUMBER: Final = "`int(n)` outside of the traced function, or a function that keeps it symbolic (torch.sym_max, math)"
 
 
 def was_in_program(error: BaseException) -> bool:
     """Whether the program had a chance to catch an error."""
     return place_of(error) is not None
+
+
+def who_asks(error: BaseException) -> Origin | None:
+    """The line of the program that met an error, in a function that may look at what it says."""
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if is_users(code.co_filename) and names_errors(code):
+            return Origin.of_instruction(code, step.tb_lasti)
+        step = step.tb_next
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+def names_errors(code: CodeType) -> bool:
+    """Whether a function has a name for an error that it catches, or asks for the one that it is at."""
+    if not ASKING.isdisjoint(code.co_names):
+        return True
+    caught = False
+    for step in dis.get_instructions(code):
+        if caught and step.opname.startswith("STORE_"):
+            return True
+        caught = step.opname == "CHECK_EXC_MATCH" or (caught and step.opname.startswith(("POP_JUMP", "NOT_TAKEN")))
+    return False
 
 
 def is_rewritten(function: FunctionType) -> bool:

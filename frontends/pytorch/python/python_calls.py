@@ -133,13 +133,23 @@ def of_kind(seen: type, kinds: object) -> bool:
 def attribute(owner, name, /, *otherwise):
     """`getattr`, by a name that the program may have computed."""
     asked(owner, name)
+    if ours(owner) and not builtins.hasattr(SEEN_AS[builtins.type(owner)], name):
+        # torch's own of a number that is Python's to the program
+        return builtins.getattr(SEEN_AS[builtins.type(owner)](), name, *otherwise)
     return builtins.getattr(owner, name, *otherwise)
 
 
 def has_attribute(owner, name, /):
     """`hasattr`."""
     asked(owner, name)
-    return builtins.hasattr(owner, name)
+    return builtins.hasattr(SEEN_AS[builtins.type(owner)] if ours(owner) else owner, name)
+
+
+def names_of(*owners):
+    """`dir`."""
+    if not owners:
+        return sorted(sys._getframe(1).f_locals)
+    return builtins.dir(SEEN_AS[builtins.type(owners[0])] if ours(owners[0]) else owners[0])
 
 
 def attributes(*owners):
@@ -266,6 +276,7 @@ BUILTINS: Final[Mapping[str, Callable[..., object]]] = {
     "getattr": attribute,
     "hasattr": has_attribute,
     "vars": attributes,
+    "dir": names_of,
     "id": identity,
     "hash": hashed,
 }

@@ -45,6 +45,8 @@ class TorchCalls(TorchFunctionMode):
         super().__init__()
         self.trace: Final = trace
         self.refuse: Final = refuse
+        self.raised: Final[list[Exception]] = []
+        """What torch's functions raised, which the program may have caught."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         handler = HANDLERS.get(func)
@@ -54,8 +56,9 @@ class TorchCalls(TorchFunctionMode):
                 if done is not NotImplemented:
                     return done
             return func(*args, **kwargs) if kwargs else func(*args)
-        except RuntimeError as error:
-            if OF_LEAVES in str(error):
+        except Exception as error:
+            self.raised.append(error)
+            if isinstance(error, RuntimeError) and OF_LEAVES in str(error):
                 # arguments are leaves in a trace and need not be for the caller: the program is not to catch it
                 eager_only("an argument that requires a gradient is changed in place", CHANGED)
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 
 import pytest
 import torch
@@ -96,3 +97,78 @@ def test_a_leaf_of_the_trace_is_none_to_the_caller():
         x, y = (torch.ones(3, requires_grad=True) * 1 for _ in range(2))
         results.append((function(x, y), y))
     torch.testing.assert_close(*results)
+
+
+def told_of_view(x):
+    try:
+        return x.view(7, 13), ""
+    except RuntimeError as error:
+        return x * len(str(error)), str(error)
+
+
+def told_of_cat(x):
+    try:
+        return torch.cat([x, x.new_ones(2, x.shape[1] + 1)]), ""
+    except RuntimeError as error:
+        return x, error.args[0]
+
+
+def told_of_sum(x):
+    try:
+        return x + x.new_ones(x.shape[0] + 1, 1, x.shape[1] + 3), ""
+    except Exception as error:
+        return x, f"{error}"
+
+
+def told_of_index(x):
+    try:
+        return x[x.shape[0] + 1], ""
+    except (IndexError, RuntimeError) as error:
+        return x, repr(error)
+
+
+def told_by_the_caller(x):
+    def inner():
+        return x @ x.new_ones(x.shape[1] + 1, 3)
+
+    try:
+        return inner(), ""
+    except RuntimeError as error:
+        return x, str(error)
+
+
+def told_as_it_is(x):
+    try:
+        return x.reshape(7, 13), ""
+    except RuntimeError:
+        return x, str(sys.exc_info()[1])
+
+
+TOLD = [told_of_view, told_of_cat, told_of_sum, told_of_index, told_by_the_caller, told_as_it_is]
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("program", TOLD)
+def test_what_an_error_says(program, backend):
+    """The text of an error names `x_size0` where eager torch prints the number."""
+    compiled = compile(program, backend=backend, dynamic=True)
+    for rows in (3, 5, 2):
+        x = torch.randn(rows, 4, generator=torch.Generator().manual_seed(rows))
+        (found, text), (expected, said) = compiled(x), program(x)
+        assert text == said and said
+        assert torch.equal(found, expected)
+
+
+def test_an_error_without_a_name_is_a_branch():
+    """A program that does not ask what an error says has no graph."""
+
+    def program(x):
+        try:
+            return x.view(7, 13)
+        except RuntimeError:
+            return x * 2
+
+    compiled = compile(program, dynamic=True, fullgraph=True)
+    for rows in (3, 5):
+        assert torch.equal(compiled(torch.ones(rows, 4)), torch.ones(rows, 4) * 2)
+    assert len(compiled.variants) == 1
