@@ -2,7 +2,7 @@
 
 >>> len(PROGRAMS) >= 1000
 True
->>> sum(not case.thorough for case in PROGRAMS.values()) < 800
+>>> sum(not case.thorough for case in PROGRAMS.values()) < 900
 True
 """
 
@@ -10,22 +10,29 @@ from tests.frontends.pytorch.differential.cases import named
 from tests.frontends.pytorch.differential.families import (
     arrays,
     autograd_functions,
+    calls,
+    classes,
     containers,
     contexts,
     control,
     data,
+    dictionaries,
     dtypes,
+    exceptions,
     functions,
+    generators,
     gradients,
     hooks_and_optimizers,
     indexing,
     language,
+    lists_and_sets,
     memory,
     modules,
     mutation,
     numbers,
     objects,
     operators,
+    protocols,
     raised_and_caught,
     random_numbers,
     sizes,
@@ -40,22 +47,29 @@ from tests.frontends.pytorch.differential.families import (
 FAMILIES = (
     arrays,
     autograd_functions,
+    calls,
+    classes,
     containers,
     contexts,
     control,
     data,
+    dictionaries,
     dtypes,
+    exceptions,
     functions,
+    generators,
     gradients,
     hooks_and_optimizers,
     indexing,
     language,
+    lists_and_sets,
     memory,
     modules,
     mutation,
     numbers,
     objects,
     operators,
+    protocols,
     raised_and_caught,
     random_numbers,
     sizes,
