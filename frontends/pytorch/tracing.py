@@ -36,6 +36,7 @@ from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects, line_of
 from frontends.pytorch.python.fields import classes_in, in_place
 from frontends.pytorch.python.forcing import Symbolic
+from frontends.pytorch.python.importing import FirstImport, import_first
 from frontends.pytorch.python.settings import settings_watched
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording import pools, references, resampling
@@ -216,14 +217,24 @@ def trace(
         raise WrongStatement(f"dynamic={shown(dynamic)}: expected True, False or a function of name, axis and size")
     else:
         dynamism = Dynamism(dynamic if callable(dynamic) else lambda name, axis, size: dynamic and axis >= 0)
+    given = (fn, args, kwargs or {}, dynamism, pre_autograd, gradients, shared)
+    while True:
+        try:
+            return _traced_alone(*given, read=read)
+        except FirstImport as found:
+            name = found.name
+        import_first(name)
+
+
+def _traced_alone(*given: object, read: Mapping[str, Place]) -> Variant:
+    """What `_traced` gives, of which nothing is left but that."""
     with MadeInside() as inside:
         env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
         recorder = Recorder(env, Nodes(env))
         # variables of the context are set in a copy of it
         context = copy_context()
-        given = (fn, args, kwargs or {}, dynamism, pre_autograd, gradients, shared, read)
         try:
-            variant = context.run(_traced, recorder, inside, *given)
+            variant = context.run(_traced, recorder, inside, *given, read)
         except BaseException:
             forget_in_caches()
             let_go_of_closures(inside)

@@ -14,6 +14,7 @@
   `python_calls`);
 - `math` has functions that keep sizes symbolic;
 - torch's functions that want numbers are taken apart (`torch_calls`), by a function mode;
+- modules are imported outside of the trace (`importing`);
 - `print`, the clock and seeds, which the graph would leave out, are refused (`GraphBreak`).
 
 `docs/decisions/python-forcing.md` says why so.
@@ -25,6 +26,7 @@ import builtins
 import dis
 import functools
 import gc
+import importlib
 import logging
 import math
 import os
@@ -44,11 +46,13 @@ import torch
 from torch.fx.experimental.proxy_tensor import _MakefxTracer
 from torch.nested._internal import nested_tensor
 from torch.nn.utils import parametrize
+from torch.utils._python_dispatch import _disable_current_modes
 
 from frontends.pytorch.errors import GraphBreak, TraceError, eager_only, refusal
 from frontends.pytorch.places import is_told, is_users, origin, place_of
 from frontends.pytorch.python.casting import was_cached
 from frontends.pytorch.python.generators import DRAW, READ, READING, SEED, Watched, asked_by_checkpoint
+from frontends.pytorch.python.importing import FirstImport, is_first
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, SEEN_AS, ours, wrapped
 from frontends.pytorch.python.ran import remembered, unwatched
 from frontends.pytorch.python.rewriting import asking_for_types, program_of, rewritten
@@ -140,7 +144,7 @@ class Symbolic:
     ) -> None:
         self.functions: Final = program_of(starts)
         self._rewritten: Final = dict.fromkeys([*self.functions, *asking_for_types(self.functions)])
-        self.raised: Final[list[TraceError | UndecidedGuard]] = []
+        self.raised: Final[list[TraceError | UndecidedGuard | FirstImport]] = []
         self._calls = TorchCalls(trace, self.refuse) if trace is not None else None
         self._refuse = refuse
         self._changed: list[FunctionType] = []
@@ -361,6 +365,7 @@ _of_numbers: Final = tuple([
 
 
 def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
+    yield importlib._bootstrap, "_find_and_load", _find_and_load
     for name, function in MATH.items():
         yield math, name, function
     yield builtins, "print", _refusing(print, "print: the graph would not print again", PRINT)
@@ -408,6 +413,22 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
         yield kind, "__str__", _text
         yield kind, "__repr__", _text
         yield kind, "__format__", _formatted
+
+
+_python_find_and_load: Final = importlib._bootstrap._find_and_load
+
+
+def _find_and_load(name: str, import_: Callable[..., ModuleType]) -> ModuleType:
+    """Python's own, of a module that is imported first in a trace."""
+    active = tracing()
+    if active is None or sys.modules.get(name) is not None:
+        return _python_find_and_load(name, import_)
+    if active.is_of_graph and is_first(name, sys._getframe(1)):
+        found = FirstImport(name)
+        active.raised.append(found)
+        raise found
+    with suspended(), _disable_current_modes(), torch._C.DisableTorchFunction():
+        return _python_find_and_load(name, import_)
 
 
 _python_handle: Final = logging.Logger.handle

@@ -61,18 +61,23 @@ WITHOUT_STATE: Final = frozenset(
         *("pprint", "re", "reprlib", "statistics", "string", "textwrap", "token", "tokenize", "traceback", "types"),
         *("typing", "typing_extensions", "warnings", "weakref", "_collections_abc", "_weakrefset", "decimal"),
         *("importlib", "_frozen_importlib", "_frozen_importlib_external", "random", "sympy", "mpmath", "networkx", "z3",
-        "hypothesis", "numpy"),
+        "hypothesis", "numpy", "opt_einsum"),
     )
 )
 """Modules whose functions tell of nothing but their arguments, as far as a program goes by it. What is imported is read
 where it is imported; Python's own random numbers are noticed otherwise."""
 STATELESS: Final = tuple(
     [
-        os.path.join(place, name) + os.sep
+        os.path.join(place, name)
         for place in {sysconfig.get_paths()[kind] for kind in ("purelib", "platlib")}
-        for name in ("sympy", "mpmath", "networkx", "z3", "numpy")
+        for name in (
+            *[package + os.sep for package in ("sympy", "mpmath", "networkx", "z3", "numpy", "opt_einsum")],
+            # functions of which stand in for those of `typing`
+            "typing_extensions.py",
+        )
     ]
 )
+"""Packages that torch and Python call for themselves."""
 CHANGED_BY: Final = tuple(
     [
         sysconfig.get_paths()["stdlib"] + os.sep + name

@@ -23,7 +23,7 @@ import threading
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from types import CellType, FunctionType, MemberDescriptorType, ModuleType
+from types import BuiltinFunctionType, CellType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, Final
 
 import torch
@@ -313,7 +313,11 @@ WITHOUT_STATE: Final = frozenset(
 )
 
 
-FILLED: Final = (int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device, type)
+FILLED: Final = (
+    *(int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device),
+    # what a module looks up in another one when it is first asked for it
+    *(type, FunctionType, BuiltinFunctionType, ModuleType),
+)
 
 
 def parts_of(owner: object) -> list[Part]:

@@ -1,0 +1,57 @@
+"""Modules that a traced program is the first to import: a trace finds them imported.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def f(x):
+    ...     from colorsys import ONE_THIRD
+    ...     return x * ONE_THIRD
+    >>> len(trace(f, (torch.ones(3),)).graph(torch.ones(5))[0])
+    5
+
+What a module does when it is imported, it does once in a process and for all that follows: it fills registries, makes
+tensors, keeps what the next call is to find. A trace puts back what the program changed, and would take such tensors
+for its own. So where the program imports first, the trace ends, the module is imported, and the trace begins anew. What
+torch imports when it needs it first is imported in place, outside of the trace.
+"""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import suppress
+from types import FrameType
+from typing import Final
+
+from frontends.pytorch.places import is_users
+from frontends.pytorch.python.ran import STATELESS, unwatched
+from shapes.origin import FRAMEWORK
+
+IMPORTING: Final = ("<frozen importlib", importlib.__file__)
+_tried: Final[set[str]] = set()
+
+
+class FirstImport(BaseException):
+    """A traced program imports what nobody has imported; none that `except Exception` of the program is to catch."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def is_first(name: str, frame: FrameType | None) -> bool:
+    """Whether the program imports what has not been tried before, and not what is never put back: we, torch, Python."""
+    while frame is not None and frame.f_code.co_filename.startswith(IMPORTING):
+        frame = frame.f_back
+    if frame is None or name in _tried:
+        return False
+    file = frame.f_code.co_filename
+    return is_users(file) and not file.startswith((*FRAMEWORK, *STATELESS))
+
+
+def import_first(name: str) -> None:
+    """Import a module; what it raises, it will raise again where the program imports it."""
+    _tried.add(name)
+    with unwatched(), suppress(Exception):
+        importlib.import_module(name)
+
+
+__all__ = ["FirstImport", "import_first", "is_first"]
