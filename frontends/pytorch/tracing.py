@@ -64,6 +64,7 @@ from frontends.pytorch.recording.inputs import (
     symbolic_number,
 )
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
+from frontends.pytorch.recording.marked import settle_marked
 from frontends.pytorch.recording.operations import Recording, generators_of
 from frontends.pytorch.recording.overlap import settle_overlaps
 from frontends.pytorch.recording.reach import READS_OFFSET
@@ -92,6 +93,7 @@ class Variant(Captured):
     Attributes:
         structure: how what the function returns is put together.
         places: where inputs and numbers are among the leaves of the arguments.
+        marks_matter: whether it is for arguments only that are not marked as negatives.
         cause: why it was traced.
         running: how it runs, once a backend has been chosen.
     """
@@ -112,6 +114,7 @@ class Variant(Captured):
         relations: Outputs | None = None,
         bases: Sequence[object] = (),
         written: Sequence[tuple[int | torch.Tensor, int]] = (),
+        marks_matter: bool = False,
     ) -> None:
         super().__init__(
             env,
@@ -126,6 +129,7 @@ class Variant(Captured):
             written=written,
         )
         self.structure = structure
+        self.marks_matter = marks_matter
         self.places = tuple(places)
         self.cause = cause
         self.running: Running | None = None
@@ -326,6 +330,7 @@ def _traced(
             effects.generators.check(generators_of(recorder.recording.operations))
             settle(recorder, [*outputs, *bases])
             settle_overlaps(recorder)
+            settle_marked(recorder, [*outputs, *bases])
             if recorder.draws is not None:
                 recorder.draws.check()
     recorder.draws = None
@@ -348,6 +353,7 @@ def _traced(
         relations=relations,
         bases=bases,
         written=written,
+        marks_matter=recorder.marks_asked or bool(written),
     )
 
 

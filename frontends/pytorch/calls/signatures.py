@@ -205,7 +205,7 @@ class Signature:
             )
         }
         check = self._check(variant, given["repeated"], floats)
-        tests = self.tests(given)
+        tests = self.tests(given, marks_matter=variant.marks_matter)
         self._variants.append((check, tests, lambda lookups: lookups.printer.call(variant, run)))
         for lookups in self.forms.values():
             lookups.dispatch.add(check, lookups.printer.call(variant, run), tests=tests)
@@ -248,7 +248,7 @@ class Signature:
         number = self.tensors.index(place)
         return repeated[number] == number
 
-    def tests(self, given: Mapping[str, object]) -> dict[Source, Hashable]:
+    def tests(self, given: Mapping[str, object], *, marks_matter: bool = False) -> dict[Source, Hashable]:
         """What is expected of everything that is no size."""
         tests: dict[Source, Hashable] = {}
         for leaf in self.leaves:
@@ -260,6 +260,8 @@ class Signature:
                 if value.dtype.is_complex:
                     # one that is has the same elements in memory, and no graph
                     tests[leaf.name, ".is_conj()"] = value.is_conj()
+                if marks_matter:
+                    tests[leaf.name, ".is_neg()"] = value.is_neg()
             elif leaf.kind == "value":
                 tests.update(value_tests(leaf.name, value))
             elif leaf.kind == "object":

@@ -193,6 +193,9 @@ class _Relations:
         if base is None:
             return "apart" if value.result in self._detached and not value.requires_grad else None
         if base.dtype is not value.dtype:
+            if value.requires_grad and (not isinstance(base, Traced) or id(base) in self._inputs):
+                what = "a view of another dtype is returned of what has a gradient"
+                eager_only(what, "return a copy of it, by `.clone()`", None)
             return None
         creation = _creation(value)
         if creation == CUSTOM:

@@ -144,6 +144,8 @@ class Recording:
     """What is left to do to the arguments when all outputs are there (`renamed_inputs`)."""
     copies: list[Copy] = field(default_factory=list)
     """Copies that are views at other sizes."""
+    marked: dict[Result, Result] = field(default_factory=dict)
+    """Conjugates and negatives that torch would have as views, by what they were made of."""
     overlapping: list[str] = field(default_factory=list)
     """Changes in place that may overlap what they read: of these there is no form without a change in place."""
     inferred: dict[str, str] = field(default_factory=dict)
@@ -153,6 +155,35 @@ class Recording:
     def result(self, metadata: Metadata | None, constant: torch.Tensor | None = None) -> Result:
         self.count += 1
         return Result(self.count - 1, metadata, constant)
+
+
+def follow(operation: Operation, roots: dict[Result, Result]) -> None:
+    """Learn what a view is of: `roots` has for each the tensor that is none."""
+    target = operation.target
+    if isinstance(target, torch._ops.OpOverload) and is_view(target) and isinstance(operation.args[0], Result):
+        source = operation.args[0]
+        for made in results_of(operation.output):
+            roots[made] = roots.get(source, source)
+
+
+def written_and_read(operation: Operation) -> tuple[list[Result], list[Result]]:
+    """The tensors that an operator changes in place, and the others that it is given."""
+    schema = operation.target._schema
+    given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
+    written: list[Result] = []
+    read: list[Result] = []
+    for argument in schema.arguments:
+        is_written = argument.alias_info is not None and argument.alias_info.is_write
+        (written if is_written else read).extend(results_of(given.get(argument.name)))
+    return written, read
+
+
+def results_of(value: object) -> Iterator[Result]:
+    if isinstance(value, Result):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from results_of(item)
 
 
 def replaced(value: Argument, fresh: dict[Result, Result]) -> Argument:

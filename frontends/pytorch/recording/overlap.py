@@ -20,7 +20,6 @@ very same elements one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import torch
@@ -28,7 +27,7 @@ import torch
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.operators.layouts import order_of
 from frontends.pytorch.operators.pointwise import in_place_overloads, out_overloads
-from frontends.pytorch.recording.operations import Operation, Result, is_view
+from frontends.pytorch.recording.operations import Operation, Result, follow, is_view, results_of, written_and_read
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
@@ -96,24 +95,16 @@ def settle_overlaps(recorder: Recorder) -> None:
         if not isinstance(target, torch._ops.OpOverload):
             continue
         if is_view(target):
-            _follow(operation, roots, strided)
+            follow(operation, roots)
+            if target is aten.as_strided.default or operation.args[0] in strided:
+                strided.update(results_of(operation.output))
         elif target._schema.is_mutable and target.namespace == "aten" and torch.Tag.inplace_view not in target.tags:
             _settle(recorder, operation, roots, strided)
 
 
-def _follow(operation: Operation, roots: dict[Result, Result], strided: set[Result]) -> None:
-    source = operation.args[0]
-    if isinstance(source, Result):
-        for made in operation.output if isinstance(operation.output, list) else [operation.output]:
-            if isinstance(made, Result):
-                roots[made] = roots.get(source, source)
-                if source in strided or operation.target is aten.as_strided.default:
-                    strided.add(made)
-
-
 def _settle(recorder: Recorder, operation: Operation, roots: dict[Result, Result], strided: set[Result]) -> None:
     target, env = operation.target, recorder.env
-    written, read = _written_and_read(operation)
+    written, read = written_and_read(operation)
     if len(written) != 1 or target in READING_FIRST:
         # no kernel does it, or it does not matter
         return
@@ -163,26 +154,6 @@ def _holding(env: ShapeEnv) -> Holds:
 def _layout(result: Result) -> Layout:
     shape = result.metadata.shape
     return Layout(tuple(shape), tuple(shape.strides), value_of(result.metadata.offset))
-
-
-def _written_and_read(operation: Operation) -> tuple[list[Result], list[Result]]:
-    """The tensors that an operator changes in place, and the others that it is given."""
-    schema = operation.target._schema
-    given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
-    written: list[Result] = []
-    read: list[Result] = []
-    for argument in schema.arguments:
-        is_written = argument.alias_info is not None and argument.alias_info.is_write
-        (written if is_written else read).extend(_results(given.get(argument.name)))
-    return written, read
-
-
-def _results(value: object) -> Iterator[Result]:
-    if isinstance(value, Result):
-        yield value
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _results(item)
 
 
 def _base(tensor: torch.Tensor) -> torch.Tensor | None:

@@ -120,18 +120,6 @@ def without_cudnn(recorder, func, args, kwargs):
     return False
 
 
-@special(aten._conj.default)
-def conjugate(recorder, func, args, kwargs):
-    """The conjugate itself: a tensor that is only marked as conjugated is of another kind to the operators of C++."""
-    return recorder.operator(aten._conj_physical.default, args, kwargs)
-
-
-@special(aten._neg_view.default)
-def negative(recorder, func, args, kwargs):
-    """The same for a tensor that is marked as negated."""
-    return recorder.operator(aten.neg.default, args, kwargs)
-
-
 @special(aten.size.default)
 def sizes(recorder, func, args, kwargs):
     """The sizes where a composite operator of C++ wants them as plain numbers: they become constants."""

@@ -133,6 +133,7 @@ class Trace(TorchDispatchMode, ABC):
         nodes: the numbers of the trace.
         kinds: the kinds of its tensors.
         data_read: whether the program has asked for the `.data` of a tensor, where writes do not count.
+        marks_asked: whether it has asked if a tensor is marked as a conjugate or a negative.
     """
 
     def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
@@ -143,6 +144,7 @@ class Trace(TorchDispatchMode, ABC):
         self.first_elements: Final[dict[Result, TorchValue]] = {}
         """Tensors of which the first element is a size, as it is of those that say how many rows steps have."""
         self.data_read = False
+        self.marks_asked = False
 
     @abstractmethod
     def operator(self, func, args, kwargs):

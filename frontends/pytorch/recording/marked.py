@@ -1,0 +1,120 @@
+"""Conjugates and negatives, which torch makes by a mark on the same memory, and a trace by computing them.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> z = torch.randn(2, 3, dtype=torch.complex64)
+    >>> len(trace(lambda z: (z @ z.mH).real * 1, (z,)).outputs)
+    1
+    >>> trace(lambda z: z.conj().mul_(2), (z,))
+    Traceback (most recent call last):
+    frontends.pytorch.errors.EagerOnly: a conjugate or a negative, which is a view, is changed in place, or what it ...
+
+A tensor that is only marked is of another kind to the operators of C++. Its values are right as long as nobody writes
+to it, or to what it is a view of, asks whether it is marked, or is given it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.errors import eager_only
+from frontends.pytorch.python.torch_calls import TorchCalls, handles
+from frontends.pytorch.recording.operations import Result, follow, written_and_read
+from frontends.pytorch.recording.special import special
+from frontends.pytorch.symbolic.tensor import Traced
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.recorder import Recorder
+
+aten: Final = torch.ops.aten
+FIX: Final = "write `.resolve_conj()` or `.resolve_neg()` behind it"
+CHANGED: Final = "a conjugate or a negative, which is a view, is changed in place, or what it is a view of"
+UNRESOLVED: Final = (
+    "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as"
+    " real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original."
+)
+
+
+@special(aten._conj.default)
+def conjugate(recorder: Recorder, func, args, kwargs):
+    """The conjugate itself."""
+    return _computed(recorder, aten._conj_physical.default, args)
+
+
+@special(aten._neg_view.default)
+def negative(recorder: Recorder, func, args, kwargs):
+    """The negative itself."""
+    return _computed(recorder, aten.neg.default, args)
+
+
+def _computed(recorder: Recorder, target: torch._ops.OpOverload, args):
+    made = recorder.operator(target, args, {})
+    if not recorder.backward:
+        recorder.recording.marked[made.result] = recorder.result_of(args[0])
+    return made
+
+
+@handles(torch.view_as_real)
+def refuse_marked(mode: TorchCalls, func, args, kwargs):
+    """Raise torch's error for a conjugate."""
+    if args and _is_marked(mode.trace, args[0]):
+        raise RuntimeError(UNRESOLVED)
+    return NotImplemented
+
+
+@handles(torch.Tensor.is_conj, torch.is_conj, torch.Tensor.is_neg, torch.is_neg)
+def asked(mode: TorchCalls, func, args, kwargs):
+    """Whether it is marked: an argument is not, at other calls neither, and what was made of one by an operator."""
+    mode.trace.marks_asked = True
+    if args and _is_marked(mode.trace, args[0]):
+        eager_only("a conjugate or a negative is asked whether it is marked as one", FIX)
+    return NotImplemented
+
+
+@handles(torch.Tensor.resolve_conj, torch.resolve_conj, torch.Tensor.resolve_neg, torch.resolve_neg)
+def resolved(mode: TorchCalls, func, args, kwargs):
+    """A copy of what is marked, else the tensor itself."""
+    mode.trace.marks_asked = True
+    return args[0].clone() if args and _is_marked(mode.trace, args[0]) else NotImplemented
+
+
+def _is_marked(recorder: Recorder, tensor: object) -> bool:
+    """Whether a tensor is a conjugate or a negative, or a view of one."""
+    marked = recorder.recording.marked
+    if not marked or not isinstance(tensor, Traced):
+        return False
+    roots: dict[Result, Result] = {}
+    for operation in recorder.recording.operations:
+        follow(operation, roots)
+    return roots.get(tensor.result, tensor.result) in marked
+
+
+def settle_marked(recorder: Recorder, outputs: Iterable[object]) -> None:
+    """Refuse what tells a conjugate that was computed from one that is a view.
+
+    Raises:
+        EagerOnly: it is returned, or one of both is changed in place.
+    """
+    marked = recorder.recording.marked
+    if not marked:
+        return
+    roots: dict[Result, Result] = {}
+    shared: set[Result] = set()
+    for operation in recorder.recording.operations:
+        target, made = operation.target, operation.output
+        follow(operation, roots)
+        if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable:
+            written = [] if operation.backward else written_and_read(operation)[0]
+            if any(roots.get(each, each) in shared for each in written):
+                eager_only(CHANGED, FIX, operation.origin)
+        elif isinstance(made, Result) and made in marked:
+            shared |= {made, roots.get(marked[made], marked[made])}
+    for value in outputs:
+        if isinstance(value, Result) and roots.get(value, value) in marked:
+            eager_only("a conjugate or a negative is returned, which is a view that is marked as one", FIX, None)
+
+
+__all__ = ["settle_marked"]

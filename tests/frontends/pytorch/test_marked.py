@@ -1,0 +1,131 @@
+"""Conjugates and negatives are views that are only marked: asked, written through, returned and given."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from frontends.pytorch import compile, trace
+
+PARAMETER = torch.nn.Parameter(torch.complex(torch.arange(4.0), torch.ones(4)))
+CONJUGATE = PARAMETER.detach().conj()
+
+
+def written(change):
+    """The argument behind a change, and what it gives then."""
+
+    def run(x):
+        change(x)
+        return x * 1
+
+    return run
+
+
+def made_then_read(x):
+    made = x * 2
+    view = made.conj()
+    made.mul_(2j)
+    return view * 1
+
+
+def made_then_written(x):
+    made = x * 2
+    made.conj().mul_(2j)
+    return made * 1
+
+
+def read_after_write(x):
+    view = x.conj()
+    x.mul_(2j)
+    return view * 1
+
+
+PROGRAMS = {
+    "asked of the argument": lambda x: x * (2 if x.is_conj() else 3 if x.is_neg() else 5),
+    "the answers": lambda x: (x.is_conj(), x.is_neg(), x * 1),
+    "asked of a conjugate": lambda x: x.conj() * (2 if x.conj().is_conj() else 3),
+    "asked of an adjoint": lambda x: x.mH * (2 if x.mH.is_conj() else 3),
+    "asked of an imaginary part": lambda x: x.conj().imag * (2 if x.conj().imag.is_neg() else 3),
+    "asked of a transform": lambda x: (lambda y: y * (2 if y.is_conj() else 3))(torch.fft.ihfft(x.real)),
+    "asked of a global": lambda x: x * (2 if CONJUGATE.is_conj() else 3),
+    "returned": lambda x: x.conj(),
+    "returned with more": lambda x: (x.conj(), x.conj() * 1),
+    "returned twice conjugated": lambda x: x.conj().conj(),
+    "returned transposed": lambda x: x.conj().t(),
+    "returned in part": lambda x: x.conj()[0],
+    "returned, an adjoint": lambda x: x.mH,
+    "returned, an imaginary part": lambda x: torch.imag(x.conj()),
+    "returned, detached": lambda x: x.conj().detach(),
+    "returned, made contiguous": lambda x: x.conj().contiguous(),
+    "returned, a transform": lambda x: torch.fft.ihfft(x.real),
+    "returned, an inverse transform": lambda x: torch.fft.ifft(x),
+    "returned, of a parameter": lambda x: (x * 1, PARAMETER.conj()),
+    "returned, a negative": lambda x: torch._neg_view(x),
+    "resolved": lambda x: x.conj().resolve_conj(),
+    "resolved as it is": lambda x: (x.resolve_conj(), x.resolve_neg()),
+    "as real": lambda x: torch.view_as_real(x.conj().resolve_conj()),
+    "as real, unresolved": lambda x: torch.view_as_real(x.conj()),
+    "a real part": lambda x: x.real,
+    "used only": lambda x: (x @ x.mH, x.conj().imag * 1, torch.where(x.real > 0, x.conj(), x), x * PARAMETER.conj()),
+    "copied": lambda x: (x.conj().clone(), torch.empty_like(x.conj()).is_conj()),
+}
+CHANGES = {
+    "written": written(lambda x: x.conj().mul_(2j)),
+    "written in part": written(lambda x: x.conj()[0].add_(1j)),
+    "written, its imaginary part": written(lambda x: x.conj().imag.add_(1)),
+    "written, its real part": written(lambda x: x.conj().real.add_(1)),
+    "copied over what it is of": written(lambda x: x.copy_(x.conj())),
+    "what it is of is written": read_after_write,
+    "what it is of is written, made here": made_then_read,
+    "written, made here": made_then_written,
+    "the argument": written(lambda x: x.add_(1)),
+    "the argument in part": written(lambda x: x[0].add_(1)),
+    "the argument, assigned": written(lambda x: x.__setitem__(0, 1.0)),
+}
+
+
+def plain() -> torch.Tensor:
+    return torch.complex(torch.arange(12.0).view(3, 4), torch.arange(12.0).view(3, 4).cos())
+
+
+KINDS = {
+    "plain": plain,
+    "conjugate": lambda: plain().conj(),
+    "real": lambda: torch.arange(12.0).view(3, 4),
+    "negative": lambda: torch._neg_view(torch.arange(12.0).view(3, 4)),
+    "with gradient": lambda: plain().requires_grad_(),
+}
+ORDERS = [("plain", "conjugate", "plain"), ("conjugate", "plain"), ("real", "negative", "real"), ("negative", "real")]
+
+
+def ran(program, x: torch.Tensor) -> object:
+    """What comes out, with its marks, or the error; and the argument behind it."""
+    try:
+        result = program(x)
+    except RuntimeError as error:
+        result = str(error)
+    leaves = result if isinstance(result, tuple) else (result,)
+    return [described(each, x) if isinstance(each, torch.Tensor) else each for each in (*leaves, x)]
+
+
+def described(x: torch.Tensor, given: torch.Tensor) -> list[object]:
+    values = torch.view_as_real(x.detach().resolve_conj().to(torch.complex64))
+    marks = [x.is_conj(), x.is_neg(), x.requires_grad, x is given, x._base is not None and x._base is given]
+    return [x.dtype, x.stride(), marks, values.mul(1000).round().tolist()]
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("name", [*PROGRAMS, *CHANGES])
+def test_marks(name: str, backend: str) -> None:
+    """If it fails, a mark is another than in eager torch, or a change does not pass through one."""
+    program = (PROGRAMS | CHANGES)[name]
+    for order in [*ORDERS, *([("with gradient",)] if name in PROGRAMS else [])]:
+        compiled = compile(program, backend=backend)
+        for kind in (*order, order[0]):
+            assert ran(compiled, KINDS[kind]()) == ran(program, KINDS[kind]()), order
+
+
+@pytest.mark.parametrize("name", ["used only", "copied", "resolved", "the argument", "as real"])
+def test_captured(name: str) -> None:
+    """If it fails, a program that only computes with conjugates is no graph any more."""
+    assert trace((PROGRAMS | CHANGES)[name], (plain(),)).recording.operations
