@@ -1,12 +1,12 @@
 """How long each test takes, and by that what `make quick` runs.
 
-    HYPOTHESIS_PROFILE=quick python -m pytest --quick    # of every test function a tenth of a second
+    HYPOTHESIS_PROFILE=quick python -m pytest --quick    # of every test function a twentieth of a second
     python -m pytest --record-durations [FILES]          # measures anew, and writes that to durations.txt
 
 A function whose cases together take less runs whole, as does one that is not recorded yet. Of a longer one run as many
-cases as fit, spread evenly; it is left out where a case takes 0.3 seconds in the mean, or one takes a second. A search
-looks at fewer examples (`tests/effort.py`). Seconds are of the processor, with those of processes that a test starts:
-they do not depend on what else the machine does.
+cases as fit, spread evenly; it is left out where a case takes 0.2 seconds in the mean, or one takes a second. A
+search looks at fewer examples (`tests/effort.py`). Seconds are of the processor, with those of processes that a test
+starts: they do not depend on what else the machine does.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tests.effort import QUICK
 
 ROOT: Final = Path(__file__).parents[1]
 RECORDED: Final = Path(__file__).with_suffix(".txt")
-SHARE: Final = 0.1
+SHARE: Final = 0.05
 """Seconds of a test function in a quick run."""
-MEAN: Final = 0.3
+MEAN: Final = 0.2
 LONGEST: Final = 1.0
 """Seconds of a case from which on a quick run leaves the function out, in the mean and for one case."""
-HEADER: Final = "# Seconds of the processor: of a case in the mean, of the longest; where all together take 0.1.\n"
+HEADER: Final = "# Seconds of the processor: of a case in the mean, of the longest; where all take more than a share.\n"
 PROPERTY: Final = "seconds"
 
 Rows = dict[str, tuple[float, float]]
@@ -38,13 +38,18 @@ _begun: Final = [0.0]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help="a tenth of a second of every test function")
+    parser.addoption("--quick", action="store_true", help="a twentieth of a second of every test function")
     parser.addoption("--record-durations", action="store_true", help=f"write what is run to {RECORDED.name}")
 
 
 def function_of(name: str) -> str:
     """A test without its case: the unit that is recorded."""
     return name.partition("[")[0]
+
+
+def unit_of(item: pytest.Item) -> str:
+    """What a quick run takes a share of: a function, or a file whose cases are computed together."""
+    return item.nodeid.partition("::")[0] if item.get_closest_marker("shared") else function_of(item.nodeid)
 
 
 def recorded() -> Rows:
@@ -65,9 +70,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("quick"):
         return
     seconds = recorded()
-    counts = Counter(function_of(item.nodeid) for item in items)
-    shared = {function_of(item.nodeid): (SHARE, SHARE) for item in items if item.get_closest_marker("shared")}
-    searches = {function_of(item.nodeid) for item in items if item.get_closest_marker("hypothesis")}
+    counts = Counter(map(unit_of, items))
+    shared = {unit_of(item): (SHARE, SHARE) for item in items if item.get_closest_marker("shared")}
+    searches = {unit_of(item) for item in items if item.get_closest_marker("hypothesis")}
     chosen = {}
     for name, count in counts.items():
         mean, longest = shared.get(name) or seconds.get(name, (0.0, 0.0))
@@ -76,7 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     met: Counter[str] = Counter()
     kept, left_out = [], []
     for item in items:
-        name = function_of(item.nodeid)
+        name = unit_of(item)
         (kept if met[name] in chosen[name] else left_out).append(item)
         met[name] += 1
     config.hook.pytest_deselected(items=left_out)
