@@ -28,6 +28,7 @@ import gc
 import logging
 import sys
 import time
+import weakref
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -462,16 +463,22 @@ def kind_of_class(kind: type) -> str:
     return kind_of(file)
 
 
-@functools.cache
+_names: Final[weakref.WeakKeyDictionary[type, frozenset[str]]] = weakref.WeakKeyDictionary()
+
+
 def names_of_library(kind: type[torch.nn.Module]) -> frozenset[str]:
     """What the methods read that a class of modules has from torch."""
+    known = _names.get(kind)
+    if known is not None:
+        return known
     found: set[str] = set()
     for each in kind.__mro__:
         if kind_of_class(each) != "program" and each not in (torch.nn.Module, object):
             for name, method in vars(each).items():
                 if isinstance(method, FunctionType) and name not in ("__init__", "extra_repr", "reset_parameters"):
                     found.update(mentions_of(method.__code__).attributes)
-    return frozenset(found)
+    known = _names[kind] = frozenset(found)
+    return known
 
 
 def is_of_library(kind: type) -> bool:

@@ -107,7 +107,8 @@ def _changed(code: CodeType, instead: Mapping[str, str]) -> CodeType:
     return code.replace(co_code=bytes(raw), co_names=tuple(names), co_consts=constants)
 
 
-_of_modules: dict[frozenset[type], tuple[FunctionType, ...]] = {}
+_of_modules: dict[frozenset[int], tuple[tuple[weakref.ref[type], ...], tuple[weakref.ref[FunctionType], ...]]] = {}
+"""By the classes of modules, which are gone before their entry is another's."""
 
 
 def wrapped_by(value: object) -> object | None:
@@ -128,11 +129,25 @@ def program_of(starts: Iterable[object]) -> list[FunctionType]:
     reach = _Reach(starts)
     found = reach.functions
     if reach.modules:
-        classes = frozenset([type(each) for module in reach.modules for each in module.modules()])
-        known = _of_modules.get(classes)
-        if known is None:
-            known = _of_modules[classes] = tuple(_Reach(classes).functions)
-        found = list(dict.fromkeys([*found, *known]))
+        classes = {type(each) for module in reach.modules for each in module.modules()}
+        found = list(dict.fromkeys([*found, *_reached_by(classes)]))
+    return found
+
+
+def _reached_by(classes: set[type]) -> list[FunctionType]:
+    """What modules of these classes reach."""
+    key = frozenset(map(id, classes))
+    _, known = _of_modules.get(key, ((), None))
+    if known is not None:
+        found = [function for reference in known if (function := reference()) is not None]
+        if len(found) == len(known):
+            return found
+    found = _Reach(classes).functions
+
+    def forget(_: object, known=_of_modules) -> None:
+        known.pop(key, None)
+
+    _of_modules[key] = tuple([weakref.ref(each, forget) for each in classes]), tuple(map(weakref.ref, found))
     return found
 
 
@@ -254,24 +269,33 @@ class _Reach:
                         self._methods.setdefault(name, []).append(value)
 
 
-_asking: dict[int, tuple[int, list[FunctionType]]] = {}
+_asking: weakref.WeakKeyDictionary[ModuleType, tuple[int, list[weakref.ref[FunctionType]]]]
+_asking = weakref.WeakKeyDictionary()
 
 
 def asking_for_types(functions: Iterable[FunctionType]) -> list[FunctionType]:
     """The functions next to these that tell a size from a number: a call by a computed name may reach them.
 
-    A module is looked at again when it has more names or fewer.
+    A module is looked at again when it has more names or fewer; what is no module's, each time.
     """
     scopes = {id(function.__globals__): function.__globals__ for function in functions}
     found: list[FunctionType] = []
-    for key, scope in scopes.items():
-        known = _asking.get(key)
-        if known is None or known[0] != len(scope):
-            own = [each for each in _functions_in(list(scope.values())) if each.__globals__ is scope]
-            asking = [each for each in own if not ASKING.isdisjoint(all_names(each.__code__))]
-            known = _asking[key] = len(scope), asking
-        found += known[1]
+    for scope in scopes.values():
+        module = sys.modules.get(str(scope.get("__name__")))
+        if not isinstance(module, ModuleType) or vars(module) is not scope:
+            found += _asking_in(scope)
+            continue
+        size, known = _asking.get(module, (-1, []))
+        if size != len(scope):
+            known = list(map(weakref.ref, _asking_in(scope)))
+            _asking[module] = len(scope), known
+        found += [function for reference in known if (function := reference()) is not None]
     return found
+
+
+def _asking_in(scope: Mapping[str, object]) -> list[FunctionType]:
+    own = [each for each in _functions_in(list(scope.values())) if each.__globals__ is scope]
+    return [each for each in own if not ASKING.isdisjoint(all_names(each.__code__))]
 
 
 def _functions_in(values: Iterable[object]) -> Iterable[FunctionType]:
