@@ -76,6 +76,8 @@ class Climb:
     base: int | None = None
     solved: tuple[Atom, ...] = ()
     points: int = POINTS
+    sliced: bool = False
+    """Whether it is about the slice of a question already."""
 
     def allows(self, rung: str) -> bool:
         if rung not in self.rungs:

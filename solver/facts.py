@@ -87,9 +87,19 @@ class Facts(Knowledge):
         return facts
 
     def declare(
-        self, symbol: Expr, lo: int | None, hi: int | None, fact: Fact, *, hint: int | None = None
+        self,
+        symbol: Expr,
+        lo: int | None,
+        hi: int | None,
+        fact: Fact,
+        *,
+        hint: int | None = None,
+        seed: int | None = None,
     ) -> Facts | Conflict:
-        """A symbol with its inclusive bounds; `fact.prop` says the same (true where there are none)."""
+        """A symbol with its inclusive bounds; `fact.prop` says the same (true where there are none).
+
+        `seed` chooses its sample values, by default the serial number of the symbol.
+        """
         draft = Learner(self)
         (atom,) = symbol.symbols
         try:
@@ -98,8 +108,8 @@ class Facts(Knowledge):
         except Contradictory as contradiction:
             return Conflict(contradiction.reason)
         facts = self._from(draft, fact)
-        facts.symbols = SymbolList(atom, self.symbols)
-        facts.pool = self.pool.declare(atom, lo, hi, hint)
+        facts.symbols = SymbolList(atom, fact, hint, self.symbols)
+        facts.pool = self.pool.declare(atom, lo, hi, hint, atom.key[1] if seed is None else seed)
         return facts
 
     def assume(self, fact: Fact) -> Facts | Conflict:
@@ -234,13 +244,16 @@ class Facts(Knowledge):
 
     def all_symbols(self) -> list[Atom]:
         """The declared symbols, in order."""
-        found = []
-        symbols = self.symbols
-        while symbols is not None:
-            found.append(symbols.atom)
-            symbols = symbols.before
+        found = [each.atom for each in self.declarations()]
         found.reverse()
         return found
+
+    def declarations(self) -> Iterator[SymbolList]:
+        """The declared symbols with the facts that declare them, newest first."""
+        symbols = self.symbols
+        while symbols is not None:
+            yield symbols
+            symbols = symbols.before
 
     def witness(self) -> dict[Atom, int] | None:
         """An assignment of all symbols that satisfies every fact, if one is known."""
@@ -248,12 +261,14 @@ class Facts(Knowledge):
 
 
 class SymbolList:
-    """The declared symbols, newest first."""
+    """The declared symbols, newest first, each with the fact that declares it and its hint."""
 
-    __slots__ = ("atom", "before")
+    __slots__ = ("atom", "before", "fact", "hint")
 
-    def __init__(self, atom: Atom, before: SymbolList | None) -> None:
+    def __init__(self, atom: Atom, fact: Fact, hint: int | None, before: SymbolList | None) -> None:
         self.atom = atom
+        self.fact = fact
+        self.hint = hint
         self.before = before
 
 

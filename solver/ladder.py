@@ -34,6 +34,7 @@ from solver.prop import Prop
 from solver.reasons import Reason
 from solver.rungs import bounds, shift
 from solver.settled import prove_by_intervals
+from solver.slicing import ATTEMPTS, completed, slice_of
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.witness import Witness
 
@@ -66,17 +67,7 @@ def decide(
     """
     if domain is None:
         domain = facts.interner.true
-    if domain.kind != "true":
-        canonical, _ = facts.canonical_prop(domain)
-        if canonical.kind != "true" and prove_by_intervals(facts, canonical) is None:
-            inside = facts.suppose(domain, leaf="domain")
-            if isinstance(inside, Facts) and facts.pool.alive and not inside.pool.alive:
-                from solver.consistency import inhabited
-
-                inside = inhabited(facts, inside, domain)
-            if isinstance(inside, Conflict):
-                raise Undefined(f"`{prop}` makes no sense here: the facts refute `{domain}`")
-            facts = inside
+    facts = _inside(facts, prop, domain)
     if prop.kind == "true":
         return Always(prop, domain, "syntactic", Reason("trivial", prop))
     if prop.kind == "false":
@@ -92,6 +83,23 @@ def decide(
 
         audit(verdict)
     return verdict
+
+
+def _inside(facts: Facts, prop: Prop, domain: Prop) -> Facts:
+    """The facts with the domain of a question."""
+    if domain.kind == "true":
+        return facts
+    canonical, _ = facts.canonical_prop(domain)
+    if canonical.kind == "true" or prove_by_intervals(facts, canonical) is not None:
+        return facts
+    inside = facts.suppose(domain, leaf="domain")
+    if isinstance(inside, Facts) and facts.pool.alive and not inside.pool.alive:
+        from solver.consistency import inhabited
+
+        inside = inhabited(facts, inside, domain)
+    if isinstance(inside, Conflict):
+        raise Undefined(f"`{prop}` makes no sense here: the facts refute `{domain}`")
+    return inside
 
 
 def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
@@ -208,6 +216,10 @@ def _last_rungs(
             found = find(facts, opposite, domain, rows=8, effort=4)
         if found is not None:
             return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
+    if not climb.sliced:
+        verdict = _of_slice(climb, facts, prop, domain)
+        if verdict is not None:
+            return verdict
     if climb.solvers:
         from solver.rungs import solvers
 
@@ -223,6 +235,32 @@ def _last_rungs(
                     if row is not None:
                         return _open(climb, facts, prop, domain, truth, row, Witness(row, full))
     return GaveUp(prop, domain, "no rung settled it within its budget", tuple(climb.tried))
+
+
+def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict | None:
+    """The answer of the facts that the question depends on alone, learned in canonical order (see `solver.slicing`).
+
+    Raises:
+        Contradictory: these refute themselves.
+    """
+    for attempt in range(ATTEMPTS):
+        known = slice_of(facts, prop, domain, attempt)
+        if known is None:
+            return None
+        if isinstance(known, Conflict):
+            raise Contradictory(known.core, known.proof)
+        known = _inside(known, prop, domain)
+        again = climb_of(known, effort=climb.effort, rungs=climb.rungs)
+        again.sliced = True
+        verdict = _decide(again, known, prop, domain)
+        if isinstance(verdict, Depends):
+            true, false = completed(facts, verdict.true_values), completed(facts, verdict.false_values)
+            if true is None or false is None:
+                return None
+            return Depends(prop, domain, verdict.rung, facts, Witness.of(true), Witness.of(false))
+        if not isinstance(verdict, GaveUp):
+            return verdict
+    return None
 
 
 def _with_sample(facts: Facts, *, solvers: bool) -> Facts | None:

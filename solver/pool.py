@@ -83,10 +83,10 @@ class Pool:
         pool.cache = self.cache
         return pool
 
-    def declare(self, atom: Atom, lo: int | None, hi: int | None, hint: int | None) -> Pool:
+    def declare(self, atom: Atom, lo: int | None, hi: int | None, hint: int | None, seed: int) -> Pool:
         pool = self.copy()
         pool.columns = self.columns.draft()
-        pool.columns.set(atom.serial, tuple([start_value(atom, row, lo, hi, hint) for row in range(ROWS)]))
+        pool.columns.set(atom.serial, tuple([start_value(seed, row, lo, hi, hint) for row in range(ROWS)]))
         pool.limits = self.limits.draft()
         pool.limits.set(atom.serial, (lo, hi))
         return pool
@@ -384,10 +384,10 @@ def _tolerant(atom: Atom, values: dict[Atom, int]) -> int | None:
         return None
 
 
-def start_value(atom: Atom, row: int, lo: int | None, hi: int | None, hint: int | None) -> int:
+def start_value(seed: int, row: int, lo: int | None, hi: int | None, hint: int | None) -> int:
     """The value of a new symbol in a row: deterministic, spread over magnitudes."""
     spread = SPREADS[row]
-    mixed = (atom.key[1] * 0x9E3779B97F4A7C15 + row * 0xC2B2AE3D27D4EB4F) & 0xFFFFFFFFFFFFFFFF
+    mixed = (seed * 0x9E3779B97F4A7C15 + row * 0xC2B2AE3D27D4EB4F) & 0xFFFFFFFFFFFFFFFF
     mixed ^= mixed >> 29
     low = lo if lo is not None else (hi - 9 if hi is not None else 0)
     if spread is None:

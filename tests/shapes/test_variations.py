@@ -1,0 +1,199 @@
+"""An answer depends on the facts and the question: not on the order of facts, names, or symbols that neither mentions.
+
+Random facts that hold at a hidden point, and a question, are given to environments that differ in what must not matter.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from shapes import ShapeEnv
+from shapes.errors import Contradiction, Undefined
+
+Bounds = tuple[int | None, int | None]
+NAMES = "abcd"
+OTHER_NAMES = ("s0", "u7", "zz", "Abc", "m1", "q", "x_1")
+RANGES: Sequence[Bounds] = ((0, None), (1, None), (2, None), (None, None), (0, 109), (-60, 90), (2, 2**40))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Symbols with bounds, facts, and a question, over single letters."""
+
+    bounds: dict[str, Bounds]
+    facts: tuple[str, ...]
+    question: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an answer must not depend on."""
+
+    order: tuple[int, ...]
+    names: dict[str, str]
+    unrelated: int = 0
+    asked_before: tuple[int, ...] = ()
+
+    @staticmethod
+    def plain(problem: Problem) -> Setting:
+        return Setting(tuple(range(len(problem.facts))), {name: name for name in problem.bounds})
+
+    @staticmethod
+    def drawn(problem: Problem, draw: random.Random) -> Setting:
+        count = len(problem.facts)
+        names = dict(zip(problem.bounds, draw.sample(OTHER_NAMES, len(problem.bounds)), strict=True))
+        asked = tuple(draw.sample(range(count), min(count, draw.choice((0, 0, 2)))))
+        return Setting(tuple(draw.sample(range(count), count)), names, draw.choice((0, 1, 2, 3, 7)), asked)
+
+
+def kind_of_answer(problem: Problem, setting: Setting) -> str:
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    for position in range(setting.unrelated):
+        env.symbol(f"unrelated{position}", lo=None if position % 2 else 0)
+        env.assume(f"unrelated{position} >= {position - 3}")
+    for name, (lo, hi) in problem.bounds.items():
+        env.symbol(setting.names[name], lo, hi)
+
+    def renamed(text: str) -> str:
+        return re.sub(r"\b[abcd]\b", lambda found: setting.names[found.group()], text)
+
+    try:
+        for position in setting.asked_before:
+            env.ask(renamed(problem.facts[position]))
+        for position in setting.order:
+            env.assume(renamed(problem.facts[position]))
+        return type(env.ask(renamed(problem.question))).__name__
+    except (Contradiction, Undefined) as error:
+        return type(error).__name__
+
+
+def expression(draw: random.Random, names: Sequence[str], depth: int = 0) -> str:
+    kind = "symbol" if depth > 2 else draw.choices(KINDS, WEIGHTS)[0]
+    inner = lambda: expression(draw, names, depth + 1)  # noqa: E731
+    match kind:
+        case "symbol":
+            return draw.choice(names)
+        case "constant":
+            return str(draw.choice((1, 2, 3, 4, 8, 16, 64, -1, -5, draw.randint(-200, 200))))
+        case "linear":
+            return f"({draw.randint(-4, 8)}*{draw.choice(names)} + {inner()})"
+        case "product":
+            return f"({inner()} * {inner()})"
+        case "//" | "%":
+            return f"({inner()} {kind} {draw.choice(('2', '3', '4', '8', draw.choice(names)))})"
+        case _:
+            return f"{kind}({inner()}, {inner()})"
+
+
+KINDS = ("symbol", "constant", "linear", "product", "//", "%", "min", "max")
+WEIGHTS = (35, 10, 25, 10, 8, 6, 3, 3)
+
+
+def comparison(draw: random.Random, names: Sequence[str]) -> str:
+    left = expression(draw, names)
+    operator = draw.choice(("==", "!=", "<", "<=", ">", ">=", "divides"))
+    if operator == "divides":
+        return f"{left} % {draw.choice((2, 3, 4, 8, 16, 64))} == {draw.choice((0, 0, 0, 1))}"
+    return f"{left} {operator} {draw.choice((expression(draw, names), str(draw.randint(-200, 200)), '0', '1'))}"
+
+
+def proposition(draw: random.Random, names: Sequence[str]) -> str:
+    one = comparison(draw, names)
+    return one if draw.random() < 0.85 else f"{one} or {comparison(draw, names)}"
+
+
+def random_problem(draw: random.Random) -> Problem:
+    names = NAMES[: draw.randint(1, 4)]
+    bounds = {name: draw.choice(RANGES) for name in names}
+    point = {
+        name: draw.randint(-30 if lo is None else lo, 60 if hi is None else hi) for name, (lo, hi) in bounds.items()
+    }
+    wanted = draw.randint(1, 6)
+    facts: list[str] = []
+    while len(facts) < wanted:
+        fact = proposition(draw, names)
+        try:
+            if eval(fact, {"min": min, "max": max}, point):
+                facts.append(fact)
+        except ZeroDivisionError:
+            continue
+    return Problem(bounds, tuple(facts), proposition(draw, names))
+
+
+KNOWN = {
+    "a disjunction and a product": Problem(
+        {"a": (0, None), "b": (0, None), "c": (-1099511627775, None)},
+        ("a // c == 0", "b >= 100 or c == 1", "b*c >= 1", "(4*c + 8*a) % 64 == 4"),
+        "((b % c) * b) < (b // (-5))",
+    ),
+    "a root of a product": Problem(
+        {"a": (None, None), "b": (3, None), "c": (None, None), "d": (0, None)},
+        ("min(b, b) <= 3", "a*c >= -112"),
+        "(1*d + 3*b) * (-b + 7*c - a) == -679",
+    ),
+    "a product that is one value": Problem(
+        {"a": (100, 8589934692), "b": (None, None), "c": (-1099511627752, 27), "d": (None, None)},
+        ("3*c + 3*d >= 68",),
+        "a * (7*d + 8*b) != -6300",
+    ),
+    "remainders": Problem(
+        {"a": (0, None), "b": (-1099511627783, -4), "c": (None, None)},
+        ("(2*c + 4*b) % 3 == 0", "5*b - c - a == -36", "a % b == -5"),
+        "(c + 5*b + 7*a) % 4 == 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_every_order_and_number_of_unrelated_symbols(name: str) -> None:
+    problem = KNOWN[name]
+    letters = {each: each for each in problem.bounds}
+    kinds = {
+        kind_of_answer(problem, Setting(order, letters, unrelated))
+        for order in itertools.permutations(range(len(problem.facts)))
+        for unrelated in (0, 1, 3)
+    }
+    assert len(kinds) == 1 and kinds <= {"Always", "Never", "Depends"}
+
+
+def test_a_chain_of_equalities_both_ways() -> None:
+    names = [f"s{position}" for position in range(100)]
+    equalities = [f"{one} == {other}" for one, other in itertools.pairwise(names)]
+    for facts in (equalities, equalities[::-1], random.Random(5).sample(equalities, len(equalities))):
+        env = ShapeEnv(origin=lambda: None, solvers=False)
+        env.sizes(" ".join(names))
+        for fact in facts:
+            env.assume(fact)
+        verdict = env.ask("s0 == s99")
+        assert type(verdict).__name__ == "Always" and verdict.check()
+
+
+def unstable(problems: int, settings: int, seed: int) -> list[Problem]:
+    """The problems whose answer is of more than one kind."""
+    draw = random.Random(seed)
+    found = []
+    for _ in range(problems):
+        problem = random_problem(draw)
+        kinds = {kind_of_answer(problem, Setting.plain(problem))}
+        kinds |= {kind_of_answer(problem, Setting.drawn(problem, draw)) for _ in range(settings - 1)}
+        if len(kinds) > 1:
+            found.append(problem)
+            assert len(kinds - {"GaveUp"}) == 1, problem
+    return found
+
+
+def test_random_variations() -> None:
+    assert not unstable(150, 5, seed=3)
+
+
+@pytest.mark.thorough
+def test_20_000_variations() -> None:
+    """Where sample values are lucky in one setting and not in another, an open question may be given up: once in
+    10,000 variations at most."""
+    assert len(unstable(2_500, 8, seed=21)) <= 2
