@@ -27,7 +27,7 @@ from shapes.errors import Contradiction, FalseAtHint, ShapeError, SpecializedDyn
 from shapes.events import Asked, Assumed, Chosen, Commitment, Deferred, Forced, Guarded, SymbolKind
 from shapes.origin import Origin
 from shapes.policies import Answer, OpenQuestion, Refuse, TakeHint
-from shapes.questions import Effort, decided, fact_of
+from shapes.questions import Effort, decided, fact_of, synchronized
 from shapes.reading import Question, Size
 from shapes.symint import SymBool, SymInt
 from solver.display import text_of
@@ -44,6 +44,7 @@ class Commitments(Declarations):
 
     # ------------------------------------------------------------------ facts
 
+    @synchronized
     def assume(self, question: Question) -> None:
         """The caller's promise: a *given* fact, listed in `preconditions` and tested by compiled checks.
 
@@ -54,6 +55,7 @@ class Commitments(Declarations):
         fact = self._fact(prop, domain, "given", _written(question))
         self._add(fact, Assumed(fact))
 
+    @synchronized
     def rebind(self, symbol: SymInt | str, size: Size) -> None:
         """A symbol is the value of an expression by construction, as when a program is traced again."""
         expr, _ = self._read_expr(symbol)
@@ -64,6 +66,7 @@ class Commitments(Declarations):
         fact = self._fact(self.interner.eq(expr, value), domain, "range", f"{name} == {text_of(value)}")
         self._add(fact, Assumed(fact))
 
+    @synchronized
     def postulate(self, question: Question) -> None:
         """What holds by construction, as of the values that an operator computes: a fact of the kind "range", which no
         check tests.
@@ -121,7 +124,7 @@ class Commitments(Declarations):
         Raises:
             UndecidedGuard: neither decides.
         """
-        if type(question) is SymBool and question.domain is self._true and not self._listeners:
+        if type(question) is SymBool and question.domain is self._true and self._plain:
             settled = self._settled.get(question.prop)
             if settled is not None:
                 return type(settled) is Always
@@ -135,6 +138,7 @@ class Commitments(Declarations):
         """`guard`, but True where it would raise `UndecidedGuard`; that choice is logged and is no fact."""
         return self._branch(question, True)
 
+    @synchronized
     def expect_true(self, question: Question, message: str = "") -> None:
         """From here on it holds: known already, a guard where the inputs decide it, else a check that runs with the
         program.
@@ -167,7 +171,7 @@ class Commitments(Declarations):
             return
         if question is False:
             raise ShapeError(message or "requirement fails")
-        if type(question) is SymBool and question.domain is self._true and not self._listeners:
+        if type(question) is SymBool and question.domain is self._true and self._plain:
             settled = self._settled.get(question.prop)
             if type(settled) is Always:
                 return
@@ -176,6 +180,7 @@ class Commitments(Declarations):
         except Contradiction as contradiction:
             raise ShapeError(_with_message(message or "requirement fails", str(contradiction))) from contradiction
 
+    @synchronized
     def specialize(self, size: SymInt | str, why: str) -> int:
         """The value of a size as a constant, for Python code that needs one: guards on it and logs why.
 
@@ -196,6 +201,7 @@ class Commitments(Declarations):
 
     # ------------------------------------------------------------------ facts of an earlier session
 
+    @synchronized
     def restore_symbol(
         self,
         name: str,
@@ -211,6 +217,7 @@ class Commitments(Declarations):
         with self.at(origin):
             return SymInt(self, self._declare(name, lo, hi, hint, kind, source, obeying=False, line=line), self._true)
 
+    @synchronized
     def restore_fact(self, text: str, kind: Kind, message: str, origin: Origin | None, line: int | None = None) -> None:
         """A fact as it was recorded, a guard as a guard and a check as a check."""
         prop, domain = self.parse(text)
@@ -228,6 +235,7 @@ class Commitments(Declarations):
 
     # ------------------------------------------------------------------ one branch
 
+    @synchronized
     def _branch(self, question: Question, fallback: bool | None) -> bool:
         prop, domain = self._read(question)
         text = question if isinstance(question, str) else None

@@ -30,6 +30,7 @@ from shapes.errors import FalseAtHint, ShapeError
 from shapes.events import Commitment, Declared, Guarded, Sourced, SymbolKind
 from shapes.origin import Origin, OriginProvider, here
 from shapes.policies import Dynamic, Fixed, InputChoice, InputSize, Policy, SameAs, named, unspecialized
+from shapes.questions import synchronized
 from shapes.reading import Question, Readings
 from shapes.symint import SymInt
 from solver.expr import Atom, Expr
@@ -177,6 +178,7 @@ class Declarations(Readings, ABC):
         expr, domain = self.parse_expr(word)
         return expr.constant if expr.is_constant and domain is self._true else SymInt(self, expr, domain)
 
+    @synchronized
     def _declare(
         self,
         name: str,
@@ -262,6 +264,7 @@ class Declarations(Readings, ABC):
         atom = self._by_hint.get(hint)
         return None if atom is None else self.symbols[atom].name
 
+    @synchronized
     def add_source(self, size: SymInt | str, source: str) -> None:
         """One more place where the value of a symbol is found at run time; a compiled check tests that they agree."""
         expr, _ = self._read_expr(size)

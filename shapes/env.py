@@ -16,7 +16,8 @@
     ['s >= 65']
 
 Asking (`ask`, `bounds`, `simplify`, `hint`, `fits`, `explain`) changes nothing. Commands record what they did and
-where; one that fails leaves the environment as it was. One layer of the class per concept:
+where; one that fails leaves the environment as it was. Several threads may share an environment: commands run one at a time, and what holds in
+a scope is for the thread that opened it (`ConcurrentScope`). One layer of the class per concept:
 
 - `shapes.questions`: what was asked and still stands, checkpoints and rollbacks;
 - `shapes.declarations`: symbols, hints, sources;
@@ -34,7 +35,7 @@ from typing import TYPE_CHECKING, Final, Literal, NoReturn, Self, overload
 from shapes.accepted import one_of, shown
 from shapes.errors import Contradiction, ShapeError
 from shapes.events import Asked, Commitment, Purpose
-from shapes.questions import Effort
+from shapes.questions import Effort, synchronized
 from shapes.reading import Question, Size
 from shapes.scopes import Scopes
 from shapes.symint import SymBool, SymInt
@@ -140,7 +141,7 @@ class ShapeEnv(Scopes):
         Raises:
             Undefined: the facts refute what the question needs to make sense (a divisor that is zero, say).
         """
-        if type(question) is SymBool and question.domain is self._true and not self._listeners:
+        if type(question) is SymBool and question.domain is self._true and self._plain:
             prop = question.prop
             settled = self._settled.get(prop)
             if settled is not None:
@@ -157,6 +158,7 @@ class ShapeEnv(Scopes):
             self._tell(Asked(prop, domain, text, verdict, purpose, False))
         return verdict
 
+    @synchronized
     def bounds(self, size: Size) -> tuple[int | None, int | None]:
         """The least and the greatest value, as far as interval reasoning knows; None for unbounded."""
         from shapes.ranges import bounds
@@ -178,6 +180,7 @@ class ShapeEnv(Scopes):
             value = lo
         return int(value)
 
+    @synchronized
     def explain(self, question: Question) -> Explanation:
         """The verdict in words: the facts and lines it rests on and the steps, or the sizes that show both outcomes."""
         from shapes.explanation import explain
@@ -185,6 +188,7 @@ class ShapeEnv(Scopes):
         prop, domain = self._read(question)
         return explain(self.decide(prop, domain), prop, domain)
 
+    @synchronized
     def simplify(self, size: Size) -> SymInt | int:
         """The same value in fewer operations, as far as the facts allow; every step is proven."""
         from solver.simplify import simplify
@@ -193,6 +197,7 @@ class ShapeEnv(Scopes):
         simple = simplify(self.facts, expr, domain=domain, solvers=self.solvers)
         return simple.constant if simple.is_constant else SymInt(self, simple, domain)
 
+    @synchronized
     def fits(self, size: Size, bits: int) -> Verdict:
         """Whether the value *and every intermediate* of its computation, as written, fits a signed integer of so many
         bits."""
@@ -201,6 +206,7 @@ class ShapeEnv(Scopes):
         prop, domain = fitting(self, size, bits)
         return self.decide(prop, domain)
 
+    @synchronized
     def check_consistent(self) -> Mapping[str, int] | None:
         """Sizes that satisfy everything known; None where none were found and no contradiction either.
 
@@ -219,6 +225,7 @@ class ShapeEnv(Scopes):
 
     # ------------------------------------------------------------------ what was committed to
 
+    @synchronized
     def guards(self) -> tuple[Guard, ...]:
         """The guards, none of which follows from the others, each with its line and a size that only it rejects."""
         from shapes.guards import minimal_guards
@@ -241,12 +248,14 @@ class ShapeEnv(Scopes):
 
         return runtime_asserts(self._commitments)
 
+    @synchronized
     def specializations(self) -> tuple[Specialization, ...]:
         """The sizes that became constants, each with the facts and lines that made it one."""
         from shapes.guards import specializations
 
         return specializations(self)
 
+    @synchronized
     def compile_guards(
         self,
         sources: Sources,
@@ -271,6 +280,7 @@ class ShapeEnv(Scopes):
         wanted = requirements(self._commitments, self.guards(), set(sources), trusted=trusted, known=known or {})
         return compile_check(wanted, backed, sources, arguments=arguments, native=native)
 
+    @synchronized
     def certify(
         self,
         box: Mapping[str, int | tuple[int | None, int | None]] | None = None,
@@ -310,6 +320,7 @@ class ShapeEnv(Scopes):
 
         return translate(self, question, mapping)
 
+    @synchronized
     def save(self, path: str | PathLike[str]) -> None:
         """Write symbols and facts as a recorded session (compressed if the name ends in .gz)."""
         from shapes.session import save

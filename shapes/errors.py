@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from solver.verdict import Verdict
 
 __all__ = [
+    "ConcurrentScope",
     "Contradiction",
     "FalseAtHint",
     "ForeignSymbol",
@@ -68,6 +69,16 @@ class RuleViolation(ShapeError, RuntimeError):
 
 class StaleCheckpoint(ShapeError):
     """A rollback to a position that an earlier rollback has already passed."""
+
+
+class ConcurrentScope(ShapeError):
+    """Another thread is inside a hypothesis or speculation of this environment: what holds there is not for others."""
+
+    def __init__(self, asked: str) -> None:
+        super().__init__(
+            f"`{asked}`: another thread is inside a hypothesis or speculation of this environment; "
+            "let each thread ask a fork of its own (`env.fork()`)"
+        )
 
 
 class ForeignSymbol(ShapeError):

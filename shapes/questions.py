@@ -22,11 +22,13 @@ memory stays level, and the trail counts what was dropped.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import update_wrapper
 from itertools import islice
-from typing import Final, Literal, TypeVar
+from threading import get_ident
+from typing import Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from shapes.accepted import one_of, shown
-from shapes.errors import Contradiction, ShapeError, StaleCheckpoint
+from shapes.errors import ConcurrentScope, Contradiction, ShapeError, StaleCheckpoint
 from shapes.events import Commitment, Declared, Event, Listener, Marked, RolledBack
 from solver.errors import Contradictory
 from solver.expr import Atom, Expr
@@ -44,6 +46,9 @@ Effort = Literal["fast", "full"]
 Key = Prop | tuple[Prop, Prop]
 K = TypeVar("K")
 V = TypeVar("V")
+R = TypeVar("R")
+P = ParamSpec("P")
+Q = TypeVar("Q", bound="Questions")
 
 ANSWERS_KEPT: Final = 1 << 13
 TEXTS_KEPT: Final = 1 << 13
@@ -110,6 +115,23 @@ class Trail(dict[K, V]):
         self.dropped = min(self.dropped, position)
 
 
+def synchronized(method: Callable[Concatenate[Q, P], R]) -> Callable[Concatenate[Q, P], R]:
+    """A method that one thread runs at a time, of this environment and of those that share its interner.
+
+    Raises:
+        ConcurrentScope: another thread is inside a hypothesis or speculation of this environment.
+    """
+
+    def run(self: Q, /, *args: P.args, **keywords: P.kwargs) -> R:
+        with self.interner.lock:
+            if self._scoped_by:
+                self._refuse_other_threads(method.__name__.strip("_"))
+            return method(self, *args, **keywords)
+
+    update_wrapper(run, method)
+    return run
+
+
 class Questions:
     """Facts, names, and the answers found so far. Knows no policy and records nothing by itself."""
 
@@ -131,6 +153,10 @@ class Questions:
         self._commitments: list[Commitment] = []
         self._sizes: list[tuple[int, int, int]] = []
         self._listeners: tuple[Listener, ...] = ()
+        self._scoped_by: tuple[int, ...] = ()
+        """The threads whose hypotheses and speculations are open, outermost first."""
+        self._plain = True
+        """Whether a known answer may be given at once: nobody listens, and no scope is open."""
         self._participants: list[Callable[[], Callable[[], None]]] = []
 
     # ------------------------------------------------------------------ reading text
@@ -138,15 +164,19 @@ class Questions:
     def parse(self, text: str) -> tuple[Prop, Prop]:
         """The proposition that a text says, and where it makes sense."""
         found = self._texts.get(text)
-        if found is None:
-            if not isinstance(text, str):
-                raise ShapeError(f"text={shown(text)}: expected a proposition as text")
-            parsed = parse(text, self.names, self.interner, decimals=self.decimals, sides=self._sides)
-            if self._texts.make_room():
-                self._forget()
-            found = self._texts[text] = (parsed.prop, parsed.domain)
+        return self._parsed(text) if found is None else found
+
+    @synchronized
+    def _parsed(self, text: str) -> tuple[Prop, Prop]:
+        if not isinstance(text, str):
+            raise ShapeError(f"text={shown(text)}: expected a proposition as text")
+        parsed = parse(text, self.names, self.interner, decimals=self.decimals, sides=self._sides)
+        if self._texts.make_room():
+            self._forget()
+        found = self._texts[text] = (parsed.prop, parsed.domain)
         return found
 
+    @synchronized
     def parse_expr(self, text: str) -> tuple[Expr, Prop]:
         if not isinstance(text, str):
             raise ShapeError(f"text={shown(text)}: expected an expression as text")
@@ -158,6 +188,16 @@ class Questions:
     def decide(self, prop: Prop, domain: Prop, effort: Effort = "full") -> Verdict:
         """Whether the proposition follows from the facts, inside its domain."""
         key: Key = prop if domain is self._true else (prop, domain)
+        if self._plain:
+            settled = self._settled.get(key)
+            if settled is not None:
+                return settled
+        with self.interner.lock:
+            if self._scoped_by:
+                self._refuse_other_threads("ask")
+            return self._decide(key, prop, domain, effort)
+
+    def _decide(self, key: Key, prop: Prop, domain: Prop, effort: Effort) -> Verdict:
         settled = self._settled.get(key)
         if settled is not None:
             return settled
@@ -205,6 +245,23 @@ class Questions:
             sweep(self.interner)
             self._nodes_allowed = max(NODES_SWEPT, 2 * size(self.interner))
 
+    # ------------------------------------------------------------------ scopes of threads
+
+    @synchronized
+    def _enter_scope(self) -> None:
+        """From here on answers rest on what holds for a while, and are for this thread alone."""
+        self._scoped_by = (*self._scoped_by, get_ident())
+        self._plain = False
+
+    def _leave_scope(self) -> None:
+        with self.interner.lock:
+            self._scoped_by = self._scoped_by[:-1]
+            self._plain = not self._scoped_by and not self._listeners
+
+    def _refuse_other_threads(self, asked: str) -> None:
+        if self._scoped_by[-1] != get_ident():
+            raise ConcurrentScope(asked)
+
     # ------------------------------------------------------------------ committing and taking back
 
     def _extended(self, facts: Facts | Conflict, text: str) -> Facts:
@@ -232,9 +289,11 @@ class Questions:
         if not callable(listener):
             raise ShapeError(f"listener={shown(listener)}: expected a function of an event")
         self._listeners = (*self._listeners, listener)
+        self._plain = False
 
         def stop() -> None:
             self._listeners = tuple([other for other in self._listeners if other is not listener])
+            self._plain = not self._scoped_by and not self._listeners
 
         return stop
 
@@ -248,6 +307,7 @@ class Questions:
         returns what restores it."""
         self._participants.append(participant)
 
+    @synchronized
     def checkpoint(self) -> Checkpoint:
         """A position to return to with `rollback`. Costs nothing but the reference."""
         mark = self._position()
@@ -257,6 +317,7 @@ class Questions:
             mark.restore = tuple([participant() for participant in self._participants])
         return mark
 
+    @synchronized
     def rollback(self, mark: Checkpoint) -> None:
         """Return to a checkpoint: facts, names, guards, checks and answers are as they were, and so are attached
         states.

@@ -37,7 +37,7 @@ from shapes.commitments import Commitments
 from shapes.declarations import range_text
 from shapes.errors import ShapeError
 from shapes.events import Assumed, Chosen, Commitment, Declared, Deferred, Forced, Guarded, Sourced
-from shapes.questions import fact_of
+from shapes.questions import fact_of, synchronized
 from shapes.ranges import bounds
 from shapes.reading import Question, Size
 from shapes.symint import SymInt
@@ -70,15 +70,19 @@ class Scopes(Commitments):
     def speculate(self) -> Iterator[Attempt]:
         """A stretch that is taken back at its end, unless `keep` of what `with` gives was called; always on an
         exception."""
-        mark = self.checkpoint()
-        attempt = Attempt()
+        self._enter_scope()
         try:
-            yield attempt
-        except BaseException:
-            self.rollback(mark)
-            raise
-        if not attempt.kept:
-            self.rollback(mark)
+            mark = self.checkpoint()
+            attempt = Attempt()
+            try:
+                yield attempt
+            except BaseException:
+                self.rollback(mark)
+                raise
+            if not attempt.kept:
+                self.rollback(mark)
+        finally:
+            self._leave_scope()
 
     @contextmanager
     def hypothesis(self, *questions: Question) -> Iterator[tuple[SymInt, ...]]:
@@ -87,6 +91,15 @@ class Scopes(Commitments):
         Raises:
             Contradiction: they cannot hold, so nothing inside would ever run.
         """
+        self._enter_scope()
+        try:
+            with self._supposing(questions) as variables:
+                yield variables
+        finally:
+            self._leave_scope()
+
+    @contextmanager
+    def _supposing(self, questions: Sequence[Question]) -> Iterator[tuple[SymInt, ...]]:
         mark = self._position()
         outer = self._hypotheses
         try:
@@ -103,6 +116,7 @@ class Scopes(Commitments):
         self._return_to(mark)
         self._commit_all(lasting)
 
+    @synchronized
     def fork(self, *, under: Question | None = None) -> Self:
         """An environment of its own that begins with everything known here, and with one more hypothesis if there is
         one.
@@ -125,6 +139,7 @@ class Scopes(Commitments):
             other._hypotheses = (*other._hypotheses, other._suppose(under))
         return other
 
+    @synchronized
     def adopt(self, size: SymInt) -> SymInt:
         """A size of the environment that this one was forked from, as a size of this one: branching on it commits
         here. Symbols that were declared there since are symbols here from now on."""
@@ -138,6 +153,7 @@ class Scopes(Commitments):
         expr, domain = self._read_expr(size)
         return SymInt(self, expr, domain)
 
+    @synchronized
     def join(self, *branches: Self) -> None:
         """Commit to what holds in every branch: forks of this environment that between them cover every way that was
         taken."""
@@ -179,10 +195,12 @@ class Scopes(Commitments):
             and not isinstance(self.decide(self._within(fact.prop, fact.domain), self._true, "fast"), Always)
         ]
 
+    @synchronized
     def upper_bound(self, size: Size, over: SymInt | Sequence[SymInt]) -> SymInt | int | None:
         """A bound from above that does not mention the bound variables; None where none was proven."""
         return self._bound(size, over, upper=True)
 
+    @synchronized
     def lower_bound(self, size: Size, over: SymInt | Sequence[SymInt]) -> SymInt | int | None:
         """A bound from below that does not mention the bound variables; None where none was proven."""
         return self._bound(size, over, upper=False)

@@ -77,23 +77,26 @@ class Expr:
     @property
     def atoms(self) -> frozenset[Atom]:
         """All atoms, those inside arguments included."""
-        if self._atoms is None:
-            self._atoms = frozenset(_reachable(self))
-        return self._atoms
+        found = self._atoms  # another thread may sweep (see `solver.sweep`): what is returned is read once
+        if found is None:
+            found = self._atoms = frozenset(_reachable(self))
+        return found
 
     @property
     def symbols(self) -> frozenset[Atom]:
-        if self._symbols is None:
-            self._symbols = frozenset([atom for atom in self.atoms if not atom.args])
-        return self._symbols
+        found = self._symbols
+        if found is None:
+            found = self._symbols = frozenset([atom for atom in self.atoms if not atom.args])
+        return found
 
     @property
     def schedule(self) -> tuple[Atom, ...]:
         """The atoms that are not symbols, arguments first: the order in which to compute their values."""
-        if self._schedule is None:
+        found = self._schedule
+        if found is None:
             composite = [atom for atom in self.atoms if atom.kind != "symbol"]
-            self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
-        return self._schedule
+            found = self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
+        return found
 
     @property
     def fingerprint(self) -> int:
@@ -144,17 +147,19 @@ class Expr:
 
     def form(self) -> tuple[Expr, int]:
         """`(f, k)` with `self - constant == k * f`, f primitive with a positive lead and no constant."""
-        if self._form is None:
+        found = self._form
+        if found is None:
             k = self.content()
             if k and self.lead()[1] < 0:
                 k = -k
             if k == 0:
-                self._form = (self.interner.zero, 1)
+                found = (self.interner.zero, 1)
             elif k == 1 and not self.constant:
                 return (self, 1)  # not kept: it would be a cycle
             else:
-                self._form = (self.interner.expr(tuple([(m, c // k) for m, c in self.terms]), 0), k)
-        return self._form
+                found = (self.interner.expr(tuple([(m, c // k) for m, c in self.terms]), 0), k)
+            self._form = found
+        return found
 
     def evaluate(self, values: Mapping[Atom, int]) -> int:
         """The value under an assignment of the symbols. A zero divisor gives 0: domains are checked apart."""

@@ -15,6 +15,7 @@ compare and sort natively.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 from solver import bits, choice, division
@@ -43,9 +44,13 @@ class Interner:
     """Owns everything hash-consed; shared by an environment and its forks, and knows none of them.
 
     Monomials are small integers: `monomials[m]` is the sorted tuple of atoms, with repetition for powers.
+
+    Several threads may build expressions at once. A node that is found is found without a lock; atoms, monomials and
+    symbols are made under `lock` and entered when they are whole, expressions and propositions by one `setdefault`.
     """
 
     def __init__(self) -> None:
+        self.lock = RLock()
         self.monomials: dict[int, tuple[Atom, ...]] = {}
         self.monomial_keys: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
         self._monomial_ids: dict[tuple[Atom, ...], int] = {}
@@ -77,7 +82,7 @@ class Interner:
         key = (terms, constant)
         found = self.exprs.get(key)
         if found is None:
-            found = self.exprs[key] = Expr(self, terms, constant)
+            found = self.exprs.setdefault(key, Expr(self, terms, constant))
         return found
 
     def collect(self, coefficients: dict[int, int], constant: int) -> Expr:
@@ -91,29 +96,32 @@ class Interner:
 
     def symbol(self, name: str, *, definition: Expr | None = None) -> Expr:
         """A fresh symbol. Its serial number is its identity; the name is for display."""
-        self._symbol_serial += 1
-        atom = self._new_atom("symbol", name, (), 0, (0, self._symbol_serial))
-        atom.definition = definition
-        return atom.expr
+        with self.lock:
+            self._symbol_serial += 1
+            atom = self._new_atom("symbol", name, (), 0, (0, self._symbol_serial))
+            atom.definition = definition
+            return atom.expr
 
     def atom(self, kind: str, args: tuple[Expr | Prop, ...], name: str = "") -> Expr:
         """The atom of an operation as an expression. Callers bring the arguments into canonical form first."""
         key = (kind, name, args)
-        found = self.composites.get(key)
-        if found is None:
-            depth = 1 + max((arg.depth for arg in args), default=0)
-            if depth > DEEPEST:
-                raise NotExpressible(f"more than {DEEPEST:,} operations inside each other")
-            mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
-            found = self.composites[key] = self._new_atom(kind, name, args, depth, (depth, mark))
-        return found.expr
+        with self.lock:
+            found = self.composites.get(key)
+            if found is None:
+                depth = 1 + max((arg.depth for arg in args), default=0)
+                if depth > DEEPEST:
+                    raise NotExpressible(f"more than {DEEPEST:,} operations inside each other")
+                mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
+                found = self.composites[key] = self._new_atom(kind, name, args, depth, (depth, mark))
+            return found.expr
 
     def name_of(self, e: Expr) -> Expr:
         """A symbol that stands for an expression, the same one each time; its definition says so."""
-        found = self.named.get(e)
-        if found is None:
-            found = self.named[e] = self.symbol(f"_{len(self.named)}", definition=e)
-        return found
+        with self.lock:
+            found = self.named.get(e)
+            if found is None:
+                found = self.named[e] = self.symbol(f"_{len(self.named)}", definition=e)
+            return found
 
     def _new_atom(self, kind: str, name: str, args: tuple[Expr | Prop, ...], depth: int, key: tuple[int, int]) -> Atom:
         self._atom_serial += 1
@@ -126,10 +134,14 @@ class Interner:
         """The number of a monomial, its atoms sorted by serial."""
         found = self._monomial_ids.get(atoms)
         if found is None:
-            self._monomial_serial += 1
-            found = self._monomial_ids[atoms] = self._monomial_serial
-            self.monomials[found] = atoms
-            self.monomial_keys[found] = (len(atoms), tuple(sorted([atom.key for atom in atoms], reverse=True)))
+            with self.lock:
+                found = self._monomial_ids.get(atoms)
+                if found is None:
+                    self._monomial_serial += 1
+                    found = self._monomial_serial
+                    self.monomials[found] = atoms
+                    self.monomial_keys[found] = (len(atoms), tuple(sorted([atom.key for atom in atoms], reverse=True)))
+                    self._monomial_ids[atoms] = found  # last, so that whoever finds it finds all of it
         return found
 
     def multiply_monomials(self, m: int, n: int) -> int:
@@ -160,7 +172,7 @@ class Interner:
         if missing:
             self._products = {
                 key: product
-                for key, product in self._products.items()
+                for key, product in list(self._products.items())
                 if product not in missing and missing.isdisjoint(key)
             }
 

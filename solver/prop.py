@@ -64,7 +64,7 @@ class Prop:
         key = (kind, expr)
         found = interner.props.get(key)
         if found is None:
-            found = interner.props[key] = Prop(interner, kind, expr, ())
+            found = interner.props.setdefault(key, Prop(interner, kind, expr, ()))
         return found
 
     @staticmethod
@@ -112,7 +112,7 @@ class Prop:
         key = (kind, flat)
         found = interner.props.get(key)
         if found is None:
-            found = interner.props[key] = Prop(interner, kind, interner.zero, flat)
+            found = interner.props.setdefault(key, Prop(interner, kind, interner.zero, flat))
         return found
 
     @property
@@ -147,23 +147,26 @@ class Prop:
     @property
     def atoms(self) -> frozenset[Atom]:
         """All atoms, those inside arguments included."""
-        if self._atoms is None:
-            self._atoms = self.expr.atoms if not self.parts else frozenset(reachable(self))
-        return self._atoms
+        found = self._atoms
+        if found is None:
+            found = self._atoms = self.expr.atoms if not self.parts else frozenset(reachable(self))
+        return found
 
     @property
     def symbols(self) -> frozenset[Atom]:
-        if self._symbols is None:
-            self._symbols = frozenset([atom for atom in self.atoms if not atom.args])
-        return self._symbols
+        found = self._symbols
+        if found is None:
+            found = self._symbols = frozenset([atom for atom in self.atoms if not atom.args])
+        return found
 
     @property
     def schedule(self) -> tuple[Atom, ...]:
         """The atoms that are not symbols, arguments first."""
-        if self._schedule is None:
+        found = self._schedule
+        if found is None:
             composite = [atom for atom in self.atoms if atom.kind != "symbol"]
-            self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
-        return self._schedule
+            found = self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
+        return found
 
     @property
     def depth(self) -> int:

@@ -37,17 +37,18 @@ def size(interner: Interner) -> int:
 
 
 def sweep(interner: Interner) -> None:
-    """Drop what only the interner holds."""
-    interner.forget_operations()
-    _sweep_props(interner)
-    _sweep_exprs(interner)
-    while _sweep_atoms(interner):
+    """Drop what only the interner holds. Other threads may build expressions meanwhile: what they hold stays."""
+    with interner.lock:
+        interner.forget_operations()
+        _sweep_props(interner)
         _sweep_exprs(interner)
+        while _sweep_atoms(interner):
+            _sweep_exprs(interner)
 
 
 def _sweep_props(interner: Interner) -> None:
     constants = (interner.true, interner.false)
-    for prop in interner.props.values():
+    for prop in list(interner.props.values()):
         if prop not in constants:
             prop.forget()
     # a compound refers to its parts, so dropping one may free others
@@ -61,7 +62,7 @@ def _sweep_props(interner: Interner) -> None:
 
 
 def _sweep_exprs(interner: Interner) -> None:
-    for e in interner.exprs.values():
+    for e in list(interner.exprs.values()):
         e.forget()
     dead = [key for key in list(interner.exprs) if getrefcount(interner.exprs[key]) <= 2]
     for key in dead:
@@ -72,9 +73,9 @@ def _sweep_atoms(interner: Interner) -> bool:
     """Drop composite atoms that no expression but their own mentions; whether there were any."""
     mentioned: set[int] = set()
     own: dict[int, Atom] = {atom.monomial: atom for atom in interner.composites.values()}
-    for e in interner.exprs.values():
+    for e in list(interner.exprs.values()):
         if len(e.terms) == 1 and e.terms[0][0] in own and own[e.terms[0][0]].expr is e:
-            if getrefcount(e) > 4:  # the table, the atom, the loop variable, the call's argument
+            if getrefcount(e) > 5:  # the table, the list, the atom, the loop variable, the call's argument
                 mentioned.add(e.terms[0][0])
             continue
         mentioned.update([m for m, _ in e.terms])

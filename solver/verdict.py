@@ -81,16 +81,22 @@ class Settled(Answer):
     def proof(self) -> Reason:
         """The proof that was found, or one that rests on fewer facts."""
         if self._facts is not None:
-            from solver.core import leaner
-
-            if self.prop.depth > SHALLOW:
-                with room_for(self.prop.depth):
-                    self.found, core = leaner(self.found, self.goal, self.domain, self._facts)
-            else:
-                self.found, core = leaner(self.found, self.goal, self.domain, self._facts)
-            self._core = tuple(core)
-            self._facts = None
+            with self.prop.interner.lock:
+                self._make_leaner()
         return self.found
+
+    def _make_leaner(self) -> None:
+        if self._facts is None:
+            return
+        from solver.core import leaner
+
+        if self.prop.depth > SHALLOW:
+            with room_for(self.prop.depth):
+                self.found, core = leaner(self.found, self.goal, self.domain, self._facts)
+        else:
+            self.found, core = leaner(self.found, self.goal, self.domain, self._facts)
+        self._core = tuple(core)
+        self._facts = None
 
     def check(self) -> bool:
         from solver.check import verify
