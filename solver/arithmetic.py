@@ -344,8 +344,12 @@ class Arithmetic(Tokens, ABC):
                 case (("floor" | "ceil" | "trunc" | "round" | "int"), [e]):
                     return e
                 case _ if name in known_functions():
-                    if len(integers) != known_functions()[name].arity:
-                        self.fail(f"`{name}` takes {known_functions()[name].arity} values")
+                    function = known_functions()[name]
+                    if len(integers) != function.arity:
+                        self.fail(f"`{name}` takes {function.arity} values")
+                    domain = function.domain(integers)
+                    if domain.kind != "true":
+                        self.obligations.append(domain)
                     return interner.function(name, *integers)
         match name, arguments:
             case "truediv", [x, y]:

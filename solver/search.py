@@ -40,7 +40,7 @@ PLACES: Final = 14
 class Search:
     """One search from one row."""
 
-    __slots__ = ("base", "facts", "left", "limit", "pool", "row", "shifted")
+    __slots__ = ("base", "facts", "left", "limit", "pool", "row", "shifted", "solving")
 
     def __init__(self, facts: Facts, pool: Pool, row: int, *, effort: int = 2) -> None:
         self.facts = facts
@@ -50,6 +50,7 @@ class Search:
         self.base: dict[Atom, int] = {}
         self.limit = TOUCHED
         self.shifted = False  # whether the base differs from the row
+        self.solving: set[Atom] = set()  # the names whose value by an equality is being computed
 
     def value(self, atom: Atom, moved: dict[Atom, int]) -> int:
         found = moved.get(atom)
@@ -62,16 +63,22 @@ class Search:
         return found
 
     def _defined(self, atom: Atom, moved: dict[Atom, int]) -> int:
-        """The value of a name: by the equality that eliminates it, unless that leads to names made from this one, or
-        else by its definition.
+        """The value of a name: by the equality that eliminates it, unless that leads back to it, or else by its
+        definition, which mentions older names alone.
         """
         assert atom.definition is not None
         rule = self.facts.solved.get(atom.monomial)
-        if rule is None or any(
-            other.definition is not None and atom in other.definition.symbols for other in rule.image.symbols
+        if (
+            rule is None
+            or atom in self.solving
+            or any(other.definition is not None and atom in other.definition.symbols for other in rule.image.symbols)
         ):
             return self.evaluate(atom.definition, moved)
-        return self.evaluate(rule.image, moved)
+        self.solving.add(atom)
+        try:
+            return self.evaluate(rule.image, moved)
+        finally:
+            self.solving.discard(atom)
 
     def assignment(self, symbols: frozenset[Atom], moved: dict[Atom, int]) -> dict[Atom, int]:
         values = {}

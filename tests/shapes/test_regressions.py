@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv
-from shapes.errors import Contradiction, UndecidedGuard
+from shapes.errors import Contradiction, Undefined, UndecidedGuard
 
 Bounds = tuple[int | None, int | None]
 
@@ -128,6 +128,27 @@ def test_a_join_that_fails_leaves_nothing() -> None:
     with pytest.raises(Contradiction):
         env.join(*branches)
     assert env.events == before
+
+
+def test_names_that_are_each_others_images() -> None:
+    """If this fails, a search follows names that equalities express by each other until the stack ends."""
+    env = environment(("(5*c + d - 3*e) % 5 == 3", "8*a + 7*d == 80"), a=(-9, -1), c=(0, None), d=(0, None), e=(0, None))
+    verdict = env.ask("d >= 1")
+    assert isinstance(verdict, Always) and verdict.check()
+
+
+def test_a_function_in_text_has_its_domain() -> None:
+    """If this fails, `isqrt` of a negative number is taken to have a value."""
+    env = environment(x=(-5, 20), y=(None, None))
+    verdict = env.ask("isqrt(x) <= 0")
+    assert isinstance(verdict, Depends) and verdict.true_at["x"] == 0 and verdict.false_at["x"] > 0
+    assert isinstance(env.ask("y < 0 or isqrt(y) >= 0"), Always)
+    with pytest.raises(Undefined):
+        env.ask("isqrt(-7) == 0")
+    env.assume("isqrt(x) == 0")
+    assert isinstance(env.ask("x >= 0"), Always)
+    check = env.compile_guards({"x": 0})
+    assert check(0) and not check(-4)
 
 
 def test_an_empty_interval_is_no_divisor() -> None:
