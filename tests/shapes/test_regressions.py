@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv
-from shapes.errors import Contradiction, Undefined, UndecidedGuard
+from shapes.errors import Contradiction, UndecidedGuard, Undefined
 
 Bounds = tuple[int | None, int | None]
 
@@ -132,7 +132,8 @@ def test_a_join_that_fails_leaves_nothing() -> None:
 
 def test_names_that_are_each_others_images() -> None:
     """If this fails, a search follows names that equalities express by each other until the stack ends."""
-    env = environment(("(5*c + d - 3*e) % 5 == 3", "8*a + 7*d == 80"), a=(-9, -1), c=(0, None), d=(0, None), e=(0, None))
+    facts = ("(5*c + d - 3*e) % 5 == 3", "8*a + 7*d == 80")
+    env = environment(facts, a=(-9, -1), c=(0, None), d=(0, None), e=(0, None))
     verdict = env.ask("d >= 1")
     assert isinstance(verdict, Always) and verdict.check()
 
