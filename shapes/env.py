@@ -17,7 +17,9 @@
 
 Asking (`ask`, `bounds`, `simplify`, `hint`, `fits`, `explain`) changes nothing. Commands record what they did and
 where; one that fails leaves the environment as it was. Several threads may share an environment: commands run one at a
-time, and what holds in a scope is for the thread that opened it (`ConcurrentScope`). One layer of the class per concept:
+time, and what holds in a scope is for the thread that opened it (`ConcurrentScope`).
+
+One layer of the class per concept:
 
 - `shapes.questions`: what was asked and still stands, checkpoints and rollbacks;
 - `shapes.declarations`: symbols, hints, sources;
