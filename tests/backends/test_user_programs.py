@@ -8,6 +8,8 @@ import torch
 from backends import named
 from frontends.pytorch import compile, trace
 
+torch.manual_seed(0)
+
 
 class Scaled(torch.nn.Module):
     def __init__(self) -> None:

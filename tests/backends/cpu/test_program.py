@@ -12,6 +12,7 @@ from backends.cpu.launcher.program import DTYPES, Again, Fixed, Given, Launch, M
 from tests.backends.cpu.programs import description, environment, fused, program
 from tests.threads import at_once
 
+torch.manual_seed(0)
 X, Y, Z = torch.randn(3, 5), torch.randn(3, 5), torch.randn(5)
 
 

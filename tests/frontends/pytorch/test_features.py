@@ -13,6 +13,7 @@ from frontends.pytorch.graphs.joint import runner
 from tests.frontends.pytorch.against_eager import Program, agrees
 
 randn = torch.randn
+torch.manual_seed(0)
 weight = torch.nn.Parameter(randn(4, 4))
 table = torch.arange(12.0).view(3, 4)
 

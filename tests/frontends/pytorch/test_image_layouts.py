@@ -11,6 +11,7 @@ from torch.nn import functional
 from frontends.pytorch import compile
 
 LAYOUTS: Final = ("packed", "by channel", "cut out", "turned", "expanded")
+torch.manual_seed(0)
 DEPTHWISE: Final = torch.randn(4, 1, 3, 3).to(memory_format=torch.channels_last)
 POINTWISE: Final = torch.randn(6, 6, 1, 1)
 

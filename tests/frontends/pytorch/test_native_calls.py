@@ -57,6 +57,7 @@ def assert_same(found: object, expected: object) -> None:
         assert found == expected
 
 
+torch.manual_seed(0)
 STORAGE = randn(20, 20)
 
 
