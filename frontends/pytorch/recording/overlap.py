@@ -20,7 +20,7 @@ very same elements one by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from shapes.env import ShapeEnv
 
 aten: Final = torch.ops.aten
+Proven: TypeAlias = dict[tuple[Metadata | None, Metadata | None, bool], Proof | None]
+"""What was found out of two kinds of tensors in one storage, for an operator that is element-wise or not."""
 ELEMENTWISE: Final = frozenset((aten.copy_.default, aten.masked_fill_.Scalar, aten.masked_fill_.Tensor))
 """Operators that write each element by what they read for it, beside those that torch has marked so."""
 READING_FIRST: Final = frozenset((aten.fill_.Tensor,))
@@ -90,6 +92,7 @@ def settle_overlaps(recorder: Recorder) -> None:
     recording = recorder.recording
     roots: dict[Result, Result] = {}
     strided: set[Result] = set()
+    proven: Proven = {}
     for operation in recording.operations:
         target = operation.target
         if not isinstance(target, torch._ops.OpOverload):
@@ -99,10 +102,12 @@ def settle_overlaps(recorder: Recorder) -> None:
             if target is aten.as_strided.default or operation.args[0] in strided:
                 strided.update(results_of(operation.output))
         elif target._schema.is_mutable and target.namespace == "aten" and torch.Tag.inplace_view not in target.tags:
-            _settle(recorder, operation, roots, strided)
+            _settle(recorder, operation, roots, strided, proven)
 
 
-def _settle(recorder: Recorder, operation: Operation, roots: dict[Result, Result], strided: set[Result]) -> None:
+def _settle(
+    recorder: Recorder, operation: Operation, roots: dict[Result, Result], strided: set[Result], proven: Proven
+) -> None:
     target, env = operation.target, recorder.env
     written, read = written_and_read(operation)
     if len(written) != 1 or target in READING_FIRST:
@@ -111,7 +116,13 @@ def _settle(recorder: Recorder, operation: Operation, roots: dict[Result, Result
     (changed,) = written
     elementwise = torch.Tag.pointwise in target.tags or target in ELEMENTWISE
     root = roots.get(changed, changed)
-    proofs = [_apart(env, changed, each, elementwise) for each in dict.fromkeys(read) if roots.get(each, each) is root]
+    proofs: list[Proof | None] = []
+    for each in dict.fromkeys(read):
+        if roots.get(each, each) is root:
+            kinds = changed.metadata, each.metadata, elementwise
+            if kinds not in proven:
+                proven[kinds] = _apart(env, changed, each, elementwise)
+            proofs.append(proven[kinds])
     if not all(proof is not None for proof in proofs) and not elementwise:
         what = f"{target}: what is changed in place may overlap what is read for it"
         eager_only(what, "clone() what is read", operation.origin)
