@@ -29,6 +29,7 @@ from typing import Any, Final
 import torch
 from torch.utils._pytree import tree_leaves
 
+from frontends.pytorch.python.fields import held_by, objects_in
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
 
@@ -103,12 +104,15 @@ def list_of(value: Any) -> list[object]:
 
 
 def containers_of(given: object) -> dict[int, object]:
-    """The containers that arguments are made of, by their addresses."""
+    """The containers that arguments are made of, those in objects among them too, by their addresses."""
     found: dict[int, object] = {}
+    objects = objects_in(given)
     waiting = [given]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, list | tuple | dict) and id(each) not in found:
+        if id(each) in objects:
+            waiting += held_by(objects.pop(id(each)))[0]
+        elif isinstance(each, list | tuple | dict) and id(each) not in found:
             found[id(each)] = each
             waiting += each.values() if isinstance(each, dict) else each
     return found

@@ -275,6 +275,19 @@ def test_given_twice_or_in_a_circle():
     assert_same(compiled(circle), torch.full((2,), 2.0))
 
 
+def test_containers_in_objects():
+    """A list that two objects share is taken for two, as it was in the trace."""
+
+    def program(a, b):
+        return a.others is b.others, a.pair.x * 2
+
+    compiled = compile(program)
+    shared = [1]
+    for lists in (([1], [1]), (shared, shared), ([1], [1])):
+        given = [Nested(pair(3), each, {}, Narrow(random(2))) for each in lists]
+        assert_same(compiled(*given), program(*given))
+
+
 def test_an_error_leaves_the_object():
     """An object has tensors of the trace after a trace that failed."""
 
