@@ -153,11 +153,13 @@ def _apart(env: ShapeEnv, written: Result, read: Result, elementwise: bool) -> P
 
 
 def _holding(env: ShapeEnv) -> Holds:
-    """What is known, or can be guarded as it is so this time."""
+    """What is so this time, and is guarded where it is not known; without a value this time, what is known."""
 
     def holds(condition: Truth) -> bool:
-        truth = known(env, condition)
-        return env.hint(condition) is True if truth is None else truth
+        if isinstance(condition, bool):
+            return condition
+        now = env.hint(condition)
+        return known(env, condition) is True if now is None else now is True
 
     return holds
 
