@@ -265,8 +265,14 @@ def noted() -> Ran | None:
 
 
 @cache
+def _hook() -> Callable[..., object] | Unavailable:
+    """The hook, looked for once: a trace, in which nothing asks for the time, is no place to build it again."""
+    return build(Path(__file__).with_suffix(".c").read_text())
+
+
+@cache
 def _watch() -> Watch:
-    built = build(Path(__file__).with_suffix(".c").read_text())
+    built = _hook()
     if isinstance(built, Unavailable):
         return _by_profile
     watch, ours = cast(Callable[..., bool], built), (*FRAMEWORKS, *FRAMEWORK, *PRINTED)
@@ -280,7 +286,7 @@ def _watch() -> Watch:
 
 def young(values: tuple[object, ...]) -> set[int] | None:
     """Which values, by their addresses, the collector of garbage looks at, as it has not frozen them."""
-    built = build(Path(__file__).with_suffix(".c").read_text())
+    built = _hook()
     return None if isinstance(built, Unavailable) else cast(Callable[..., set[int]], built)(values)
 
 
