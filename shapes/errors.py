@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from shapes.origin import Origin
-from solver.errors import NotExpressible, ParseError, ShapeError, Undefined
+from solver.errors import NotExported, NotExpressible, ParseError, ShapeError, Undefined
 from solver.wording import number
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ __all__ = [
     "Contradiction",
     "FalseAtHint",
     "ForeignSymbol",
+    "NotExported",
     "NotExpressible",
     "ParseError",
     "RuleViolation",

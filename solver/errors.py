@@ -53,3 +53,11 @@ class Contradictory(ShapeError):
 
 class NotExpressible(ShapeError, TypeError):
     """An operation for which there is no exact integer form."""
+
+
+class NotExported(NotExpressible):
+    """Evidence that another system cannot be told; `rule` is the rule of proof that it has no lemma for."""
+
+    def __init__(self, rule: str, why: str) -> None:
+        self.rule = rule
+        super().__init__(f"the rule `{rule}` is not exported here: {why}")

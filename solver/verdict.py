@@ -5,6 +5,7 @@
 - `GaveUp(reason, tried)`: honestly nothing.
 
 `check()` verifies the evidence again without search: a proof by `solver.check`, witnesses by evaluation.
+`export("coq")` writes it for somebody else's kernel.
 
     >>> from solver.interner import Interner
     >>> from solver.facts import Facts
@@ -19,7 +20,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NoReturn
+from typing import ClassVar, Literal, NoReturn, cast
 
 from solver.depth import SHALLOW, room_for
 from solver.expr import Atom
@@ -48,6 +49,18 @@ class Answer:
     def check(self) -> bool:
         """Verify the evidence again, without search."""
         raise NotImplementedError
+
+    def export(self, system: Literal["coq"] = "coq") -> str:
+        """The evidence as a file that another system checks: theorems with their proofs for `coqc`.
+
+        Raises:
+            NotExported: a step of the proof cannot be said there; `rule` names it.
+        """
+        if system != "coq":
+            raise ValueError(f"system={system!r}: expected 'coq'")
+        from solver.edges.coq import exported
+
+        return exported(cast("Verdict", self))
 
 
 class Settled(Answer):

@@ -98,6 +98,8 @@ OPENING = """
     assert Costs.measured("cpu").saved
     from backends.cpu.launcher import launcher
     from backends.cpu.mersenne import _is_known
+    from solver.edges.coq.library import library
+    assert library()
     from frontends.pytorch import compile
     from frontends.pytorch.calls import unchanged
     launcher(), _is_known(), unchanged.__dict__

@@ -1,0 +1,705 @@
+(* The rules of proof of solver/check.py as lemmas over the integers. An exported verdict repeats those that it uses.
+
+   Side conditions on numbers are computations (`(0 <? 4) = true`), so that `eq_refl` proves them; identities of
+   polynomials are left to `ring`. Division is Coq's: `n / d` rounds down for divisors of either sign, as Python's `//`
+   does. Blocks are separated by empty lines; each is one definition or one lemma with its proof. *)
+
+Require Import ZArith Lia List Bool.
+Open Scope Z_scope.
+
+(* names *)
+
+Lemma name_of (e : Z) : exists x : Z, x = e.
+Proof. exists e. reflexivity. Qed.
+
+(* comparisons in normal form: content divided out, constants rounded *)
+
+Lemma rounded (g r t e : Z) : (0 <? g) = true -> (r <? g) = true -> t = g * e + r -> 0 <= t -> 0 <= e.
+Proof. rewrite !Z.ltb_lt. nia. Qed.
+
+Lemma loosened (g r t e : Z) : (0 <? g) = true -> (0 <=? r) = true -> t = g * e + r -> 0 <= e -> 0 <= t.
+Proof. rewrite Z.ltb_lt, Z.leb_le. nia. Qed.
+
+Lemma rounded_below (g r t e f : Z) :
+  (0 <? g) = true -> (0 <=? r) = true -> t = g * e + r -> e + f = -1 -> t < 0 -> 0 <= f.
+Proof. rewrite Z.ltb_lt, Z.leb_le. nia. Qed.
+
+Lemma loosened_below (g r t e f : Z) :
+  (0 <? g) = true -> (r <? g) = true -> t = g * e + r -> e + f = -1 -> 0 <= f -> t < 0.
+Proof. rewrite !Z.ltb_lt. nia. Qed.
+
+Lemma constant_nonnegative (t c : Z) : (0 <=? c) = true -> t = c -> 0 <= t.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma constant_negative (t c : Z) : (c <? 0) = true -> t = c -> t < 0.
+Proof. rewrite Z.ltb_lt. lia. Qed.
+
+Lemma below_zero (t c : Z) : (c <? 0) = true -> t = c -> 0 <= t -> False.
+Proof. rewrite Z.ltb_lt. lia. Qed.
+
+Lemma above_zero (t c : Z) : (0 <=? c) = true -> t = c -> t < 0 -> False.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma not_zero (t c : Z) : (c =? 0) = false -> t = c -> t = 0 -> False.
+Proof. rewrite Z.eqb_neq. lia. Qed.
+
+Lemma indivisible (g x c t : Z) : (c mod g =? 0) = false -> t = g * x + c -> t = 0 -> False.
+Proof.
+  rewrite Z.eqb_neq. intros H -> E. apply H.
+  replace c with (- x * g) by lia. destruct (Z.eq_dec g 0) as [-> | N].
+  - rewrite Z.mul_0_r. reflexivity.
+  - apply Z.mod_mul; exact N.
+Qed.
+
+Lemma divided (k t e : Z) : (k =? 0) = false -> t = k * e -> t = 0 -> e = 0.
+Proof. rewrite Z.eqb_neq. nia. Qed.
+
+Lemma undivided (k t e : Z) : t = k * e -> e = 0 -> t = 0.
+Proof. nia. Qed.
+
+Lemma divided_apart (k t e : Z) : t = k * e -> t <> 0 -> e <> 0.
+Proof. nia. Qed.
+
+Lemma undivided_apart (k t e : Z) : (k =? 0) = false -> t = k * e -> e <> 0 -> t <> 0.
+Proof. rewrite Z.eqb_neq. nia. Qed.
+
+(* propositions: every comparison is true or its complement is *)
+
+Lemma decide_ge (e f : Z) : e + f = -1 -> 0 <= e \/ 0 <= f.
+Proof. lia. Qed.
+
+Lemma decide_eq (e : Z) : e = 0 \/ e <> 0.
+Proof. lia. Qed.
+
+Lemma decide_ne (e : Z) : e <> 0 \/ e = 0.
+Proof. lia. Qed.
+
+Lemma opposite (e f : Z) : e + f = -1 -> 0 <= e -> 0 <= f -> False.
+Proof. lia. Qed.
+
+Lemma moved_ge (s t : Z) : s = t -> 0 <= s -> 0 <= t.
+Proof. lia. Qed.
+
+Lemma moved_eq (s t : Z) : s = t -> s = 0 -> t = 0.
+Proof. lia. Qed.
+
+Lemma moved_ne (s t : Z) : s = t -> s <> 0 -> t <> 0.
+Proof. lia. Qed.
+
+(* linear arithmetic *)
+
+Lemma scaled (k e : Z) : (0 <=? k) = true -> 0 <= e -> 0 <= k * e.
+Proof. rewrite Z.leb_le. nia. Qed.
+
+Lemma scaled_equality (k e : Z) : e = 0 -> 0 <= k * e.
+Proof. nia. Qed.
+
+Lemma scaled_zero (k e : Z) : e = 0 -> k * e = 0.
+Proof. nia. Qed.
+
+Lemma added (s t : Z) : 0 <= s -> 0 <= t -> 0 <= s + t.
+Proof. lia. Qed.
+
+Lemma added_zero (s t : Z) : s = 0 -> t = 0 -> s + t = 0.
+Proof. lia. Qed.
+
+Lemma between (e f : Z) : e + f = 0 -> 0 <= e -> 0 <= f -> e = 0.
+Proof. lia. Qed.
+
+Lemma apart_above (e b k : Z) : (1 <=? k) = true -> e = b + k -> 0 <= b -> e <> 0.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma apart_below (e b k : Z) : (1 <=? k) = true -> - e = b + k -> 0 <= b -> e <> 0.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma strengthened (e : Z) : 0 <= e -> e <> 0 -> 0 <= e - 1.
+Proof. lia. Qed.
+
+(* products *)
+
+Lemma gap (e : Z) : 0 <= e * e - e.
+Proof. nia. Qed.
+
+Lemma zero_product (e f : Z) : e = 0 -> e * f = 0.
+Proof. nia. Qed.
+
+Lemma product_apart (e f : Z) : e <> 0 -> f <> 0 -> e * f <> 0.
+Proof. nia. Qed.
+
+Lemma cancelled (e f : Z) : f <> 0 -> e * f = 0 -> e = 0.
+Proof. nia. Qed.
+
+Lemma factor_apart_ge (e a r c : Z) : (c <? 0) = true -> e = a * r + c -> 0 <= e -> a <> 0.
+Proof. rewrite Z.ltb_lt. nia. Qed.
+
+Lemma factor_apart_eq (e a r c : Z) : (c =? 0) = false -> e = a * r + c -> e = 0 -> a <> 0.
+Proof. rewrite Z.eqb_neq. nia. Qed.
+
+Lemma factor_apart_ne (e a r c : Z) : (c =? 0) = true -> e = a * r + c -> e <> 0 -> a <> 0.
+Proof. rewrite Z.eqb_eq. nia. Qed.
+
+Lemma no_multiple (e a r c k b : Z) :
+  (0 <? Z.abs c) = true -> (Z.abs c <? k) = true -> e = a * r + c -> a = b + k -> 0 <= b -> e <> 0.
+Proof.
+  rewrite !Z.ltb_lt. intros ? ? -> -> ? E.
+  assert (r = 0 \/ 1 <= r \/ r <= -1) as [-> | [? | ?]] by lia; nia.
+Qed.
+
+Lemma positive (a b k : Z) : (1 <=? k) = true -> a = b + k -> 0 <= b -> 0 < a.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma positive_product (a b : Z) : 0 < a -> 0 < b -> 0 < a * b.
+Proof. nia. Qed.
+
+Lemma positive_apart (a : Z) : 0 < a -> a <> 0.
+Proof. lia. Qed.
+
+Lemma factor_out_ge (t f r : Z) : t = f * r -> 0 < f -> 0 <= t -> 0 <= r.
+Proof. nia. Qed.
+
+Lemma factor_in_ge (t f r : Z) : t = f * r -> 0 < f -> 0 <= r -> 0 <= t.
+Proof. nia. Qed.
+
+Lemma factor_out_lt (t f r : Z) : t = f * r -> 0 < f -> t < 0 -> r < 0.
+Proof. nia. Qed.
+
+Lemma factor_in_lt (t f r : Z) : t = f * r -> 0 < f -> r < 0 -> t < 0.
+Proof. nia. Qed.
+
+Lemma factor_out_eq (t f r : Z) : t = f * r -> f <> 0 -> t = 0 -> r = 0.
+Proof. nia. Qed.
+
+Lemma factor_in_eq (t f r : Z) : t = f * r -> f <> 0 -> r = 0 -> t = 0.
+Proof. nia. Qed.
+
+Lemma factor_out_ne (t f r : Z) : t = f * r -> f <> 0 -> t <> 0 -> r <> 0.
+Proof. nia. Qed.
+
+Lemma factor_in_ne (t f r : Z) : t = f * r -> f <> 0 -> r <> 0 -> t <> 0.
+Proof. nia. Qed.
+
+Lemma factor_bounded (x p o t h l r k : Z) :
+  (0 <=? r) = true -> (1 <=? l) = true -> (0 <? k) = true -> (h <? (r + 1) ^ k * l) = true ->
+  t = h - p * o -> p = x ^ k -> l <= o -> 0 <= t -> 0 <= r - x.
+Proof.
+  rewrite !Z.leb_le, !Z.ltb_lt. intros R L K S -> -> O T.
+  destruct (Z.le_gt_cases x r) as [? | X]; [lia | exfalso].
+  assert ((r + 1) ^ k <= x ^ k) by (apply Z.pow_le_mono_l; lia).
+  assert (0 < (r + 1) ^ k) by (apply Z.pow_pos_nonneg; lia). nia.
+Qed.
+
+Lemma at_least_product (a b l m : Z) : (0 <=? l) = true -> (0 <=? m) = true -> l <= a -> m <= b -> l * m <= a * b.
+Proof. rewrite !Z.leb_le. nia. Qed.
+
+(* intervals *)
+
+Lemma low_of (t e l : Z) : t = e - l -> 0 <= t -> l <= e.
+Proof. lia. Qed.
+
+Lemma high_of (t e h : Z) : t = h - e -> 0 <= t -> e <= h.
+Proof. lia. Qed.
+
+Lemma of_low (e l : Z) : l <= e -> 0 <= e - l.
+Proof. lia. Qed.
+
+Lemma of_high (e h : Z) : e <= h -> 0 <= h - e.
+Proof. lia. Qed.
+
+Lemma negated_low (e l m : Z) : (m =? - l) = true -> l <= e -> - e <= m.
+Proof. rewrite Z.eqb_eq. lia. Qed.
+
+Lemma negated_high (e h m : Z) : (m =? - h) = true -> e <= h -> m <= - e.
+Proof. rewrite Z.eqb_eq. lia. Qed.
+
+Lemma same_low (s t l : Z) : s = t -> l <= s -> l <= t.
+Proof. lia. Qed.
+
+Lemma same_high (s t h : Z) : s = t -> s <= h -> t <= h.
+Proof. lia. Qed.
+
+Lemma weaker_low (e l m : Z) : (m <=? l) = true -> l <= e -> m <= e.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma weaker_high (e h m : Z) : (h <=? m) = true -> e <= h -> e <= m.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma product_of_zero (x y v : Z) : (v <=? 0) = true -> 0 <= x -> x <= 0 -> v <= x * y.
+Proof. rewrite Z.leb_le. intros. assert (x = 0) as -> by lia. lia. Qed.
+
+Lemma product_of_lows (x y a c v : Z) :
+  (0 <=? a) = true -> (0 <=? c) = true -> (v <=? a * c) = true -> a <= x -> c <= y -> v <= x * y.
+Proof. rewrite !Z.leb_le. nia. Qed.
+
+Lemma line_low (y a c d v : Z) : v <= a * c -> v <= a * d -> c <= y -> y <= d -> v <= a * y.
+Proof.
+  intros. destruct (Z.le_ge_cases 0 a).
+  - transitivity (a * c); [assumption | apply Z.mul_le_mono_nonneg_l; assumption].
+  - transitivity (a * d); [assumption | apply Z.mul_le_mono_nonpos_l; assumption].
+Qed.
+
+Lemma product_half_open (x y a c d v : Z) :
+  (0 <=? c) = true -> (v <=? a * c) = true -> (v <=? a * d) = true -> a <= x -> c <= y -> y <= d -> v <= x * y.
+Proof.
+  rewrite !Z.leb_le. intros. transitivity (a * y); [apply (line_low y a c d); assumption |].
+  apply Z.mul_le_mono_nonneg_r; lia.
+Qed.
+
+Lemma product_closed (x y a b c d v : Z) :
+  (v <=? a * c) = true -> (v <=? a * d) = true -> (v <=? b * c) = true -> (v <=? b * d) = true ->
+  a <= x -> x <= b -> c <= y -> y <= d -> v <= x * y.
+Proof.
+  rewrite !Z.leb_le. intros. destruct (Z.le_ge_cases 0 y).
+  - transitivity (a * y); [apply (line_low y a c d); assumption | apply Z.mul_le_mono_nonneg_r; assumption].
+  - transitivity (b * y); [apply (line_low y b c d); assumption | apply Z.mul_le_mono_nonpos_r; assumption].
+Qed.
+
+Lemma power_low (x k l v : Z) : (0 <=? l) = true -> (v <=? l ^ k) = true -> l <= x -> v <= x ^ k.
+Proof.
+  rewrite !Z.leb_le. intros. transitivity (l ^ k); [assumption | apply Z.pow_le_mono_l; lia].
+Qed.
+
+Lemma power_high (x k h v : Z) : (h ^ k <=? v) = true -> 0 <= x -> x <= h -> x ^ k <= v.
+Proof.
+  rewrite !Z.leb_le. intros. transitivity (h ^ k); [apply Z.pow_le_mono_l; lia | assumption].
+Qed.
+
+Lemma odd_power_low (x k l v : Z) : (Z.odd k && (0 <? k))%bool = true -> (v <=? l ^ k) = true -> l <= x -> v <= x ^ k.
+Proof.
+  rewrite andb_true_iff, Z.ltb_lt, Z.leb_le. intros [O K] V L. transitivity (l ^ k); [exact V | clear V v].
+  destruct (Z.le_gt_cases 0 l) as [P | P]; [apply Z.pow_le_mono_l; lia |].
+  assert (forall a, a < 0 -> a ^ k = - (- a) ^ k) as N.
+  { intros a _. replace a with (- - a) at 1 by lia. apply Z.pow_opp_odd. apply Z.odd_spec. exact O. }
+  destruct (Z.le_gt_cases 0 x) as [Q | Q].
+  - rewrite (N l P). assert (0 <= x ^ k) by (apply Z.pow_nonneg; lia). assert (0 <= (- l) ^ k) by (apply Z.pow_nonneg; lia). lia.
+  - rewrite (N l P), (N x Q). assert ((- x) ^ k <= (- l) ^ k) by (apply Z.pow_le_mono_l; lia). lia.
+Qed.
+
+Lemma odd_power_high (x k h v : Z) : (Z.odd k && (0 <? k))%bool = true -> (h ^ k <=? v) = true -> x <= h -> x ^ k <= v.
+Proof.
+  rewrite Z.leb_le. intros O V H. transitivity (h ^ k); [| exact V].
+  apply (odd_power_low h k x); [exact O | apply Z.leb_refl | exact H].
+Qed.
+
+Lemma even_power_sign (x k v : Z) : Z.even k = true -> (v <=? 0) = true -> v <= x ^ k.
+Proof.
+  rewrite Z.leb_le. intros E V. transitivity 0; [exact V |].
+  apply Z.pow_even_nonneg. apply Z.even_spec. exact E.
+Qed.
+
+Lemma even_power_high (x k l h v : Z) :
+  Z.even k = true -> ((- l) ^ k <=? v) = true -> (h ^ k <=? v) = true -> l <= x -> x <= h -> x ^ k <= v.
+Proof.
+  rewrite !Z.leb_le. intros E L H ? ?. destruct (Z.le_gt_cases 0 x).
+  - transitivity (h ^ k); [apply Z.pow_le_mono_l; lia | exact H].
+  - replace (x ^ k) with ((- x) ^ k) by (apply Z.pow_opp_even; apply Z.even_spec; exact E).
+    transitivity ((- l) ^ k); [apply Z.pow_le_mono_l; lia | exact L].
+Qed.
+
+Lemma even_power_opposite (x k : Z) : Z.even k = true -> (- x) ^ k = x ^ k.
+Proof. intros E. apply Z.pow_opp_even. apply Z.even_spec. exact E. Qed.
+
+Lemma quotient_low (n d c l v : Z) : d = c -> (0 <? c) = true -> (v <=? l / c) = true -> l <= n -> v <= n / d.
+Proof.
+  rewrite Z.ltb_lt, Z.leb_le. intros -> ? ? ?. transitivity (l / c); [assumption | apply Z.div_le_mono; lia].
+Qed.
+
+Lemma quotient_high (n d c h v : Z) : d = c -> (0 <? c) = true -> (h / c <=? v) = true -> n <= h -> n / d <= v.
+Proof.
+  rewrite Z.ltb_lt, Z.leb_le. intros -> ? ? ?. transitivity (h / c); [apply Z.div_le_mono; lia | assumption].
+Qed.
+
+Lemma quotient_low_positive (n d l c v : Z) :
+  (0 <=? l) = true -> (1 <=? c) = true -> (v <=? 0) = true -> l <= n -> c <= d -> v <= n / d.
+Proof. rewrite !Z.leb_le. intros. transitivity 0; [assumption | apply Z.div_pos; lia]. Qed.
+
+Lemma quotient_low_closed (n d l c h v : Z) :
+  (0 <=? l) = true -> (1 <=? c) = true -> (v <=? l / h) = true -> l <= n -> c <= d -> d <= h -> v <= n / d.
+Proof.
+  rewrite !Z.leb_le. intros. transitivity (l / h); [assumption |].
+  transitivity (l / d); [apply Z.div_le_compat_l; lia | apply Z.div_le_mono; lia].
+Qed.
+
+Lemma quotient_low_negative (n d l c v : Z) :
+  (l <? 0) = true -> (1 <=? c) = true -> (v <=? l / c) = true -> l <= n -> c <= d -> v <= n / d.
+Proof.
+  rewrite Z.ltb_lt, !Z.leb_le. intros. transitivity (l / c); [assumption |].
+  transitivity (l / d); [| apply Z.div_le_mono; lia].
+  apply Z.div_le_lower_bound; [lia |]. assert (c * (l / c) <= l) by (apply Z.mul_div_le; lia).
+  assert (l / c <= 0) by (apply Z.div_le_upper_bound; lia). nia.
+Qed.
+
+Lemma quotient_high_positive (n d h c v : Z) :
+  (0 <=? h) = true -> (1 <=? c) = true -> (h / c <=? v) = true -> n <= h -> c <= d -> n / d <= v.
+Proof.
+  rewrite !Z.leb_le. intros. transitivity (h / c); [| assumption].
+  transitivity (h / d); [apply Z.div_le_mono; lia | apply Z.div_le_compat_l; lia].
+Qed.
+
+Lemma quotient_high_open (n d h c v : Z) :
+  (h <? 0) = true -> (1 <=? c) = true -> (-1 <=? v) = true -> n <= h -> c <= d -> n / d <= v.
+Proof.
+  rewrite Z.ltb_lt, !Z.leb_le. intros. assert (n / d < 0) by (apply Z.div_lt_upper_bound; lia). lia.
+Qed.
+
+Lemma quotient_high_closed (n d h c m v : Z) :
+  (h <? 0) = true -> (1 <=? c) = true -> (h / m <=? v) = true -> n <= h -> c <= d -> d <= m -> n / d <= v.
+Proof.
+  rewrite Z.ltb_lt, !Z.leb_le. intros. transitivity (h / m); [| assumption].
+  transitivity (h / d); [apply Z.div_le_mono; lia |].
+  apply Z.div_le_lower_bound; [lia |]. assert (d * (h / d) <= h) by (apply Z.mul_div_le; lia).
+  assert (h / d < 0) by (apply Z.div_lt_upper_bound; lia). nia.
+Qed.
+
+Lemma relu_low (e l v : Z) : (v <=? Z.max l 0) = true -> l <= e -> v <= Z.max e 0.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma relu_low_open (e v : Z) : (v <=? 0) = true -> v <= Z.max e 0.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma relu_high (e h v : Z) : (Z.max h 0 <=? v) = true -> e <= h -> Z.max e 0 <= v.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma choice_low (b : bool) (e l v : Z) : (v <=? Z.min l 0) = true -> l <= e -> v <= if b then e else 0.
+Proof. rewrite Z.leb_le. destruct b; lia. Qed.
+
+Lemma choice_high (b : bool) (e h v : Z) : (Z.max h 0 <=? v) = true -> e <= h -> (if b then e else 0) <= v.
+Proof. rewrite Z.leb_le. destruct b; lia. Qed.
+
+Lemma land_le (a b : Z) : 0 <= a -> 0 <= Z.land a b <= a.
+Proof.
+  intros A. assert (0 <= Z.land a b) by (apply Z.land_nonneg; left; exact A). split; [assumption |].
+  assert (a = Z.land a b + Z.ldiff a b) as E.
+  { rewrite Z.add_nocarry_lxor; [apply Z.bits_inj'; intros n N; rewrite Z.lxor_spec, Z.land_spec, Z.ldiff_spec;
+      destruct (Z.testbit a n), (Z.testbit b n); reflexivity |].
+    apply Z.bits_inj'. intros n N. rewrite !Z.land_spec, Z.ldiff_spec, Z.bits_0.
+    destruct (Z.testbit a n), (Z.testbit b n); reflexivity. }
+  assert (0 <= Z.ldiff a b) by (apply Z.ldiff_nonneg; left; exact A). lia.
+Qed.
+
+Lemma land_low_left (a b l v : Z) : (0 <=? l) = true -> (v <=? 0) = true -> l <= a -> v <= Z.land a b.
+Proof. rewrite !Z.leb_le. intros. pose proof (land_le a b). lia. Qed.
+
+Lemma land_low_right (a b l v : Z) : (0 <=? l) = true -> (v <=? 0) = true -> l <= b -> v <= Z.land a b.
+Proof. rewrite Z.land_comm. apply land_low_left. Qed.
+
+Lemma land_high_left (a b l h v : Z) : (0 <=? l) = true -> (h <=? v) = true -> l <= a -> a <= h -> Z.land a b <= v.
+Proof. rewrite !Z.leb_le. intros. pose proof (land_le a b). lia. Qed.
+
+Lemma land_high_right (a b l h v : Z) : (0 <=? l) = true -> (h <=? v) = true -> l <= b -> b <= h -> Z.land a b <= v.
+Proof. rewrite Z.land_comm. apply land_high_left. Qed.
+
+Lemma land_at_most (a b : Z) : 0 <= a \/ 0 <= - b - 1 -> Z.land a b <= a.
+Proof.
+  intros [A | B]; [apply land_le; exact A |].
+  assert (a = Z.land a b + Z.ldiff a b) as E.
+  { rewrite Z.add_nocarry_lxor; [apply Z.bits_inj'; intros n N; rewrite Z.lxor_spec, Z.land_spec, Z.ldiff_spec;
+      destruct (Z.testbit a n), (Z.testbit b n); reflexivity |].
+    apply Z.bits_inj'. intros n N. rewrite !Z.land_spec, Z.ldiff_spec, Z.bits_0.
+    destruct (Z.testbit a n), (Z.testbit b n); reflexivity. }
+  assert (0 <= Z.ldiff a b) by (apply Z.ldiff_nonneg; right; lia). lia.
+Qed.
+
+Lemma raised_low (a b l m v : Z) :
+  (1 <=? l) = true -> (0 <=? m) = true -> (v <=? l ^ m) = true -> l <= a -> m <= b -> v <= a ^ b.
+Proof.
+  rewrite !Z.leb_le. intros. transitivity (l ^ m); [assumption |].
+  transitivity (a ^ m); [apply Z.pow_le_mono_l; lia | apply Z.pow_le_mono_r; lia].
+Qed.
+
+Lemma raised_low_open (a b l m v : Z) :
+  (1 <=? l) = true -> (0 <=? m) = true -> (v <=? 1) = true -> l <= a -> m <= b -> v <= a ^ b.
+Proof. rewrite !Z.leb_le. intros. assert (0 < a ^ b) by (apply Z.pow_pos_nonneg; lia). lia. Qed.
+
+Lemma raised_high (a b l m h i v : Z) :
+  (1 <=? l) = true -> (0 <=? m) = true -> (h ^ i <=? v) = true -> l <= a -> m <= b -> a <= h -> b <= i -> a ^ b <= v.
+Proof.
+  rewrite !Z.leb_le. intros. transitivity (h ^ i); [| assumption].
+  transitivity (h ^ b); [apply Z.pow_le_mono_l; lia | apply Z.pow_le_mono_r; lia].
+Qed.
+
+Lemma root_low (n l v : Z) : (v <=? Z.sqrt l) = true -> l <= n -> v <= Z.sqrt n.
+Proof. rewrite Z.leb_le. intros. transitivity (Z.sqrt l); [assumption | apply Z.sqrt_le_mono; assumption]. Qed.
+
+Lemma root_low_open (n v : Z) : (v <=? 0) = true -> v <= Z.sqrt n.
+Proof. rewrite Z.leb_le. intros. transitivity 0; [assumption | apply Z.sqrt_nonneg]. Qed.
+
+Lemma root_high (n h v : Z) : (Z.sqrt h <=? v) = true -> n <= h -> Z.sqrt n <= v.
+Proof. rewrite Z.leb_le. intros. transitivity (Z.sqrt h); [apply Z.sqrt_le_mono; assumption | assumption]. Qed.
+
+Definition bit_length (n : Z) : Z := if n =? 0 then 0 else Z.log2 (Z.abs n) + 1.
+
+Lemma bit_length_mono (m n : Z) : Z.abs m <= Z.abs n -> bit_length m <= bit_length n.
+Proof.
+  unfold bit_length. intros H. destruct (Z.eqb_spec m 0), (Z.eqb_spec n 0); try lia.
+  - pose proof (Z.log2_nonneg (Z.abs n)). lia.
+  - pose proof (Z.log2_le_mono _ _ H). lia.
+Qed.
+
+Lemma bit_length_low (n l v : Z) : (0 <=? l) = true -> (v <=? bit_length l) = true -> l <= n -> v <= bit_length n.
+Proof. rewrite !Z.leb_le. intros. pose proof (bit_length_mono l n). lia. Qed.
+
+Lemma bit_length_low_negative (n h v : Z) :
+  (h <=? 0) = true -> (v <=? bit_length h) = true -> n <= h -> v <= bit_length n.
+Proof. rewrite !Z.leb_le. intros. pose proof (bit_length_mono h n). lia. Qed.
+
+Lemma bit_length_low_open (n v : Z) : (v <=? 0) = true -> v <= bit_length n.
+Proof. rewrite Z.leb_le. unfold bit_length. destruct (n =? 0); pose proof (Z.log2_nonneg (Z.abs n)); lia. Qed.
+
+Lemma bit_length_high (n l h v : Z) :
+  (bit_length (Z.max (Z.abs l) (Z.abs h)) <=? v) = true -> l <= n -> n <= h -> bit_length n <= v.
+Proof. rewrite Z.leb_le. intros. pose proof (bit_length_mono n (Z.max (Z.abs l) (Z.abs h))). lia. Qed.
+
+(* enumeration *)
+
+Fixpoint every_from (low : Z) (count : nat) (p : Z -> bool) : bool :=
+  match count with O => true | S rest => p low && every_from (low + 1) rest p end.
+
+Lemma boxed (low high : Z) (p : Z -> bool) :
+  every_from low (Z.to_nat (high - low + 1)) p = true -> forall x, low <= x -> x <= high -> p x = true.
+Proof.
+  remember (Z.to_nat (high - low + 1)) as count eqn:C. revert low C.
+  induction count as [| count I]; intros low C H x L U; [lia |].
+  cbn in H. apply andb_true_iff in H. destruct H as [H R].
+  destruct (Z.eq_dec x low) as [-> | N]; [exact H |]. apply (I (low + 1)); try lia. exact R.
+Qed.
+
+Lemma by_residue (m : Z) (p : Z -> bool) :
+  (0 <? m) = true -> every_from 0 (Z.to_nat (m - 1 - 0 + 1)) p = true -> forall x, p (x mod m) = true.
+Proof.
+  rewrite Z.ltb_lt. intros M H x. pose proof (Z.mod_pos_bound x m M).
+  apply (boxed 0 (m - 1) p H (x mod m)); lia.
+Qed.
+
+Definition congruent (m x y : Z) : Prop := x mod m = y mod m.
+
+Lemma congruent_add (m a b c d : Z) : congruent m a b -> congruent m c d -> congruent m (a + c) (b + d).
+Proof. unfold congruent. intros H K. rewrite (Zplus_mod a c), (Zplus_mod b d), H, K. reflexivity. Qed.
+
+Lemma congruent_mul (m a b c d : Z) : congruent m a b -> congruent m c d -> congruent m (a * c) (b * d).
+Proof. unfold congruent. intros H K. rewrite (Zmult_mod a c), (Zmult_mod b d), H, K. reflexivity. Qed.
+
+Lemma congruent_refl (m a : Z) : congruent m a a.
+Proof. reflexivity. Qed.
+
+Lemma congruent_mod (m a : Z) : congruent m a (a mod m).
+Proof. unfold congruent. symmetry. apply Zmod_mod. Qed.
+
+Lemma no_residue (m e t l r : Z) :
+  e = t + m * l -> congruent m t r -> negb (r mod m =? 0) = true -> e <> 0.
+Proof.
+  unfold congruent. rewrite negb_true_iff, Z.eqb_neq. intros -> C N E. apply N. rewrite <- C.
+  replace t with (- l * m) by lia. destruct (Z.eq_dec m 0) as [-> | M]; [rewrite Z.mul_0_r; reflexivity |].
+  apply Z.mod_mul. exact M.
+Qed.
+
+(* operations by their definitions *)
+
+Lemma relu_above_zero (v e : Z) : v = Z.max e 0 -> 0 <= v.
+Proof. lia. Qed.
+
+Lemma relu_above_argument (v e : Z) : v = Z.max e 0 -> 0 <= v - e.
+Proof. lia. Qed.
+
+Lemma relu_at_least (v e b k : Z) : (1 <=? k) = true -> v = Z.max e 0 -> v = b + k -> 0 <= b -> 0 <= e - k.
+Proof. rewrite Z.leb_le. lia. Qed.
+
+Lemma relu_positive (v e : Z) : v = Z.max e 0 -> 0 <= e -> v - e = 0.
+Proof. lia. Qed.
+
+Lemma relu_negative (v e f : Z) : v = Z.max e 0 -> f = - e -> 0 <= f -> v = 0.
+Proof. lia. Qed.
+
+Lemma choice_taken (b : bool) (v e : Z) : v = (if b then e else 0) -> b = true -> v - e = 0.
+Proof. intros -> ->. lia. Qed.
+
+Lemma choice_left (b : bool) (v e : Z) : v = (if b then e else 0) -> b = false -> v = 0.
+Proof. intros -> ->. reflexivity. Qed.
+
+Lemma quotient_below (q n d : Z) : q = n / d -> 0 < d -> 0 <= n - d * q.
+Proof. intros -> D. pose proof (Z.mul_div_le n d D). lia. Qed.
+
+Lemma quotient_above (q n d : Z) : q = n / d -> 0 < d -> 0 <= d * q + d - 1 - n.
+Proof. intros -> D. pose proof (Z.mul_succ_div_gt n d D). lia. Qed.
+
+Lemma quotient_below_negative (q n d : Z) : q = n / d -> d < 0 -> 0 <= - (n - d * q).
+Proof. intros -> D. pose proof (Z.mod_neg_bound n d D). pose proof (Z.div_mod n d). lia. Qed.
+
+Lemma quotient_above_negative (q n d : Z) : q = n / d -> d < 0 -> 0 <= n - d * q - d - 1.
+Proof. intros -> D. pose proof (Z.mod_neg_bound n d D). pose proof (Z.div_mod n d). lia. Qed.
+
+Lemma land_first (q a b : Z) : q = Z.land a b -> 0 <= a \/ 0 <= - b - 1 -> 0 <= a - q.
+Proof. intros -> H. pose proof (land_at_most a b H). lia. Qed.
+
+Lemma land_second (q a b : Z) : q = Z.land a b -> 0 <= b \/ 0 <= - a - 1 -> 0 <= b - q.
+Proof. intros -> H. rewrite Z.land_comm. pose proof (land_at_most b a H). lia. Qed.
+
+Lemma isolated_above (q n d r t : Z) : q = n / d -> 0 < d -> t = n + d * r -> 0 <= t -> 0 <= q + r.
+Proof. intros -> D -> T. pose proof (Z.mul_succ_div_gt n d D). nia. Qed.
+
+Lemma isolated_below (q n d r t : Z) : q = n / d -> 0 < d -> t = d * (r + 1) - 1 - n -> 0 <= t -> 0 <= - q + r.
+Proof. intros -> D -> T. pose proof (Z.mul_div_le n d D). nia. Qed.
+
+(* substitution, and the canonical forms of operations *)
+
+Lemma exchange (f : Z -> Z) (x y s t : Z) : s = f x -> x = y -> f y = t -> s = t.
+Proof. intros -> -> ->. reflexivity. Qed.
+
+Lemma same_quotient (q n d m e t : Z) : q = n / d -> n = m -> d = e -> m / e = t -> q = t.
+Proof. intros -> -> ->. exact (fun H => H). Qed.
+
+Lemma same_relu (q e f t : Z) : q = Z.max e 0 -> e = f -> Z.max f 0 = t -> q = t.
+Proof. intros -> ->. exact (fun H => H). Qed.
+
+Lemma same_land (q a b c d t : Z) : q = Z.land a b -> a = c -> b = d -> Z.land c d = t -> q = t.
+Proof. intros -> -> ->. exact (fun H => H). Qed.
+
+Lemma same_power (q a b c d t : Z) : q = a ^ b -> a = c -> b = d -> c ^ d = t -> q = t.
+Proof. intros -> -> ->. exact (fun H => H). Qed.
+
+Lemma same_product (q a b c d t : Z) : q = a * b -> a = c -> b = d -> c * d = t -> q = t.
+Proof. intros -> -> ->. exact (fun H => H). Qed.
+
+Lemma defined (q e t : Z) : q = e -> e = t -> q = t.
+Proof. intros ->. exact (fun H => H). Qed.
+
+Lemma quotient_whole (n d q r x t : Z) : d <> 0 -> n = q * d + r -> r / d = x -> q + x = t -> n / d = t.
+Proof. intros D -> <- <-. apply Z.div_add_l. exact D. Qed.
+
+Lemma quotient_common (n d g e r c t : Z) :
+  (0 <? g) = true -> (0 <? e) = true -> (0 <=? c) = true -> (c <? g) = true ->
+  n = g * r + c -> d = g * e -> r / e = t -> n / d = t.
+Proof.
+  rewrite !Z.ltb_lt, Z.leb_le. intros G E C S -> -> <-. rewrite <- Z.div_div by lia. f_equal.
+  rewrite Z.mul_comm, Z.div_add_l, Z.div_small; lia.
+Qed.
+
+Lemma quotient_by_one (n d t : Z) : d = 1 -> n = t -> n / d = t.
+Proof. intros -> ->. apply Z.div_1_r. Qed.
+
+Lemma quotient_flipped (n d r x t : Z) :
+  (0 <? d) = true -> r = d - 1 - n -> r / d = x -> - x = t -> n / d = t.
+Proof.
+  rewrite Z.ltb_lt. intros D -> <- <-. symmetry. apply Z.div_unique with (r := n + d * ((d - 1 - n) / d)); [left | lia].
+  pose proof (Z.mul_div_le (d - 1 - n) d D). pose proof (Z.mul_succ_div_gt (d - 1 - n) d D). lia.
+Qed.
+
+Lemma quotient_nested (q x a n c b m e t : Z) :
+  q = x / a -> (0 <? a) = true -> (0 <? b) = true -> n = q + c -> m = x + a * c -> e = a * b -> m / e = t -> n / b = t.
+Proof.
+  rewrite !Z.ltb_lt. intros -> A B -> -> -> <-. rewrite <- Z.div_div by lia. f_equal.
+  rewrite (Z.mul_comm a c), Z.div_add; lia.
+Qed.
+
+Lemma quotient_opposite (n d m e t : Z) : m = - n -> e = - d -> m / e = t -> n / d = t.
+Proof.
+  intros -> -> <-. destruct (Z.eq_dec d 0) as [-> | D]; [rewrite !Zdiv_0_r; reflexivity |].
+  symmetry. apply Z.div_opp_opp. exact D.
+Qed.
+
+Lemma quotient_by_zero (n d : Z) : d = 0 -> n / d = 0.
+Proof. intros ->. apply Zdiv_0_r. Qed.
+
+Lemma quotient_of_zero (n d : Z) : n = 0 -> n / d = 0.
+Proof. intros ->. apply Zdiv_0_l. Qed.
+
+Lemma quotient_of_same (n d : Z) : d <> 0 -> n = d -> n / d = 1.
+Proof. intros D ->. apply Z.div_same. exact D. Qed.
+
+Lemma quotient_cancelled (n d m e k t : Z) : d <> 0 -> n = m * k -> d = e * k -> m / e = t -> n / d = t.
+Proof. intros D -> -> <-. apply Z.div_mul_cancel_r; nia. Qed.
+
+Lemma relu_of_positive (e : Z) : 0 <= e -> Z.max e 0 = e.
+Proof. lia. Qed.
+
+Lemma relu_of_negative (e : Z) : e < 0 -> Z.max e 0 = 0.
+Proof. lia. Qed.
+
+Lemma relu_scaled (e f k x t : Z) : (0 <? k) = true -> e = k * f -> Z.max f 0 = x -> k * x = t -> Z.max e 0 = t.
+Proof. rewrite Z.ltb_lt. nia. Qed.
+
+Lemma relu_opposite (e f x t : Z) : f = - e -> Z.max f 0 = x -> x + e = t -> Z.max e 0 = t.
+Proof. lia. Qed.
+
+Lemma both (p q : bool) : p = true -> q = true -> (p && q)%bool = true.
+Proof. intros -> ->. reflexivity. Qed.
+
+Lemma neither (p q : bool) : p = false -> q = false -> (p || q)%bool = false.
+Proof. intros -> ->. reflexivity. Qed.
+
+Lemma not_left (p q : bool) : p = false -> (p && q)%bool = false.
+Proof. intros ->. reflexivity. Qed.
+
+Lemma not_right (p q : bool) : q = false -> (p && q)%bool = false.
+Proof. intros ->. apply andb_false_r. Qed.
+
+Lemma either_left (p q : bool) : p = true -> (p || q)%bool = true.
+Proof. intros ->. reflexivity. Qed.
+
+Lemma either_right (p q : bool) : q = true -> (p || q)%bool = true.
+Proof. intros ->. apply orb_true_r. Qed.
+
+Lemma true_ge (e : Z) : 0 <= e -> (0 <=? e) = true.
+Proof. apply Z.leb_le. Qed.
+
+Lemma false_ge (e f : Z) : e + f = -1 -> 0 <= f -> (0 <=? e) = false.
+Proof. rewrite Z.leb_gt. lia. Qed.
+
+Lemma true_eq (e : Z) : e = 0 -> (e =? 0) = true.
+Proof. apply Z.eqb_eq. Qed.
+
+Lemma false_eq (e : Z) : e <> 0 -> (e =? 0) = false.
+Proof. apply Z.eqb_neq. Qed.
+
+Lemma true_ne (e : Z) : e <> 0 -> negb (e =? 0) = true.
+Proof. rewrite negb_true_iff. apply Z.eqb_neq. Qed.
+
+Lemma false_ne (e : Z) : e = 0 -> negb (e =? 0) = false.
+Proof. rewrite negb_false_iff. apply Z.eqb_eq. Qed.
+
+Lemma of_true_ge (e : Z) : (0 <=? e) = true -> 0 <= e.
+Proof. apply Z.leb_le. Qed.
+
+Lemma of_true_eq (e : Z) : (e =? 0) = true -> e = 0.
+Proof. apply Z.eqb_eq. Qed.
+
+Lemma of_true_ne (e : Z) : negb (e =? 0) = true -> e <> 0.
+Proof. rewrite negb_true_iff. apply Z.eqb_neq. Qed.
+
+Lemma of_both_left (p q : bool) : (p && q)%bool = true -> p = true.
+Proof. destruct p; [reflexivity | discriminate]. Qed.
+
+Lemma of_both_right (p q : bool) : (p && q)%bool = true -> q = true.
+Proof. destruct p; [exact (fun H => H) | discriminate]. Qed.
+
+Lemma of_either (p q : bool) : (p || q)%bool = true -> p = true \/ q = true.
+Proof. apply orb_true_iff. Qed.
+
+Lemma implied (p q : bool) : implb p q = true -> p = true -> q = true.
+Proof. intros H ->. exact H. Qed.
+
+Lemma false_is_not_true (P : Prop) : false = true -> P.
+Proof. discriminate. Qed.
+
+Lemma difference (q e t : Z) : q = e -> t = q - e -> t = 0.
+Proof. lia. Qed.
+
+Lemma relu_is_argument (s r : Z) : Z.max s 0 = r -> 0 <= s -> r = s.
+Proof. lia. Qed.
+
+Lemma relu_is_zero (s r : Z) : Z.max s 0 = r -> s <= 0 -> r = 0.
+Proof. lia. Qed.
+
+Lemma at_most_zero (s t : Z) : s = t + 1 -> t < 0 -> s <= 0.
+Proof. lia. Qed.
+
+Lemma below_at_most (s t : Z) : s = t -> t < 0 -> s <= 0.
+Proof. lia. Qed.
+
+Lemma choice_is (b : bool) (v e t : Z) : v = (if b then e else 0) -> b = true -> e = t -> v = t.
+Proof. intros -> ->. exact (fun H => H). Qed.
+
+Lemma choice_is_not (b : bool) (v e t : Z) : v = (if b then e else 0) -> b = false -> 0 = t -> v = t.
+Proof. intros -> ->. exact (fun H => H). Qed.
+
+Lemma negative_divisor (d : Z) : 0 <= - d - 1 -> d < 0.
+Proof. lia. Qed.
