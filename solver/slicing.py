@@ -16,7 +16,7 @@ symbol among those of the slice.
     ...     known = known.declare_range(symbol, 0, None)
     >>> known = known.assume_prop(terms.ge(c, 7)).assume_prop(terms.ge(a, b)).assume_prop(terms.eq(a % 4, 0))
     >>> [fact.text for fact in slice_of(known, terms.ge(a, 1), terms.true).records()]
-    ['a >= b', 'a % 4 == 0', '0 <= b <= None', '0 <= a <= None']
+    ['a % 4 == 0', 'a >= b', '0 <= b <= None', '0 <= a <= None']
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Order:
         self._marks: dict[Atom, int] = {atom: position for position, atom in enumerate(symbols)}
 
     def of_fact(self, fact: Fact) -> tuple[int, tuple[int, ...], int, int, int]:
-        """Equalities first, then what is about the first symbols."""
+        """Inequalities first, whose factors equalities would expand, then what is about the first symbols."""
         prop = fact.prop
         symbols = tuple(sorted([self._mark(atom) for atom in _declared(prop)]))
         return KINDS.get(prop.kind, 0), symbols, prop.depth, self._of_prop(prop), self._of_prop(fact.domain)
