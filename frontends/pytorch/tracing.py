@@ -64,7 +64,7 @@ from frontends.pytorch.recording.inputs import (
     symbolic_number,
 )
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
-from frontends.pytorch.recording.marked import settle_marked
+from frontends.pytorch.recording.marked import refuse_negatives, settle_marked
 from frontends.pytorch.recording.operations import Recording, generators_of
 from frontends.pytorch.recording.overlap import settle_overlaps
 from frontends.pytorch.recording.reach import READS_OFFSET
@@ -331,6 +331,7 @@ def _traced(
             settle(recorder, [*outputs, *bases])
             settle_overlaps(recorder)
             settle_marked(recorder, [*outputs, *bases])
+            refuse_negatives(recorder, leaves, written=bool(written))
             if recorder.draws is not None:
                 recorder.draws.check()
     recorder.draws = None

@@ -234,7 +234,9 @@ class Signature:
         """What to do with calls like this one that no variant accepts, whatever it is that is tested there."""
         if but is not None:
             self.given_up.add(but)
-        tests = self.tests(dict(zip(self.arguments, values)))
+        # what is done with arguments that are marked as negatives says nothing of others
+        marked = any(isinstance(value, torch.Tensor) and value.is_neg() for value in values)
+        tests = self.tests(dict(zip(self.arguments, values)), marks_matter=marked)
         tests = {path: wanted for path, wanted in tests.items() if path not in self.given_up}
         self._others.append((tests, call))
         for lookups in self.forms.values():

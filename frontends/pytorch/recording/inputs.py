@@ -247,9 +247,9 @@ def check_supported(name: str, tensor: torch.Tensor) -> None:
         unsupported(f"{name}: a tensor of layout {tensor.layout}", f"pass `{name}.to_dense()`, or keep it outside")
     if tensor.is_quantized:
         unsupported(f"{name}: a quantized tensor", f"pass `{name}.dequantize()`")
-    if tensor.is_conj() or tensor.is_neg():
-        kind, way = ("conjugate", "resolve_conj") if tensor.is_conj() else ("negative", "resolve_neg")
-        unsupported(f"{name}: a tensor that is only marked as {kind}", f"pass `{name}.{way}()`")
+    if tensor.is_conj():
+        # one that is marked as a negative is read as what it is (`refuse_negatives`)
+        unsupported(f"{name}: a tensor that is only marked as conjugate", f"pass `{name}.resolve_conj()`")
 
 
 def free_name(env: ShapeEnv, name: str) -> str:

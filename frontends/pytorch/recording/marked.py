@@ -92,6 +92,19 @@ def _is_marked(recorder: Recorder, tensor: object) -> bool:
     return roots.get(tensor.result, tensor.result) in marked
 
 
+def refuse_negatives(recorder: Recorder, given: Iterable[object], *, written: bool) -> None:
+    """Refuse arguments that are marked as negatives where the program asks for marks, or writes to its arguments.
+
+    Anything else reads one as the values that it has, so the graph is for plain arguments as well.
+
+    Raises:
+        EagerOnly: there is one.
+    """
+    if (written or recorder.marks_asked) and any(isinstance(each, torch.Tensor) and each.is_neg() for each in given):
+        what = "an argument that is only marked as negative is changed in place, or asked whether it is"
+        eager_only(what, "pass what its `.resolve_neg()` gives", None)
+
+
 def settle_marked(recorder: Recorder, outputs: Iterable[object]) -> None:
     """Refuse what tells a conjugate that was computed from one that is a view.
 
@@ -117,4 +130,4 @@ def settle_marked(recorder: Recorder, outputs: Iterable[object]) -> None:
             eager_only("a conjugate or a negative is returned, which is a view that is marked as one", FIX, None)
 
 
-__all__ = ["settle_marked"]
+__all__ = ["refuse_negatives", "settle_marked"]

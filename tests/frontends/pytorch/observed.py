@@ -1,8 +1,9 @@
 """A compiled function beside the function itself, call by call: all that the caller can see of either.
 
-A program is made twice, once for each, and called with the same arguments at sizes that repeat and change. After each
-call what it returned or raised, what became of its arguments and of what it keeps, torch's settings and the state of
-the generator are put into plain values, and then compared; so are the gradients of what it returned.
+A program is made twice, once for each and from the same random numbers, and called with the same arguments at sizes
+that repeat and change. After each call what it returned or raised, what became of its arguments and of what it keeps,
+torch's settings and the state of the generator are put into plain values, and then compared; so are the gradients of
+what it returned.
 """
 
 from __future__ import annotations
@@ -249,9 +250,11 @@ def differences(one: object, other: object, path: str = "") -> Iterator[str]:
 def compared(make: Callable[[], Program], backend: str, fullgraph: bool = False) -> list[str]:
     """What differs between a program and the same compiled, and what a trace left behind."""
     with settings_kept():
+        torch.manual_seed(0)
         program = make()
         expected = list(observed(program, program.fn))
     with settings_kept():
+        torch.manual_seed(0)
         program = make()
         compiled = compile(program.fn, backend=backend, fullgraph=fullgraph)
         found = list(observed(program, compiled))

@@ -184,8 +184,9 @@ def test_another_question_is_still_answered() -> None:
     assert len(f.variants) == known and len(f.fallbacks) == 1
 
 
-def test_a_call_that_always_breaks_is_traced_twice(caplog: pytest.LogCaptureFixture) -> None:
-    """Fails when each new object, or each new state of one, costs a trace of what can not be a graph."""
+def test_a_call_that_changes_an_object_is_traced_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Fails when each new object, or each new state of one, costs a trace of what can not be a graph: one that holds
+    tensors is not told by its identity."""
 
     class Cache:
         def __init__(self):
@@ -201,6 +202,26 @@ def test_a_call_that_always_breaks_is_traced_twice(caplog: pytest.LogCaptureFixt
         for _ in range(3):
             f(x, cache)
         assert torch.equal(cache.x, torch.cat([x] * 3))
+    assert not f.variants and len(f.fallbacks) == 1 and len(caplog.records) == 1
+
+
+def test_a_call_that_changes_what_is_told_by_identity_is_traced_twice(caplog: pytest.LogCaptureFixture) -> None:
+    """Fails when each new object without tensors costs a trace of what can not be a graph."""
+
+    class Counter:
+        def __init__(self):
+            self.count = 1
+
+    def step(x, counter):
+        counter.count *= 2
+        return x * counter.count
+
+    f = compile(step, dynamic=True)
+    for size in range(2, 8):
+        counter, x = Counter(), randn(size)
+        for count in (2, 4, 8):
+            assert torch.equal(f(x, counter), x * count)
+        assert counter.count == 8
     assert not f.variants and len(f.fallbacks) == 2 and len(caplog.records) == 2
 
 

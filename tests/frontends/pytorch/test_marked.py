@@ -67,6 +67,7 @@ PROGRAMS = {
     "as real, unresolved": lambda x: torch.view_as_real(x.conj()),
     "a real part": lambda x: x.real,
     "used only": lambda x: (x @ x.mH, x.conj().imag * 1, torch.where(x.real > 0, x.conj(), x), x * PARAMETER.conj()),
+    "returned, views of it": lambda x: (x, x.t(), x[0], x.detach(), x * 1),
     "copied": lambda x: (x.conj().clone(), torch.empty_like(x.conj()).is_conj()),
 }
 CHANGES = {
@@ -123,6 +124,43 @@ def test_marks(name: str, backend: str) -> None:
         compiled = compile(program, backend=backend)
         for kind in (*order, order[0]):
             assert ran(compiled, KINDS[kind]()) == ran(program, KINDS[kind]()), order
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("with_gradient", [False, True])
+def test_negatives_have_graphs(backend: str, with_gradient: bool) -> None:
+    """If it fails, an argument that is marked as a negative and only read has no graph, another for each mark, or one
+    that reads its memory without the mark."""
+
+    def program(x, y):
+        return (x * 2 + y.sum()) @ y.t(), x.sum(0)
+
+    compiled = compile(program, backend=backend, dynamic=True)
+    for rows, first, second in ((3, "negative", "real"), (4, "real", "negative"), (5, "negative", "negative")):
+        given = [made(rows, kind).requires_grad_(with_gradient) for kind in (first, second)]
+        mine = [made(rows, kind).requires_grad_(with_gradient) for kind in (first, second)]
+        expected, found = program(*given), compiled(*mine)
+        torch.testing.assert_close(found, expected)
+        if with_gradient:
+            for outputs, leaves in ((expected, given), (found, mine)):
+                sum(each.square().sum() for each in outputs).backward()
+            torch.testing.assert_close([each.grad for each in mine], [each.grad for each in given])
+    assert len(compiled.variants) == 1 and not compiled.fallbacks
+
+
+def made(rows: int, kind: str) -> torch.Tensor:
+    plain = torch.linspace(-1, 1, rows * 4).view(rows, 4)
+    return torch._neg_view(plain) if kind == "negative" else plain
+
+
+@pytest.mark.parametrize("name", ["asked of the argument", "resolved as it is", "the argument"])
+def test_plain_ones_behind_a_negative_have_graphs(name: str) -> None:
+    """If it fails, that a call with a negative has no graph is taken to hold for those with other arguments."""
+    compiled = compile((PROGRAMS | CHANGES)[name])
+    compiled(KINDS["negative"]())
+    assert not compiled.variants and len(compiled.fallbacks) == 1
+    compiled(KINDS["real"]())
+    assert len(compiled.variants) == 1
 
 
 @pytest.mark.parametrize("name", ["used only", "copied", "resolved", "the argument", "as real"])
