@@ -54,6 +54,7 @@ import torch
 
 from frontends.pytorch.errors import EagerOnly, GraphBreak, refusal
 from frontends.pytorch.places import FRAMEWORKS, is_users
+from frontends.pytorch.python.caches import is_dispatch_cache, is_property_of_library
 from frontends.pytorch.python.generators import is_generator
 from frontends.pytorch.python.ran import remembered, young
 from frontends.pytorch.python.snapshots import (
@@ -106,7 +107,7 @@ STATEFUL: Final = frozenset(("atexit", "gc", "signal", "faulthandler", "_locale"
 
 OF_LIBRARY: Final = {
     warnings.__file__: ("_add_filter", "resetwarnings", "catch_warnings."),
-    functools.__file__: ("cached_property.__get__",),
+    functools.__file__: ("cached_property.__get__", "singledispatch.<locals>.register"),
     weakref.__file__: ("WeakKeyDictionary.", "WeakValueDictionary.", "finalize.__init__"),
     logging.__file__: ("Logger.addHandler", "Logger.removeHandler", "Logger.setLevel", "Filterer.", "Handler.setLevel"),
     threading.__file__: ("Event.", "Semaphore.", "BoundedSemaphore."),
@@ -144,6 +145,8 @@ class Changes:
         self._given: Final = containers_of(given)
         self._remembering: dict[int, tuple[Any, Any, frozenset[object] | None]] = {}
         """Functions that remember their results, as they were: how often they were called, and for what."""
+        self._caches: dict[int, Noted | None] = {}
+        """Those of Python's library that were filled."""
         self._fresh = False
         self._collecting: Final = {getattr(each, "__code__", None) for each in gc.callbacks}
         """What the collection of garbage calls, it calls anywhere."""
@@ -169,6 +172,12 @@ class Changes:
 
     def _told(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool:
         if code in self._collecting or not is_library_that_changes(code):
+            return False
+        if is_property_of_library(code):
+            return False
+        if is_dispatch_cache(code):
+            if isinstance(owner, dict) and id(owner) not in self._caches:
+                self._caches[id(owner)] = Noted.of(owner, None)
             return False
         # no iterator among what is given is held elsewhere
         self._fresh = kind == "fresh"
@@ -404,6 +413,9 @@ class Changes:
 
     def put_back(self) -> list[tuple[str, bool, Origin | None]]:
         """Make what was there before what it was; of each change a text, whether it keeps a tensor, where."""
+        for cache in self._caches.values():
+            if cache is not None:
+                cache.put_back()
         changed = [each for each in self._noted.values() if each.differs()]
         entries = [
             each
@@ -507,9 +519,6 @@ def is_of_source(event: str, arguments: tuple[object, ...]) -> bool:
         return False
     name = str(arguments[0])
     return name.endswith((".py", ".pyc", ".so")) and (len(arguments) < 2 or arguments[1] in ("r", "rb", None))
-
-
-__all__ = ["Changes"]
 
 
 __all__ = ["Changes"]

@@ -29,6 +29,7 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from enum import Enum
 from inspect import CO_OPTIMIZED
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Final
@@ -39,6 +40,7 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves
 
 from frontends.pytorch.errors import EagerOnly, GraphBreak, Settles, TraceError, Uninitialized, eager_only, refusal
 from frontends.pytorch.places import INSTALLED, is_users
+from frontends.pytorch.python.caches import is_of_enum
 from frontends.pytorch.python.changes import Changes
 from frontends.pytorch.python.comparisons import compared_tensor
 from frontends.pytorch.python.forcing import suspended
@@ -306,7 +308,7 @@ class Effects:
         elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
             if value.size <= LARGEST:
                 self._hold(text, name, value, value.copy())
-        elif not isinstance(value, FunctionType) and (attributes := attributes_of(value)) is not None:
+        elif not isinstance(value, FunctionType | Enum) and (attributes := attributes_of(value)) is not None:
             if isinstance(value, OPTIMIZING) or is_programs(sys.modules.get(type(value).__module__)):
                 self._hold(text, "", attributes, dict(attributes))
                 for key, held in list(attributes.items()):
@@ -357,7 +359,8 @@ def data_of(kind: type) -> tuple[str, ...]:
     if found is None:
         methods = FunctionType | property | staticmethod | classmethod
         names = vars(kind).items() if is_programs(sys.modules.get(kind.__module__)) else ()
-        found = tuple([name for name, held in names if not isinstance(held, methods) and name[:2] != "__"])
+        data = [name for name, held in names if not isinstance(held, methods) and name[:2] != "__"]
+        found = tuple([name for name in data if not is_of_enum(kind, name)])
         _data[kind] = found
     return found
 

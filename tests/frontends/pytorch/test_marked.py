@@ -142,7 +142,7 @@ def test_negatives_have_graphs(backend: str, with_gradient: bool) -> None:
         expected, found = program(*given), compiled(*mine)
         torch.testing.assert_close(found, expected)
         if with_gradient:
-            for outputs, leaves in ((expected, given), (found, mine)):
+            for outputs in (expected, found):
                 sum(each.square().sum() for each in outputs).backward()
             torch.testing.assert_close([each.grad for each in mine], [each.grad for each in given])
     assert len(compiled.variants) == 1 and not compiled.fallbacks
