@@ -10,6 +10,7 @@ ORDER = (
     "entailment",
     "textbook",
     "evidence",
+    "coq",
     "ablation",
     "growth",
     "symints",

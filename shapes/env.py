@@ -323,6 +323,21 @@ class ShapeEnv(Scopes):
         return translate(self, question, mapping)
 
     @synchronized
+    def export(self, system: Literal["smtlib"] = "smtlib") -> str:
+        """What was taken for granted and what was concluded, as one file for any solver that reads SMT-LIB 2: ranges,
+        promises, guards and run-time checks with their lines, and every question that still stands, with the status
+        that is expected of it.
+        """
+        from shapes.obligations import obligations, shown
+
+        one_of("system", system, ("smtlib",))
+        verdicts = [*self._settled.values(), *self._standing_verdicts()]
+        witness = self.facts.witness()
+        sizes = None
+        if witness is not None:
+            sizes = shown({declared.name: witness[atom] for atom, declared in self.symbols.items()})
+        return obligations(self._commitments, self.guards(), verdicts, sizes)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write symbols and facts as a recorded session (compressed if the name ends in .gz)."""
         from shapes.session import save

@@ -221,6 +221,15 @@ class Questions:
             self._open[key] = Standing(verdict, self.facts, len(self._commitments), effort == "full")
         return verdict
 
+    def _standing_verdicts(self) -> list[Verdict]:
+        """The open answers that still hold."""
+        return [
+            standing.verdict
+            for standing in self._open.values()
+            if standing.facts is self.facts
+            or (isinstance(standing.verdict, Depends) and self._admits(standing.verdict, standing.position))
+        ]
+
     def _admits(self, verdict: Depends, position: int) -> bool:
         """Whether both witnesses satisfy the commitments from `position` on."""
         for commitment in self._commitments[position:]:

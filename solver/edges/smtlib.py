@@ -29,7 +29,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from solver.edges.smtlib_reading import Reading, Script
 from solver.errors import ParseError
@@ -58,6 +59,72 @@ def question(facts: Sequence[Prop], goal: Prop) -> str:
     assertions = [f"(assert {writer.proposition(fact)})" for fact in facts]
     negated = ["; the question, negated: unsat means that it follows", f"(assert (not {writer.proposition(goal)}))"]
     return "\n".join(["(set-logic ALL)", *writer.declarations, *definitions, *assertions, *negated, "(check-sat)"])
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """What holds from here on; `note` says what it is."""
+
+    prop: Prop
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Whether these can hold beside what is asserted so far, and what is expected of that."""
+
+    props: tuple[Prop, ...]
+    status: Literal["sat", "unsat", "unknown"]
+    note: str
+
+
+def script(steps: Sequence[Assertion | Check | str]) -> str:
+    """Many questions in one script: assertions that stand, and checks between `push` and `pop`; text is a heading.
+
+    >>> from solver.edges.smtlib import Assertion, Check, script
+    >>> from solver.interner import Interner
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> print(script([Assertion(terms.ge(s, 8), "s >= 8"), Check((terms.lt(s, 4),), "unsat", "s >= 4 follows")]))
+    (set-logic ALL)
+    (declare-const s Int)
+    ; s >= 8
+    (assert (>= s 8))
+    ; s >= 4 follows
+    (push 1)
+    (assert (>= 0 (+ s (- 3))))
+    (set-info :status unsat)
+    (check-sat)
+    (pop 1)
+    """
+    values = [prop for step in steps if not isinstance(step, str) for prop in _propositions(step)]
+    writer = Writing(values)
+    lines = ["(set-logic ALL)", *writer.declarations, *[line for p in values for line in writer.definitions(p)]]
+    for step in steps:
+        match step:
+            case str():
+                lines += ["", f"; {remark(step)}"]
+            case Assertion(prop, note):
+                lines += [f"; {remark(note)}", f"(assert {writer.proposition(prop)})"]
+            case Check(props, status, note):
+                asserted = [f"(assert {writer.proposition(prop)})" for prop in props]
+                asked = [f"(set-info :status {status})", "(check-sat)"]
+                lines += [f"; {remark(note)}", "(push 1)", *asserted, *asked, "(pop 1)"]
+    return "\n".join(lines)
+
+
+def _propositions(step: Assertion | Check) -> tuple[Prop, ...]:
+    return (step.prop,) if isinstance(step, Assertion) else step.props
+
+
+def remark(text: str) -> str:
+    """Text as one line of a comment."""
+    return " ".join(text.split())
+
+
+def is_opaque(p: Prop) -> bool:
+    """Whether an operation in it is uninterpreted in a script."""
+    return any(atom.kind in OPAQUE for atom in p.atoms)
 
 
 def read(text: str, interner: Interner, names: Mapping[str, Expr] | None = None) -> Script:
