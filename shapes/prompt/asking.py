@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, Undefined
@@ -22,7 +22,7 @@ from shapes.prompt.evidence import reasons_page
 from shapes.prompt.grammar import Symbol, check_name, read_integer
 from shapes.prompt.page import json_text, line, show, span
 from shapes.prompt.witnesses import simplest
-from solver.errors import ParseError, ShapeError
+from solver.errors import NotExported, ParseError, ShapeError
 from solver.fact import Fact
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 
@@ -73,6 +73,7 @@ def answer_question(
     *,
     as_json: bool = False,
     why: bool = False,
+    export: Literal["coq"] | None = None,
     solvers: bool = True,
 ) -> int:
     """Print the answer; the result is the exit status."""
@@ -102,7 +103,13 @@ def answer_question(
         show(page, sys.stderr)
         return USAGE
     name, where = display.verdict_name(verdict), display.obligation(env, question)
-    if as_json:
+    if export is not None:
+        try:
+            print(verdict.export(export), end="")
+        except NotExported as error:
+            show(display.error_page(error), sys.stderr)
+            return STATUS["gave up"]
+    elif as_json:
         print(json_text({**json_of(verdict), "where": where}))
     else:
         show(display.verdict_page(verdict, label=_unnumbered, first=names_in(question), where=where), sys.stdout)

@@ -65,6 +65,7 @@ def arguments() -> Parser:
     )
     ask.add_argument("--json", action="store_true", help="the answer as one JSON object")
     ask.add_argument("--why", action="store_true", help="the steps of the proof, or what both witnesses give")
+    ask.add_argument("--export", choices=["coq"], help="the evidence as a file for coqc, instead of the answer")
     ask.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
     replay = commands.add_parser(
         "replay",
@@ -94,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                     options.symbol,
                     as_json=options.json,
                     why=options.why,
+                    export=options.export,
                     solvers=not options.no_solver,
                 )
             case "replay":

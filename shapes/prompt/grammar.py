@@ -98,6 +98,11 @@ class Save:
 
 
 @dataclass(frozen=True, slots=True)
+class Export:
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
     path: str
 
@@ -119,7 +124,7 @@ class Nothing:
 
 Change = Declare | Assume | Guard | Undo | Load
 Question = Ask | Bounds | Simplify | Why | Guards | Facts
-Command = Change | Question | Save | Help | Quit | Nothing
+Command = Change | Question | Save | Export | Help | Quit | Nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,7 @@ USAGE: Mapping[str, Usage] = {
     "facts": Usage("facts", "all that is known, with line numbers", "nothing"),
     "undo": Usage("undo", "take back the last declaration, fact or guard", "nothing"),
     "save": Usage("save session.jsonl.gz", "write this session to a file", "path"),
+    "export": Usage("export always.v", "the last answer for Coq (.v), or all there is for SMT solvers (.smt2)", "path"),
     "load": Usage("load session.jsonl.gz", "begin again from a file", "path"),
     "help": Usage("help assume", "this list, or one command", "topic"),
     "quit": Usage("quit", "leave (also exit, or Ctrl-D)", "nothing"),
@@ -326,6 +332,7 @@ _READERS: Mapping[str, Callable[[str, str, int, int], Command]] = {
     "facts": _read_bare(Facts),
     "undo": _read_bare(Undo),
     "save": _read_path(Save),
+    "export": _read_path(Export),
     "load": _read_path(Load),
     "help": _read_help,
     "quit": _read_bare(Quit),

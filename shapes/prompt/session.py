@@ -132,6 +132,8 @@ class Session:
             case grammar.Save(path):
                 self.env.save(os.path.expanduser(path))
                 return Reply([line(span(f"saved to {path}", "muted"))])
+            case grammar.Export(path):
+                return Reply(self._export(path))
             case grammar.Help(topic):
                 return Reply(help_page(topic))
             case grammar.Quit():
@@ -218,6 +220,21 @@ class Session:
             raise ShapeError("nothing was asked yet; `help ask` shows how")
         question, verdict = self._last
         return reasons_page(self.env, verdict, question, label=self.label)
+
+    def _export(self, path: str) -> Page:
+        """The last answer for Coq, or the environment for SMT solvers, as the name of the file says."""
+        match os.path.splitext(path)[1]:
+            case ".v" if self._last is not None:
+                text = self._last[1].export("coq")
+            case ".v":
+                raise ShapeError("nothing was asked yet; `help ask` shows how")
+            case ".smt2":
+                text = self.env.export("smtlib")
+            case _:
+                raise ShapeError(f"`{path}`: a name that ends in .v is the last answer, in .smt2 all that is known")
+        with open(os.path.expanduser(path), "w", encoding="utf-8") as file:
+            file.write(text)
+        return [line(span(f"exported to {path}", "muted"))]
 
     def _guards(self) -> Page:
         guards = self.env.guards()

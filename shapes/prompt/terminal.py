@@ -156,7 +156,7 @@ def completions(before: str, names: Sequence[str]) -> list[tuple[str, int]]:
         start -= 1
     typed, head = before[start:], before[:start].split()
     command = head[0] if head else None
-    if command in ("save", "load"):
+    if command in ("save", "load", "export"):
         return _paths(before[before.index(command) + len(command) :].lstrip())
     if command is None:
         words = [*USAGE, *names]

@@ -40,6 +40,12 @@ ASKED = [
 ]
 
 
+def test_the_evidence_instead_of_the_answer() -> None:
+    done = shapes("ask", "--export", "coq", "--given", "s % 16 == 0", "s % 8 == 1")
+    assert done.returncode == 1 and done.stdout.startswith("(* `s % 8 == 1` never holds, as Coq checks.")
+    assert done.stdout.rstrip().endswith("Qed.") and not done.stderr
+
+
 @pytest.mark.parametrize(("status", "arguments", "output"), ASKED)
 def test_ask(status: int, arguments: list[str], output: str) -> None:
     """If it fails, a script that branches on the exit status branches wrongly."""

@@ -162,6 +162,19 @@ def test_save_and_load(tmp_path: Path, name: str) -> None:
     assert session.names == []
 
 
+def test_the_last_answer_and_all_that_is_known_are_exported(tmp_path: Path) -> None:
+    """If it fails, what a person takes to another checker is not what was answered."""
+    theorem, script = tmp_path / "always.v", tmp_path / "all.smt2"
+    lines = ["sizes b s", "assume s % 16 == 0", "b*s % 8 == 0 ?", f"export {theorem}", f"export {script}"]
+    assert talk(*lines)[-1] == f"exported to {script}"
+    assert "given: s % 16 == 0 (line:2)" in theorem.read_text() and "Theorem always :" in theorem.read_text()
+    assert "; always: b*s % 8 == 0" in script.read_text()
+    assert "nothing was asked yet" in last("sizes b", f"export {tmp_path / 'x.v'}")
+    assert "ends in .v is the last answer" in last("sizes b", f"export {tmp_path / 'x.txt'}")
+    assert "No such file" in last("sizes b", "export /nowhere/at/all.smt2")
+    assert sorted(tmp_path.iterdir()) == [script, theorem]
+
+
 def test_loading_what_is_not_there() -> None:
     session = Session()
     reply = talk("sizes s", "load /nowhere/at/all.jsonl", session=session)[-1]
@@ -171,7 +184,7 @@ def test_loading_what_is_not_there() -> None:
 
 def test_help_knows_every_command() -> None:
     shown = last("help")
-    for word in ("sizes", "assume", "ask", "why", "guards", "undo", "save", "load", "quit"):
+    for word in ("sizes", "assume", "ask", "why", "guards", "undo", "save", "export", "load", "quit"):
         assert word in shown
     assert "record a fact" in last("help assume")
 
