@@ -360,7 +360,9 @@ class Arithmetic(Tokens, ABC):
                 return self.numerals.round_to(x, digits.constant)
             case "double", [Expr() as bits]:
                 return self.numerals.double(bits)
-            case (("sqrt" | "floor" | "ceil" | "trunc" | "int" | "round" | "abs"), [x]):
+            case "from_ordinal", [Expr() as e]:
+                return self.numerals.from_ordinal(e)
+            case (("sqrt" | "floor" | "ceil" | "trunc" | "int" | "round" | "abs" | "ordinal"), [x]):
                 return self.numerals.apply(name, x)
         words = (
             "min",

@@ -214,8 +214,13 @@ class Printer:
                 return self._kept(self._call(atom))
 
     def _call(self, atom: Atom) -> Text:
-        arguments = [self.expression(arg) for arg in atom.args if isinstance(arg, Expr)]
-        known = function(atom.name)
+        if "from_ordinal({" in atom.name:
+            from solver.float_display import shown_arguments, template_of
+
+            shown, known = shown_arguments(atom), function(template_of(atom))
+        else:
+            shown, known = [arg for arg in atom.args if isinstance(arg, Expr)], function(atom.name)
+        arguments = [self.expression(arg) for arg in shown]
         texts = [argument.text for argument in arguments]
         own = max(1, len(arguments) - 1) if known.template is None else len(OPERATION.findall(known.template))
         cost = own + sum([argument.cost for argument in arguments])
@@ -305,6 +310,12 @@ class Printer:
     def _simple(self, p: Prop) -> Text:
         if p.kind in ("true", "false"):
             return Text(p.kind.capitalize())
+        if _has_ordinals(p):
+            from solver.float_display import comparison
+
+            found = comparison(self, p)
+            if found is not None:
+                return found
         made = self.comparison(p)
         return Text(made.text, COMPARISON, made.cost)
 
@@ -326,12 +337,24 @@ class Printer:
         cost = len(p.parts) - 1
         last: Comparison | None = None
         fixed = False
+        of_floats: dict[Prop, Text | None] = {}
+        if any(_has_ordinals(part) for part in p.parts):
+            from solver import float_display
+
+            whole = float_display.comparison(self, p)
+            if whole is not None:
+                return whole
+            if p.kind == "and":
+                of_floats = float_display.grouped(self, p.parts)
+            else:
+                of_floats = {part: self._simple(part) for part in p.parts if not part.parts and _has_ordinals(part)}
         for part in p.parts:
-            if part.parts:
+            if part.parts or part in of_floats:
                 last = None
-                text = self._propositions[part]
-                words.append(text.within(level + 1))
-                cost += text.cost
+                text = self._propositions[part] if part.parts else of_floats[part]
+                if text is not None:
+                    words.append(text.within(level + 1))
+                cost += -1 if text is None else text.cost
                 continue
             made = self.comparison(part)
             cost += made.cost
@@ -360,6 +383,11 @@ def _link(first: Comparison, second: Comparison, fixed: bool) -> tuple[Compariso
             if shared == two.left.text and one.operator[0] == two.operator[0] != "!" and shared.strip("-0123456789"):
                 return one, two
     return None
+
+
+def _has_ordinals(p: Prop) -> bool:
+    """Whether it is about the order of floats."""
+    return not p.parts and any(atom.kind == "function" and atom.name.startswith("ordinal(") for atom in p.schedule)
 
 
 def _first_in_call(text: Text) -> tuple[bool, int, str]:

@@ -20,6 +20,7 @@ n below 2**53. So its floor and ceiling are those of the exact quotient; and so 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -144,6 +145,20 @@ def _ratio(value: float) -> tuple[int, int]:
         return value.as_integer_ratio()
     except (OverflowError, ValueError):  # infinite, or no number
         raise _Rounds from None
+
+
+def has_exact_form(node: Node) -> bool:
+    """Whether comparisons of such a program are integer arithmetic where the integers are small."""
+    match node.operation, node.operands:
+        case "constant", _:
+            return math.isfinite(node.value)
+        case "float", _:
+            return True
+        case "negate" | "+" | "-" | "*", operands:
+            return all(has_exact_form(operand) for operand in operands)
+        case "/", (a, Node(operation="constant", value=value)):
+            return math.isfinite(value) and abs(math.frexp(value)[0]) == 0.5 and has_exact_form(a)
+    return False
 
 
 def exact_form(atom: Atom) -> tuple[Expr, tuple[Prop, ...]] | None:

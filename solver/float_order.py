@@ -11,25 +11,51 @@
     True
 
 A monotone program of one argument, compared with a constant, is a bound of the argument. An integer is compared with
-the rounding of a float. What remains is one opaque function with the values 0 and 1.
+the rounding of a float. Other floats are compared by their ordinals, one integer function (see
+`solver.float_ordinals`), so that order and bounds are those of integers:
+
+    >>> u = floats.from_pattern(terms.symbol("u"))
+    >>> floats.compare(">", floats.add(u, floats.constant(terms, 1.0)), floats.constant(terms, 3.5)) is (
+    ...     floats.compare(">", u, floats.constant(terms, 2.5)))
+    True
+
+What remains, and what has an exact form where integers are small, is one opaque function with the values 0 and 1.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Expr
-from solver.float_programs import program, round_by
+from solver.float_exact import has_exact_form
+from solver.float_ordinals import (
+    LARGEST,
+    NAN,
+    SMALLEST,
+    Ordinals,
+    complement,
+    from_ordinal,
+    taken_back,
+    values_where,
+)
+from solver.float_ordinals import ordinal as to_ordinal
+from solver.float_programs import Node, is_reducible, ordinal_bounds, outermost_step, program, round_by
 from solver.float_ranges import MAX
 from solver.float_value import Float, Places, constant
 from solver.functions import Threshold
 
 if TYPE_CHECKING:
+    from solver.interner import Interner
     from solver.prop import Prop
 
+ORDINAL_OF_PATTERN: Final = "ordinal(double({0}))"
 _MIRRORED: Final = {"<": ">", "<=": ">="}
+_MIRROR_IMAGES: Final = {">": "<", ">=": "<="}
+_LEAF: Final = re.compile(r"double\(\{(\d+)\}\)|\{(\d+)\}")
 
 
 def floor(a: Float) -> Expr:
@@ -54,7 +80,8 @@ def round_half_even(a: Float) -> Expr:
 def _rounded(name: str, a: Float) -> Expr:
     if a.value is not None:
         return a.interner.constant(round_by(name, a.value))
-    return a.interner.function(f"{name}({a.text})", *a.arguments)
+    text, arguments = in_order(a)
+    return a.interner.function(f"{name}({text})", *arguments)
 
 
 def finite(a: Float) -> Prop:
@@ -64,8 +91,8 @@ def finite(a: Float) -> Prop:
         return interner.true if math.isfinite(a.value) else interner.false
     if _always_finite(a):
         return a.domain
-    within = [compare("<=", a, constant(interner, MAX)), compare(">=", a, constant(interner, -MAX))]
-    return interner.conjunction([a.domain, *within])
+    ends = [compare("<=", a, constant(interner, MAX)), compare(">=", a, constant(interner, -MAX))]
+    return interner.conjunction([a.domain, *ends])
 
 
 def _always_finite(a: Float) -> bool:
@@ -104,7 +131,18 @@ def compare(operation: str, a: Float | Expr, b: Float | Expr) -> Prop:
         return _float_against(operation, a, b.value)
     if a.value is not None:
         return _float_below(operation, a.value, b)
-    return _opaque(operation, a, b)
+    if has_exact_form(a.program.node) and has_exact_form(b.program.node):
+        return _opaque(operation, a, b)
+    return _ordered(operation, a, b)
+
+
+def _ordered(operation: str, a: Float, b: Float) -> Prop:
+    """A comparison by ordinals: if the lesser side is no NaN, the greater is none either."""
+    interner = a.interner
+    x, y = ordinal(a), ordinal(b)
+    holds = {">=": interner.ge, ">": interner.gt, "==": interner.eq}[operation](x, y)
+    lowest, _ = ordinal_bounds(b.program.range(*[(None, None)] * len(b.arguments)))
+    return holds if lowest > NAN else interner.conjunction([holds, interner.ge(y, SMALLEST)])
 
 
 def _float_against(operation: str, a: Float, c: float) -> Prop:
@@ -115,15 +153,26 @@ def _float_against(operation: str, a: Float, c: float) -> Prop:
     if a.value is not None:
         holds = a.value >= c if operation == ">=" else a.value > c if operation == ">" else a.value == c
         return interner.true if holds else interner.false
+    found = _by_integers(operation, a, c)
+    return within(a, values_where(operation, c)) if found is None else found
+
+
+def _by_integers(operation: str, a: Float, c: float) -> Prop | None:
+    """The comparison as one of integers, or as a function of integers that has an exact form; None for neither."""
+    interner = a.interner
     least, above = _threshold(a.text, c, strict=False), _threshold(a.text, c, strict=True)
     if least is not None and above is not None:
         at_least, more = _bound(a.arguments[0], least), _bound(a.arguments[0], above)
         if operation == "==":
             return interner.conjunction([at_least, more.negation])
         return at_least if operation == ">=" else more
+    if is_reducible(a.program.node):
+        return None
     if (isinstance(c, int) or c.is_integer()) and operation != "==" and _always_finite(a):
         return interner.ge(floor(a), math.floor(c)) if operation == ">=" else interner.gt(ceil(a), math.floor(c))
-    return _opaque(operation, a, constant(interner, c) if isinstance(c, float) else interner.constant(c))
+    if has_exact_form(a.program.node):
+        return _opaque(operation, a, constant(interner, c) if isinstance(c, float) else interner.constant(c))
+    return None
 
 
 @lru_cache(maxsize=4096)
@@ -139,8 +188,123 @@ def _float_below(operation: str, c: float, a: Float) -> Prop:
     if c != c:  # a NaN
         return a.interner.false
     if a.value is None and a.program.range(*[(None, None)] * len(a.arguments)).nan:
-        return _opaque(operation, constant(a.interner, c) if isinstance(c, float) else a.interner.constant(c), a)
+        if has_exact_form(a.program.node):
+            return _opaque(operation, constant(a.interner, c) if isinstance(c, float) else a.interner.constant(c), a)
+        return within(a, values_where(_MIRROR_IMAGES[operation], c))
     return _float_against(">" if operation == ">=" else ">=", a, c).negation
+
+
+def within(a: Float, values: Ordinals) -> Prop:
+    """That a value is one of a set of doubles: monotone steps are undone, what remains is compared by its ordinal."""
+    text, arguments = in_order(a)
+    return _inside(a.interner, program(text).node, arguments, values)
+
+
+def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: Ordinals) -> Prop:
+    from solver.float_substitution import as_float
+
+    while True:
+        if not complement(values):
+            return interner.true
+        operation, constants, inner = outermost_step(node)
+        before = None if inner is None else taken_back(operation, constants, values)
+        if before is None or inner is None:
+            break
+        node, values = inner, before
+    match node.operation:
+        case "choose":
+            test, *branches = node.operands
+            p = interner.gt(arguments[test.place], 0)
+            first, second = (_inside(interner, branch, arguments, values) for branch in branches)
+            return interner.disjunction([interner.conjunction([p, first]), interner.conjunction([p.negation, second])])
+        case "from_ordinal" if node.operands[0].operation == "integer":
+            return _among(arguments[node.operands[0].place], values, NAN, LARGEST)
+    a = as_float(node, arguments)
+    if a.value is not None:
+        k = to_ordinal(a.value)
+        return interner.true if any(lo <= k <= hi for lo, hi in values) else interner.false
+    lowest, highest = ordinal_bounds(a.program.range(*[(None, None)] * len(a.arguments)))
+    if lowest > NAN:
+        parts = [_between(a, max(lo, SMALLEST), hi) for lo, hi in values if hi > NAN]
+        found = [part for part in parts if part is not None]
+        if len(found) == len(parts):
+            return interner.disjunction(found)
+    return _among(ordinal(a), values, lowest, highest)
+
+
+def _between(a: Float, lo: int, hi: int) -> Prop | None:
+    """That a value, never a NaN, has an ordinal from lo to hi, as comparisons of integers if it is one."""
+    if lo == hi and has_exact_form(a.program.node):
+        return _by_integers("==", a, from_ordinal(lo))
+    parts = []
+    if lo > SMALLEST:
+        parts.append(_by_integers(">=", a, from_ordinal(lo)))
+    if hi < LARGEST:
+        above = _by_integers(">", a, from_ordinal(hi))
+        parts.append(None if above is None else above.negation)
+    known = [part for part in parts if part is not None]
+    return a.interner.conjunction(known) if len(known) == len(parts) else None
+
+
+def _among(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
+    """That an ordinal, known to lie between the given ones, is among those of a set."""
+    interner = e.interner
+    others = complement(values, lowest, highest)
+    if len(others) < len([1 for lo, hi in values if hi >= lowest and lo <= highest]):
+        return _union(e, others, lowest, highest).negation
+    return _union(e, values, lowest, highest) if values else interner.false
+
+
+def _union(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
+    interner = e.interner
+    parts = []
+    for lo, hi in values:
+        if hi < lowest or lo > highest:
+            continue
+        if lo == hi:
+            parts.append(interner.eq(e, lo))
+            continue
+        ends = [interner.ge(e, lo)] if lo > lowest else []
+        parts.append(interner.conjunction([*ends, interner.le(e, hi)] if hi < highest else ends))
+    return interner.disjunction(parts)
+
+
+def ordinal(a: Float) -> Expr:
+    """The place of a value in the order of doubles (see `solver.float_ordinals`)."""
+    if a.value is not None:
+        return a.interner.constant(to_ordinal(a.value))
+    text, arguments = in_order(a)
+    if text == "from_ordinal({0})" and pattern_of(arguments[0]) is not None:
+        return arguments[0]
+    return a.interner.function(f"ordinal({text})", *arguments)
+
+
+def pattern_of(e: Expr) -> Expr | None:
+    """The bits of which e is the ordinal of their double; None if it is something else."""
+    if len(e.terms) == 1 and e.terms[0][1] == 1 and not e.constant:
+        atoms = e.interner.monomials[e.terms[0][0]]
+        if len(atoms) == 1 and atoms[0].name == ORDINAL_OF_PATTERN and isinstance(atoms[0].args[0], Expr):
+            return atoms[0].args[0]
+    return None
+
+
+def in_order(a: Float) -> tuple[str, tuple[Expr, ...]]:
+    """The text and arguments of a value, doubles that are given by their bits as doubles given by their ordinals.
+
+    That forgets the sign of zeros, which no rounding and no comparison tells apart (a divisor that is zero is outside
+    the domain), and gives what is computed of such doubles their order and their bounds.
+    """
+    if "double(" not in a.text:
+        return a.text, a.arguments
+    places = Places(())
+
+    def placed(found: re.Match[str]) -> str:
+        bits = found[1]
+        if bits is None:
+            return places.of(a.arguments[int(found[2])])
+        return f"from_ordinal({places.of(a.interner.function(ORDINAL_OF_PATTERN, a.arguments[int(bits)]))})"
+
+    return _LEAF.sub(placed, a.text), tuple(places.arguments)
 
 
 def _bound(e: Expr, threshold: Threshold | bool) -> Prop:

@@ -23,26 +23,24 @@ import ast
 import math
 import operator
 import re
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, cast
 
+from solver.float_ordinals import LARGEST, NAN, SMALLEST, double, from_ordinal, ordinal, ordinal_of_pattern
 from solver.float_ranges import ANY, MAX, OVERFLOW, Range, apply_range, converted, exact, quotient
-from solver.functions import Function, Interval, Threshold
+from solver.functions import Evaluate, Function, Interval, Threshold
 
 ROUNDINGS: Final = ("floor", "ceil", "trunc", "round")
-CALLS: Final = ("float", "truediv", "double", "sqrt", "abs", "round")
-
-
-def double(pattern: int) -> float:
-    """The double with these 64 bits: how a float that is known only at run time is an integer to the engine."""
-    return cast(float, struct.unpack("<d", pattern.to_bytes(8, "little"))[0])
+INTEGER_VALUED: Final = (*ROUNDINGS, "ordinal")
+CALLS: Final = ("float", "truediv", "double", "from_ordinal", "sqrt", "abs", "round")
 
 
 NAMESPACE: Final[dict[str, object]] = {
     "double": double,
+    "ordinal": ordinal,
+    "from_ordinal": from_ordinal,
     "floor": math.floor,
     "ceil": math.ceil,
     "trunc": math.trunc,
@@ -139,7 +137,7 @@ def program(text: str) -> Program:
 
 
 def function_of_text(text: str) -> Function:
-    """The integer function with this text: a rounding of a program, or `int(...)` of a comparison.
+    """The integer function with this text: a rounding or the ordinal of a program, or `int(...)` of a comparison.
 
     Raises:
         LookupError: the text is neither.
@@ -153,6 +151,14 @@ def function_of_text(text: str) -> Function:
         except (ArithmeticError, ValueError, TypeError):  # outside the domain; TypeError: a complex power
             return 0
 
+    if name == "ordinal":
+        ordered = operands[0]
+
+        def ordinals(*arguments: Interval) -> Interval:
+            return ordinal_bounds(_range(ordered, arguments))
+
+        direct = cast(Evaluate, ordinal_of_pattern) if ordered == Node("double", (Node("integer"),)) else evaluate
+        return Function(text, _arity(text), direct, ordinals, template=text)
     if name in ROUNDINGS:
         rounded = program(text[len(name) + 1 : -1])
 
@@ -171,7 +177,8 @@ def function_of_text(text: str) -> Function:
 
 
 def read_function(text: str) -> tuple[str, tuple[Node, ...], tuple[ast.cmpop, ...]]:
-    """The parts of a function over floats: a rounding and what it rounds, or `int`, what it compares, and how.
+    """The parts of a function over floats: a rounding (or `ordinal`) and what it is of, or `int`, what it compares, and
+    how.
 
     Raises:
         LookupError: the text is neither.
@@ -179,10 +186,15 @@ def read_function(text: str) -> tuple[str, tuple[Node, ...], tuple[ast.cmpop, ..
     match ast.parse(_named(text), mode="eval").body:
         case ast.Call(func=ast.Name(id="int"), args=[ast.Compare(left=left, ops=ops, comparators=others)]):
             return "int", tuple(_node(side) for side in (left, *others)), tuple(ops)
-        case ast.Call(func=ast.Name(id=name), args=[inner]) if name in ROUNDINGS:
+        case ast.Call(func=ast.Name(id=name), args=[inner]) if name in INTEGER_VALUED:
             return name, (_node(inner),), ()
         case _:
             raise LookupError(f"not a function over floats: {text!r}")
+
+
+def ordinal_bounds(x: Range) -> tuple[int, int]:
+    """The bounds of the ordinal of a value in this range."""
+    return (NAN if x.nan else ordinal(x.lo)), ordinal(x.hi)
 
 
 def rounded_bounds(name: str, x: Range) -> Interval:
@@ -273,6 +285,39 @@ def _node(tree: ast.expr) -> Node:
 # ---------------------------------------------------------------------- analysis
 
 
+def outermost_step(node: Node) -> tuple[str, tuple[float | None, ...], Node | None]:
+    """The last step of a program as an operation on one value, its constants, and that value; no value if it has two
+    that are different, or none.
+    """
+    match node.operation, node.operands:
+        case ("negate" | "abs" | "sqrt") as operation, (a,):
+            return operation, (), a
+        case ("+" | "*") as operation, (a, b) if a == b and a.operation != "constant":
+            return "twice" if operation == "+" else "square", (), a
+        case ("+" | "-" | "*" | "/") as operation, (a, b) if b.operation == "constant" and a.operation != "constant":
+            return operation, (None, float(b.value)), a
+        case ("+" | "-" | "*" | "/") as operation, (a, b) if a.operation == "constant" and b.operation != "constant":
+            return operation, (float(a.value), None), b
+    return node.operation, (), None
+
+
+def is_reducible(node: Node) -> bool:
+    """Whether comparisons are better undone step by step than made of roundings: there are doubles that are no
+    integers, or cases.
+    """
+    inner: Node | None = node
+    while inner is not None:
+        if inner.operation in ("abs", "choose"):
+            return True
+        inner = outermost_step(inner)[2]
+    return _has_doubles(node)
+
+
+def _has_doubles(node: Node) -> bool:
+    """Whether it computes with doubles that are no integers."""
+    return node.operation in ("double", "from_ordinal") or any(_has_doubles(operand) for operand in node.operands)
+
+
 def _range(node: Node, arguments: Sequence[Interval]) -> Range:
     match node.operation:
         case "constant":
@@ -282,12 +327,23 @@ def _range(node: Node, arguments: Sequence[Interval]) -> Range:
         case "float":
             return converted(_interval(node.operands[0], arguments))
         case "double":
-            return ANY
+            lo, hi = _interval(node.operands[0], arguments)
+            return exact(double(lo)) if lo is not None and lo == hi and 0 <= lo < 2**64 else ANY
+        case "from_ordinal":
+            return _of_ordinals(_interval(node.operands[0], arguments))
         case "truediv":
             n, d = node.operands
             return quotient(_interval(n, arguments), _interval(d, arguments))
         case operation:
             return apply_range(operation, [_range(operand, arguments) for operand in node.operands])
+
+
+def _of_ordinals(interval: Interval) -> Range:
+    lo = NAN if interval[0] is None else interval[0]
+    hi = LARGEST if interval[1] is None else interval[1]
+    if hi <= NAN:
+        return exact(math.nan)
+    return Range(from_ordinal(max(lo, SMALLEST)), from_ordinal(hi), lo <= NAN)
 
 
 def _interval(node: Node, arguments: Sequence[Interval]) -> Interval:

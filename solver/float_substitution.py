@@ -39,7 +39,9 @@ def applied(text: str, arguments: Sequence[Expr]) -> Expr | None:
     name, operands, signs = _steps(text)
     try:
         if name in ROUNDINGS:
-            return _ROUNDINGS[name](_float(operands[0], arguments))
+            return _ROUNDINGS[name](as_float(operands[0], arguments))
+        if name == "ordinal":
+            return floats.ordinal(as_float(operands[0], arguments))
         if len(signs) > 1:  # states a domain: every value is defined, or it is not
             return None
         left, right = (_operand(operand, arguments) for operand in operands)
@@ -49,14 +51,15 @@ def applied(text: str, arguments: Sequence[Expr]) -> Expr | None:
 
 
 def _operand(node: Node, arguments: Sequence[Expr]) -> Float | Expr:
-    return arguments[node.place] if node.operation == "integer" else _float(node, arguments)
+    return arguments[node.place] if node.operation == "integer" else as_float(node, arguments)
 
 
 def _integer(node: Node, arguments: Sequence[Expr]) -> Expr:
     return arguments[0].interner.constant(int(node.value)) if node.operation == "constant" else arguments[node.place]
 
 
-def _float(node: Node, arguments: Sequence[Expr]) -> Float:
+def as_float(node: Node, arguments: Sequence[Expr]) -> Float:
+    """The steps of a program, made anew of these arguments."""
     interner = arguments[0].interner
     match node.operation:
         case "constant":
@@ -67,17 +70,19 @@ def _float(node: Node, arguments: Sequence[Expr]) -> Float:
             return floats.quotient(*[_integer(operand, arguments) for operand in node.operands])
         case "double":
             return floats.from_pattern(_integer(node.operands[0], arguments))
+        case "from_ordinal":
+            return floats.from_ordinal(_integer(node.operands[0], arguments))
         case "round":
-            return floats.round_to(_float(node.operands[0], arguments), int(node.operands[1].value))
+            return floats.round_to(as_float(node.operands[0], arguments), int(node.operands[1].value))
         case "choose":
             test, a, b = node.operands
             p = interner.gt(_integer(test, arguments), 0)
-            return floats.choose(p, _float(a, arguments), _float(b, arguments))
+            return floats.choose(p, as_float(a, arguments), as_float(b, arguments))
         case "negate" | "abs" | "sqrt" as operation:
             unary = {"negate": floats.negate, "abs": floats.absolute, "sqrt": floats.square_root}
-            return unary[operation](_float(node.operands[0], arguments))
+            return unary[operation](as_float(node.operands[0], arguments))
         case operation:
-            first, second = (_float(operand, arguments) for operand in node.operands)
+            first, second = (as_float(operand, arguments) for operand in node.operands)
             return _BINARY[operation](first, second)
 
 

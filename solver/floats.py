@@ -27,6 +27,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from solver import float_ordinals
 from solver.errors import NotExpressible
 from solver.expr import Expr
 from solver.float_order import (
@@ -36,10 +37,11 @@ from solver.float_order import (
     finite,
     floor,
     nonzero,
+    ordinal,
+    pattern_of,
     round_half_even,
     trunc,
 )
-from solver.float_programs import double
 from solver.float_ranges import OVERFLOW
 from solver.float_value import LEVELS, PRODUCT, SIGN, SUM, VALUE, Float, Places, constant
 
@@ -52,6 +54,8 @@ __all__ = [
     "convert",
     "quotient",
     "from_pattern",
+    "from_ordinal",
+    "ordinal",
     "add",
     "subtract",
     "multiply",
@@ -93,9 +97,20 @@ def from_pattern(bits: Expr) -> Float:
     if bits.is_constant:
         if not 0 <= bits.constant < 2**64:
             raise NotExpressible("`double` takes the 64 bits of a double, an integer from 0 to 2**64 - 1")
-        return constant(interner, double(bits.constant))
+        return constant(interner, float_ordinals.double(bits.constant))
     domain = interner.conjunction([interner.ge(bits, 0), interner.lt(bits, 2**64)])
     return Float(interner, "double({0})", VALUE, (bits,), domain)
+
+
+def from_ordinal(e: Expr) -> Float:
+    """The double with this place in the order of doubles (see `solver.float_ordinals`)."""
+    interner = e.interner
+    if e.is_constant:
+        return constant(interner, float_ordinals.from_ordinal(e.constant))
+    bits = pattern_of(e)
+    if bits is not None:
+        return from_pattern(bits)
+    return Float(interner, "from_ordinal({0})", VALUE, (e,), interner.true)
 
 
 def quotient(n: Expr, d: Expr) -> Float:

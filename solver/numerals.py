@@ -39,6 +39,7 @@ class Numerals(Protocol):
     def apply(self, name: str, a: Operand) -> Expr | Ratio | Float: ...
     def round_to(self, a: Operand, digits: int) -> Float: ...
     def double(self, bits: Expr) -> Float: ...
+    def from_ordinal(self, e: Expr) -> Float: ...
     def choose(self, p: Prop, a: Operand, b: Operand) -> Ratio | Float: ...
     def compare(self, operation: str, a: Operand, b: Operand) -> Prop: ...
 
@@ -101,6 +102,9 @@ class Rationals:
     def double(self, bits: Expr) -> Float:
         raise NotExpressible("`double` is about IEEE doubles, and this text about exact quotients")
 
+    def from_ordinal(self, e: Expr) -> Float:
+        raise NotExpressible("`from_ordinal` is about IEEE doubles, and this text about exact quotients")
+
     def choose(self, p: Prop, a: Operand, b: Operand) -> Ratio:
         raise NotExpressible("a choice between real values has no exact integer form; round them first")
 
@@ -151,6 +155,9 @@ class Doubles:
                 return _expressible(floats.square_root, x)
             case "abs":
                 return floats.absolute(x)
+            case "ordinal":
+                self.obligations.append(x.domain)
+                return floats.ordinal(x)
             case "floor" | "ceil" | "trunc" | "int" | "round":
                 self.obligations.append(floats.finite(x))
                 rounding = {"floor": floats.floor, "ceil": floats.ceil, "round": floats.round_half_even}
@@ -163,6 +170,9 @@ class Doubles:
 
     def double(self, bits: Expr) -> Float:
         return floats.from_pattern(bits)
+
+    def from_ordinal(self, e: Expr) -> Float:
+        return floats.from_ordinal(e)
 
     def choose(self, p: Prop, a: Operand, b: Operand) -> Float:
         return floats.choose(p, self.convert(a), self.convert(b))

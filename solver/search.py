@@ -195,7 +195,11 @@ class Search:
         """Values worth trying for a symbol, the promising ones first."""
         current = self.value(atom, moved)
         lo, hi = self.pool.limits.get(atom.serial) or (None, None)
-        found: list[int] = []
+        if any(inner.kind == "function" for inner in target.schedule):
+            found = self.doubles(target, atom, current, moved)
+            if found:
+                return [v for v in found if v != current and (lo is None or v >= lo) and (hi is None or v <= hi)]
+        found = []
         for p in target.comparisons()[:4]:
             if atom in p.symbols or self.facts.solved.count:
                 found += self.roots(p, atom, current, moved)
@@ -215,6 +219,27 @@ class Search:
             if v != current and (lo is None or v >= lo) and (hi is None or v <= hi) and v.bit_length() <= size
         )
         return list(kept)[:PLACES]
+
+    def doubles(self, target: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
+        """Values worth trying for a symbol that is the bits of a double in the target; none for other symbols."""
+        from solver import float_search
+
+        if not float_search.is_pattern_in(atom, target.schedule):
+            return []
+        wanted: list[tuple[int, int]] = []
+        monomials = self.facts.interner.monomials
+        for p in target.comparisons()[:4]:
+            if atom not in p.symbols:
+                continue
+            try:
+                value = self.evaluate(p.expr, moved)
+                for m, c in p.expr.terms:
+                    if len(monomials[m]) == 1 and monomials[m][0].name.startswith("ordinal("):
+                        now = self.evaluate(monomials[m][0].expr, moved)
+                        wanted.append((now, now - value // c if c > 0 else now + -(-value // -c)))
+            except OverflowError:
+                continue
+        return float_search.places(current, wanted[:4])
 
     def strides(self, target: Prop, atom: Atom) -> list[int]:
         """Divisors that the symbol meets: in the target, and in the equality that eliminates it."""

@@ -13,6 +13,7 @@ from torch import fx
 
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.python.python_calls import PROGRAMS
+from solver.float_ordinals import from_ordinal, ordinal
 
 Operand = fx.Node | float
 
@@ -26,6 +27,7 @@ CALLS: Final[Mapping[str, Callable[..., object]]] = {
     "floor": math.floor,
     "ceil": math.ceil,
     "round": round,
+    "ordinal": ordinal,
 }
 BINARY: Final[Mapping[type, Callable[..., object]]] = {
     ast.Add: operator.add,
@@ -70,6 +72,13 @@ def _made(graph: fx.Graph, tree: ast.expr, names: Mapping[str, Operand]) -> Oper
             return {"inf": math.inf, "nan": math.nan}[name] if name in ("inf", "nan") else names[name]
         case ast.Call(func=ast.Name(id="double"), args=[pattern]):
             return _made(graph, pattern, names)
+        case ast.Call(func=ast.Name(id="from_ordinal"), args=[place]):
+            made = _made(graph, place, names)
+            if isinstance(made, fx.Node) and made.target is ordinal:
+                (value,) = made.args
+                assert isinstance(value, fx.Node)
+                return value
+            return graph.call_function(from_ordinal, (made,)) if isinstance(made, fx.Node) else from_ordinal(int(made))
         case ast.Call(func=ast.Name(id="int"), args=[truth]):
             return call(torch.sym_ite, truth, ast.Constant(1), ast.Constant(0))
         case ast.Call(func=ast.Name(id=name), args=parts) if name in PROGRAMS:
