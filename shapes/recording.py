@@ -8,7 +8,7 @@ The format is described in `benchmarks/corpus/CORPUS.md`. `truth` is looked at o
 ... {"op":"assume","prop":7}'''
 >>> (session,) = read_sessions(text.splitlines())
 >>> session.name, [line.number for line in session.lines], session.lines[-1]
-('one', [2, 3, 4], FaultyLine(number=4, message='`prop` is 7, not text'))
+('one', [2, 3, 4], FaultyLine(number=4, message='`prop` is 7, not text', part='line'))
 
 A recording may come from anywhere, so reading it is bounded: it is unpacked as it is read, a line has at most 64 MiB
 and a million values, and a session 256 MiB; only regular files are opened. What goes beyond, and what breaks off, is
@@ -80,10 +80,13 @@ class QuestionLine(NamedTuple):
 
 
 class FaultyLine(NamedTuple):
-    """A line that cannot be understood."""
+    """A line that cannot be understood. Without its header nothing in a session has a meaning; a question says nothing
+    about those that follow; any other line may have been a fact.
+    """
 
     number: int
     message: str
+    part: Literal["header", "question", "line"] = "line"
 
 
 SessionLine = SymbolLine | FactLine | QuestionLine | FaultyLine
@@ -152,7 +155,7 @@ def read_sessions(lines: BinaryIO | Iterable[bytes], *, labels: bool = False) ->
         if session is None:
             session = RecordedSession(f"line {number}")
             if not isinstance(record, FaultyLine):
-                session.lines.append(FaultyLine(number, "a recording begins with a `session` line"))
+                session.lines.append(FaultyLine(number, "a recording begins with a `session` line", "header"))
         if size > LONGEST_SESSION:
             session.lines.append(FaultyLine(number, f"a session of more than {LONGEST_SESSION >> 20} MiB"))
             break
@@ -176,7 +179,7 @@ def _begun(number: int, record: Mapping[str, object]) -> RecordedSession:
             session.decimals = "ieee"
         session.policy = _text_or_none(record, "policy") or ""
     except ValueError as error:
-        session.lines.append(FaultyLine(number, str(error)))
+        session.lines.append(FaultyLine(number, str(error), "header"))
     return session
 
 
@@ -222,7 +225,7 @@ def read_line(number: int, record: Mapping[str, object]) -> SessionLine:
             case op:
                 return FaultyLine(number, f"`op` is {_shown(op)}, not session, symbol, assume or ask")
     except ValueError as error:
-        return FaultyLine(number, str(error))
+        return FaultyLine(number, str(error), "question" if record.get("op") == "ask" else "line")
 
 
 def _fact(number: int, record: Mapping[str, object]) -> FactLine:

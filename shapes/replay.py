@@ -14,12 +14,23 @@ evidence included, and nothing is prepared or kept from one session to the next.
 4 always (3,)
 5 depends None
 
-A session whose facts contradict each other answers its further questions with `gave_up`; a line that cannot be
-understood ends its session. Both are data in the result, never an exception: the next session goes on.
+A session whose facts contradict each other answers its further questions with `gave_up`. A line that cannot be
+understood costs that line: what follows from the others stands, and says which lines were left out; what is open
+without it is given up, unless the line is about other symbols.
+
+>>> lines[1] = FactLine(3, "s % 16 === 0", kind="given")
+>>> for answer in replay_session([*lines, QuestionLine(6, "s >= 0")]).answers:
+...     print(answer.line, answer.verdict, answer.left_out, answer.reason)
+4 gave_up (3,) open without line 3, which was not understood
+5 gave_up (3,) open without line 3, which was not understood
+6 always (3,) None
+
+All of it is data in the result, never an exception: the next session goes on.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +55,12 @@ Outcome = Literal["always", "never", "depends", "gave_up"]
 
 
 class Answer(NamedTuple):
-    """The answer to the question of one line. `core` are the lines of the symbols and facts that it follows from."""
+    """The answer to the question of one line.
+
+    Attributes:
+        core: the lines of the symbols and facts that it follows from.
+        left_out: the lines before it that were not understood. What follows without them stands.
+    """
 
     line: int
     verdict: Outcome
@@ -54,6 +70,7 @@ class Answer(NamedTuple):
     true_at: dict[str, int] | None = None
     false_at: dict[str, int] | None = None
     reason: str | None = None
+    left_out: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +124,8 @@ class _Environment:
     """The knowledge of one session while its lines are applied."""
 
     __slots__ = (
-        "clash", "decimals", "ended", "facts", "interner", "looked_at", "names", "settled", "sides", "solvers", "texts",
+        "about", "clash", "decimals", "ended", "facts", "interner", "left_out", "looked_at", "names", "settled",
+        "sides", "solvers", "texts",
     )  # fmt: skip
 
     def __init__(self, *, solvers: bool, decimals: Decimals) -> None:
@@ -120,6 +138,9 @@ class _Environment:
         self.sides: dict[str, Side] = {}
         self.clash: Clash | None = None
         self.ended: str | None = None  # why no further line is looked at
+        self.left_out: tuple[int, ...] = ()
+        self.about: frozenset[str] | None = frozenset()
+        """The names in the lines that were left out; None where they are not known."""
         self.solvers = solvers
         self.decimals: Decimals = decimals
 
@@ -153,6 +174,35 @@ class _Environment:
             self.ended = str(self.clash)
         else:
             self.facts = facts
+
+    def leave_out(self, line: SessionLine) -> None:
+        """Go on without a line that was not understood."""
+        self.left_out += (line.number,)
+        match line:
+            case FactLine(text=text):
+                names = frozenset(NAME.findall(text))
+            case SymbolLine(name=name):
+                names = frozenset((name,))
+            case _:
+                self.about = None
+                return
+        if self.about is not None:
+            self.about |= names
+
+    def stands(self, found: _Found, line: QuestionLine) -> _Found:
+        """An answer where lines were left out: a proof needs nothing more, a witness may be against what they say."""
+        if found.verdict != "depends" or (self.about is not None and self.about.isdisjoint(self.connected(line))):
+            return found
+        return _Found("gave_up", "facts", reason=f"open without {_lines(self.left_out)}, which {_was(self.left_out)}")
+
+    def connected(self, line: QuestionLine) -> set[str]:
+        """The symbols of a question, and those that facts connect with them."""
+        parsed = self.parse(line.text)
+        groups = [{atom.name for p in (fact.prop, fact.domain) for atom in p.symbols} for fact in self.facts.records()]
+        found = {atom.name for p in (parsed.prop, parsed.domain) for atom in p.symbols}
+        while near := [group for group in groups if not group.isdisjoint(found) and not group <= found]:
+            found.update(*near)
+        return found
 
     def find_contradiction(self, number: int) -> None:
         """Facts with a known assignment are consistent; others must be looked at before anything follows from them."""
@@ -205,6 +255,7 @@ def _found(verdict: Verdict) -> _Found:
 
 MOST_BITS: Final = 4096
 """Of a bound that is written in digits."""
+NAME: Final = re.compile(r"[^\W\d]\w*")
 
 
 def _numbers(core: Iterable[Fact]) -> tuple[int, ...]:
@@ -230,6 +281,10 @@ def _digits(number: int) -> str:
     return str(number) if bits <= MOST_BITS else f"{'-' if number < 0 else ''}(a number of {bits} bits)"
 
 
+def _was(numbers: Sequence[int]) -> str:
+    return f"{'was' if len(numbers) == 1 else 'were'} not understood"
+
+
 def _lines(numbers: Sequence[int]) -> str:
     return f"line {numbers[0]}" if len(numbers) == 1 else "lines " + ", ".join(map(str, numbers))
 
@@ -244,7 +299,7 @@ def replay_session(lines: Iterable[SessionLine], *, solvers: bool = True, decima
     """Apply the lines of one session, in order, to a fresh environment; without `solvers`, no sympy and no z3."""
     lines = tuple(lines)
     replay = Replay()
-    found: list[tuple[int, _Found, float]] = []
+    found: list[tuple[int, _Found, float, tuple[int, ...]]] = []
     clock = time.perf_counter
     then = clock()
     environment = _Environment(solvers=solvers, decimals=decimals)
@@ -254,7 +309,7 @@ def replay_session(lines: Iterable[SessionLine], *, solvers: bool = True, decima
             answer = _answer(environment, line, replay)
             now = clock()
             replay.question_seconds += now - then
-            found.append((line.number, answer, now - then))
+            found.append((line.number, answer, now - then, environment.left_out))
         elif type(line) is SymbolLine:
             _apply(environment, line, replay)
             replay.symbols += 1
@@ -268,7 +323,8 @@ def replay_session(lines: Iterable[SessionLine], *, solvers: bool = True, decima
         then = now
     replay.clash = environment.clash
     replay.answers = [
-        Answer(number, answer.verdict, answer.rung, 1e6 * seconds, *answer[2:]) for number, answer, seconds in found
+        Answer(number, answer.verdict, answer.rung, 1e6 * seconds, *answer[2:], left_out)
+        for number, answer, seconds, left_out in found
     ]
     return replay
 
@@ -297,7 +353,10 @@ def _apply(environment: _Environment, line: SessionLine, replay: Replay) -> None
         replay.errors.append(fault)
     else:
         return
-    environment.ended = f"line {fault.number} was not understood: {fault.message.splitlines()[0]}"
+    if type(line) is FaultyLine and line.part == "header":
+        environment.ended = f"line {fault.number} was not understood: {fault.message.splitlines()[0]}"
+    elif type(line) is not FaultyLine or line.part != "question":
+        environment.leave_out(line)
 
 
 def _answer(environment: _Environment, line: QuestionLine, replay: Replay) -> _Found:
@@ -305,7 +364,8 @@ def _answer(environment: _Environment, line: QuestionLine, replay: Replay) -> _F
         return _Found("gave_up", "facts", reason=environment.ended)
     rung = "text"
     try:
-        return environment.ask(line)
+        found = environment.ask(line)
+        return environment.stands(found, line) if environment.left_out else found
     except Undefined as error:
         return _Found("gave_up", "domain", reason=f"undefined: {error}")
     except ShapeError as error:

@@ -170,6 +170,8 @@ def _print_answers(file: str, answers: Sequence[Answer]) -> None:
         row = {"file": file, "line": answer.line, "verdict": answer.verdict, "rung": answer.rung}
         row |= {"us": round(answer.microseconds, 3), "core": answer.core}
         row |= {"true_at": answer.true_at, "false_at": answer.false_at, "reason": answer.reason}
+        if answer.left_out:
+            row["left_out"] = answer.left_out
         rows.append(json_text(row) + "\n")
     sys.stdout.write("".join(rows))
 

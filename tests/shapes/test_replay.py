@@ -13,6 +13,7 @@ from shapes.recording import (
     SessionLine,
     SymbolLine,
     open_recording,
+    read_line,
     read_sessions,
 )
 from shapes.replay import Answer, replay_session
@@ -203,18 +204,47 @@ def test_an_empty_range_is_a_contradiction() -> None:
     "line",
     [
         FactLine(3, "s >", "given"),
-        FactLine(3, "t > 1", "given"),
+        FactLine(3, "t > s", "given"),
         SymbolLine(3, "s", 0, None, None),
         FaultyLine(3, "bad"),
     ],
 )
-def test_a_line_that_is_not_understood_ends_the_session(line: SessionLine) -> None:
-    """If it fails, questions are answered as if a fact that could not be read were not there."""
-    replay = replay_session([SymbolLine(2, "s", 0, None, None), line, QuestionLine(4, "s >= 0")])
+def test_a_line_that_is_not_understood_costs_what_needs_it(line: SessionLine) -> None:
+    """If it fails, a line costs what follows without it, or questions are open as if a lost fact were not there."""
+    lines = [SymbolLine(2, "s", 0, None, None), line, QuestionLine(4, "s >= 0"), QuestionLine(5, "s > 7")]
+    replay = replay_session([*lines, FactLine(6, "s > 8", "given"), QuestionLine(7, "s > 7"), QuestionLine(8, "s > 9")])
     assert [fault.number for fault in replay.faults] == [3]
-    (answer,) = replay.answers
-    assert answer.verdict == "gave_up"
-    assert answer.reason is not None and "line 3" in answer.reason
+    assert verdicts(replay.answers) == [(4, "always"), (5, "gave_up"), (7, "always"), (8, "gave_up")]
+    assert [answer.core for answer in replay.answers] == [(2,), None, (6,), None]
+    assert {answer.left_out for answer in replay.answers} == {(3,)}
+    assert replay.answers[1].reason == "open without line 3, which was not understood"
+
+
+def test_what_a_lost_fact_is_not_about_is_open_as_before() -> None:
+    """If it fails, one unreadable fact takes every open question of its session with it, or one that it may decide."""
+    lines: list[SessionLine] = [SymbolLine(n, name, 0, None, None) for n, name in enumerate("stuv", 2)]
+    lines += [QuestionLine(6, "v > 1"), FactLine(7, "frobnicate(t) < 2", "given"), FactLine(8, "s <= t", "given")]
+    lines += [QuestionLine(9, "s > 1"), QuestionLine(10, "u > 1"), FactLine(11, "u <= s", "given")]
+    lines += [QuestionLine(12, "u > 1"), QuestionLine(13, "v > 1")]
+    replay = replay_session(lines)
+    assert verdicts(replay.answers) == [
+        (6, "depends"), (9, "gave_up"), (10, "depends"), (12, "gave_up"), (13, "depends"),
+    ]  # fmt: skip
+    assert [answer.left_out for answer in replay.answers] == [(), *[(7,)] * 4]
+
+
+def test_a_question_that_is_damaged_is_no_lost_fact() -> None:
+    """If it fails, a damaged question leaves all further ones open."""
+    lines = [SymbolLine(2, "s", 0, None, None), read_line(3, {"op": "ask", "prop": 7}), QuestionLine(4, "s > 4")]
+    assert verdicts(replay_session(lines).answers) == [(4, "depends")]
+
+
+def test_a_session_whose_header_is_not_understood_is_not_answered() -> None:
+    """If it fails, a recording of another format is answered as if it were ours."""
+    lines = [b'{"op":"session","format":2,"name":"other"}', b'{"op":"symbol","name":"s","lo":0,"hi":null,"hint":null}']
+    (session,) = read_sessions([*lines, b'{"op":"ask","prop":"s >= 0"}'])
+    (answer,) = replay_session(session.lines).answers
+    assert answer.verdict == "gave_up" and answer.reason is not None and "format 2" in answer.reason
 
 
 def test_a_question_that_is_not_understood_ends_nothing() -> None:

@@ -204,8 +204,8 @@ def test_truth_is_not_read(recorded: Path, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_malformed_lines_are_named_and_the_next_session_goes_on(tmp_path: Path) -> None:
-    """If it fails, one damaged line costs the rest of the file."""
+def test_malformed_lines_are_named_and_what_does_not_need_them_stands(tmp_path: Path) -> None:
+    """If it fails, one damaged line costs the rest of the file, or nobody learns that a fact was left out."""
     path = tmp_path / "damaged.jsonl"
     lines = [json.dumps(line) for line in SESSIONS]
     lines[2] = '{"op": "assume", "prop": "s %% 16"}'
