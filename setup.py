@@ -30,7 +30,7 @@ HOT = {
         pool sampling search finding witness core climb ladder consistency substitutes
         """,
     "solver/integer": "certificate derivation equalities lattice meter search simplex",
-    "solver/rungs": "bounds box extremes factor isolate lemmas linear model refine residues shift",
+    "solver/rungs": "bounds box extremes factor isolate lemmas linear model multiplied refine remainder residues shift",
 }
 """What a question goes through. Printing, the edges and the trusted checker stay as they are written, and so does the
 parser: it walks as deep as a text is nested, for which compiled code has no room."""

@@ -28,6 +28,7 @@ from solver.verdict import Always, Depends, Never
 ORDER = (
     "bounds",
     "shift",
+    "remainder",
     "search",
     "factor",
     "linear",

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from solver.dividing import factored, without_factors
-from solver.expr import Atom
+from solver.expr import Atom, Expr
 from solver.facts import Conflict, Facts
 from solver.finding import near
 from solver.integer import Budget, Point
@@ -30,7 +30,7 @@ from solver.integer.meter import Meter
 from solver.laws import rewritten
 from solver.prop import Prop
 from solver.reasons import Reason, apart, equal, every, some
-from solver.rungs import bounds, box, extremes, factor, isolate, linear, refine, residues, shift
+from solver.rungs import bounds, box, extremes, factor, isolate, linear, multiplied, refine, remainder, residues, shift
 from solver.rungs.linear import Rows
 from solver.rungs.model import Model
 from solver.settled import prove_by_intervals
@@ -141,8 +141,10 @@ class Climb:
     def prove_quickly(self, facts: Facts, goal: Prop) -> Reason | None:
         """A comparison by the cheap rungs."""
         proof = prove_by_intervals(facts, goal)
-        if proof is None and goal.kind == "ge" and self.allows("shift"):
-            proof = shift.prove_nonnegative(facts, goal.expr)
+        if proof is None and goal.kind == "ge":
+            proof = self.prove_simply(facts, goal.expr)
+            if proof is None and self.allows("extremes"):
+                proof = extremes.prove_nonnegative(facts, goal.expr)
         if proof is None and self.allows("linear"):
             proof = linear.prove(self, facts, goal, 0)
         return proof
@@ -158,6 +160,11 @@ class Climb:
             if smaller is not None:
                 proof = self.prove(facts, smaller.goal, depth)
                 return None if proof is None else factored(smaller, goal, proof)
+        if goal.kind in ("eq", "ne") and self.allows("factor"):
+            proof = multiplied.prove(facts, goal)
+            if proof is not None:
+                self.rung = "factor"
+                return proof
         if goal.kind == "eq":
             above = self.prove(facts, Prop.nonnegative(goal.expr), depth)
             if above is None:
@@ -168,10 +175,9 @@ class Climb:
             proof = self.prove_apart(facts, goal)
             if proof is not None:
                 return proof
-        elif self.allows("shift"):
-            proof = shift.prove_nonnegative(facts, goal.expr)
+        else:
+            proof = self.prove_simply(facts, goal.expr)
             if proof is not None:
-                self.rung = "shift"
                 return proof
         for name, rung in CLIMBED:
             if self.allows(name):
@@ -183,16 +189,23 @@ class Climb:
 
     def prove_apart(self, facts: Facts, goal: Prop) -> Reason | None:
         """`e != 0` because e is positive, or negative: the side that the samples show."""
-        if not self.allows("shift"):
-            return None
         values = facts.pool.values(goal.expr)
         signs = {(values[row] > 0) - (values[row] < 0) for row in facts.pool.alive}
         for sign in (1, -1):
             if signs <= {sign}:
-                proof = shift.prove_nonnegative(facts, goal.expr * sign - 1)
+                proof = self.prove_simply(facts, goal.expr * sign - 1)
                 if proof is not None:
-                    self.rung = "shift"
                     return apart(proof, goal)
+        return None
+
+    def prove_simply(self, facts: Facts, e: Expr) -> Reason | None:
+        """`e >= 0` by the two rungs that cost less than looking for a witness."""
+        for name, rung in (("shift", shift.prove_nonnegative), ("remainder", remainder.prove_nonnegative)):
+            if self.allows(name):
+                proof = rung(facts, e)
+                if proof is not None:
+                    self.rung = name
+                    return proof
         return None
 
     def suppose(self, facts: Facts, p: Prop) -> Facts | Conflict | None:
@@ -262,7 +275,7 @@ CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
     ("refine", refine.prove),
 )
 RUNGS: Final = frozenset(
-    ("bounds", "factor", "isolate", "shift", "linear", "box", "residues", "extremes", "refine", "search", "sympy", "z3")
+    "bounds shift remainder factor linear box residues extremes isolate refine search sympy z3".split()
 )
 
 

@@ -86,6 +86,10 @@ class Facts(Knowledge):
         facts.subsets = Subsets(interner)
         return facts
 
+    def refuted(self, e: Expr) -> bool:
+        values = self.pool.values(e)
+        return any(values[row] < 0 for row in self.pool.alive)
+
     def declare(
         self,
         symbol: Expr,

@@ -24,6 +24,7 @@ from solver.laws import floordiv_law, law_expr, size_of, times_nonnegative, unfo
 from solver.prop import Prop
 from solver.reasons import Reason, combine, equal, hypothesis, refute, strengthen, times
 from solver.roots import root_bound
+from solver.rungs import remainder
 
 STEPS: Final = 160
 """Statements learned from one fact; what is left then is not derived (it may still be proven when asked)."""
@@ -57,6 +58,10 @@ class Inequalities(Draft):
         if self.set_form_bound(form, k > 0, -e.constant if k > 0 else e.constant, reason):
             self.note(prop, reason)
             self.propagate(form)
+            below = remainder.prove_nonnegative(self, -e)
+            if below is not None:  # what divides rounds up to no more, nor to less
+                meeting = equal(reason, below)
+                self.queue.append((meeting.conclusion, meeting))
 
     def learn_by_division(self, prop: Prop, reason: Reason) -> None:
         """`m*p >= 0` with m > 0 known also says `p >= 0`."""

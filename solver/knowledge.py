@@ -221,6 +221,10 @@ class Knowledge:
                 return known
         return total if bounded else None
 
+    def refuted(self, e: Expr) -> bool:
+        """Whether a known assignment shows that `e >= 0` does not follow."""
+        return False
+
     def form_range(self, e: Expr) -> tuple[Range | None, int]:
         """The recorded range of the expression's form, and the factor between them."""
         form, k = e.form()

@@ -108,10 +108,10 @@ def _settled_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
 
 def prove_sign(known: Knowledge, e: Expr) -> Reason | None:
     """`e >= 0`, cheaply."""
-    from solver.rungs import shift
+    from solver.rungs import extremes, remainder, shift
 
     goal = Prop.nonnegative(e)
-    if goal.kind != "ge":
+    if goal.kind != "ge" or known.refuted(goal.expr):
         return None
     if e.degree > 1:
         shifted = shift.prove_nonnegative(known, goal.expr)
@@ -123,7 +123,7 @@ def prove_sign(known: Knowledge, e: Expr) -> Reason | None:
             divisor = quotient.args[1]
             assert isinstance(divisor, Expr)
             return Reason("isolate", goal, (proof, prove_side(known, divisor, True, 1)), (quotient, rest, sign))
-    return None
+    return remainder.prove_nonnegative(known, goal.expr) or extremes.prove_nonnegative(known, goal.expr)
 
 
 def prove_by_intervals(known: Knowledge, p: Prop) -> Reason | None:

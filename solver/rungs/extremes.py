@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr
 from solver.facts import Facts
+from solver.knowledge import Knowledge
 from solver.laws import rewritten, size_of
 from solver.prop import Prop
 from solver.reasons import Reason, axiom, cases, combine, hypothesis
 from solver.rewriting import apply_round_to_prop
-from solver.settled import prove_by_intervals
+from solver.settled import prove_by_intervals, prove_sign
 
 if TYPE_CHECKING:
     from solver.climb import Climb
@@ -34,34 +35,49 @@ GOALS: Final = 96
 """Goals that one question is taken apart into."""
 GOAL: Final = 400
 """What each costs, in units of the linear solver's work."""
+FEW: Final = 10
+"""Goals where the sign of an argument is looked at in passing."""
+TERMS: Final = 8
 
 
 def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """An inequality about relus, by inequalities about their arguments."""
     if goal.kind != "ge" or depth or outermost(goal.expr) is None:
         return None
-    return _Apart(climb, facts).prove(goal)
+    apart = _Apart(facts, min(GOALS, climb.work // GOAL))
+    before = apart.goals
+    proof = apart.prove(goal)
+    climb.work -= GOAL * (before - apart.goals)
+    return proof
+
+
+def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
+    """`e >= 0` for a few relus in it, at little cost."""
+    if len(e.terms) > TERMS or outermost(e) is None:
+        return None
+    return _Apart(known, FEW).prove(Prop.nonnegative(e))
 
 
 class _Apart:
     """One question being taken apart."""
 
-    __slots__ = ("climb", "facts", "goals")
+    __slots__ = ("facts", "goals")
 
-    def __init__(self, climb: Climb, facts: Facts) -> None:
-        self.climb = climb
+    def __init__(self, facts: Knowledge, goals: int) -> None:
         self.facts = facts
-        self.goals = GOALS
+        self.goals = goals
 
     def prove(self, goal: Prop) -> Reason | None:
         canonical, rounds = self.facts.canonical_prop(goal)
         proof = prove_by_intervals(self.facts, canonical)
         if proof is None:
             self.goals -= 1
-            self.climb.work -= GOAL
-            found = outermost(canonical.expr) if canonical.kind == "ge" else None
-            if found is None or self.goals <= 0 or self.climb.work <= 0:
+            if canonical.kind != "ge" or self.goals <= 0 or self.facts.refuted(canonical.expr):
                 return None
+            found = outermost(canonical.expr)
+            if found is None:
+                proof = prove_sign(self.facts, canonical.expr)
+                return rewritten(goal, proof, rounds) if proof is not None and rounds else proof
             atom, c = found
             proof = self.below(canonical, atom) if c < 0 else self.above(canonical, atom, c)
         if proof is None or not rounds:
@@ -110,22 +126,23 @@ class _Apart:
 
 
 def outermost(e: Expr) -> tuple[Atom, int] | None:
-    """The relu inside no other operation that has the most inside, with its coefficient, if it is a term by itself."""
+    """A relu inside no other operation, with its coefficient, if there is one that is a term by itself: one that is
+    taken away if possible (which side the others are at least may depend on the case), and the one with the most
+    inside.
+    """
     monomials = e.interner.monomials
-    found: tuple[Atom, int] | None = None
+    found: list[tuple[bool, int, tuple[int, int], Atom, int]] = []
+    others: dict[Atom, None] = {}
     for m, c in e.terms:
         atom = monomials[m][0]
-        if (
-            len(monomials[m]) == 1
-            and atom.kind == "relu"
-            and (found is None or (atom.depth, atom.key) > (found[0].depth, found[0].key))
-        ):
-            found = atom, c
-    if found is None or any(
-        found[0] in other.expr.atoms for m, _ in e.terms for other in monomials[m] if other is not found[0]
-    ):
-        return None
-    return found
+        if len(monomials[m]) == 1 and atom.kind == "relu":
+            found.append((c < 0, atom.depth, atom.key, atom, c))
+        others.update(dict.fromkeys(monomials[m]))
+    found.sort(key=lambda each: each[:3], reverse=True)
+    for _, _, _, atom, c in found:
+        if not any(atom in other.expr.atoms for other in others if other is not atom):
+            return atom, c
+    return None
 
 
 def settled_under(case: Prop, atom: Atom, argument: Expr, image: Expr) -> Reason:

@@ -19,10 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from solver.division import common_atoms, divide_atoms
 from solver.explain import prove_bound, prove_side
 from solver.expr import Atom, Expr
 from solver.knowledge import Knowledge
-from solver.laws import floordiv_law
+from solver.laws import floordiv_law, times_nonnegative
 from solver.prop import Prop
 from solver.reasons import Reason, combine, gap
 
@@ -40,13 +41,29 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
         if len(monomials[m]) > DEGREE:
             return None
         atoms.update(dict.fromkeys(monomials[m]))
-    proof = _by_ends(known, e, e, atoms, {}) or by_remainder(known, e)
+    proof = _by_ends(known, e, e, atoms, {}) or by_factors(known, e) or by_remainder(known, e)
     if proof is None:
         relus = {atom: argument for atom in atoms if atom.kind == "relu" and isinstance(argument := atom.args[0], Expr)}
         if relus and all(argument.atoms.isdisjoint(relus) for argument in relus.values()):
             above = known.interner.replace(e, {atom: atom.expr + argument for atom, argument in relus.items()})
             proof = _by_ends(known, e, above, direct_atoms(above), relus)
     return proof
+
+
+def by_factors(known: Knowledge, e: Expr) -> Reason | None:
+    """`e >= 0` because e is a monomial and a sum, and neither is negative."""
+    if e.constant or e.degree < 2 or len(e.terms) < 2:
+        return None
+    common = common_atoms(known.interner, e)
+    if not common:
+        return None
+    factor = known.interner.expr(((known.interner.monomial(common), 1),), 0)
+    rest = divide_atoms(known.interner, e, common)
+    low, least = known.low(rest), known.low(factor)
+    if low is None or low < 0 or least is None or least < 0:
+        return None
+    proof = times_nonnegative(known, prove_side(known, rest, True, 0), factor)
+    return proof if proof is not None and proof.conclusion is Prop.nonnegative(e) else None
 
 
 def by_remainder(known: Knowledge, e: Expr) -> Reason | None:

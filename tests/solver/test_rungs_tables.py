@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from solver.check import verify
+from solver.reasons import Reason
 from solver.verdict import Always, Depends, Never
 from tests.solver.asked import asked
 
@@ -18,6 +20,16 @@ ALONE = {
         "x 3..; x*x >= 3*x",
         "x 1.. y 1..; x*y + 1 != 0",
         "n 1..100 m 1..; n*m <= 100*m",
+    ],
+    "remainder": [
+        "n 0.. d 1.. i 0..; i < d; n//d*i <= n",
+        "n 0.. d 1.. i 0..; i < d; n//d*(i + 1) - n <= 0",
+        "n ..; 2*(n//4) <= n//2",
+        "n ..; n//3 - 5*(n//15) <= 4",
+        "x .. y ..; x//2 + y//2 <= (x + y)//2",
+        "a 0.. b 0.. c 1..; a//c*b <= a*b",
+        "n 0.. d 1..; d*((n + d - 1)//d) - n < d",
+        "n .. d 1.. m 2..; m*d*(n//d) <= m*n",
     ],
     "linear": [
         "x 0.. y 0.. z 0..; x <= y; 2*y <= z; x + y <= z",
@@ -61,6 +73,7 @@ ALONE = {
         "a 1.. b 1.. c 1..; a != b; c != 1; (a - b)*(c - 1) != 0",
         "a 0.. b 0..; a <= b; b*b >= a*a",
         "x .. y ..; x > y; x + y > 0; x*x > y*y",
+        "a 0.. b 0.. c 0.. d 1..; a*c % d == 0; b*c % d == 0; a*c//d*b == b*c//d*a",
     ],
     "refine": [
         "x .. y .. z ..; min(max(x, y), max(x, z)) == max(x, min(y, z))",
@@ -87,6 +100,38 @@ def test_a_rung_proves_it(rung: str, line: str) -> None:
     """If this fails, a rung has lost something that it is there for, or its proof does not check."""
     verdict = asked(line).verdict(rung, *HELP.get(rung, ("bounds",)))
     assert isinstance(verdict, (Always, Never)), f"{line}: {verdict!r}"
+
+
+SIMPLIFIED = [
+    "u ..; min(16*((u + 15)//16), u) == u",
+    "u 0.. v 0..; min(16*((u + 15)//16), u)*min(8*((v + 7)//8), v) == u*v",
+    "n 0.. d 1..; min(n, (n + d - 1)//d*d) == n",
+    "n 0.. d 1.. i 0..; i < d; max(min(n//d*(i + 1), n) - min(n, n//d*i), 0) == n//d",
+    "s .. x 0.. y 0..; max(min(s, x + y) - min(s, x), 0) == min(s, x + y) - min(s, x)",
+    "n .. m ..; n//2 <= 2*(n//4); m//2 <= 2*(m//4); (n//2)*(m//2) == 4*(n//4)*(m//4)",
+    "x .. d 1..; (x + (d - x % d) % d)//d*d >= x",
+]
+
+
+@pytest.mark.parametrize("line", SIMPLIFIED)
+def test_clamps_are_settled_where_they_are_met(line: str) -> None:
+    """If this fails, a question about sizes that depend on data needs a search again, where rewriting was enough."""
+    verdict = asked(line).verdict("bounds", "shift", "remainder")
+    assert isinstance(verdict, Always), f"{line}: {verdict!r}"
+    assert verdict.rung in ("syntactic", "substitution", "bounds", "shift", "remainder")
+
+
+def test_a_changed_multiplier_is_refused() -> None:
+    """If this fails, the checker accepts a division with remainder that does not add up."""
+    verdict = asked("n 0.. d 1.. i 0..; i < d; n//d*i <= n").verdict("remainder", "bounds")
+    assert isinstance(verdict, Always) and verdict.proof.rule == "combine"
+    (first, *rest), slack = verdict.proof.data  # type: ignore[misc]
+    for data in (((first + 1, *rest), slack), ((first, *rest), slack + 1)):
+        forged = Reason("combine", verdict.proof.conclusion, verdict.proof.premises, data)
+        assert not verify(forged, verdict.prop, verdict.domain)
+    law = next(step for step in verdict.proof.premises if step.rule in ("axiom", "times"))
+    forged = Reason("combine", verdict.proof.conclusion, (law, law), verdict.proof.data)
+    assert not verify(forged, verdict.prop, verdict.domain)
 
 
 @pytest.mark.parametrize("rung", list(ALONE))

@@ -1,0 +1,56 @@
+"""Equalities of quotients that divide, multiplied by their divisors.
+
+Where `n == d*(n//d)` is known, an equality about `n//d` is one about n once it is multiplied by d, which is not zero:
+
+    >>> from solver.facts import Facts
+    >>> from solver.interner import Interner
+    >>> from solver.rungs import multiplied
+    >>> terms = Interner()
+    >>> a, b, c, d = (terms.symbol(name) for name in "abcd")
+    >>> known = Facts.empty(terms).declare_range(a, 0, None).declare_range(b, 0, None).declare_range(c, 0, None)
+    >>> known = known.declare_range(d, 1, None)
+    >>> for n in (a * c, b * c):
+    ...     known = known.assume_prop(terms.divides(d, n))
+    >>> multiplied.prove(known, terms.eq(a * c // d * b, b * c // d * a))
+    <factored: b*(a*c//d) == a*(b*c//d)>
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.expr import Expr
+from solver.knowledge import Knowledge
+from solver.laws import rewritten
+from solver.prop import Prop
+from solver.reasons import Reason
+from solver.rungs.shift import direct_atoms
+from solver.settled import prove_nonzero
+
+TERMS: Final = 8
+TRIED: Final = 4
+
+
+def prove(known: Knowledge, goal: Prop) -> Reason | None:
+    """The goal, an equality or its opposite, if multiplying it by the divisor of a quotient in it settles it."""
+    e = goal.expr
+    if len(e.terms) > TERMS:
+        return None
+    divisors: dict[Expr, None] = {}
+    for atom in direct_atoms(e):
+        if atom.kind == "floordiv":
+            divisor = atom.args[1]
+            assert isinstance(divisor, Expr)
+            if len(divisor.terms) == 1 and divisor.terms[0][1] == 1 and not divisor.constant:
+                divisors[divisor] = None
+    for divisor in list(divisors)[:TRIED]:
+        whole = goal.of(e * divisor)
+        canonical, rounds = known.canonical_prop(whole)
+        if canonical.kind != "true" or not rounds:
+            continue
+        factors = sorted(set(known.interner.monomials[divisor.terms[0][0]]), key=lambda factor: factor.key)
+        nonzero = [prove_nonzero(known, Prop.zero(factor.expr).negation) for factor in factors]
+        signs = [reason for reason in nonzero if reason is not None]
+        if len(signs) == len(factors):
+            return Reason("factored", goal, (rewritten(whole, None, rounds), *signs), (divisor, e, "eq"))
+    return None

@@ -1,0 +1,174 @@
+"""Division with remainder: a dividend, or a multiple of a quotient, is written as the other and what is left over.
+
+For d > 0 and `q = n // d` the remainder `r = n - d*q` lies from 0 to d - 1. Where a monomial of r stands in an
+inequality with coefficient f, `e = rest + f*r`: for f >= 0 it is enough that `rest >= 0`, for f <= 0 that
+`rest - f*(d - 1) >= 0`. The monomial is gone, and what is left is often a product of factors of known sign:
+
+    >>> from solver.interner import Interner
+    >>> from solver.facts import Facts
+    >>> from solver.rungs import remainder
+    >>> terms = Interner()
+    >>> n, d, i = (terms.symbol(name) for name in "ndi")
+    >>> known = Facts.empty(terms).declare_range(n, 0, None).declare_range(d, 1, None).declare_range(i, 0, None)
+    >>> known = known.assume_prop(terms.lt(i, d))
+    >>> remainder.prove_nonnegative(known, n - n // d * i)
+    <combine: n//d*i <= n>
+
+Here `n - n//d*i` is `n//d*(d - i)` and the remainder of n. An inequality with other coefficients is multiplied first:
+`2*(n//4) <= n//2` is `4*(n//4) <= 2*(n//2) + 1`. No more than a few of these steps are tried, each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import gcd, lcm
+from typing import Final
+
+from solver.explain import prove_side
+from solver.expr import Atom, Expr
+from solver.knowledge import Knowledge
+from solver.laws import floordiv_law, law_expr, times_nonnegative
+from solver.monomials import divides, without
+from solver.reasons import Reason, combine
+from solver.rungs import shift
+
+STEPS: Final = 3
+"""Monomials that are replaced, one after the other."""
+TRIED: Final = 16
+"""Expressions looked at for one inequality."""
+TERMS: Final = 16
+LARGEST: Final = 1 << 12
+"""Common multiples of divisors beyond this are not formed."""
+DEGREE: Final = 4
+
+
+def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
+    """`e >= 0` by division with remainder."""
+    if len(e.terms) > TERMS or e.degree > DEGREE or not _quotients(known, e):
+        return None
+    return _Search(known).prove(e, STEPS)
+
+
+class _Search:
+    """One inequality, and what was looked at for it."""
+
+    __slots__ = ("known", "seen")
+
+    def __init__(self, known: Knowledge) -> None:
+        self.known = known
+        self.seen: set[Expr] = set()
+
+    def prove(self, e: Expr, steps: int) -> Reason | None:
+        """`e >= 0`, with no more than so many replacements."""
+        known = self.known
+        if e in self.seen or len(self.seen) >= TRIED:
+            return None
+        self.seen.add(e)
+        proof = directly(known, e)
+        if proof is not None or not steps or known.refuted(e):
+            return proof
+        e = multiplied(known, e)
+        for atom, lower, factor in self.replacements(e):
+            rest = e - factor * law_expr(atom, lower)
+            if len(rest.terms) > TERMS or rest.degree > DEGREE:
+                continue
+            proof = self.prove(rest, steps - 1)
+            if proof is not None:
+                law = floordiv_law(known, atom, lower)
+                scaled = law if factor.is_constant else times_nonnegative(known, law, factor)
+                total = None if scaled is None else added(e, rest, proof, e - rest, scaled)
+                if total is not None:
+                    return total
+        return None
+
+    def replacements(self, e: Expr) -> Iterator[tuple[Atom, bool, Expr]]:
+        """Quotients in the expression, which of their laws is used, and how often."""
+        known = self.known
+        found: set[tuple[Atom, bool, Expr]] = set()
+        for atom in _quotients(known, e):
+            law = law_expr(atom, True)
+            for m, a in law.terms:
+                whole = _cofactor(e, m, a)
+                for factor in _nonnegative_parts(known, whole):
+                    for lower, multiple in ((True, factor), (False, -factor)):
+                        step = (atom, lower, multiple)
+                        if step not in found and _is_nonnegative(known, multiple):
+                            found.add(step)
+                            yield step
+
+
+def multiplied(known: Knowledge, e: Expr) -> Expr:
+    """The same inequality, so often that the constant divisors of its quotients divide their coefficients."""
+    times = 1
+    for m, c in e.terms:
+        atoms = known.interner.monomials[m]
+        for atom in atoms:
+            if atom.kind == "floordiv":
+                divisor = atom.args[1]
+                assert isinstance(divisor, Expr)
+                if divisor.is_constant and divisor.constant > 0:
+                    times = lcm(times, divisor.constant // gcd(c, divisor.constant))
+    return e * times + (times - 1) if 1 < times <= LARGEST else e
+
+
+def directly(known: Knowledge, e: Expr) -> Reason | None:
+    """`e >= 0` by bounds or by shifting."""
+    low = known.low(e)
+    if low is not None:
+        return prove_side(known, e, True, 0) if low >= 0 else None
+    return shift.prove_nonnegative(known, e) if e.degree > 1 else shift.by_remainder(known, e)
+
+
+def added(e: Expr, rest: Expr, proof: Reason, part: Expr, scaled: Reason) -> Reason | None:
+    """`e >= 0` for `e == rest + part`, both of which are proven, up to what rounding took."""
+    k, times = max(1, rest.content()), max(1, part.content())
+    premises = [(proof, k), (scaled, times)] if rest.terms else [(scaled, times)]
+    left = e
+    for premise, multiple in premises:
+        left = left - premise.conclusion.expr * multiple
+    if left.terms or left.constant < 0:
+        return None
+    return combine([premise for premise, _ in premises], [multiple for _, multiple in premises], left.constant)
+
+
+def _quotients(known: Knowledge, e: Expr) -> list[Atom]:
+    """The quotients by something positive that the terms are made of."""
+    found = []
+    for atom in shift.direct_atoms(e):
+        if atom.kind == "floordiv":
+            divisor = atom.args[1]
+            assert isinstance(divisor, Expr)
+            low = known.low(divisor)
+            if low is not None and low >= 1:
+                found.append(atom)
+    return sorted(found, key=lambda atom: atom.key)
+
+
+def _cofactor(e: Expr, m: int, a: int) -> Expr:
+    """What the monomial, with this coefficient, is multiplied by in the expression."""
+    interner = e.interner
+    atoms = interner.monomials[m]
+    coefficients: dict[int, int] = {}
+    constant = 0
+    for n, c in e.terms:
+        if c % a == 0 and divides(atoms, interner.monomials[n]):
+            rest = without(interner.monomials[n], atoms)
+            if rest:
+                coefficients[interner.monomial(rest)] = c // a
+            else:
+                constant = c // a
+    return interner.collect(coefficients, constant)
+
+
+def _nonnegative_parts(known: Knowledge, e: Expr) -> list[Expr]:
+    """The expression, and its terms if there are several."""
+    interner = known.interner
+    if len(e.terms) + (e.constant != 0) < 2:
+        return [e] if e.terms or e.constant else []
+    single = [interner.expr((term,), 0) for term in e.terms]
+    return [e, *single, interner.constant(e.constant)] if e.constant else [e, *single]
+
+
+def _is_nonnegative(known: Knowledge, e: Expr) -> bool:
+    low = known.low(e)
+    return low is not None and low >= 0
