@@ -275,7 +275,10 @@ CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
     ("refine", refine.prove),
 )
 RUNGS: Final = frozenset(
-    "bounds shift remainder factor linear box residues extremes isolate refine search sympy z3".split()
+    (
+        *("bounds", "shift", "remainder", "factor", "linear", "box", "residues", "extremes", "isolate", "refine"),
+        *("search", "sympy", "z3"),
+    )
 )
 
 

@@ -10,9 +10,9 @@
     >>> values[x.atom], values[y.atom] >= 2**63 - 1
     (9223372036854775807, True)
 
-`freely` moves a symbol that no fact but its range is about, `find` one symbol after the other, `scattered` all symbols
-of the goal at once, `near` completes values that something else has proposed. What they find was evaluated against
-every fact that it touches.
+`freely` moves a symbol that no fact but its range is about, `find` one symbol after the other, `divided` the factors of
+a product, `scattered` all symbols of the goal at once, `near` completes values that something else has proposed. What
+they find was evaluated against every fact that it touches.
 """
 
 from __future__ import annotations
@@ -20,17 +20,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from solver.division import common_atoms, divide_atoms, divide_content
 from solver.expr import Atom
 from solver.facts import Facts
+from solver.polynomials import exact_quotient, factors_of
 from solver.prop import Prop
 from solver.search import Search
 from solver.table import Table
 from solver.witness import Witness
 
 FAR: Final = (9, 1 << 62, 100, 1 << 40, 5000, 1 << 20, 1 << 64)
-SCATTERED: Final = (20, 16, 9, 6)
-"""Places for each symbol, when there are one, two, three or four."""
+SCATTERED: Final = (20, 16, 9, 6, 4, 3)
+"""Places for each symbol, when there are one, two, three or more."""
+MANY: Final = 4
+"""From so many symbols on, far places come before near ones."""
 TRIED: Final = 4
+SMALL: Final = 64
+"""Divisors of a number that a product shall be are looked for below this."""
+DIVISORS: Final = 4
+DIVIDED: Final = 12
+"""Ways to divide it that are tried."""
+LEFT: Final = 24
+FACTORED: Final = 8
 TOUCHED: Final = 500
 """Facts about one symbol that a proposed value is held against."""
 NEAR: Final = 2
@@ -93,6 +104,42 @@ def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int =
     return None
 
 
+def divided(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | None:
+    """An assignment where a product is a number: one of its factors is a divisor, and the others what is left of it."""
+    e = goal.expr if goal.expr.constant < 0 else -goal.expr
+    if goal.kind != "eq" or not e.constant or e.degree < 2 or len(e.terms) > FACTORED:
+        return None
+    interner = e.interner
+    k = e.content()
+    number, rest = divmod(-e.constant, k)
+    if rest or number < 2:
+        return None
+    whole = divide_content(e - e.constant, k)
+    common = common_atoms(interner, whole)
+    factors = dict.fromkeys(atom.expr for atom in common)
+    sums = divide_atoms(interner, whole, common) if common else whole
+    found = [factor if factor.lead()[1] > 0 else -factor for factor, _ in factors_of(sums) if factor.terms]
+    factors.update(dict.fromkeys(found))
+    divisors = [d for d in range(1, SMALL) if number % d == 0][:DIVISORS]
+    tries = DIVIDED
+    for factor in list(factors)[:DIVISORS]:
+        others = exact_quotient(whole, factor)
+        if others is None:
+            continue
+        for d in divisors:
+            for size, left in ((d, number // d), (number // d, d)) if others.degree > 0 else ((d, number // d),):
+                goals = [domain, interner.eq(factor, size), interner.eq(others, left)]
+                for first in sorted(goals[1:], key=lambda p: len(p.atoms)):
+                    if tries and all(p.kind != "false" for p in goals):
+                        tries -= 1
+                        search = Search(facts, facts.pool, row, effort=1)
+                        search.left, search.first = LEFT, first
+                        moved = search.reach(goals)
+                        if moved is not None:
+                            return Witness(row, moved)
+    return None
+
+
 def near(
     facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row: int | None, solved: Sequence[Atom] = ()
 ) -> Witness | None:
@@ -147,6 +194,8 @@ def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | 
         here = facts.pool.atom_column(atom)[row]
         low = r.lo if r.lo is not None else min(here, 0 if r.hi is None else r.hi)
         places = [low, here, low + 1, r.hi, *[low + far for far in FAR], low + 2, None if r.hi is None else r.hi - 1]
+        if len(symbols) > MANY:
+            places = [low, low + FAR[0], *places]
         places += [] if r.lo is not None else [-far for far in FAR]
         places += [] if r.hi is None else [(low + r.hi) // 2]
         inside = [v for v in places if v is not None and (r.lo is None or v >= r.lo) and (r.hi is None or v <= r.hi)]

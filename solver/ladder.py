@@ -28,7 +28,7 @@ from solver.depth import SHALLOW, room_for
 from solver.errors import Contradictory, Undefined
 from solver.fact import Fact
 from solver.facts import Conflict, Facts
-from solver.finding import find, freely, scattered
+from solver.finding import divided, find, freely, scattered
 from solver.laws import rewritten
 from solver.prop import Prop
 from solver.reasons import Reason
@@ -148,7 +148,8 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
             return settle(truth, proof, climb.rung)
     if climb.allows("search") and len(directions) == 1:
         truth = directions[0]
-        found = find(facts, canonical.negation if truth else canonical, domain, rows=2, effort=1)
+        opposite = canonical.negation if truth else canonical
+        found = find(facts, opposite, domain, rows=2, effort=1) or divided(facts, opposite, domain, row=pool.alive[0])
         if found is not None:
             return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
     for truth in directions:

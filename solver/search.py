@@ -40,7 +40,7 @@ PLACES: Final = 14
 class Search:
     """One search from one row."""
 
-    __slots__ = ("base", "facts", "left", "limit", "pool", "row", "shifted", "solving")
+    __slots__ = ("base", "facts", "first", "left", "limit", "pool", "row", "shifted", "solving")
 
     def __init__(self, facts: Facts, pool: Pool, row: int, *, effort: int = 2) -> None:
         self.facts = facts
@@ -49,6 +49,7 @@ class Search:
         self.left = 40 * effort
         self.base: dict[Atom, int] = {}
         self.limit = TOUCHED
+        self.first: Prop | None = None  # what is mended before anything else
         self.shifted = False  # whether the base differs from the row
         self.solving: set[Atom] = set()  # the names whose value by an equality is being computed
 
@@ -151,7 +152,8 @@ class Search:
             return moved
         if not depth:
             return None
-        target = min(broken, key=lambda p: len(p.atoms))
+        first = self.first
+        target = first if first is not None and first in broken else min(broken, key=lambda p: len(p.atoms))
         for atom in self.movable(target, moved):
             for place in self.places(target, atom, moved):
                 if self.left <= 0:

@@ -12,7 +12,7 @@ Where `n == d*(n//d)` is known, an equality about `n//d` is one about n once it 
     >>> for n in (a * c, b * c):
     ...     known = known.assume_prop(terms.divides(d, n))
     >>> multiplied.prove(known, terms.eq(a * c // d * b, b * c // d * a))
-    <factored: b*(a*c//d) == a*(b*c//d)>
+    <factored: a*(b*c//d) == b*(a*c//d)>
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ inequality with coefficient f, `e = rest + f*r`: for f >= 0 it is enough that `r
     >>> known = Facts.empty(terms).declare_range(n, 0, None).declare_range(d, 1, None).declare_range(i, 0, None)
     >>> known = known.assume_prop(terms.lt(i, d))
     >>> remainder.prove_nonnegative(known, n - n // d * i)
-    <combine: n//d*i <= n>
+    <combine: i*(n//d) <= n>
 
 Here `n - n//d*i` is `n//d*(d - i)` and the remainder of n. An inequality with other coefficients is multiplied first:
 `2*(n//4) <= n//2` is `4*(n//4) <= 2*(n//2) + 1`. No more than a few of these steps are tried, each once.
