@@ -156,7 +156,7 @@ def commit(env: ShapeEnv, guards: Iterable[Weighed], origins: Mapping[str, Origi
     """
     added: dict[Prop, Weighed] = {}
     for each in guards:
-        if not each.pays or isinstance(env.ask(each.question, effort="fast", purpose="optional"), Always):
+        if not each.pays or isinstance(env.ask(each.question, purpose="optional"), Always):
             continue
         try:
             with env.at(origins.get(each.origin)):

@@ -278,7 +278,7 @@ class Decisions:
 
     def _asked(self, question: Prop) -> Verdict | None:
         try:
-            return self.env.ask(question, effort="fast", purpose="optional")
+            return self.env.ask(question, purpose="optional")
         except Undefined:
             return None
 

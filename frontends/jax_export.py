@@ -63,7 +63,7 @@ def read_constraints(env: ShapeEnv, dims: Sequence[object]) -> None:
     for scope in scopes.values():
         for text in constraints_of(scope):
             truth = read_constraint(env, text)
-            if isinstance(truth, bool) or not isinstance(env.ask(truth, effort="fast"), Always):
+            if isinstance(truth, bool) or not isinstance(env.ask(truth), Always):
                 env.assume(truth)
 
 
@@ -159,7 +159,7 @@ class _Reading:
         if name not in self.env.names:
             return self.env.symbol(name, lo=1)
         found = SymInt(self.env, self.env.names[name], self.env.interner.true)
-        if not isinstance(self.env.ask(found >= 1, effort="fast"), Always):
+        if not isinstance(self.env.ask(found >= 1), Always):
             self.env.assume(found >= 1)
         return found
 
@@ -243,7 +243,7 @@ def _accepted(kept: Sequence[str], spellings: Sequence[str]) -> str:
 
 def _require_positive(env: ShapeEnv, atoms: Iterable[Atom]) -> None:
     for atom in atoms:
-        if not isinstance(env.ask(env.interner.ge(atom.expr, 1), effort="fast"), Always):
+        if not isinstance(env.ask(env.interner.ge(atom.expr, 1)), Always):
             raise NotExpressible(f"{atom.name} may be less than 1, which JAX takes no symbol to be")
 
 

@@ -149,7 +149,7 @@ class Commitments(Declarations):
         prop, domain = self._read(question)
         both = self._within(prop, domain)
         text = _written(question)
-        match self._decided(both, self._true, "fast"):
+        match self._decided(both, self._true, "default"):
             case Always():
                 return
             case Never(core=core, proof=proof):
@@ -254,17 +254,13 @@ class Commitments(Declarations):
 
     def _branch_inside(self, prop: Prop, domain: Prop, text: str | None, fallback: bool | None) -> bool:
         """One branch, where its domain is committed to."""
-        verdict = self._decided(prop, domain, "fast", text, commits=True)
+        verdict = self._decided(prop, domain, "default", text, commits=True)
         match verdict:
             case Always():
                 return True
             case Never():
                 return False
         at_hint = self._at_hint(prop, domain)
-        if at_hint is None and fallback is None:
-            verdict = self.decide(prop, domain, "full")
-            if isinstance(verdict, (Always, Never)):
-                return isinstance(verdict, Always)
         match self.policy.on_open(self._open_question(prop, verdict, at_hint, fallback)):
             case TakeHint() as choice if at_hint is not None:
                 self._take(prop, domain, at_hint, text, choice.why)
@@ -327,7 +323,7 @@ class Commitments(Declarations):
     def _commit_domain(self, prop: Prop, domain: Prop, checks: bool) -> bool:
         """A question that the program asks needs its domain: a guard, or a check where only the run decides. False, and
         nothing is committed, where that takes a check and there shall be none."""
-        match self._decided(domain, self._true, "fast"):
+        match self._decided(domain, self._true, "default"):
             case Always():
                 return True
             case Never(core=core):
@@ -375,7 +371,7 @@ class Commitments(Declarations):
                 if isinstance(larger, Conflict):
                     return GaveUp(prop, self._true, "the supposition contradicts what is known", ())
                 facts = larger
-            return decided(facts, prop, self._true, "fast", solvers=False)
+            return decided(facts, prop, self._true, "default", solvers=False)
 
         return OpenQuestion(prop, verdict, at_hint, fallback, tuple(unbacked), suppose)
 

@@ -37,12 +37,12 @@ from typing import TYPE_CHECKING, Final, Literal, NoReturn, Self, overload
 from shapes.accepted import one_of, shown
 from shapes.errors import Contradiction, ShapeError
 from shapes.events import Asked, Commitment, Purpose
-from shapes.questions import Effort, synchronized
+from shapes.questions import RANKS, Effort, synchronized
 from shapes.reading import Question, Size
 from shapes.scopes import Scopes
 from shapes.symint import SymBool, SymInt
 from solver.facts import Conflict
-from solver.verdict import Depends, Verdict
+from solver.verdict import Verdict
 
 if TYPE_CHECKING:
     from shapes.arguments import Sources
@@ -135,10 +135,21 @@ class ShapeEnv(Scopes):
 
     # ------------------------------------------------------------------ asking
 
-    def ask(self, question: Question, *, effort: Effort = "full", purpose: Purpose = "program") -> Verdict:
+    def ask(
+        self,
+        question: Question,
+        *,
+        effort: Effort = "default",
+        timeout: float | None = None,
+        purpose: Purpose = "program",
+    ) -> Verdict:
         """Whether a proposition follows from what is known. Changes nothing.
 
-        `effort="fast"` leaves out the expensive rungs, for a program that branches and for optional optimizations.
+        Args:
+            effort: what it may cost: "fast" some 0.2 ms, "default" some 5 ms and at most 50, "thorough" as much as z3
+                and the longer searches take ("full" is another word for it).
+            timeout: seconds after which it is given up, whatever the effort allows.
+            purpose: who asks, for listeners.
 
         Raises:
             Undefined: the facts refute what the question needs to make sense (a divisor that is zero, say).
@@ -150,10 +161,10 @@ class ShapeEnv(Scopes):
                 return settled
             standing = self._open.get(prop)
             if standing is not None and standing.facts is self.facts:
-                if standing.full or effort == "fast" or type(standing.verdict) is Depends:
+                if effort in RANKS and standing.stands(effort):
                     return standing.verdict
         prop, domain = self._read(question)
-        verdict = self.decide(prop, domain, effort)
+        verdict = self.decide(prop, domain, effort, timeout)
         if self._listeners:
             one_of("purpose", purpose, ("program", "optional", "person"))
             text = question if isinstance(question, str) else None
@@ -188,7 +199,7 @@ class ShapeEnv(Scopes):
         from shapes.explanation import explain
 
         prop, domain = self._read(question)
-        return explain(self.decide(prop, domain), prop, domain)
+        return explain(self.decide(prop, domain, "thorough"), prop, domain)
 
     @synchronized
     def simplify(self, size: Size) -> SymInt | int:

@@ -51,7 +51,11 @@ class Explanation:
             case Depends():
                 lines.append(f"depends: `{self.question}`, {outcome_of(self.verdict)}")
             case GaveUp(tried=tried):
-                lines += [f"gave up: `{self.question}`, {self.verdict.reason}", f"  tried    {', '.join(tried)}"]
+                lines += [
+                    f"gave up: `{self.question}`, {self.verdict.reason}",
+                    f"  tried    {', '.join(tried)}",
+                    f"  cost     {self.verdict.work:,} numbers of linear problems",
+                ]
         if self.obligation is not None:
             lines.append(f"  where    {self.obligation}")
         width = max([len(rule) for rule, _ in self.steps], default=0)

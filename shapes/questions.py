@@ -30,6 +30,7 @@ from typing import Concatenate, Final, Literal, ParamSpec, TypeVar
 from shapes.accepted import one_of, shown
 from shapes.errors import ConcurrentScope, Contradiction, ShapeError, StaleCheckpoint
 from shapes.events import Commitment, Declared, Event, Listener, Marked, RolledBack
+from solver.climb import EFFORTS
 from solver.errors import Contradictory
 from solver.expr import Atom, Expr
 from solver.fact import Fact
@@ -42,7 +43,8 @@ from solver.text import Side, parse, parse_expr
 from solver.tokens import Decimals
 from solver.verdict import Always, Depends, Never, Verdict
 
-Effort = Literal["fast", "full"]
+Effort = Literal["fast", "default", "thorough", "full"]
+"""What a question may cost (see `solver.ladder.decide`); "full" is another word for "thorough"."""
 Key = Prop | tuple[Prop, Prop]
 K = TypeVar("K")
 V = TypeVar("V")
@@ -50,6 +52,7 @@ R = TypeVar("R")
 P = ParamSpec("P")
 Q = TypeVar("Q", bound="Questions")
 
+RANKS: Final = {**EFFORTS, "full": EFFORTS["thorough"]}
 ANSWERS_KEPT: Final = 1 << 13
 TEXTS_KEPT: Final = 1 << 13
 NODES_SWEPT: Final = 1 << 15
@@ -75,13 +78,17 @@ class Checkpoint:
 class Standing:
     """An open answer, and the facts under which it was last known to stand."""
 
-    __slots__ = ("facts", "full", "position", "verdict")
+    __slots__ = ("effort", "facts", "position", "verdict")
 
-    def __init__(self, verdict: Verdict, facts: Facts, position: int, full: bool) -> None:
+    def __init__(self, verdict: Verdict, facts: Facts, position: int, effort: int) -> None:
         self.verdict = verdict
         self.facts = facts
         self.position = position
-        self.full = full
+        self.effort = effort
+
+    def stands(self, effort: Effort) -> bool:
+        """Whether so much effort would not change it, under the same facts."""
+        return type(self.verdict) is Depends or self.effort >= RANKS[effort]
 
 
 class Trail(dict[K, V]):
@@ -185,7 +192,9 @@ class Questions:
 
     # ------------------------------------------------------------------ deciding
 
-    def decide(self, prop: Prop, domain: Prop, effort: Effort = "full") -> Verdict:
+    def decide(
+        self, prop: Prop, domain: Prop, effort: Effort = "default", timeout: float | None = None
+    ) -> Verdict:
         """Whether the proposition follows from the facts, inside its domain."""
         key: Key = prop if domain is self._true else (prop, domain)
         if self._plain:
@@ -195,30 +204,31 @@ class Questions:
         with self.interner.lock:
             if self._scoped_by:
                 self._refuse_other_threads("ask")
-            return self._decide(key, prop, domain, effort)
+            return self._decide(key, prop, domain, effort, timeout)
 
-    def _decide(self, key: Key, prop: Prop, domain: Prop, effort: Effort) -> Verdict:
+    def _decide(self, key: Key, prop: Prop, domain: Prop, effort: Effort, timeout: float | None) -> Verdict:
         settled = self._settled.get(key)
         if settled is not None:
             return settled
         standing = self._open.get(key)
         if standing is not None:
             if standing.facts is self.facts:
-                if standing.full or effort == "fast" or isinstance(standing.verdict, Depends):
+                if standing.stands(effort):
                     return standing.verdict
             elif isinstance(standing.verdict, Depends) and self._admits(standing.verdict, standing.position):
                 # Entered anew, so that a rollback takes this away and never an older position with it.
                 del self._open[key]
-                self._open[key] = Standing(standing.verdict, self.facts, len(self._commitments), standing.full)
+                self._open[key] = Standing(standing.verdict, self.facts, len(self._commitments), standing.effort)
                 return standing.verdict
             del self._open[key]
-        verdict = decided(self.facts, prop, domain, effort, solvers=self.solvers)
+        verdict = decided(self.facts, prop, domain, effort, timeout, solvers=self.solvers)
         if self._settled.make_room() or self._open.make_room():
             self._forget()
         if isinstance(verdict, (Always, Never)):
             self._settled[key] = verdict
         else:
-            self._open[key] = Standing(verdict, self.facts, len(self._commitments), effort == "full")
+            tried = RANKS[effort] if timeout is None else RANKS["fast"] - 1
+            self._open[key] = Standing(verdict, self.facts, len(self._commitments), tried)
         return verdict
 
     def _standing_verdicts(self) -> list[Verdict]:
@@ -386,15 +396,32 @@ class Questions:
                 del self._by_hint[hint]
 
 
-def decided(facts: Facts, prop: Prop, domain: Prop, effort: Effort = "full", *, solvers: bool = True) -> Verdict:
+def decided(
+    facts: Facts,
+    prop: Prop,
+    domain: Prop,
+    effort: Effort = "default",
+    timeout: float | None = None,
+    *,
+    solvers: bool = True,
+) -> Verdict:
     """`decide`, where no sizes that satisfy the facts may be known: then the facts themselves are in question.
 
     Raises:
         Contradiction: the facts cannot hold together, so that everything would follow from them.
     """
     try:
-        one_of("effort", effort, ("fast", "full"))
-        return decide(facts, prop, domain=domain, effort=effort, solvers=solvers)
+        one_of("effort", effort, tuple(RANKS))
+        if not (timeout is None or (type(timeout) in (int, float) and timeout >= 0)):
+            raise ShapeError(f"timeout={shown(timeout)}: expected seconds, or None")
+        return decide(
+            facts,
+            prop,
+            domain=domain,
+            effort="thorough" if effort == "full" else effort,
+            timeout=timeout,
+            solvers=solvers,
+        )
     except Contradictory as error:
         raise Contradiction("the facts contradict each other", error.core, error.proof) from None
 

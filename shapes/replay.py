@@ -227,7 +227,9 @@ class _Environment:
         key = (parsed.prop, parsed.domain)
         found = self.settled.get(key)
         if found is None:
-            found = _found(decide(self.facts, parsed.prop, domain=parsed.domain, solvers=self.solvers))
+            found = _found(
+                decide(self.facts, parsed.prop, domain=parsed.domain, effort="thorough" if self.solvers else "default")
+            )
             if found.core is not None:
                 yes = found.verdict == "always"
                 same = _Found("always" if yes else "never", "inherited", found.core)

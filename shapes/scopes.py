@@ -166,7 +166,7 @@ class Scopes(Commitments):
         self._commit_all(
             _commitment(self._fact(prop, self._true, self._kind(prop, kinds), text))
             for prop, text, kinds in common
-            if not isinstance(self.decide(prop, self._true, "fast"), Always)
+            if not isinstance(self.decide(prop, self._true, "default"), Always)
         )
 
     def _kind(self, prop: Prop, kinds: Iterable[Kind]) -> Kind:
@@ -192,7 +192,7 @@ class Scopes(Commitments):
             for fact in facts
             if fact is not None
             and all(atom in self.symbols for atom in _symbols(fact))
-            and not isinstance(self.decide(self._within(fact.prop, fact.domain), self._true, "fast"), Always)
+            and not isinstance(self.decide(self._within(fact.prop, fact.domain), self._true, "default"), Always)
         ]
 
     @synchronized
@@ -275,7 +275,7 @@ class Scopes(Commitments):
         def in_every(prop: Prop) -> list[Kind] | None:
             kinds: list[Kind] = []
             for branch in branches:
-                verdict = branch.decide(prop, self._true, "fast")
+                verdict = branch.decide(prop, self._true, "default")
                 if not isinstance(verdict, Always):
                     return None
                 kinds += [fact.kind for fact in verdict.core]

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Final, Literal
 
 from solver.dividing import factored, without_factors
@@ -36,11 +37,13 @@ from solver.rungs.model import Model
 from solver.settled import prove_by_intervals
 from solver.witness import Witness
 
-Effort = Literal["fast", "full"]
+Effort = Literal["fast", "default", "thorough"]
 
-FORKS: Final = {"fast": 12, "full": 48}
+EFFORTS: Final = {"fast": 0, "default": 1, "thorough": 2}
+"""From the least to the most. Only a thorough question may ask z3 and sympy."""
+FORKS: Final = {"fast": 2, "default": 24, "thorough": 48}
 """How many times one question may suppose something."""
-WORK: Final = {"fast": 100_000, "full": 400_000}
+WORK: Final = {"fast": 2_000, "default": 150_000, "thorough": 400_000}
 """Numbers that the linear solver may touch for one question, roughly 0.1 µs each."""
 SOLVING: Final = Budget(work=60_000, cuts=24, branches=24)
 """The limits of one linear problem."""
@@ -78,12 +81,23 @@ class Climb:
     points: int = POINTS
     sliced: bool = False
     """Whether it is about the slice of a question already."""
+    spent: int = 0
+    """The work of attempts with budgets of their own."""
+    deadline: float | None = None
+    """When the question is given up, as `time.perf_counter` counts."""
 
     def allows(self, rung: str) -> bool:
-        if rung not in self.rungs:
+        if rung not in self.rungs or self.is_late():
             return False
         self.tried[rung] = None
         return True
+
+    def is_late(self) -> bool:
+        return self.deadline is not None and perf_counter() > self.deadline
+
+    def milliseconds_left(self) -> int | None:
+        """None without a time-out."""
+        return None if self.deadline is None else max(1, int((self.deadline - perf_counter()) * 1000))
 
     # ------------------------------------------------------------------ proving
 
@@ -210,7 +224,7 @@ class Climb:
 
     def suppose(self, facts: Facts, p: Prop) -> Facts | Conflict | None:
         """The facts with a hypothesis; None when the budget is used up."""
-        if self.forks <= 0 or self.work <= 0:
+        if self.forks <= 0 or self.work <= 0 or self.is_late():
             return None
         self.forks -= 1
         supposed = facts.suppose(p)
@@ -221,7 +235,7 @@ class Climb:
         """A contradiction of linear rows, or a point; None when the budget is used up."""
         meter = Meter(replace(SOLVING, work=min(SOLVING.work, self.work)))
         before = meter.work
-        if before <= 0:
+        if before <= 0 or self.is_late():
             return None
         outcome = rows.contradiction(meter)
         self.work -= before - meter.work + rows.cost
@@ -254,7 +268,7 @@ class Climb:
         Raises:
             Open: they are.
         """
-        if self.opposite is None or not self.points or "search" not in self.rungs:
+        if self.opposite is None or not self.points or self.work < POINT or "search" not in self.rungs:
             return
         self.points -= 1
         self.work -= POINT
@@ -282,6 +296,13 @@ RUNGS: Final = frozenset(
 )
 
 
-def climb_of(facts: Facts, *, effort: Effort = "full", solvers: bool = False, rungs: frozenset[str] = RUNGS) -> Climb:
+def climb_of(
+    facts: Facts,
+    *,
+    effort: Effort = "thorough",
+    solvers: bool = False,
+    rungs: frozenset[str] = RUNGS,
+    deadline: float | None = None,
+) -> Climb:
     """A climb with the whole budget of its effort."""
-    return Climb(facts, effort, solvers, rungs, FORKS[effort], {}, WORK[effort])
+    return Climb(facts, effort, solvers, rungs, FORKS[effort], {}, WORK[effort], deadline=deadline)

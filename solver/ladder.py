@@ -21,9 +21,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from time import perf_counter
 from typing import Final
 
-from solver.climb import RUNGS, Climb, Effort, Open, climb_of
+from solver.climb import EFFORTS, RUNGS, WORK, Climb, Effort, Open, climb_of
 from solver.depth import SHALLOW, room_for
 from solver.errors import Contradictory, Undefined
 from solver.fact import Fact
@@ -49,7 +50,8 @@ def decide(
     prop: Prop,
     *,
     domain: Prop | None = None,
-    effort: Effort = "full",
+    effort: Effort = "thorough",
+    timeout: float | None = None,
     solvers: bool = True,
     rungs: frozenset[str] = RUNGS,
 ) -> Verdict:
@@ -57,8 +59,10 @@ def decide(
 
     Args:
         domain: where the question makes sense; assignments outside are left out of consideration.
-        effort: "fast" leaves out sympy, z3 and the longer searches.
-        solvers: whether sympy and z3 may be asked.
+        effort: "fast" is for questions that are worth some 0.2 ms, "default" for those that are worth some 5 ms and at
+            most 50; only "thorough" asks sympy and z3.
+        timeout: seconds after which it is given up, whatever the effort allows.
+        solvers: whether a thorough question may ask sympy and z3.
         rungs: the rungs that may be used; for measurements.
 
     Raises:
@@ -72,12 +76,21 @@ def decide(
         return Always(prop, domain, "syntactic", Reason("trivial", prop))
     if prop.kind == "false":
         return Never(prop, domain, "syntactic", Reason("trivial", prop.negation))
-    climb = climb_of(facts, effort=effort, solvers=solvers and effort == "full", rungs=rungs)
+    started = perf_counter()
+    climb = climb_of(
+        facts,
+        effort=effort,
+        solvers=solvers and effort == "thorough",
+        rungs=rungs,
+        deadline=None if timeout is None else started + timeout,
+    )
     if prop.depth > SHALLOW:
         with room_for(prop.depth):
             verdict = _decide(climb, facts, prop, domain)
     else:
         verdict = _decide(climb, facts, prop, domain)
+    if isinstance(verdict, GaveUp):
+        verdict.seconds = perf_counter() - started
     if PARANOID:
         from solver.paranoid import audit
 
@@ -134,6 +147,9 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
     yes, no = pool.classify(canonical, domain)
     if yes is not None and no is not None:
         return Depends(prop, domain, "samples", facts, Witness(yes), Witness(no))
+    before = facts.scratch.get((GaveUp, canonical, domain))
+    if isinstance(before, tuple) and before[0] >= EFFORTS[climb.effort] + climb.solvers:
+        return GaveUp(prop, domain, before[1].reason, before[1].tried)  # its form was tried, with as much effort
     if not pool.alive:
         sampled = _with_sample(facts, solvers=climb.solvers)
         if sampled is not None:
@@ -208,7 +224,7 @@ def _last_rungs(
     settle: Callable[[bool, Reason | None, str], Verdict],
 ) -> Verdict:
     """The longer search for a second witness, then the solvers."""
-    if climb.allows("search") and len(directions) == 1 and climb.effort == "full":
+    if climb.allows("search") and len(directions) == 1 and climb.effort != "fast":
         truth = directions[0]
         opposite = canonical.negation if truth else canonical
         found = scattered(facts, opposite, domain, row=facts.pool.alive[0])
@@ -216,11 +232,11 @@ def _last_rungs(
             found = find(facts, opposite, domain, rows=8, effort=4)
         if found is not None:
             return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
-    if not climb.sliced:
+    if not climb.sliced and climb.effort != "fast" and not climb.is_late():
         verdict = _of_slice(climb, facts, prop, domain)
         if verdict is not None:
             return verdict
-    if climb.solvers:
+    if climb.solvers and not climb.is_late():
         from solver.rungs import solvers
 
         for truth in directions:
@@ -234,7 +250,13 @@ def _last_rungs(
                     row = yes if truth else no
                     if row is not None:
                         return _open(climb, facts, prop, domain, truth, row, Witness(row, full))
-    return GaveUp(prop, domain, "no rung settled it within its budget", tuple(climb.tried))
+    tried, work = tuple(climb.tried), WORK[climb.effort] - climb.work + climb.spent
+    if climb.is_late():
+        return GaveUp(prop, domain, "no rung settled it before its timeout", tried, work=work)
+    gave_up = GaveUp(prop, domain, "no rung settled it within its budget", tried, work=work)
+    for form in (canonical, canonical.negation):
+        facts.scratch[GaveUp, form, domain] = (EFFORTS[climb.effort] + climb.solvers, gave_up)
+    return gave_up
 
 
 def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict | None:
@@ -250,7 +272,7 @@ def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict |
         if isinstance(known, Conflict):
             raise Contradictory(known.core, known.proof)
         known = _inside(known, prop, domain)
-        again = climb_of(known, effort=climb.effort, rungs=climb.rungs)
+        again = climb_of(known, effort="default", rungs=climb.rungs, deadline=climb.deadline)
         again.sliced = True
         verdict = _decide(again, known, prop, domain)
         if isinstance(verdict, Depends):
@@ -260,6 +282,7 @@ def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict |
             return Depends(prop, domain, verdict.rung, facts, Witness.of(true), Witness.of(false))
         if not isinstance(verdict, GaveUp):
             return verdict
+        climb.spent += verdict.work
     return None
 
 

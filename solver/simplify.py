@@ -304,8 +304,8 @@ class Simplification:
         self.budget.proofs -= 1
         try:
             if hard:
-                return decide(self.facts, p, domain=self.domain, effort="full", solvers=self.solvers)
-            return decide(self.facts, p, domain=self.domain, effort="fast")
+                return decide(self.facts, p, domain=self.domain, effort="thorough", solvers=self.solvers)
+            return decide(self.facts, p, domain=self.domain, effort="default")
         except Undefined:
             return None
 

@@ -179,17 +179,28 @@ class Depends(Answer):
 
 
 class GaveUp(Answer):
-    """Not decided within the budget; `tried` are the rungs that were."""
+    """Not decided within the budget.
 
-    __slots__ = ("reason", "tried")
+    Attributes:
+        reason: why, in words.
+        tried: the rungs that were.
+        work: what it cost, in numbers that the linear solver touched (see `solver.climb`).
+        seconds: what it cost on the wall.
+    """
+
+    __slots__ = ("reason", "seconds", "tried", "work")
     __match_args__ = ("reason", "tried")
 
-    def __init__(self, prop: Prop, domain: Prop, reason: str, tried: tuple[str, ...]) -> None:
+    def __init__(
+        self, prop: Prop, domain: Prop, reason: str, tried: tuple[str, ...], *, work: int = 0, seconds: float = 0.0
+    ) -> None:
         self.prop = prop
         self.domain = domain
         self.rung = tried[-1] if tried else ""
         self.reason = reason
         self.tried = tried
+        self.work = work
+        self.seconds = seconds
 
     def check(self) -> bool:
         return True

@@ -91,7 +91,7 @@ def answer_question(
             env.assume(text)
         env.check_consistent()
         text = question
-        verdict = env.ask(question)
+        verdict = env.ask(question, effort="thorough")
         if isinstance(verdict, Depends):
             verdict = simplest(verdict)
     except (Contradiction, Undefined) as error:

@@ -31,7 +31,7 @@ def known(env: ShapeEnv, p: Truth) -> bool | None:
     """The truth of a proposition as far as the facts settle it quickly; None where they leave it open."""
     if isinstance(p, bool):
         return p
-    match env.ask(p, effort="fast"):
+    match env.ask(p):
         case Always():
             return True
         case Never():

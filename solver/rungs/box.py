@@ -29,7 +29,7 @@ from solver.table import Table
 if TYPE_CHECKING:
     from solver.climb import Climb
 
-VOLUME: Final = {"fast": 512, "full": 8192}
+VOLUME: Final = {"fast": 64, "default": 4096, "thorough": 8192}
 """Assignments in a box."""
 CONSTRAINTS: Final = 24
 TRIED: Final = 3
@@ -47,7 +47,7 @@ def exhaust(climb: Climb, facts: Facts, goal: Prop, symbols: frozenset[Atom]) ->
     chosen = sorted(symbols, key=lambda atom: atom.key)
     volume = 1
     for atom in chosen:
-        volume *= _size(facts, atom) or VOLUME["full"] + 1
+        volume *= _size(facts, atom) or VOLUME["thorough"] + 1
         if volume > VOLUME[climb.effort]:
             return None
     while True:

@@ -20,6 +20,7 @@ is completed from the samples and evaluated against every fact before it counts.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom
@@ -43,7 +44,7 @@ ALL: Final = 400
 def prove(climb: Climb, facts: Facts, goal: Prop, domain: Prop) -> Reason | dict[Atom, int] | None:
     """A proof of the goal, or sizes that satisfy the facts and not the goal."""
     if climb.allows("z3"):
-        outcome = by_z3(facts, goal, domain)
+        outcome = by_z3(facts, goal, domain, climb.milliseconds_left())
         if outcome is not None:
             climb.rung = "z3"
             return outcome
@@ -76,15 +77,18 @@ def by_factors(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:
     return Reason("nonzero-factors", goal, tuple(proofs), tuple([(each, 1) for each in found]))
 
 
-def by_z3(facts: Facts, goal: Prop, domain: Prop) -> Reason | dict[Atom, int] | None:
-    """What z3 says of the goal under the facts near it."""
-    from solver.edges.z3 import Proved, Refuted, entails
+def by_z3(
+    facts: Facts, goal: Prop, domain: Prop, milliseconds: int | None = None
+) -> Reason | dict[Atom, int] | None:
+    """What z3 says of the goal under the facts near it, within its own limits or so many milliseconds."""
+    from solver.edges.z3 import LIMITS, Proved, Refuted, entails
 
     leaves = [Reason("domain", domain)] if domain.kind != "true" else []
     leaves += definitions(goal)
     for fact in nearby(facts, goal, NEAR):
         leaves += leaves_of(fact)
-    outcome = entails([leaf.conclusion for leaf in leaves], goal)
+    limits = LIMITS if milliseconds is None else replace(LIMITS, milliseconds=min(LIMITS.milliseconds, milliseconds))
+    outcome = entails([leaf.conclusion for leaf in leaves], goal, limits)
     match outcome:
         case Proved(core=core):
             return Reason("z3", goal, tuple([leaves[i] for i in core]))

@@ -49,7 +49,10 @@ WRONG: list[tuple[Misuse, str]] = [
     (lambda env, s: env.ask("s"), r"expected a proposition"),
     (lambda env, s: env.ask("s > 0 and", effort="fast"), r"expected a value"),
     (lambda env, s: env.ask("sz > 7"), r"unknown name `sz`; did you mean `s`"),
-    (lambda env, s: env.ask("s % 7 == 5", effort="fats"), r"effort='fats': expected fast or full; did you mean 'fast'"),
+    (
+        lambda env, s: env.ask("s % 7 == 5", effort="fats"),
+        r"effort='fats': expected fast, default, thorough or full; did you mean 'fast'",
+    ),
     (lambda env, s: env.assume([s]), r"question=\[s\]: expected"),
     (lambda env, s: env.guard(3), r"question=3: expected"),
     (lambda env, s: env.expect_true(3), r"question=3: expected"),

@@ -350,7 +350,7 @@ def equality(env: ShapeEnv, one: Value, other: Value) -> object:
 
 def _equal(env: ShapeEnv, one: Value, other: Value) -> bool:
     """Whether two sizes are the same one as far as is known there."""
-    return isinstance(env.decide(equality(env, one, other), env.interner.true, "fast"), Always)
+    return isinstance(env.decide(equality(env, one, other), env.interner.true, "default"), Always)
 
 
 def _by_construction(verdict: Always) -> bool:

@@ -84,7 +84,7 @@ def dense(sizes: Sizes, strides: Sizes) -> bool:
     nodes = next((number.node.nodes for number in (*sizes, *strides) if ours(number)), None)
     if nodes is not None:
         truth = non_overlapping_and_dense([value_of(size) for size in sizes], [value_of(stride) for stride in strides])
-        if truth is True or (truth is not False and isinstance(nodes.env.ask(truth, effort="fast"), Always)):
+        if truth is True or (truth is not False and isinstance(nodes.env.ask(truth), Always)):
             return True
     return DENSE(sizes, strides)
 

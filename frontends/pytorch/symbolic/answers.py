@@ -55,7 +55,7 @@ class Answers:
         return node.guard_or_true() if fallback_value else node.guard_or_false()
 
     def _maybe_evaluate_static(self, stand_in: object) -> bool | None:
-        verdict = self._env.ask(self._values[stand_in], effort="fast")
+        verdict = self._env.ask(self._values[stand_in])
         return True if isinstance(verdict, Always) else False if isinstance(verdict, Never) else None
 
     def is_unbacked_symint(self, stand_in: object) -> bool:

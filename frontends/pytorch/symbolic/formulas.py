@@ -58,7 +58,7 @@ def answer(env: ShapeEnv, value: Value, file: str) -> bool | None:
     general = GENERAL.get((formula.name(), value.prop.kind)) if formula is not None else None
     if general is None:
         return None
-    match env.ask(value, effort="fast"):
+    match env.ask(value):
         case Always():
             return True
         case Never():

@@ -235,7 +235,7 @@ class Node(Computing):
             return known
         env = self.nodes.env
         # what is false this time can not be known to be true
-        return env.true_at_hints(self.value) is not False and isinstance(env.ask(self.value, effort="fast"), Always)
+        return env.true_at_hints(self.value) is not False and isinstance(env.ask(self.value), Always)
 
     def guard_or_false(self, file: builtins.str = "", line: int = 0) -> bool:
         """What follows, else the general path, which torch's operators take where this is False."""
@@ -276,7 +276,7 @@ class Node(Computing):
             return bool(self.value)
         known = self.nodes.truths.get(self)
         if known is None and self.nodes.laying_out:
-            return not isinstance(self.nodes.env.ask(self.value, effort="fast"), Never)
+            return not isinstance(self.nodes.env.ask(self.value), Never)
         return self._answered(True) if known is None else known
 
     # ------------------------------------------------------------------ layouts
