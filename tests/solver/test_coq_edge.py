@@ -23,6 +23,7 @@ from solver.fact import Fact
 from solver.facts import Facts
 from solver.interner import Interner
 from solver.ladder import decide
+from solver.prop import Prop
 from solver.reasons import Reason, absurd, combine, hypothesis, multiply_equality, refute, square
 from solver.verdict import Verdict
 
@@ -246,15 +247,15 @@ def test_both_outcomes_are_computed(tmp_path: Path) -> None:
     env = ShapeEnv(origin=lambda: None)
     env.sizes("b s", hints=(4, 128))
     env.assume("s % 16 == 0 and (b >= 3 or s == 16)")
-    for question in ("b*s % 64 == 0", "isqrt(s) // 3 == b or b < 2", "s % b == 0 and s > 3"):
-        verdict = env.ask(question)
-        assert isinstance(verdict, Depends)
-        text = verdict.export("coq")
-        assert "Theorem true_at" in text and "Theorem false_at" in text
-        assert accepted(text, tmp_path)
-        first = text.index("exists ", text.index("Proof.", text.index("Theorem true_at")))
-        number = text.index(" ", first) + 1
-        assert not accepted(text[:number] + "1 + " + text[number:], tmp_path)
+    questions = "b*s % 64 == 0", "isqrt(s) // 3 == b or b < 2", "s % b == 0 and s > 3"
+    verdicts = [env.ask(question) for question in questions]
+    assert all(isinstance(verdict, Depends) for verdict in verdicts)
+    theorems = [text for i, verdict in enumerate(verdicts) for text in theorems_of(verdict, f"_{i}")[1]]
+    assert [text.split()[1] for text in theorems[:2]] == ["true_at_0", "false_at_0"] and len(theorems) == 6
+    text = standalone(theorems)
+    assert accepted(text, tmp_path)
+    last = text.rindex("exists ")  # the sizes of the last proof
+    assert not accepted(text[: last + 7] + "1 + " + text[last + 7 :], tmp_path)
 
 
 def test_statement_names_lines_and_domains() -> None:
@@ -287,6 +288,73 @@ def test_names_and_comments_cannot_break_out() -> None:
     names = set(library()) | {"forall", "Z", "by_ring"}
     bound = text.partition("forall ")[2].partition(" : Z")[0].split()
     assert len(bound) == len(set(bound)) and names.isdisjoint(bound)
+
+
+@needs_coq
+def test_names_that_scripts_use_themselves(tmp_path: Path) -> None:
+    """Symbols called like hypotheses, local variables, lemmas and words of Coq, in every kind of step that binds."""
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    for name in ("F1_", "H1_", "E1_", "c1_", "h1_", "D_q1", "q1", "x", "x_", "z_", "B_", "rounded", "fun", "Z"):
+        env.unbacked(name, lo=1, hi=9)
+    questions = [
+        "x*x_*4 + x*2 + 2*x_ + 1 != 0",
+        "3*x*x + 3*x_ != 3*Z + 1",
+        "x*x != 4*x_ + 2 and x*x != 4*x_ + 3",
+        "F1_*H1_ >= 1 and E1_ // 4 * 4 <= E1_",
+        "D_q1 // q1 <= D_q1 and q1 // D_q1 <= q1",
+        "max(c1_, h1_) >= min(B_, c1_) and (z_ if z_ > 3 else 4) >= 4",
+        "fun*rounded >= 1 and Z*Z >= 1",
+        "(x - 3) * (x_ - 4) <= 30",
+    ]
+    verdicts = [env.ask(question) for question in questions]
+    assert all(isinstance(verdict, Always) for verdict in verdicts), verdicts
+    theorems = [text for i, verdict in enumerate(verdicts) for text in theorems_of(verdict, f"_{i}")[1]]
+    assert accepted(standalone(theorems), tmp_path)
+
+
+def test_no_more_is_assumed_than_the_checker_knows() -> None:
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    env.unbacked("s", lo=0, hi=1000)
+    verdict = env.ask("int(0.3 * s) <= 300")
+    assert isinstance(verdict, Always) and verdict.proof.rule == "operation"
+    proof = verdict.proof
+    tighter = Prop.nonnegative(verdict.prop.expr - 1)
+    step = Reason("operation", tighter, proof.premises, proof.data)
+    with pytest.raises(NotExported, match="not what is known"):
+        exported(Always(tighter, verdict.domain, "forged", step))
+
+
+def test_propositions_nested_too_deeply_are_refused() -> None:
+    terms = Interner()
+    x = terms.symbol("x")
+    deep = terms.ge(x, 0)
+    for depth in range(1, 3000):
+        join = terms.conjunction if depth % 2 else terms.disjunction
+        deep = join([deep, terms.ge(x, depth)])
+    goal = terms.disjunction([deep, terms.ge(x, -1)])
+    leaf = Fact(goal, terms.true, "given", "deep", None, None, 0)
+    with pytest.raises(NotExported, match="too deep"):
+        exported(Always(goal, terms.true, "facts", Reason("fact", goal, fact=leaf)))
+
+
+@needs_coq
+@pytest.mark.thorough
+def test_a_sample_over_all_rungs_is_accepted(tmp_path: Path) -> None:
+    """As `python -m benchmarks.coq`, smaller: of recorded programs and written cases, nearly every certificate."""
+    from benchmarks.coq import drawn, refused
+    from benchmarks.recorded import corpus_files
+    from benchmarks.textbook import question_files
+
+    sessions = []
+    for path in [*corpus_files(), *question_files()]:
+        with open_recording(path) as stream:
+            sessions += list(read_sessions(stream))
+    theorems = []
+    for number, verdict in enumerate(drawn(sessions, 240, solvers=False)):
+        theorems += theorems_of(verdict, f"_{number}")[1]
+    assert len(theorems) == 240
+    wrong = {first: refused(theorems[first : first + 40], tmp_path) for first in range(0, 240, 40)}
+    assert not any(wrong.values()), wrong
 
 
 def test_what_has_no_lemma_is_refused_by_its_rule() -> None:
@@ -323,7 +391,7 @@ def test_opaque_functions_and_deep_propositions_are_accepted(tmp_path: Path) -> 
     for name in "abc":
         env.unbacked(name, lo=0, hi=1000)
     nested = "a"
-    for depth in range(30):
+    for depth in range(8):
         nested = f"max({nested} + b, c - {depth})"
     questions = ["int(0.3 * a) <= 300", "isqrt(a) <= 31", f"{nested} >= 0", "a // (b + 1) <= a", "(a & 12) <= 12"]
     verdicts = [env.ask(question) for question in questions]

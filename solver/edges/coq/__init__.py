@@ -24,7 +24,8 @@ The facts at the leaves of a certificate are the hypotheses of a theorem. Each s
 `symshape.v` to our multipliers, cuts and cases; what is left to tactics is `ring` for identities of polynomials, and
 the computation of closed numbers. A file repeats the lemmas that it uses, and needs Coq's standard library alone.
 
-What has to be trusted then is Coq's kernel and the statement that is printed: neither `solver.check` nor this package.
+What has to be trusted then is Coq's kernel and the statement that is printed: neither `solver.check` nor this package
+(but for what is assumed, which the checker is asked about).
 Opaque functions are functions of which nothing is known; where a step used one of their properties, the statement has
 it as a hypothesis that says `assumed`. What z3 alone found has no steps, and is refused by its rule.
 """
@@ -59,10 +60,11 @@ def exported(verdict: Verdict) -> str:
 def theorems_of(verdict: Verdict, suffix: str = "") -> tuple[str, list[str]]:
     """What is shown, in words, and the theorems, their names with a suffix."""
     depth = max(verdict.prop.depth, verdict.domain.depth)
-    if depth > SHALLOW:
-        with room_for(depth):
+    try:
+        with room_for(max(depth - SHALLOW, 0)):
             return _theorems_of(verdict, suffix)
-    return _theorems_of(verdict, suffix)
+    except RecursionError:
+        raise NotExported(verdict.rung, "conjunctions and disjunctions lie too deep inside each other") from None
 
 
 def _theorems_of(verdict: Verdict, suffix: str) -> tuple[str, list[str]]:

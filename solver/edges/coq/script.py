@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from solver.check import RULES as CHECKED
+from solver.check import Wrong
 from solver.edges.coq.canonical import Canonical
 from solver.edges.coq.logic import Logic, conjunct
 from solver.edges.coq.normal import plain_ne
@@ -84,7 +86,12 @@ class Script:
         return name
 
     def assumed(self, step: Reason, why: str) -> str:
-        """A step that is about a function of which nothing else is said: stated as a hypothesis."""
+        """A step that is about a function of which nothing else is said: stated as a hypothesis.
+
+        This much is taken from `solver.check`, so that a certificate cannot ask for more.
+        """
+        if CHECKED[step.rule](step) is not step.conclusion:
+            raise NotExpressible(f"`{step.conclusion}` is not what is known of the function")
         parts = [*[premise.conclusion for premise in step.premises], step.conclusion]
         self.shown += parts
         name = f"A{len(self.assumptions) + 1}_"
@@ -199,7 +206,7 @@ class Script:
             term = rule(self, step)
         except NotExported:
             raise
-        except NotExpressible as error:
+        except (NotExpressible, Wrong) as error:
             raise NotExported(step.rule, str(error)) from None
         except (AttributeError, KeyError, IndexError, ValueError, AssertionError, TypeError) as error:
             raise NotExported(step.rule, f"the step is malformed: {error}") from error

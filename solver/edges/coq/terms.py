@@ -72,6 +72,8 @@ class Names:
     def free(self, wanted: str) -> str:
         """A name that nothing else has."""
         plain = wanted if IDENTIFIER.fullmatch(wanted) else "s_" + re.sub(r"[^A-Za-z0-9_]", "_", wanted)
+        if plain.endswith("_") or plain.startswith("D_"):
+            plain = f"s{plain}s"  # such names are those of hypotheses and local variables
         name, number = plain, 1
         while name in self.taken or name in KEYWORDS or name in library():
             number += 1
