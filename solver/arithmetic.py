@@ -352,6 +352,11 @@ class Arithmetic(Tokens, ABC):
                         self.obligations.append(domain)
                     return interner.function(name, *integers)
         match name, arguments:
+            case ("min" | "max"), [_, _, *_]:
+                best = arguments[0]
+                for other in arguments[1:]:
+                    best = self.numerals.extreme(name, best, other)
+                return best
             case "truediv", [x, y]:
                 return self.quotient(x, y)
             case "float", [x]:

@@ -216,7 +216,9 @@ def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: O
             test, *branches = node.operands
             p = interner.gt(arguments[test.place], 0)
             first, second = (_inside(interner, branch, arguments, values) for branch in branches)
-            return interner.disjunction([interner.conjunction([p, first]), interner.conjunction([p.negation, second])])
+            # the last part is implied, and shows at once what holds, or does not, of both values
+            cases = ((p, first), (p.negation, second), (first, second))
+            return interner.disjunction([interner.conjunction(case) for case in cases])
         case "from_ordinal" if node.operands[0].operation == "integer":
             return _among(arguments[node.operands[0].place], values, NAN, LARGEST)
     a = as_float(node, arguments)

@@ -41,6 +41,7 @@ class Numerals(Protocol):
     def double(self, bits: Expr) -> Float: ...
     def from_ordinal(self, e: Expr) -> Float: ...
     def choose(self, p: Prop, a: Operand, b: Operand) -> Ratio | Float: ...
+    def extreme(self, name: str, a: Operand, b: Operand) -> Ratio | Float: ...
     def compare(self, operation: str, a: Operand, b: Operand) -> Prop: ...
 
 
@@ -69,8 +70,9 @@ class Rationals:
 
     def divide(self, a: Operand, b: Operand) -> Ratio:
         divisor = self.convert(b)
-        if divisor.numerator.terms or not divisor.numerator.constant:
-            self.obligations.append(self.interner.ne(divisor.numerator, 0))
+        zero = reals.zero_of(divisor)
+        if zero.terms or not zero.constant:
+            self.obligations.append(self.interner.ne(zero, 0))
         return reals.divide(self.convert(a), divisor)
 
     def combine(self, operation: str, a: Operand, b: Operand) -> Ratio:
@@ -106,7 +108,10 @@ class Rationals:
         raise NotExpressible("`from_ordinal` is about IEEE doubles, and this text about exact quotients")
 
     def choose(self, p: Prop, a: Operand, b: Operand) -> Ratio:
-        raise NotExpressible("a choice between real values has no exact integer form; round them first")
+        return reals.choose(p, self.convert(a), self.convert(b))
+
+    def extreme(self, name: str, a: Operand, b: Operand) -> Ratio:
+        return reals.extreme(name, self.convert(a), self.convert(b))
 
     def compare(self, operation: str, a: Operand, b: Operand) -> Prop:
         return reals.compare(operation, self.convert(a), self.convert(b))
@@ -176,6 +181,11 @@ class Doubles:
 
     def choose(self, p: Prop, a: Operand, b: Operand) -> Float:
         return floats.choose(p, self.convert(a), self.convert(b))
+
+    def extreme(self, name: str, a: Operand, b: Operand) -> Float:
+        x, y = self.convert(a), self.convert(b)
+        self.obligations += [x.domain, y.domain]
+        return floats.choose(floats.compare(">" if name == "max" else "<", y, x), y, x)
 
     def compare(self, operation: str, a: Operand, b: Operand) -> Prop:
         for side in (a, b):

@@ -88,6 +88,8 @@ def multiply(a: Ratio, b: Ratio) -> Ratio:
         if one.root is not None and _positive(other):
             # k * sqrt(x) is sqrt(k*k * x) for k > 0
             return square_root(multiply(one.root, multiply(other, other)))
+    if a.root is not None and b.root is not None:
+        return a.root if a.root == b.root else square_root(multiply(a.root, b.root))
     _plain(a, b)
     return Ratio(a.numerator * b.numerator, a.denominator * b.denominator)
 
@@ -95,8 +97,44 @@ def multiply(a: Ratio, b: Ratio) -> Ratio:
 def divide(a: Ratio, b: Ratio) -> Ratio:
     if a.root is not None and _positive(b):
         return multiply(a, Ratio(b.denominator, b.numerator))
+    if b.root is not None and (a.root is not None or _positive(a)):
+        # k / sqrt(x) is sqrt(k*k / x) for k > 0
+        return square_root(divide(multiply(a, a) if a.root is None else a.root, b.root))
     _plain(a, b)
     return Ratio(a.numerator * b.denominator, a.denominator * b.numerator)
+
+
+def zero_of(x: Ratio) -> Expr:
+    """What is zero where x is."""
+    return x.numerator if x.root is None else x.root.numerator
+
+
+def choose(p: Prop, a: Ratio, b: Ratio) -> Ratio:
+    """`a if p else b`."""
+    interner = a.interner
+    if a.root is not None and b.root is not None:
+        return square_root(choose(p, a.root, b.root))
+    _plain(a, b)
+    if a.denominator.is_constant and b.denominator.is_constant:
+        numerator = interner.ite(p, a.numerator * b.denominator, b.numerator * a.denominator)
+        return Ratio(numerator, a.denominator * b.denominator)
+    numerator, denominator = interner.ite(p, a.numerator, b.numerator), interner.ite(p, a.denominator, b.denominator)
+    return Ratio(numerator, denominator)
+
+
+def extreme(name: str, a: Ratio, b: Ratio) -> Ratio:
+    """`max(a, b)` or `min(a, b)`."""
+    if a.root is not None and b.root is not None:
+        return square_root(extreme(name, a.root, b.root))
+    _plain(a, b)
+    interner = a.interner
+    shared = a.denominator * b.denominator
+    if shared.is_constant:
+        x, y = a.numerator * b.denominator, b.numerator * a.denominator
+        if shared.constant < 0:
+            shared, x, y = -shared, -x, -y
+        return Ratio(interner.maximum(x, y) if name == "max" else interner.minimum(x, y), shared)
+    return choose(compare(">=" if name == "max" else "<=", a, b), a, b)
 
 
 def floor(x: Ratio) -> Expr:

@@ -21,7 +21,9 @@ TEXTS = (
     "trunc(0.29*float(s))", "int(s * 0.29)", "floor(s / 2)", "ceil(s / t)", "round(s * 2.5)", "round(-0.5*s + 1)",
     "floor(s**0.5)", "trunc(sqrt(s) * 1e3)", "floor(2*s*0.1 - t*0.3)", "floor(0.1 - s + t)", "ceil(abs(-s * 0.7))",
     "floor((s / 3) // 0.2)", "trunc((s / 3) % 0.7)", "floor(0.5 * s if s > 3 else 1.5)", "round(s / 7 * t / 3)",
-    "floor(round(s / 7, 1) * 10)", "int(s / 7 > t / 5)", "floor(s * 0.1 * 3 + 2 * t)", "floor(-s * 0.1 * 3)",
+    "floor(round(s / 7, 1) * 10)",
+    "floor(max(s / 7, t / 3))", "ceil(min(s / t, 2.5, 0.1 * s))", "int(1 / sqrt(t) < 0.4)",
+    "int(s / 7 > t / 5)", "floor(s * 0.1 * 3 + 2 * t)", "floor(-s * 0.1 * 3)",
 )  # fmt: skip
 
 

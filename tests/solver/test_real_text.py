@@ -38,6 +38,15 @@ COMPARISONS = [
     ("sqrt(x/(y + 1)) < 2.5", lambda x, y: Fraction(x, y + 1) < Fraction(25, 4)),
     ("1 <= sqrt(x) <= 7", lambda x, y: 1 <= x <= 49),
     ("0.3*x > y/2", lambda x, y: Fraction(3, 10) * x > Fraction(y, 2)),
+    ("1/sqrt(x + 1) <= 0.5", lambda x, y: x + 1 >= 4),
+    ("truediv(3.0, sqrt(float(x + 1))) >= 0.0", lambda x, y: True),
+    ("sqrt(x)*sqrt(y) > 2", lambda x, y: x * y > 4),
+    ("sqrt(x)/sqrt(y + 1) >= 1.5", lambda x, y: Fraction(x, y + 1) >= Fraction(9, 4)),
+    ("max(x/(y + 1), y/(x + 1)) > 2", lambda x, y: max(Fraction(x, y + 1), Fraction(y, x + 1)) > 2),
+    ("max(x/3, y/-2, 1.5) < 4", lambda x, y: max(Fraction(x, 3), Fraction(y, -2)) < 4),
+    ("min(sqrt(x), sqrt(2*y)) >= 3", lambda x, y: min(x, 2 * y) >= 9),
+    ("(x/3 if x > y else y/(x + 1)) == 2", lambda x, y: (Fraction(x, 3) if x > y else Fraction(y, x + 1)) == 2),
+    ("max(x/(y + 1), 0.5) * 3 >= min(x/2, y)", lambda x, y: 3 * max(Fraction(x, y + 1), 0.5) >= min(Fraction(x, 2), y)),
 ]
 
 
@@ -63,7 +72,7 @@ def test_compared_values(text: str, meant: object) -> None:
         assert p.evaluate({names["x"].atom: x, names["y"].atom: y}) == meant(x, y), (x, y)
 
 
-@pytest.mark.parametrize("text", ["sqrt(x) + 1 > y", "sqrt(x)*sqrt(y) > 1", "sqrt(x)*y > 1", "-sqrt(x) > 1"])
+@pytest.mark.parametrize("text", ["sqrt(x) + 1 > y", "sqrt(x)*y > 1", "-sqrt(x) > 1", "max(sqrt(x), y) > 1"])
 def test_sums_of_roots_are_refused(text: str) -> None:
     """A failure means that arithmetic on roots, which has no exact form here, is taken for something else."""
     terms = Interner()
