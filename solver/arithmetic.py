@@ -353,9 +353,9 @@ class Arithmetic(Tokens, ABC):
                     return interner.function(name, *integers)
         match name, arguments:
             case ("min" | "max"), [_, _, *_]:
-                best = arguments[0]
-                for other in arguments[1:]:
-                    best = self.numerals.extreme(name, best, other)
+                best: Operand = arguments[0]
+                for another in arguments[1:]:
+                    best = self.numerals.extreme(name, best, another)
                 return best
             case "truediv", [x, y]:
                 return self.quotient(x, y)
