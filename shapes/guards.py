@@ -15,7 +15,7 @@ comes later.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from shapes.errors import ShapeError, fact_place
 from shapes.events import Assumed, Commitment, Declared, Deferred, Forced, Guarded
 from shapes.origin import Origin
 from shapes.questions import decided
-from shapes.rejection import rejected_alone
+from shapes.rejection import OneMoved, rejected_alone
 from solver.expr import Atom, Expr
 from solver.fact import Fact
 from solver.facts import Conflict, Facts, range_prop
@@ -124,10 +124,15 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
     def rejecting(fact: Fact, values: Mapping[Atom, int]) -> Guard:
         return Guard.of(fact, {event.name: values.get(atom, _some_value(event)) for atom, event in inputs.items()})
 
+    usual = {event.name: _some_value(event) for event in inputs.values()}
+
+    def rejecting_one(fact: Fact, sizes: OneMoved[Atom]) -> Guard:
+        return Guard.of(fact, OneMoved(usual, inputs[sizes.place].name, sizes[sizes.place]))
+
     conditions = [event.fact.prop for event in inputs.values()] + [within(fact) for fact in given]
     hints = {atom: event.hint for atom, event in inputs.items() if event.hint is not None}
     alone = rejected_alone(hints, [within(fact) for fact in guards], conditions)
-    needed = {place: rejecting(guards[place], values) for place, values in enumerate(alone) if values is not None}
+    needed = {place: rejecting_one(guards[place], sizes) for place, sizes in enumerate(alone) if sizes is not None}
 
     def keep(known: Facts, rest: Sequence[int]) -> list[int]:
         """Which of these are needed under what is known."""
@@ -159,13 +164,17 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
 
 def _connected(symbols: set[Atom], facts: Sequence[Fact]) -> set[Atom]:
     """These symbols, and those that facts tie to them."""
-    found, before = set(symbols), 0
-    while len(found) > before:
-        before = len(found)
-        for fact in facts:
-            about = within(fact).symbols
-            if not found.isdisjoint(about):
-                found |= about
+    about: dict[Atom, list[Set[Atom]]] = {}
+    for fact in facts:
+        tied = within(fact).symbols
+        for atom in tied:
+            about.setdefault(atom, []).append(tied)
+    found, pending = set(symbols), list(symbols)
+    while pending:
+        for tied in about.pop(pending.pop(), ()):
+            new = tied - found
+            found |= new
+            pending += new
     return found
 
 

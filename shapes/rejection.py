@@ -15,62 +15,199 @@ said: `s >= 4` follows from `s >= 65` here, which only a proof shows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
 from shapes.edges import moved
 from solver.expr import Atom
 from solver.prop import Prop
 
+Key = TypeVar("Key", Atom, str)
 FAR: Final = 1 << 16
+ALONE: Final = 2
+"""So many conditions that reject a size are looked for: a second one says that none is alone."""
+
+
+class OneMoved(Mapping[Key, int]):
+    """Sizes that differ from others in one place: those are kept once, however many guards are told about."""
+
+    __slots__ = ("_others", "_place", "_value")
+
+    def __init__(self, others: Mapping[Key, int], place: Key, value: int) -> None:
+        self._others = others
+        self._place = place
+        self._value = value
+
+    @property
+    def place(self) -> Key:
+        """Where they differ."""
+        return self._place
+
+    def __getitem__(self, key: Key) -> int:
+        return self._value if key == self._place else self._others[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._others)
+
+    def __len__(self) -> int:
+        return len(self._others)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 def rejected_alone(
     hints: Mapping[Atom, int], guards: Sequence[Prop], known: Sequence[Prop]
-) -> list[dict[Atom, int] | None]:
+) -> list[OneMoved[Atom] | None]:
     """For each guard, sizes that it rejects and all others and what is `known` accept, as far as they are found by
     changing one size."""
-    nothing: list[dict[Atom, int] | None] = [None] * len(guards)
-    conditions = [*guards, *known]
     try:
-        if not all(condition.evaluate(hints) for condition in conditions):
-            return nothing
-        about: dict[Atom, list[int]] = {}
-        for place, condition in enumerate(conditions):
-            for atom in condition.symbols:
-                about.setdefault(atom, []).append(place)
-        return [_alone(hints, conditions, place, about) for place in range(len(guards))]
+        conditions = Conditions(hints, [*guards, *known])
+        if not conditions.accept_hints():
+            return [None] * len(guards)
+        return [_alone(conditions, place) for place in range(len(guards))]
     except (KeyError, OverflowError):  # a symbol without a hint, or a power too large to evaluate
-        return nothing
+        return [None] * len(guards)
 
 
-def _alone(
-    hints: Mapping[Atom, int], conditions: Sequence[Prop], place: int, about: Mapping[Atom, Sequence[int]]
-) -> dict[Atom, int] | None:
+def _alone(conditions: Conditions, place: int) -> OneMoved[Atom] | None:
     """Sizes that the condition at this place alone rejects: only those about the same symbol can change with it."""
-    guard = conditions[place]
-    for atom in sorted(guard.symbols, key=lambda atom: (len(about[atom]), atom.serial)):
-        others = [conditions[other] for other in about[atom] if other != place]
+    guard, hints = conditions.props[place], conditions.hints
+    for atom in sorted(guard.symbols, key=lambda atom: (len(conditions.about[atom]), atom.serial)):
 
-        def accepted(values: Mapping[Atom, int], others: Sequence[Prop] = others) -> bool:
-            return not guard.evaluate(values) and all(other.evaluate(values) for other in others)
+        def accepted(values: Mapping[Atom, int], atom: Atom = atom) -> bool:
+            return conditions.rejecting(atom, values[atom]) == [place]
 
-        for value in _beside(guard, hints, atom):
-            values = {**hints, atom: value}
-            if accepted(values):
-                return moved(values, {atom: hints[atom]}, accepted)
+        for value in _beside(guard, conditions, atom):
+            if accepted({atom: value}):
+                return OneMoved(hints, atom, moved({atom: value}, {atom: hints[atom]}, accepted)[atom])
     return None
 
 
-def _beside(guard: Prop, hints: Mapping[Atom, int], atom: Atom) -> tuple[int, ...]:
+def _beside(guard: Prop, conditions: Conditions, atom: Atom) -> tuple[int, ...]:
     """Values of a symbol at which a guard that holds at the hints may fail."""
-    value = hints[atom]
+    value = conditions.hints[atom]
     match guard.kind:
         case "eq":
             return value + 1, value - 1, FAR
         case "ne":
-            here = guard.expr.evaluate(hints)
-            slope = guard.expr.evaluate({**hints, atom: value + 1}) - here
+            here = guard.expr.evaluate(conditions.hints)
+            slope = conditions.evaluated_at(guard, atom, value + 1) - here
             return (value - here // slope,) if slope and here % slope == 0 else ()
         case _:
             return value - 1, value + 1, value // 2, 2 * value, 1, 0, FAR, FAR * FAR
+
+
+class Conditions:
+    """Conditions that hold at the hints, and which of them reject a symbol's other values.
+
+    About one symbol, the others at their hints, most conditions are a least value, a greatest, or one that is
+    excluded. Of those the tightest answer for all; the others are evaluated, once for each value. So n conditions
+    about one symbol do not cost n evaluations each.
+    """
+
+    def __init__(self, hints: Mapping[Atom, int], props: Sequence[Prop]) -> None:
+        self.hints = hints
+        self.props = props
+        self.evaluated = 0
+        self.about: dict[Atom, list[int]] = {}
+        for place, prop in enumerate(props):
+            for atom in prop.symbols:
+                self.about.setdefault(atom, []).append(place)
+        self._values = dict(hints)
+        self._lines: dict[Atom, Lines] = {}
+        self._rejecting: dict[tuple[Atom, int], list[int]] = {}
+
+    def accept_hints(self) -> bool:
+        return all(prop.evaluate(self.hints) for prop in self.props)
+
+    def evaluated_at(self, prop: Prop, atom: Atom, value: int) -> int:
+        """The value of a comparison's expression, one symbol moved."""
+        values = self._values
+        values[atom] = value
+        try:
+            return prop.expr.evaluate(values)
+        finally:
+            values[atom] = self.hints[atom]
+
+    def rejecting(self, atom: Atom, value: int) -> list[int]:
+        """The first conditions, at most two, that do not hold where one symbol has this value."""
+        key = (atom, value)
+        found = self._rejecting.get(key)
+        if found is None:
+            found = self._rejecting[key] = self._find_rejecting(atom, value)
+        return found
+
+    def _find_rejecting(self, atom: Atom, value: int) -> list[int]:
+        lines = self._lines.get(atom)
+        if lines is None:
+            lines = self._lines[atom] = self._lines_about(atom)
+        found = lines.rejecting(value)
+        values = self._values
+        values[atom] = value
+        try:
+            for place in lines.others:
+                if len(found) >= ALONE:
+                    break
+                self.evaluated += 1
+                if not self.props[place].evaluate(values):
+                    found.append(place)
+        finally:
+            values[atom] = self.hints[atom]
+        return found
+
+    def _lines_about(self, atom: Atom) -> Lines:
+        lines = Lines(self.hints[atom])
+        for place in self.about[atom]:
+            prop = self.props[place]
+            if prop.parts or prop.schedule or any(_twice(prop, m, atom) for m, _ in prop.terms):
+                lines.others.append(place)
+            else:
+                here = prop.expr.evaluate(self.hints)
+                lines.add(place, prop.kind, self.evaluated_at(prop, atom, lines.hint + 1) - here, here)
+        lines.tighten()
+        return lines
+
+
+def _twice(prop: Prop, monomial: int, atom: Atom) -> bool:
+    return prop.interner.monomials[monomial].count(atom) > 1
+
+
+class Lines:
+    """What lines through the hint say of one symbol: its ends and excluded values, each with where it is said."""
+
+    __slots__ = ("exact", "excluded", "highs", "hint", "lows", "others")
+
+    def __init__(self, hint: int) -> None:
+        self.hint = hint
+        self.lows: list[tuple[int, int]] = []
+        self.highs: list[tuple[int, int]] = []
+        self.excluded: dict[int, list[int]] = {}
+        self.exact: list[int] = []
+        self.others: list[int] = []
+
+    def add(self, place: int, kind: str, slope: int, here: int) -> None:
+        """`here + slope * (value - hint)` compared with zero."""
+        if not slope:
+            return
+        if kind == "eq":
+            self.exact.append(place)
+        elif kind == "ne":
+            if here % slope == 0:
+                self.excluded.setdefault(self.hint - here // slope, []).append(place)
+        elif slope > 0:
+            self.lows.append((self.hint - here // slope, place))
+        else:
+            self.highs.append((self.hint + here // -slope, place))
+
+    def tighten(self) -> None:
+        """Only the tightest say whether one condition is alone."""
+        self.lows = sorted(self.lows, reverse=True)[:ALONE]
+        self.highs = sorted(self.highs)[:ALONE]
+        self.exact = self.exact[:ALONE]
+
+    def rejecting(self, value: int) -> list[int]:
+        found = [place for low, place in self.lows if value < low]
+        found += [place for high, place in self.highs if value > high]
+        found += self.excluded.get(value, ())[:ALONE]
+        return found + (self.exact if value != self.hint else [])
