@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TypeVar, overload
+from operator import index
+from typing import SupportsIndex, TypeVar, cast, overload
 
+from shapes.accepted import is_truth
 from shapes.operations import Operations, refuse
 from shapes.symbool import SymBool
 from shapes.symfloat import SymFloat, constant
@@ -80,7 +82,7 @@ def sym_ite(condition: Truth, then: Int, otherwise: Int) -> Int: ...
 def sym_ite(condition: Truth, then: Real, otherwise: Real) -> Real: ...
 def sym_ite(condition: Truth, then: Real | Truth, otherwise: Real | Truth) -> Real | Truth:
     """`then if condition else otherwise`, without a branch; only the value that is taken has to make sense."""
-    if isinstance(condition, bool):
+    if is_truth(condition):
         return then if condition else otherwise
     if not isinstance(condition, SymBool):
         raise refuse("sym_ite", f"condition={condition!r}: expected a bool or a SymBool", TypeError)
@@ -135,11 +137,11 @@ def _joined(parts: Iterable[Truth], name: str, *, neutral: bool) -> Truth:
             if symbolic:
                 symbolic[0].operations.same(part.operations, name)
             symbolic.append(part)
-        elif not isinstance(part, bool):
+        elif not is_truth(part):
             raise refuse(name, f"{part!r}: expected a bool or a SymBool", TypeError)
-        elif part is not neutral:
+        elif bool(part) is not neutral:
             if not symbolic:
-                return part
+                return not neutral
             operations = symbolic[0].operations
             whole = operations.interner.true if part else operations.interner.false
             symbolic.append(operations.boolean(whole, operations.true))
@@ -166,8 +168,8 @@ def sym_sum(parts: Iterable[Int]) -> Int:
     for part in parts:
         if isinstance(part, SymInt | SymBool):
             symbolic.append(part if isinstance(part, SymInt) else part.integer)
-        elif isinstance(part, int):
-            total += part
+        elif isinstance(part, SupportsIndex):
+            total += index(part)
         else:
             raise refuse("sym_sum", f"{part!r}: expected an int or a SymInt", TypeError)
     if not symbolic:
@@ -221,7 +223,12 @@ def _plain(value: Real | Truth) -> Real:
     """Truth values count as 0 and 1."""
     if isinstance(value, SymBool):
         return value.integer
-    return int(value) if isinstance(value, bool) else value
+    if isinstance(value, bool):
+        return int(value)
+    given = cast("object", value)
+    if not isinstance(given, int | float | SymInt | SymFloat) and isinstance(given, SupportsIndex):
+        return index(given)  # an integer of another library
+    return value
 
 
 def as_integer(operations: Operations, value: object) -> SymInt:

@@ -305,13 +305,20 @@ class Commitments(Declarations):
     def _decisive(self, prop: Prop) -> Prop | None:
         """A proposition about inputs alone that holds at the hints and from which this one follows, if its form shows
         one."""
-        parts = [self._decisive(part) for part in prop.parts]
-        match prop.kind:
-            case "or":
-                return next((part for part in parts if part is not None), None)
-            case "and":
-                kept = [part for part in parts if part is not None]
-                return self.interner.conjunction(kept) if len(kept) == len(parts) else None
+        found: dict[Prop, Prop | None] = {}
+        for node in prop.nodes:
+            parts = [found[part] for part in node.parts]
+            kept = [part for part in parts if part is not None]
+            match node.kind:
+                case "or":
+                    found[node] = kept[0] if kept else None
+                case "and":
+                    found[node] = self.interner.conjunction(kept) if len(kept) == len(parts) else None
+                case _:
+                    found[node] = self._decisive_comparison(node)
+        return found[prop]
+
+    def _decisive_comparison(self, prop: Prop) -> Prop | None:
         try:
             for known in (prop, self.facts.canonical_prop(prop)[0]):
                 if self._inputs_only(known) and known.evaluate(self.hints):

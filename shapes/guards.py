@@ -15,7 +15,7 @@ comes later.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -164,7 +164,7 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
 
 def _connected(symbols: set[Atom], facts: Sequence[Fact]) -> set[Atom]:
     """These symbols, and those that facts tie to them."""
-    about: dict[Atom, list[Set[Atom]]] = {}
+    about: dict[Atom, list[frozenset[Atom]]] = {}
     for fact in facts:
         tied = within(fact).symbols
         for atom in tied:

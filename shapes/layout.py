@@ -25,6 +25,7 @@ from typing import Final
 
 from shapes.choices import Int, Truth, sym_and, sym_ite, sym_max, sym_or, sym_sum
 from shapes.symbool import SymBool
+from shapes.symint import SymInt
 
 CHANNELS_LAST: Final = {4: (1, 3, 2, 0), 5: (1, 4, 3, 2, 0)}
 """By rank, the axes from the innermost outwards: channels, then space backwards, then the batch."""
@@ -111,8 +112,8 @@ def _at_least_one(size: Int) -> Int:
 
 def is_positive(size: Int) -> bool:
     """Whether a size is at least 1 by its bounds alone."""
-    if isinstance(size, int):
-        return size > 0
+    if not isinstance(size, SymInt):
+        return bool(size > 0)
     lo, _ = size.env.facts.bounds(size.expr)
     return lo is not None and lo > 0
 
@@ -198,4 +199,4 @@ def simple(truth: Truth) -> Truth:
     """A truth value that is one already, as a bool."""
     if isinstance(truth, SymBool) and truth.is_constant:
         return truth.prop.kind == "true"
-    return truth
+    return truth if isinstance(truth, SymBool) else bool(truth)

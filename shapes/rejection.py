@@ -15,14 +15,14 @@ said: `s >= 4` follows from `s >= 65` here, which only a proof shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from shapes.edges import moved
 from solver.expr import Atom
 from solver.prop import Prop
 
-Key = TypeVar("Key", Atom, str)
+Key = TypeVar("Key", bound=Hashable)
 FAR: Final = 1 << 16
 ALONE: Final = 2
 """So many conditions that reject a size are looked for: a second one says that none is alone."""

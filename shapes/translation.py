@@ -91,10 +91,15 @@ class Translator:
     def _direct_prop(self, p: Prop) -> Prop:
         target = self.target
         match p.kind:
-            case "and":
-                return target.conjunction([self._direct_prop(part) for part in p.parts])
-            case "or":
-                return target.disjunction([self._direct_prop(part) for part in p.parts])
+            case "and" | "or":
+                found: dict[Prop, Prop] = {}
+                for node in p.nodes:
+                    if node.parts:
+                        join = target.conjunction if node.kind == "and" else target.disjunction
+                        found[node] = join([found[part] for part in node.parts])
+                    else:
+                        found[node] = self._direct_prop(node)
+                return found[p]
             case "ge":
                 return target.ge(self._direct(p.expr), 0)
             case "eq":

@@ -273,6 +273,7 @@ def bounded_power(base: int, exponent: int) -> int:
 
 def _reachable(e: Expr | Prop) -> set[Atom]:
     seen: set[Atom] = set()
+    compounds: set[Prop] = set()
     stack: list[Expr | Prop] = [e]
     while stack:
         node = stack.pop()
@@ -283,8 +284,12 @@ def _reachable(e: Expr | Prop) -> set[Atom]:
                     if atom not in seen:
                         seen.add(atom)
                         stack.extend(atom.args)
+        elif node.parts:
+            if node not in compounds:
+                compounds.add(node)
+                stack.extend(node.parts)
         else:
-            stack.extend(node.children)
+            stack.append(node.expr)
     return seen
 
 

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from solver.prop import Prop
 
 EXPANSION_CAP: Final = 1024
-"""A product whose expansion would have more monomials than this stays an atom."""
-
+"""A product of sums whose expansion would have more monomials than this stays an atom."""
+LONGEST_SUM: Final = 2048
+"""So does a product of a sum with a symbol and a constant, each of which would double the terms."""
 
 POWER_EXPANDED: Final = 1024
 """A power of an expression with symbols stays an atom beyond this exponent, as one of a constant does beyond
@@ -228,7 +229,7 @@ class Interner:
         return found
 
     def _expand(self, a: Expr, b: Expr) -> Expr:
-        if len(a.terms) * len(b.terms) > EXPANSION_CAP and len(a.terms) > 1 < len(b.terms):
+        if expands_too_far(a, b):
             first, second = sorted((a, b), key=lambda e: e.fingerprint)
             return self.atom("product", (first, second))
         coefficients: dict[int, int] = {}
@@ -439,6 +440,16 @@ class Interner:
 
     def negation(self, p: Prop) -> Prop:
         return p.negation
+
+
+def expands_too_far(a: Expr, b: Expr) -> bool:
+    """Whether a product stays one atom, so that a chain of n sums is no sum of 2**n terms."""
+    long, short = len(a.terms), len(b.terms)
+    if long < short:
+        a, b, long, short = b, a, short, long
+    if short > 1:
+        return long * short > EXPANSION_CAP
+    return bool(b.constant) and 2 * (long + 1) > LONGEST_SUM
 
 
 def _serial(atom: Atom) -> int:

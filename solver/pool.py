@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from solver.expr import Atom, Expr, evaluate_atom
 from solver.fact import Fact
 from solver.persistent import ShardedMap
-from solver.prop import Prop
+from solver.prop import SHARING, Prop
 
 if TYPE_CHECKING:
     from solver.facts import Facts
@@ -289,16 +289,18 @@ class Pool:
             case "ne":
                 return [x != 0 for x in self.values(p.expr)]
             case "and" | "or":
-                decisive = p.kind == "or"
-                found = self.truths(p.parts[0])
-                for part in p.parts[1:]:
-                    truth = self.truths(part)
-                    for row in range(ROWS):
-                        if found[row] is not decisive:
-                            found[row] = truth[row]
-                return found
+                if p.written > SHARING:
+                    return self._shared_truths(p)
+                return _joined(p, [self.truths(part) for part in p.parts])
             case _:
                 return [p.kind == "true"] * ROWS
+
+    def _shared_truths(self, p: Prop) -> list[bool]:
+        """Those of a compound, each node's computed once."""
+        found: dict[Prop, list[bool]] = {}
+        for node in p.nodes:
+            found[node] = _joined(node, [found[part] for part in node.parts]) if node.parts else self.truths(node)
+        return found[p]
 
     def evaluable(self, rows: tuple[int, ...], *props: Prop) -> tuple[int, ...]:
         """The rows in which no operation of the propositions was too large to compute; to be asked after their truths.
@@ -366,6 +368,17 @@ def _sources(e: Expr) -> list[Atom]:
     if all(atom.definition is None for atom in symbols):
         return symbols
     return list(dict.fromkeys([*declared_symbols(e), *symbols]))
+
+
+def _joined(p: Prop, parts: list[list[bool]]) -> list[bool]:
+    """Whether a compound holds in each row, where its parts are known."""
+    decisive = p.kind == "or"
+    found = parts[0].copy()
+    for truth in parts[1:]:
+        for row in range(ROWS):
+            if found[row] is not decisive:
+                found[row] = truth[row]
+    return found
 
 
 def _is_plain(p: Prop) -> bool:

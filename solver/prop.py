@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr, evaluate_atoms, reachable
 
@@ -27,15 +27,22 @@ if TYPE_CHECKING:
     from solver.interner import Interner
 
 
+SHARING: Final = 64
+"""A compound that written out has more comparisons than this is walked node by node: parts may be shared many times."""
+MOST_WRITTEN: Final = 1 << 60
+
+
 class Prop:
     """A proposition; hash-consed, so equality is identity.
 
-    `kind` is one of ge, eq, ne (about `expr`), and, or (of `parts`), true, false.
+    `kind` is one of ge, eq, ne (about `expr`), and, or (of `parts`), true, false. `written` is how many comparisons it
+    has when it is written out, which may be exponential in how many nodes it has (at most `MOST_WRITTEN` is counted).
     """
 
     __slots__ = (
         "_atoms",
         "_fingerprint",
+        "_nodes",
         "_schedule",
         "_symbols",
         "expr",
@@ -43,6 +50,7 @@ class Prop:
         "kind",
         "negation_cache",
         "parts",
+        "written",
     )
 
     def __init__(self, interner: Interner, kind: str, expr: Expr, parts: tuple[Prop, ...]) -> None:
@@ -51,6 +59,8 @@ class Prop:
         self.expr = expr
         self.parts = parts
         self.negation_cache: Prop | None = None
+        self.written: int = min(sum([part.written for part in parts]), MOST_WRITTEN) if parts else 1
+        self._nodes: tuple[Prop, ...] | None = None
         self._atoms: frozenset[Atom] | None = None
         self._schedule: tuple[Atom, ...] | None = None
         self._symbols: frozenset[Atom] | None = None
@@ -136,7 +146,7 @@ class Prop:
 
     def forget(self) -> None:
         """Drop what was computed from it, its complement included."""
-        self.negation_cache = self._atoms = self._schedule = self._symbols = None
+        self.negation_cache = self._atoms = self._schedule = self._symbols = self._nodes = None
 
     # ------------------------------------------------------------------ reading
 
@@ -186,15 +196,15 @@ class Prop:
         return self._fingerprint
 
     def comparisons(self) -> list[Prop]:
-        """The comparisons that it is built of, in written order."""
-        found: list[Prop] = []
-        stack = [self]
-        while stack:
-            node = stack.pop()
-            if node.parts:
-                stack.extend(reversed(node.parts))
-            else:
-                found.append(node)
+        """The comparisons that it is built of, each once, in written order."""
+        return [node for node in self.nodes if not node.parts] if self.parts else [self]
+
+    @property
+    def nodes(self) -> tuple[Prop, ...]:
+        """It and all parts of parts, each once, each after its own parts, in written order."""
+        found = self._nodes
+        if found is None:
+            found = self._nodes = _parts_first(self)
         return found
 
     def evaluate(self, values: Mapping[Atom, int]) -> bool:
@@ -212,21 +222,51 @@ class Prop:
                 return self.expr.at(values) == 0
             case "ne":
                 return self.expr.at(values) != 0
-            case "and":
-                return all(part.at(values) for part in self.parts)
-            case "or":
-                return any(part.at(values) for part in self.parts)
+            case "and" | "or":
+                decisive = self.kind == "or"
+                if self.written > SHARING:
+                    return self._shared_at(values)
+                for part in self.parts:
+                    if part.at(values) is decisive:
+                        return decisive
+                return not decisive
             case _:
                 return self.kind == "true"
+
+    def _shared_at(self, values: Mapping[Atom, int]) -> bool:
+        """The truth of a compound, that of each node computed once."""
+        truths: dict[Prop, bool] = {}
+        for node in self.nodes:
+            if node.parts:
+                decisive = node.kind == "or"
+                truth = not decisive
+                for part in node.parts:
+                    if truths[part] is decisive:
+                        truth = decisive
+                        break
+                truths[node] = truth
+            else:
+                truths[node] = node.at(values)
+        return truths[self]
 
     def replace(self, images: Mapping[Atom, Expr]) -> Prop:
         """The proposition with direct atoms replaced, through the normal form."""
         if self.parts:
-            parts = [part.replace(images) for part in self.parts]
-            if all(new is old for new, old in zip(parts, self.parts, strict=True)):
-                return self
-            return Prop.join(self.interner, self.kind, parts)
+            interner = self.interner
+            return self.mapped({p: p.of(interner.replace(p.expr, images)) for p in self.comparisons() if p.terms})
         return self.of(self.interner.replace(self.expr, images)) if self.expr.terms else self
+
+    def mapped(self, comparisons: Mapping[Prop, Prop]) -> Prop:
+        """The proposition with comparisons replaced, each node once."""
+        images: dict[Prop, Prop] = {}
+        for node in self.nodes:
+            if node.parts:
+                parts = [images[part] for part in node.parts]
+                same = all(new is old for new, old in zip(parts, node.parts, strict=True))
+                images[node] = node if same else Prop.join(self.interner, node.kind, parts)
+            else:
+                images[node] = comparisons.get(node, node)
+        return images[self]
 
     def of(self, e: Expr) -> Prop:
         """The same comparison of another expression with zero."""
@@ -258,16 +298,26 @@ class Prop:
         return f"<{self}>"
 
 
+def _parts_first(root: Prop) -> tuple[Prop, ...]:
+    """Every node once, parts before what they are parts of, without recursion."""
+    order: dict[Prop, None] = {}
+    stack = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in order:
+            continue
+        if ready or not node.parts:
+            order[node] = None
+        else:
+            stack.append((node, True))
+            stack.extend([(part, False) for part in reversed(node.parts)])
+    return tuple(order)
+
+
 def _negated_tree(root: Prop) -> Prop:
     """De Morgan, bottom up, without recursion."""
-    order: list[Prop] = []
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        order.append(node)
-        stack.extend(part for part in node.parts if part.negation_cache is None and part.parts)
-    for node in reversed(order):
-        if node.negation_cache is None:
+    for node in root.nodes:
+        if node.negation_cache is None and node.parts:
             kind = "or" if node.kind == "and" else "and"
             opposite = Prop.join(node.interner, kind, [part.negation for part in node.parts])
             node.negation_cache = opposite

@@ -81,8 +81,7 @@ def _product_images(schedule: tuple[Atom, ...], product: int, image: Expr, inter
 
 def _replace_product_in_prop(p: Prop, product: int, image: Expr, images: dict[Atom, Expr]) -> Prop:
     if p.parts:
-        parts = [_replace_product_in_prop(part, product, image, images) for part in p.parts]
-        return Prop.join(p.interner, p.kind, parts)
+        return p.mapped({q: _replace_product_in_prop(q, product, image, images) for q in p.comparisons()})
     if not p.terms:
         return p
     return p.of(replace_product(p.interner.replace(p.expr, images), product, image))

@@ -17,7 +17,7 @@ from solver.expr import Atom, Expr
 from solver.isolation import isolated, isolations
 from solver.knowledge import Knowledge, Rule
 from solver.monomials import divides
-from solver.prop import Prop
+from solver.prop import SHARING, Prop
 from solver.reasons import Reason, apart, equal, every, some
 from solver.rewriting import apply_round, apply_round_to_prop
 
@@ -141,6 +141,8 @@ def prove_by_intervals(known: Knowledge, p: Prop) -> Reason | None:
             return None
         case "ne":
             return prove_nonzero(known, p)
+        case "and" | "or" if p.written > SHARING:
+            return _prove_shared(known, p)
         case "and":
             reasons = []
             for part in p.parts:
@@ -157,6 +159,21 @@ def prove_by_intervals(known: Knowledge, p: Prop) -> Reason | None:
             return None
         case _:
             return None
+
+
+def _prove_shared(known: Knowledge, p: Prop) -> Reason | None:
+    """A compound whose nodes occur many times in it: each is tried once."""
+    proofs: dict[Prop, Reason | None] = {}
+    for node in p.nodes:
+        if not node.parts:
+            proofs[node] = prove_by_intervals(known, node)
+            continue
+        found = [proof for proof in [proofs[part] for part in node.parts] if proof is not None]
+        if node.kind == "and":
+            proofs[node] = every(node, found) if len(found) == len(node.parts) else None
+        else:
+            proofs[node] = some(node, found[0]) if found else None
+    return proofs[p]
 
 
 def prove_between_multiples(known: Knowledge, p: Prop) -> Reason | None:

@@ -124,7 +124,7 @@ class Order:
 
     def _of_prop(self, prop: Prop) -> int:
         marks: dict[Prop, int] = {}
-        for node in _bottom_up(prop):
+        for node in prop.nodes:
             parts = [marks[part] for part in node.parts]
             marks[node] = hash((*node.kind.encode(), self._of_expr(node.expr), *parts))
         return marks[prop]
@@ -147,18 +147,6 @@ class Order:
                 found = hash((*atom.kind.encode(), 0, *atom.name.encode(), *args))
             self._marks[atom] = found
         return found
-
-
-def _bottom_up(root: Prop) -> list[Prop]:
-    """A proposition and its parts, each after its own parts."""
-    order: dict[Prop, None] = {}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        order.pop(node, None)
-        order[node] = None
-        stack.extend(node.parts)
-    return list(reversed(order))
 
 
 def _declared(p: Prop) -> list[Atom]:

@@ -76,9 +76,15 @@ class Table:
                 return [x == 0 for x in self.values(p.expr)]
             case "ne":
                 return [x != 0 for x in self.values(p.expr)]
-            case "and":
-                return [all(column) for column in zip(*[self.truths(part) for part in p.parts], strict=True)]
-            case "or":
-                return [any(column) for column in zip(*[self.truths(part) for part in p.parts], strict=True)]
+            case "and" | "or":
+                known: dict[Prop, Sequence[bool]] = {}
+                for node in p.nodes:
+                    if node.parts:
+                        columns = zip(*[known[part] for part in node.parts], strict=True)
+                        joined = all if node.kind == "and" else any
+                        known[node] = [joined(column) for column in columns]
+                    else:
+                        known[node] = self.truths(node)
+                return known[p]
             case _:
                 return [p.kind == "true"] * self.count

@@ -205,9 +205,7 @@ def _escapes(p: Prop) -> Iterator[tuple[tuple[Prop, ...], Expr | None]]:
 
 
 def _comparisons(p: Prop) -> tuple[Prop, ...]:
-    if p.parts:
-        return tuple([comparison for part in p.parts for comparison in _comparisons(part)])
-    return (p,)
+    return tuple(p.comparisons())
 
 
 def _kept(inside: Satisfying, comparison: Prop, values: Values) -> Satisfying:

@@ -84,10 +84,16 @@ class Model:
                 return self.expr(p.expr) == 0
             case "ne":
                 return self.expr(p.expr) != 0
-            case "and":
-                return all(self.prop(part) for part in p.parts)
-            case "or":
-                return any(self.prop(part) for part in p.parts)
+            case "and" | "or":
+                truths: dict[Prop, bool] = {}
+                for node in p.nodes:
+                    if node.kind == "and":
+                        truths[node] = all(truths[part] for part in node.parts)
+                    elif node.kind == "or":
+                        truths[node] = any(truths[part] for part in node.parts)
+                    else:
+                        truths[node] = self.prop(node)
+                return truths[p]
             case _:
                 return p.kind == "true"
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shapes import Always, ShapeEnv, ShapeError
+from shapes import Always, ShapeEnv, ShapeError, sym_and, sym_ite, sym_max, sym_sum
 from shapes.errors import Contradiction
+from shapes.layout import contiguous, contiguous_strides, numel, storage_size
 from shapes.rules import rules
 from shapes.symint import SymInt
 
@@ -129,6 +130,18 @@ def test_integers_of_numpy_are_integers(kind: type[np.integer]) -> None:
     assert env.guarding_hint(three) == 3 and env.simplify(three) == 3
     layout = env.input("x", np.array([3, 4], kind), [kind(4), kind(1)])
     assert [env.hint(size) for size in layout.sizes] == [3, 4]
+    assert contiguous_strides((s, three, nine)) == (27, 9, 1) and numel((three, nine)) == 27
+    assert contiguous((three, nine), (nine, kind(1))) is True and contiguous((three, nine), (three, kind(1))) is False
+    assert storage_size((three, nine), (nine, kind(1)), kind(2)) == 29
+    largest = sym_max(three, nine)
+    assert (type(largest), largest) == (int, 9)
+    for one, other in (
+        (sym_sum([three, s]), s + 3), (sym_ite(s > 4, nine, s), sym_ite(s > 4, 9, s)),
+        (sym_max(s, three), sym_max(s, 3)),
+    ):  # fmt: skip
+        assert isinstance(one, SymInt) and isinstance(other, SymInt) and one.expr is other.expr
+    assert sym_and(np.bool_(True), s > 4) is not False and sym_and(s > 4, np.bool_(False)) is not True
+    assert sym_ite(np.bool_(True), 1, 2) == 1
     env = ShapeEnv()
     env.symbol("s", lo=three, hi=nine)
     assert isinstance(env.certify(s=(three, nine)), Always)

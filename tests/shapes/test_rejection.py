@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapes import ShapeEnv
-from shapes.rejection import rejected_alone
+from shapes.rejection import Conditions, rejected_alone
 
 CONDITIONS = [
     "a >= 2",
@@ -53,3 +53,38 @@ def test_guards_that_are_the_same_are_no_witness_of_each_other() -> None:
     (atom,) = a.expr.symbols
     prop = env.parse("a >= 2")[0]
     assert rejected_alone({atom: 6}, [prop, prop], []) == [None, None]
+
+
+def test_conditions_about_one_symbol_answer_together() -> None:
+    """If it fails, n guards about one symbol are each held against all others: their cost is quadratic."""
+    env = ShapeEnv(solvers=False)
+    a = env.symbol("a", hint=10**6)
+    (atom,) = a.expr.symbols
+    texts = ["a % 7 != 3", "a * a >= 9"]
+    evaluated = []
+    for count in (200, 2000):
+        props = [env.parse(text)[0] for text in [*[f"a != {3 * i + 2}" for i in range(count)], *texts]]
+        conditions = Conditions({atom: 10**6}, props)
+        assert conditions.accept_hints()
+        alone = [conditions.rejecting(atom, 3 * i + 2) for i in range(count)]
+        assert sum([found == [place] for place, found in enumerate(alone)]) > count // 2
+        evaluated.append(conditions.evaluated)
+    assert evaluated[1] <= 12 * evaluated[0]
+    found = rejected_alone({atom: 10**6}, props, [])
+    assert sum([values is not None for values in found]) > 1000
+
+
+@given(st.lists(st.sampled_from(CONDITIONS), max_size=7), st.integers(0, 16), st.integers(0, 8), st.integers(-3, 40))
+def test_lines_say_what_evaluation_says(conditions: list[str], a: int, b: int, value: int) -> None:
+    """If it fails, an end or an excluded value of a symbol is worked out wrongly from the conditions about it."""
+    env = ShapeEnv(solvers=False)
+    env.sizes("a b", hints=(a, b))
+    hints = {atom: declared.hint for atom, declared in env.symbols.items() if declared.hint is not None}
+    props = [env.parse(condition)[0] for condition in conditions]
+    known = Conditions(hints, props)
+    if known.accept_hints():
+        for atom in hints:
+            if atom in known.about:
+                expected = [place for place, prop in enumerate(props) if not prop.evaluate({**hints, atom: value})]
+                found = known.rejecting(atom, value)
+                assert set(found) <= set(expected) and min(len(found), 2) == min(len(expected), 2)
