@@ -29,7 +29,7 @@ from shapes.accepted import shown
 from shapes.choices import Int, Truth, sym_max, sym_min
 from shapes.errors import NotExpressible, ParseError, ShapeError
 from shapes.symint import SymInt
-from solver.display import text_of
+from solver.display import written_out
 from solver.expr import Atom
 from solver.prop import Prop
 from solver.verdict import Always
@@ -269,7 +269,7 @@ class _Writing:
         """
         if isinstance(size, int):
             return size
-        return self.read(_parsed(text_of(size.expr)))
+        return self.read(_parsed(written_out(size.expr)))
 
     def constraints(self, prop: Prop) -> list[str]:
         """A proposition as a constraint, in every spelling that JAX may take.
@@ -277,7 +277,7 @@ class _Writing:
         Raises:
             NotExpressible: JAX has no form for it.
         """
-        text = text_of(prop)
+        text = written_out(prop)
         tree = _parsed(text)
         if prop.kind not in ("ge", "eq") or not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
             raise NotExpressible(f"JAX has no constraint for `{text}`")
@@ -297,7 +297,7 @@ class _Writing:
             for atom in prop.expr.symbols:
                 if atom.monomial == monomial:
                     term = abs(factor) * self.symbol(atom.name)
-                    rest = self.read(_parsed(text_of(prop.expr)))
+                    rest = self.read(_parsed(written_out(prop.expr)))
                     alone.append(f"{term} == {term - rest if factor > 0 else term + rest}")
         return [f"{left} == {right}", f"{right} == {left}", *alone]
 

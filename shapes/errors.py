@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from shapes.origin import Origin
-from solver.errors import NotExported, NotExpressible, ParseError, ShapeError, Undefined
+from solver.errors import NotExported, NotExpressible, ParseError, ShapeError, Undefined, bounded
 from solver.wording import number
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Contradiction(ShapeError):
         super().__init__(message)
 
     def __str__(self) -> str:
-        return "\n".join([self.message, *known_lines(self.core, label="")])
+        return bounded("\n".join([self.message, *known_lines(self.core, label="")]))
 
 
 class FalseAtHint(Contradiction):
@@ -113,7 +113,7 @@ class UndecidedGuard(ShapeError):
         lines = [self.headline or f"cannot decide `{self.question}`: {outcome}", *known_lines(self.known)]
         if self.origin is not None:
             lines.append(f"  needed: `{self.origin.source_line or self.question}`  ({_place(self.origin)})")
-        return "\n".join([*lines, f"  fix:    {self.fix}"])
+        return bounded("\n".join([*lines, f"  fix:    {self.fix}"]))
 
 
 class SpecializedDynamic(ShapeError):
@@ -127,7 +127,7 @@ class SpecializedDynamic(ShapeError):
         where = f"  ({_place(self.fact.origin)})" if isinstance(self.fact.origin, Origin) else ""
         return (
             f"{self.name} is marked as dynamic, but would become the constant {self.value}\n"
-            f"  {self.fact.kind}:  {self.fact.text}{where}\n"
+            f"  {self.fact.kind}:  {shortened(self.fact.text)}{where}\n"
             f"  fix:    make that line hold for every {self.name}, or do not mark {self.name} as strictly dynamic"
         )
 

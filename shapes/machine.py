@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from shapes.errors import ShapeError
-from solver.display import text_of
+from solver.display import written_out
 from solver.expr import Expr
 from solver.interner import Interner
 from solver.prop import Prop
@@ -54,7 +54,7 @@ def fitting(env: Readings, size: Size, bits: int) -> tuple[Prop, Prop]:
     if isinstance(size, str):
         text, domain = size, env.parse_expr(size)[1]
     else:
-        text, domain = text_of(env.expression(size)), env.domain_of(size)
+        text, domain = written_out(env.expression(size)), env.domain_of(size)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError):

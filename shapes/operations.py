@@ -22,6 +22,7 @@ from weakref import WeakValueDictionary
 
 from shapes.errors import ForeignSymbol, ShapeError
 from shapes.origin import here
+from solver.errors import bounded
 from solver.expr import Expr
 from solver.interner import Interner
 from solver.prop import Prop
@@ -145,4 +146,4 @@ def line() -> str:
 
 def refuse(operation: str, reason: str, error: Callable[[str], Exception] = ShapeError) -> Exception:
     """An operation that cannot be done: what, why and where."""
-    return error(f"`{operation}`: {reason}{line()}")
+    return error(bounded(f"`{operation}`: {reason}") + line())

@@ -45,7 +45,7 @@ from shapes.recording import (
     open_recording,
     read_sessions,
 )
-from solver.display import text_of
+from solver.display import text_of, text_of_both
 from solver.prop import Prop
 from solver.verdict import Always, Depends, GaveUp, Never
 
@@ -246,7 +246,7 @@ def _text(env: Scopes, prop: Prop, domain: Prop, written: str = "") -> str:
                 return candidate
         except ParseError:
             continue
-    return f"({text_of(domain)}) and ({text_of(prop)})"
+    return text_of_both(domain, prop)
 
 
 def _stem(path: Path) -> str:

@@ -258,6 +258,11 @@ class Arithmetic(Tokens, ABC):
             return self.interner.constant(long_integer(token))
         if token == "(":
             return self.once(self.bracketed)
+        if token in self.defined:
+            value, needed = self.defined[token]
+            if needed.kind != "true":
+                self.obligations.append(needed)
+            return value
         if token == "True":
             return self.interner.true
         if token == "False":

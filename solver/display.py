@@ -18,17 +18,20 @@ The text depends on structure and names alone, never on the age of an object; tw
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 from solver import recover
 from solver.depth import SHALLOW, room_for
-from solver.errors import NotExpressible
+from solver.errors import NotExpressible, ParseError
 from solver.expr import Atom, Expr
 from solver.factored import Pieces
 from solver.factors import Sum
 from solver.functions import function
 from solver.interner import Interner
-from solver.prop import Prop
+from solver.prop import SHARING, Prop
+from solver.sharing import Shared, joined
 from solver.wording import (
     AND,
     BIT_AND,
@@ -55,15 +58,72 @@ OPERATION: Final = re.compile(r"\w+\(|//|\*\*|[-+*/%]")
 """An operator or call in the text of a program over floats."""
 LONGEST: Final = 5_000_000
 """No text has more characters."""
+FEW: Final = 400
+"""So many symbols and operations are written out, whatever is shared among them."""
+MANY: Final = 20_000
+"""Beyond so many it is not tried."""
+SHORT: Final = 1_000
+"""Characters of a text in which nothing gets a name."""
 
 
 def text_of(value: Expr | Prop) -> str:
-    """The text that the parser reads as this expression or proposition.
+    """The text that the parser reads as this expression or proposition. A long one has names for what is shared in it:
+    `t0 + 2*t1 where t0 = ..., t1 = ...` (see `solver.sharing`).
+    """
+    if len(value.schedule) <= 3 and (isinstance(value, Expr) or value.written <= SHARING):
+        return written_out(value)
+    main, definitions = _with_names(value, "t")
+    return joined(main, definitions)
+
+
+def text_of_both(domain: Prop, prop: Prop) -> str:
+    """The text of a proposition behind its domain, `(domain) and (prop)`."""
+    first, names_of_first = _with_names(domain, "d")
+    second, names_of_second = _with_names(prop, "t")
+    return joined(f"({first}) and ({second})", names_of_first + names_of_second)
+
+
+def written_out(value: Expr | Prop) -> str:
+    """The text without names: Python's own syntax.
 
     Raises:
         NotExpressible: the text would be longer than `LONGEST` characters (shared parts are written out each time).
     """
     return Printer(value.interner).write(value).text
+
+
+def _with_names(value: Expr | Prop, prefix: str) -> tuple[str, list[tuple[str, str]]]:
+    shared = Shared(value)
+    if shared.size <= FEW:
+        return written_out(value), []
+    plain = None
+    if shared.size <= MANY:
+        with suppress(NotExpressible):
+            plain = Printer(value.interner, longest=10 * SHORT).write(value).text
+        if plain is not None and len(plain) <= SHORT:
+            return plain, []
+    main, definitions = shared.parts(prefix)
+    if not definitions:
+        return plain or main, []
+    if plain is not None:
+        text = joined(main, definitions)
+        if len(plain) <= len(text) or not reads_as(text, value):
+            return plain, []
+    return main, definitions
+
+
+def reads_as(text: str, value: Expr | Prop) -> bool:
+    """Whether a text is read as this very normal form. (A sum under a name may be turned another way than written out;
+    its values are the same.)"""
+    from solver.text import parse, parse_expr
+
+    names = {symbol.name: symbol.expr for symbol in value.symbols}
+    try:
+        if isinstance(value, Expr):
+            return parse_expr(text, names, value.interner).expr is value
+        return parse(text, names, value.interner).prop is value
+    except ParseError:
+        return False
 
 
 def operators(value: Expr | Prop) -> int:
@@ -82,8 +142,9 @@ class Printer:
     recovered. `weights` count how many operators that plain text would have, without writing it.
     """
 
-    def __init__(self, interner: Interner) -> None:
+    def __init__(self, interner: Interner, *, longest: int = LONGEST, truths: Mapping[Prop, Text] = {}) -> None:
         self.interner = interner
+        self.longest = longest
         self.pieces = Pieces(self._written)
         self.atoms: dict[int, Atom] = {}
         self.weights: dict[int, int] = {}
@@ -93,7 +154,9 @@ class Printer:
         self._of_atom: dict[Atom, int] = {}
         self._of_operation: dict[tuple[str, tuple[Expr | Prop, ...]], int] = {}
         self._expressions: dict[Expr, Text] = {}
-        self._propositions: dict[Prop, Text] = {}
+        self._truths = truths
+        """Comparisons that stand for propositions with names, and their texts."""
+        self._propositions: dict[Prop, Text] = dict(truths)
         self._characters = 0
 
     def operators(self, value: Expr | Prop) -> int:
@@ -132,8 +195,8 @@ class Printer:
 
     def _kept(self, text: Text) -> Text:
         self._characters += len(text.text)
-        if len(text.text) > LONGEST or self._characters > 50 * LONGEST:
-            raise NotExpressible(f"the text of this expression would have more than {LONGEST} characters")
+        if len(text.text) > self.longest or self._characters > 50 * self.longest:
+            raise NotExpressible(f"the text of this expression would have more than {self.longest} characters")
         return text
 
     def plain(self, e: Expr) -> Sum:
@@ -349,9 +412,9 @@ class Printer:
             else:
                 of_floats = {part: self._simple(part) for part in p.parts if not part.parts and _has_ordinals(part)}
         for part in p.parts:
-            if part.parts or part in of_floats:
+            if part.parts or part in self._truths or part in of_floats:
                 last = None
-                text = self._propositions[part] if part.parts else of_floats[part]
+                text = self._propositions[part] if part.parts or part in self._truths else of_floats[part]
                 if text is not None:
                     words.append(text.within(level + 1))
                 cost += -1 if text is None else text.cost

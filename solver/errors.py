@@ -12,14 +12,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 LONGEST_MESSAGE: Final = 400
+LONGEST_LINE: Final = 800
+"""Characters of one line of a message: what a program computes may have a text that nobody reads to its end."""
 
 if TYPE_CHECKING:
     from solver.fact import Fact
     from solver.reasons import Reason
 
 
+def bounded(message: str) -> str:
+    """A message whose long lines are cut in the middle."""
+    if len(message) <= LONGEST_LINE:
+        return message
+    return "\n".join([_cut(line) for line in message.split("\n")])
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 4 :]}"
+
+
 class ShapeError(Exception):
     """The base of every error of this project."""
+
+    def __str__(self) -> str:
+        return bounded(super().__str__())
 
 
 class ParseError(ShapeError, ValueError):

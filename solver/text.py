@@ -67,7 +67,7 @@ def parse(
     Raises:
         ParseError: the text is not a proposition over these names; it has the column.
     """
-    if sides is not None:
+    if sides is not None and "where" not in text:
         parts = COMPARISON.split(text)
         if len(parts) == 3:
             left, op, right = parts
@@ -131,6 +131,9 @@ class Reader(Arithmetic):
     """The rules of logic, comparison and bits, above those of arithmetic."""
 
     __slots__ = ()
+
+    def value(self) -> Value:
+        return self.ternary()
 
     # ------------------------------------------------------------------ kinds of values
 

@@ -41,6 +41,7 @@ class Tokens:
         "at",
         "bracketed_before",
         "decimals",
+        "defined",
         "interner",
         "monomials",
         "names",
@@ -61,6 +62,8 @@ class Tokens:
         self.decimals = decimals
         self.obligations: list[Prop] = []
         self.bracketed_before: dict[int, tuple[Value, int, list[Prop]]] = {}
+        self.defined: dict[str, tuple[Value, Prop]] = {}
+        """What a text calls by names of its own, and where that makes sense."""
 
     def domain(self) -> Prop:
         return self.interner.conjunction(self.obligations) if self.obligations else self.interner.true
@@ -75,14 +78,46 @@ class Tokens:
         try:
             if depth > SHALLOW:
                 with room_for(depth):
+                    self.define()
                     result = rule()
             else:
+                self.define()
                 result = rule()
         except NotExpressible as error:
             raise ParseError(str(error), self.text, self.column()) from None
         if self.tokens[self.at]:
             self.fail(f"unexpected `{self.tokens[self.at]}`")
         return result
+
+    def define(self) -> None:
+        """The definitions behind `where`, each in terms of those before it; the names of a text hide all others."""
+        if "where" not in self.text or "where" not in self.tokens or "where" in self.names:
+            return
+        tokens, start = self.tokens, self.tokens.index("where")
+        self.at = start + 1
+        while True:
+            name = tokens[self.at]
+            if not name.isidentifier() or name in WORDS or tokens[self.at + 1] != "=":
+                self.fail("expected `name = value` after `where`")
+            if name in self.defined:
+                self.fail(f"`{name}` is defined twice")
+            self.at += 2
+            value = self.value()
+            needed = self.domain()
+            self.obligations, self.bracketed_before = [], {}
+            self.defined[name] = (value, needed)
+            if name in self.names:
+                self.names = {known: e for known, e in self.names.items() if known != name}
+            if tokens[self.at] != ",":
+                break
+            self.at += 1
+        if tokens[self.at]:
+            self.fail(f"unexpected `{tokens[self.at]}`")
+        self.at, self.tokens = 0, [*tokens[:start], ""]
+
+    def value(self) -> Value:
+        """Anything that may stand in brackets."""
+        raise NotImplementedError
 
     # ------------------------------------------------------------------ errors
 
