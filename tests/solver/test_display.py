@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver.display import text_of
+from solver.display import text_of, written_out
 from solver.errors import NotExpressible
 from solver.expr import Expr
 from solver.interner import Interner
@@ -191,7 +191,7 @@ def test_text_does_not_depend_on_age(seed: int) -> None:
 
 
 PROGRAM = """
-from solver.display import text_of
+from solver.display import text_of, written_out
 from solver.facts import Facts
 from solver.interner import Interner
 from solver.simplify import simplify
@@ -274,7 +274,9 @@ def test_a_shared_expression_that_is_too_long() -> None:
     for i in range(200):
         e = terms.ite(terms.ge(e, names["y"] + i), e + 1, i * names["z"])
     with pytest.raises(NotExpressible, match="characters"):
-        text_of(e)
+        written_out(e)
+    text = text_of(e)
+    assert len(text) < 40_000 and parse_expr(text, names, terms).expr is e
 
 
 def test_equal_names() -> None:
