@@ -401,19 +401,20 @@ class Commitments(Declarations):
         error.headline = f"cannot take `{expr}` as a number: {reason}"
         return error
 
-    def _near(self, verdict: Depends) -> tuple[dict[str, int], dict[str, int]]:
+    def _near(self, verdict: Depends) -> tuple[dict[Atom, int], dict[Atom, int]]:
         """The witnesses of an open question, close to where its answer changes, as far as it is about them."""
         prop, domain = verdict.prop, verdict.domain
         about = sorted(prop.symbols | domain.symbols, key=lambda atom: atom.serial)
-        targets = {atom: self.facts.bounds(atom.expr)[0] or 0 for atom in about}
+        floats = self.interner.doubles  # the nearest double to where the answer changes is one that nobody reads
+        targets = {atom: self.facts.bounds(atom.expr)[0] or 0 for atom in about if atom not in floats}
 
-        def shown(values: Mapping[Atom, int], truth: bool) -> dict[str, int]:
+        def shown(values: Mapping[Atom, int], truth: bool) -> dict[Atom, int]:
             near = moved(
                 values,
                 targets,
                 lambda v: domain.evaluate(v) and prop.evaluate(v) is truth and self.facts.holds_at(v),
             )
-            return {atom.name: near[atom] for atom in about}
+            return {atom: near[atom] for atom in about}
 
         return shown(verdict.true_values, True), shown(verdict.false_values, False)
 

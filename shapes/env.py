@@ -94,7 +94,8 @@ class ShapeEnv(Scopes):
         """A value that is known only at run time, of `item()` or `nonzero()` for instance: no hint, refined by
         run-time checks.
 
-        A bool is a symbol that is 0 or 1, a float one for the 64 bits of its pattern: text asks about them as such.
+        A bool is a symbol that is 0 or 1, a float one for the 64 bits of its pattern: text asks about them as such,
+        about a float u as `double(u) > 2.5`. Witnesses print it as a decimal.
         """
         one_of("kind", kind, ("int", "float", "bool"))
         if name is None:
@@ -112,6 +113,7 @@ class ShapeEnv(Scopes):
                 from shapes.symfloat import SymFloat
                 from solver.floats import from_pattern
 
+                self.interner.doubles.add(symbol.atom)
                 return SymFloat(self, from_pattern(symbol), self._true)
 
     def input(

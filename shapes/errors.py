@@ -26,6 +26,7 @@ from solver.errors import NotExported, NotExpressible, ParseError, ShapeError, U
 from solver.wording import number
 
 if TYPE_CHECKING:
+    from solver.expr import Atom
     from solver.fact import Fact
     from solver.verdict import Verdict
 
@@ -97,7 +98,7 @@ class UndecidedGuard(ShapeError):
         origin: Origin | None = None,
         *,
         known: Iterable[Fact] = (),
-        sizes: tuple[Mapping[str, int], Mapping[str, int]] | None = None,
+        sizes: tuple[Mapping[Atom, int], Mapping[Atom, int]] | None = None,
         fix: str = "",
     ) -> None:
         self.question, self.verdict, self.origin = question, verdict, origin
@@ -137,10 +138,11 @@ def outcome_of(verdict: Verdict) -> str:
     from solver.verdict import Depends, GaveUp
 
     match verdict:
-        case Depends(true_at=true_at, false_at=false_at):
-            about = {atom.name for atom in verdict.prop.symbols | verdict.domain.symbols}
+        case Depends(true_values=true_values, false_values=false_values):
+            about = verdict.prop.symbols | verdict.domain.symbols
             true, false = (
-                {name: value for name, value in sizes.items() if name in about} for sizes in (true_at, false_at)
+                {atom: value for atom, value in values.items() if atom in about}
+                for values in (true_values, false_values)
             )
             return outcome_at(true, false)
         case GaveUp(reason=reason):
@@ -149,8 +151,15 @@ def outcome_of(verdict: Verdict) -> str:
             return str(verdict)
 
 
-def outcome_at(true: Mapping[str, int], false: Mapping[str, int]) -> str:
-    return f"true at {sizes_text(true)}, false at {sizes_text(false)}"
+def outcome_at(true: Mapping[Atom, int], false: Mapping[Atom, int]) -> str:
+    return f"true at {_values_text(true)}, false at {_values_text(false)}"
+
+
+def _values_text(values: Mapping[Atom, int]) -> str:
+    from solver.witness import shown_value
+
+    shown = [f"{atom.name}={shortened(shown_value(atom, value))}" for atom, value in values.items()]
+    return ", ".join(shown) or "every size"
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:

@@ -156,7 +156,9 @@ def _of_one(printer: Printer, atom: Atom, parts: Sequence[Prop], target: Prop) -
         made = [floats.compare(below[0], a, below[1])]
         words = f"{text} {below[0]} {below[1].text}"
     elif above is not None and below is not None:
-        made = [floats.compare(above[0], a, above[1]), floats.compare(below[0], a, below[1])]
+        # what is above a number is no NaN: nothing more has to be said of that
+        over = floats.compare(">" if below[0] == "<=" else ">=", a, below[1])
+        made = [floats.compare(above[0], a, above[1]), over.negation]
         words = f"{above[1].text} {above[0].replace('>', '<')} {text} {below[0]} {below[1].text}"
     if not made or printer.interner.conjunction(made) is not target:
         return None

@@ -20,6 +20,8 @@ from solver.float_order import ORDINAL_OF_PATTERN
 from solver.float_ordinals import LARGEST, SMALLEST, double, from_ordinal, ordinal, pattern
 
 COMMON: Final = (1.0, -1.0, 0.0, 0.5, 1e16, -1e16, 5e-324, -5e-324, math.inf, -math.inf, math.nan)
+LONG: Final = 6
+"""Characters of a decimal from which on a whole number nearby is tried first."""
 MOST: Final = 28
 
 
@@ -34,6 +36,8 @@ def places(current: int, wanted: Sequence[tuple[int, int]]) -> list[int]:
     found: list[float] = []
     for now, then in wanted:
         y, target = from_ordinal(now), from_ordinal(min(max(then, SMALLEST - 1), LARGEST))
+        if len(repr(target)) > LONG and abs(target) < 2.0**50:
+            found += [math.floor(target) + 1.0, math.ceil(target) - 1.0]
         found.append(target)
         if math.isfinite(target):
             found += [float(math.floor(target)), float(math.ceil(target))]

@@ -59,6 +59,7 @@ class Interner:
         self.exprs: dict[tuple[tuple[tuple[int, int], ...], int], Expr] = {}
         self.composites: dict[tuple[object, ...], Atom] = {}
         self.named: dict[Expr, Expr] = {}
+        self.doubles: set[Atom] = set()  # the symbols that are the bits of a double: witnesses show the double
         self._quotients: dict[tuple[Expr, Expr], Expr] = {}
         self._remainders: dict[tuple[Expr, Expr], Expr] = {}
         self._relus: dict[Expr, Expr] = {}

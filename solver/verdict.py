@@ -20,6 +20,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal, NoReturn, cast
 
 from solver.depth import SHALLOW, room_for
@@ -28,8 +29,7 @@ from solver.fact import Fact
 from solver.facts import Facts
 from solver.prop import Prop
 from solver.reasons import Reason, leaves
-from solver.witness import Witness
-from solver.wording import number
+from solver.witness import Witness, shown_value
 
 
 class Answer:
@@ -158,6 +158,7 @@ class Depends(Answer):
 
     @property
     def true_at(self) -> dict[str, int]:
+        """By name; a symbol that is a float has its 64 bits here, as in text, and prints as a decimal."""
         return {atom.name: value for atom, value in self.true_values.items()}
 
     @property
@@ -175,7 +176,7 @@ class Depends(Answer):
         return True
 
     def __repr__(self) -> str:
-        return f"Depends(true_at={_shown(self.true_at)}, false_at={_shown(self.false_at)})"
+        return f"Depends(true_at={_shown(self.true_values)}, false_at={_shown(self.false_values)})"
 
 
 class GaveUp(Answer):
@@ -212,6 +213,6 @@ class GaveUp(Answer):
 Verdict = Always | Never | Depends | GaveUp
 
 
-def _shown(sizes: dict[str, int]) -> str:
+def _shown(sizes: Mapping[Atom, int]) -> str:
     """An assignment as text, integers too that Python does not print."""
-    return "{" + ", ".join([f"{name!r}: {number(value).text}" for name, value in sizes.items()]) + "}"
+    return "{" + ", ".join([f"{atom.name!r}: {shown_value(atom, value)}" for atom, value in sizes.items()]) + "}"

@@ -16,9 +16,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from solver.expr import Atom
+from solver.float_ordinals import double
+from solver.wording import number
 
 if TYPE_CHECKING:
     from solver.facts import Facts
+
+
+def shown_value(atom: Atom, value: int) -> str:
+    """The value as it is read: of a symbol that is the bits of a double, the double."""
+    if atom in atom.expr.interner.doubles and 0 <= value < 1 << 64:
+        return repr(double(value))
+    return number(value).text
 
 
 class Witness:

@@ -1,5 +1,6 @@
 """The environment as its documentation shows it: every line of the author's example, and what it must not do."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -394,3 +395,19 @@ def test_needing_a_number_that_there_is_not_says_what_needs_it(env: ShapeEnv) ->
         assert (
             text.startswith("cannot take `u0` as a number: ") and "test_env.py:" in text and "keep it symbolic" in text
         )
+
+
+def test_floats_are_shown_as_floats() -> None:
+    """A failure means that messages about a float show the integer of its 64 bits."""
+    env = ShapeEnv(origin=lambda: None)
+    u = env.unbacked("u", kind="float")
+    env.expect_true(u > 2.5)
+    assert [fact.text for fact in env.runtime_asserts()] == ["double(u) > 2.5"]
+    assert isinstance(env.ask(u > 2.0), Always) and isinstance(env.ask(2 * u + 1 < 6.0), Never)
+    verdict = env.ask(u <= 3.0)
+    assert isinstance(verdict, Depends) and verdict.check()
+    values = re.findall(r"'u': ([^,}]+)", repr(verdict))
+    assert 2.5 < float(values[0]) <= 3.0 < float(values[1]) < 9
+    with pytest.raises(UndecidedGuard, match=r"true at u=\d\.\d+, false at u=\d\.\d+") as caught:
+        bool(u <= 3.0)
+    assert "expect_true(-" not in str(caught.value) and "double(u) <= 3.0" in str(caught.value)
