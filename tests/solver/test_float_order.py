@@ -16,6 +16,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from solver import floats
+from solver.check import verify
 from solver.display import text_of
 from solver.errors import NotExpressible
 from solver.expr import Atom, Expr
@@ -38,6 +39,7 @@ from solver.functions import function
 from solver.interner import Interner
 from solver.ladder import decide
 from solver.prop import Prop
+from solver.reasons import Reason
 from solver.text import parse
 from solver.verdict import Always, Depends, GaveUp, Never
 from tests.solver.test_floats import BINARY, COMPARISONS, RAISED, ROUNDINGS, UNARY
@@ -359,6 +361,27 @@ def test_random_answers() -> None:
     kinds = Counter(answered(seed) for seed in range(200))
     assert kinds["Always"] + kinds["Never"] >= 25
     assert kinds["GaveUp"] <= 30, "what is open has witnesses"
+
+
+def test_forged_bounds_are_rejected() -> None:
+    """The checker computes bounds of sums of floats again: one unit in the last place more is refused."""
+    known, (u, v) = float_facts("u", "v")
+    for value, c in ((u, 2.5), (v, 1.0)):
+        known = known.assume_prop(floats.compare(">", value, floats.constant(known.interner, c)))
+    total = floats.ordinal(floats.add(u, v))
+    lowest = ordinal(math.nextafter(2.5, 9) + math.nextafter(1.0, 9))
+    verdict = decide(known, known.interner.ge(total, lowest))
+    assert isinstance(verdict, Always) and verdict.check()
+    step = verdict.proof
+    while step.rule != "operation":
+        step = step.premises[0]
+    assert verify(step, step.conclusion, known.interner.true)
+    for forged in (
+        Reason("operation", known.interner.ge(total, lowest + 1), step.premises, step.data),
+        Reason("operation", step.conclusion, step.premises[:1], step.data),
+        Reason("operation", known.interner.ge(floats.ordinal(floats.multiply(u, v)), lowest), step.premises, step.data),
+    ):
+        assert not verify(forged, forged.conclusion, known.interner.true)
 
 
 @pytest.mark.thorough
