@@ -68,6 +68,7 @@ from frontends.pytorch.python.snapshots import (
     is_in_c,
     is_settling,
     is_torchs,
+    list_of,
     now,
     same,
 )
@@ -78,6 +79,8 @@ from shapes.origin import FRAMEWORK, Origin
 FIX: Final = "return the value, or do it outside; fullgraph=False runs this Python on every call"
 APART: Final = "pass what tells them apart as an argument; fullgraph=False runs the call as it is"
 OUTSIDE: Final = "do it outside of the compiled function; fullgraph=False does it on every call"
+ENDS: Final = "do it outside of the compiled function; fullgraph=False runs the call as it is"
+COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 OWN: Final = (*FRAMEWORKS, *FRAMEWORK)
 OURS: Final = ("frontends.", "backends.", "shapes.", "solver.")
 ARRAYS: Final = bytearray | array.array | memoryview
@@ -108,7 +111,7 @@ STATEFUL: Final = frozenset(("atexit", "gc", "signal", "faulthandler", "_locale"
 OF_LIBRARY: Final = {
     warnings.__file__: ("_add_filter", "resetwarnings", "catch_warnings."),
     functools.__file__: ("cached_property.__get__", "singledispatch.<locals>.register"),
-    weakref.__file__: ("WeakKeyDictionary.", "WeakValueDictionary.", "finalize.__init__"),
+    weakref.__file__: ("WeakKeyDictionary.", "WeakValueDictionary.", "WeakMethod.__new__", "finalize.__init__"),
     logging.__file__: ("Logger.addHandler", "Logger.removeHandler", "Logger.setLevel", "Filterer.", "Handler.setLevel"),
     threading.__file__: ("Event.", "Semaphore.", "BoundedSemaphore."),
 }
@@ -147,6 +150,8 @@ class Changes:
         """Functions that remember their results, as they were: how often they were called, and for what."""
         self._caches: dict[int, Noted | None] = {}
         """Those of Python's library that were filled."""
+        self._ends_are_seen = False
+        """Whether the program may see when what it makes is gone, so that nothing of that is kept."""
         self._fresh = False
         self._collecting: Final = {getattr(each, "__code__", None) for each in gc.callbacks}
         """What the collection of garbage calls, it calls anywhere."""
@@ -155,8 +160,9 @@ class Changes:
 
     # ------------------------------------------------------------------ what the interpreter tells
 
-    def changes(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool:
-        """An instruction changes `owner`, or calls it; whether it need not be told again.
+    def changes(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool | None:
+        """An instruction changes `owner`, or calls it; whether it need not be told again. None where that holds of
+        nothing any more.
 
         Raises:
             GraphBreak: it can not be put back, or is of a class that raises when it is looked at.
@@ -170,7 +176,7 @@ class Changes:
             what = f"cannot tell whether the call changes a {type(owner).__name__} from outside: {said}"
             self._refuse(what, OUTSIDE, Origin.of_instruction(code, offset))
 
-    def _told(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool:
+    def _told(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool | None:
         if code in self._collecting or not is_library_that_changes(code):
             return False
         if is_property_of_library(code):
@@ -277,7 +283,7 @@ class Changes:
             self._only_eager("a container is changed that may be another of the arguments as well", place)
         if id(owner) in self._noted:
             return not twin
-        if is_settled(owner):
+        if is_settled(owner) or (self._ends_are_seen and self._is_made_here(owner)):
             return False
         noted = Noted.of(owner, Origin.of_instruction(*place))
         if noted is not None:
@@ -295,9 +301,14 @@ class Changes:
         others = [each for each in self._given.values() if each is not owner and type(each) is type(owner)]
         return type(owner) is not tuple and any(len(each) == len(owner) for each in others)
 
-    def _called(self, function: Any, given: tuple[object, ...], code: CodeType, offset: int) -> bool:
+    def _called(self, function: Any, given: tuple[object, ...], code: CodeType, offset: int) -> bool | None:
         """What is not Python, or torch's, is called."""
         place = (code, offset)
+        if not self._ends_are_seen and (
+            is_told_of_its_end(function, given) or (refers_weakly(function, given) and self._new(given))
+        ):
+            self._let_go()
+            return self._called(function, given, code, offset) and None
         match function:
             case FunctionType():
                 return self._of_library(function, given, place)
@@ -356,6 +367,8 @@ class Changes:
         return False
 
     def _known(self, function: object) -> bool:
+        if self._ends_are_seen:
+            return False
         self._kept.append(function)
         return True
 
@@ -395,6 +408,41 @@ class Changes:
         if (module in STATEFUL or sets or is_impure(function)) and is_users(place[0].co_filename):
             what = f"{module}.{function.__name__}() is called: a graph would not do it again"
             self._refuse(what, OUTSIDE, Origin.of_instruction(*place))
+
+    # ------------------------------------------------------------------ what the call has made, and its end
+
+    def _is_made_here(self, owner: object) -> bool:
+        """Whether an object is surely the call's own; of a dictionary its age says nothing."""
+        return gc.is_tracked(owner) and type(owner) is not dict and self._is_new(owner)
+
+    def _let_go(self) -> None:
+        """Keep nothing any more that the call has made: its program is about to see when that is gone."""
+        self._ends_are_seen = True
+        owners = [each.owner for each in self._noted.values()]
+        new = self._new(owners)
+        for owner in owners:
+            if id(owner) in new and type(owner) is not dict:
+                for each in (owner, *inside_of(owner)):
+                    if id(each) in new:
+                        self._noted.pop(id(each), None)
+
+    def refuse_kept(self, functions: Sequence[FunctionType]) -> None:
+        """Where the program may see when what it makes is gone, refuse to have kept some of it: one of the functions
+        that ran, a dictionary.
+
+        Raises:
+            EagerOnly: something was.
+        """
+        if not self._ends_are_seen:
+            return
+        # nobody else has the function of a comprehension
+        functions = [each for each in functions if each.__closure__ or each.__name__ not in COMPREHENSIONS]
+        tensors = [owner for owner, *_ in self._entries.values() if isinstance(owner, torch.Tensor)]
+        kept = [each.owner for each in self._noted.values()]
+        before = [value for each in self._noted.values() for read in each.before.values() for value in list_of(read)]
+        if self._new([*functions, *tensors, *self._kept, *kept, *before]):
+            what = "the program may see when an object is gone that it made, and a trace keeps some longer"
+            raise EagerOnly(refusal(what, ENDS, None))
 
     # ------------------------------------------------------------------ what has become of it
 
@@ -488,6 +536,23 @@ class Changes:
             return False
         dictionaries = [place for place in range(len(inside)) if type(inside[place]) is dict]
         return all(self._is_calls_own([inside[place]], made) for place in dictionaries)
+
+
+def refers_weakly(function: Any, given: Sequence[object]) -> bool:
+    """Whether a call may make weak references."""
+    return function is weakref.proxy or any(issubclass(each, weakref.ref) for each in classes_of(function, given))
+
+
+def is_told_of_its_end(function: Any, given: Sequence[object]) -> bool:
+    """Whether a call may make an object with a `__del__` of the program's."""
+    return any(hasattr(each, "__del__") and not is_torchs(each) for each in classes_of(function, given))
+
+
+def classes_of(function: Any, given: Sequence[object]) -> list[type]:
+    """The classes that are called, or are asked for a new object, in a call."""
+    # what `__self__` is, an object may find out in its own way
+    owner = function.__self__ if isinstance(function, BuiltinFunctionType) else None
+    return [each for each in (function, owner, *given) if isinstance(each, type)]
 
 
 def results_of(function: Any) -> dict[object, object]:

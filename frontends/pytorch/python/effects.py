@@ -100,9 +100,8 @@ class Effects:
         self.changes = Changes(before, arguments)
         with suspended():
             # may build the hook
-            self._watching: AbstractContextManager[None] = watching(
-                Ran((self._entered, self.changes.changes, self.changes.audited))
-            )
+            self._ran = Ran((self._entered, self.changes.changes, self.changes.audited))
+            self._watching: AbstractContextManager[None] = watching(self._ran)
         self.generators = Generators(mentioned_states(functions))
 
     def __enter__(self) -> Effects:
@@ -140,6 +139,7 @@ class Effects:
             return
         if self.changes.refused is not None:
             raise self.changes.refused
+        self.changes.refuse_kept(self._ran.called())
         if changed or noted:
             # the instruction that changed it, else the one whose names tell of it
             line = next((line for _, _, line in noted), None) or line_of(self._functions, name)

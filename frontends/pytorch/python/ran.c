@@ -6,8 +6,8 @@
    `observers` is None or three functions:
    - entered(function), before a function runs for the first time;
    - changes(kind, owner, given, code, offset), before an instruction of the program changes `owner`, or calls it with
-     `given`, if the callable is not Python's; of a callable for which it gives True it is not told again; or compares
-     both by `is`;
+     `given`, if the callable is not Python's; of a callable or an owner for which it gives True it is not told again,
+     until it gives None for one; or compares both by `is`. Of classes it is told where an object's end may be seen;
    - audited(event, arguments), before Python does what its audit hooks are told of.
    What these raise, the program raises. The instructions are those of functions outside of the third and the fourth of `places`,
    or in files of the fifth. The interpreter's own tracing stops before each of them; it is on in such functions only. */
@@ -105,6 +105,7 @@ static int changes(Watch *watch, const char *kind, PyObject *owner, PyObject *gi
     watch->busy--;
     if (!done) return -1;
     /* the observer keeps it, so that nothing else comes to be at its address */
+    if (done == Py_None) memset(watch->told, 0, sizeof watch->told);
     if (done == Py_True) watch->told[((size_t)owner >> 4) % KNOWN] = owner;
     Py_DECREF(done);
     return 0;
@@ -113,6 +114,11 @@ static int changes(Watch *watch, const char *kind, PyObject *owner, PyObject *gi
 static int is_once(PyObject *value) {
     /* an iterator that gives each item once, and that is not only here */
     return Py_TYPE(value)->tp_iternext && Py_TYPE(value)->tp_iternext != _PyObject_NextNotImplemented && Py_REFCNT(value) > 1;
+}
+
+static int is_weak(PyObject *value) {
+    /* a class of weak references */
+    return PyType_Check(value) && PyType_IsSubtype((PyTypeObject *)value, &_PyWeakref_RefType);
 }
 
 static int called(Watch *watch, PyObject *callable, PyObject **first, Py_ssize_t count, _PyInterpreterFrame *frame) {
@@ -128,9 +134,9 @@ static int called(Watch *watch, PyObject *callable, PyObject **first, Py_ssize_t
         PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(callable);
         if (!in(code, watch, OURS) && (is_programs(code, watch) || in(code, watch, WATCHED))) return 0;
     } else if (PyType_Check(callable)) {
-        int once = 0;
-        for (Py_ssize_t place = 0; place < count; place++) once |= is_once(first[place]);
-        if (!once) return 0;
+        int told = is_weak(callable) || ((PyTypeObject *)callable)->tp_finalize;
+        for (Py_ssize_t place = 0; place < count; place++) told |= is_once(first[place]) || is_weak(first[place]);
+        if (!told) return 0;
     } else if ((kind->tp_flags & Py_TPFLAGS_HEAPTYPE) && !kind->tp_vectorcall_offset &&
                strcmp(kind->tp_name, "functools._lru_cache_wrapper"))
         return 0; /* an object of a class in Python, whose method is watched */

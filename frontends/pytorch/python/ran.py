@@ -47,7 +47,7 @@ from shapes.toolchain import Unavailable
 Call = tuple[FunctionType, CodeType, "CodeType | None"]
 """A function, its code then, in which calls may be led elsewhere, and that of its caller."""
 Entered = Callable[[FunctionType], None]
-Changes = Callable[[str, object, object, CodeType, int], bool]
+Changes = Callable[[str, object, object, CodeType, int], "bool | None"]
 Audited = Callable[[str, "tuple[object, ...]"], None]
 Observers = tuple[Entered, Changes, Audited]
 """What is told of functions, of instructions that may change something, and of the system: `ran.c` says when."""
@@ -143,6 +143,10 @@ class Ran:
                 if found is None:
                     found = without[id(function)] = without_state(function, holders)
                 self._calls[place] = (found, code, by)
+
+    def called(self) -> list[FunctionType]:
+        """All functions that ran, each as often as it was met."""
+        return [function for function, _, _ in self._calls]
 
     def closures(self) -> Iterator[tuple[FunctionType, CellType]]:
         """What the functions refer to that ran."""
