@@ -56,7 +56,7 @@ from frontends.pytorch.errors import EagerOnly, GraphBreak, refusal
 from frontends.pytorch.places import FRAMEWORKS, is_users
 from frontends.pytorch.python.caches import is_dispatch_cache, is_property_of_library
 from frontends.pytorch.python.generators import is_generator
-from frontends.pytorch.python.ran import remembered, young
+from frontends.pytorch.python.ran import have_remember, remembered, remembered_by, young
 from frontends.pytorch.python.snapshots import (
     ABSENT,
     IMMUTABLE,
@@ -146,8 +146,8 @@ class Changes:
         """Those that were acquired: the lock, how often more than released, and where."""
         self._before: Final = {id(each) for each in before}
         self._given: Final = containers_of(given)
-        self._remembering: dict[int, tuple[Any, Any, frozenset[object] | None]] = {}
-        """Functions that remember their results, as they were: how often they were called, and for what."""
+        self._remembering: dict[int, tuple[Any, tuple[object, ...] | None]] = {}
+        """Functions that remember their results, and what they remembered before."""
         self._caches: dict[int, Noted | None] = {}
         """Those of Python's library that were filled."""
         self._ends_are_seen = False
@@ -318,7 +318,8 @@ class Changes:
                 inner = getattr(function.__wrapped__, "__code__", None)
                 if inner is not None:
                     remembered.add(inner)
-                self._remembering.setdefault(id(function), (function, function.cache_info(), keys_of(function)))
+                if id(function) not in self._remembering:
+                    self._remembering[id(function)] = (function, remembered_by(function))
                 return self._known(function)
             case type():
                 for each in given:
@@ -493,16 +494,10 @@ class Changes:
         return found
 
     def forget_results(self) -> None:
-        """Take the results of the trace out of functions that remember theirs: what these did was put back."""
-        for function, before, keys in self._remembering.values():
-            if function.cache_info().misses == before.misses:
-                continue
-            if before.currsize == 0:
-                function.cache_clear()
-            elif keys is not None:
-                known = results_of(function)
-                for key in [key for key in known if key not in keys]:
-                    del known[key]
+        """Have functions that remember their results remember what they did before: what they have done was put back."""
+        for function, before in self._remembering.values():
+            if before is not None:
+                have_remember(function, before)
 
     def _is_settling(self, old: Sequence[Noted]) -> bool:
         """Whether the changes may be made once only."""
@@ -553,17 +548,6 @@ def classes_of(function: Any, given: Sequence[object]) -> list[type]:
     # what `__self__` is, an object may find out in its own way
     owner = function.__self__ if isinstance(function, BuiltinFunctionType) else None
     return [each for each in (function, owner, *given) if isinstance(each, type)]
-
-
-def results_of(function: Any) -> dict[object, object]:
-    """What a function remembers without a bound."""
-    return next(each for each in gc.get_referents(function) if type(each) is dict and each is not vars(function))
-
-
-def keys_of(function: Any) -> frozenset[object] | None:
-    """What a function remembers results for; None where it keeps them in the order of their use, or knows of none."""
-    info = function.cache_info()
-    return frozenset(results_of(function)) if info.maxsize is None and info.currsize else None
 
 
 def is_settled(owner: object) -> bool:

@@ -9,7 +9,8 @@
      `given`, if the callable is not Python's; of a callable or an owner for which it gives True it is not told again,
      until it gives None for one; or compares both by `is`. Of classes it is told where an object's end may be seen;
    - audited(event, arguments), before Python does what its audit hooks are told of.
-   What these raise, the program raises. The instructions are those of functions outside of the third and the fourth of `places`,
+   What these raise, the program raises. bind(function) is what a `functools.lru_cache` remembers, and bind(function, that)
+   has it remember that again. The instructions are those of functions outside of the third and the fourth of `places`,
    or in files of the fifth. The interpreter's own tracing stops before each of them; it is on in such functions only. */
 #define Py_BUILD_CORE
 #define NEED_OPCODE_TABLES
@@ -271,6 +272,71 @@ static PyObject *young(PyObject *asked) {
     return found;
 }
 
+/* ------------------------------------------------------------------ results that are remembered */
+
+typedef struct Link {
+    PyObject_HEAD
+    struct Link *previous, *next;
+    Py_hash_t hash;
+    PyObject *key, *result;
+} Link;
+
+typedef struct {
+    Link root;
+    void *wrapper;
+    int typed;
+    PyObject *cache;
+    Py_ssize_t hits;
+    PyObject *function;
+    Py_ssize_t most, misses;
+} Remembering; /* a `functools.lru_cache`, as this version of Python lays it out */
+
+static PyObject *remembered(Remembering *self) {
+    /* what a function remembers, in the order of its use where that matters, and its counts; a link is used again for another result */
+    PyObject *links = PyList_New(0), *cache = PyDict_Copy(self->cache);
+    for (Link *each = self->root.next; links && each != &self->root; each = each->next) {
+        PyObject *parts = Py_BuildValue("OOOn", each, each->key, each->result, each->hash);
+        if (!parts || PyList_Append(links, parts)) Py_CLEAR(links);
+        Py_XDECREF(parts);
+    }
+    if (links && cache) return Py_BuildValue("NNnn", links, cache, self->hits, self->misses);
+    Py_XDECREF(links);
+    Py_XDECREF(cache);
+    return NULL;
+}
+
+static PyObject *remember(Remembering *self, PyObject *before) {
+    /* have it remember what it did then, and nothing else: the list of links has a reference to each */
+    PyObject *links, *cache;
+    Py_ssize_t hits, misses;
+    if (!PyArg_ParseTuple(before, "O!O!nn", &PyList_Type, &links, &PyDict_Type, &cache, &hits, &misses)) return NULL;
+    PyObject *now = remembered(self);
+    if (!now) return NULL;
+    Link *last = &self->root;
+    for (Py_ssize_t place = 0; place < PyList_GET_SIZE(links); place++) {
+        PyObject *parts = PyList_GET_ITEM(links, place);
+        Link *each = (Link *)Py_NewRef(PyTuple_GET_ITEM(parts, 0));
+        Py_XSETREF(each->key, Py_NewRef(PyTuple_GET_ITEM(parts, 1)));
+        Py_XSETREF(each->result, Py_NewRef(PyTuple_GET_ITEM(parts, 2)));
+        each->hash = PyLong_AsSsize_t(PyTuple_GET_ITEM(parts, 3));
+        each->previous = last;
+        last->next = each;
+        last = each;
+    }
+    last->next = &self->root;
+    self->root.previous = last;
+    self->hits = hits;
+    self->misses = misses;
+    PyDict_Clear(self->cache);
+    int failed = PyDict_Update(self->cache, cache);
+    PyObject *gone = PyTuple_GET_ITEM(now, 0);
+    for (Py_ssize_t place = 0; place < PyList_GET_SIZE(gone); place++)
+        Py_DECREF(PyTuple_GET_ITEM(PyList_GET_ITEM(gone, place), 0));
+    Py_DECREF(now);
+    if (failed) return NULL;
+    Py_RETURN_NONE;
+}
+
 /* ------------------------------------------------------------------ frames */
 
 static void note(Watch *watch, PyThreadState *thread, struct _PyInterpreterFrame *frame) {
@@ -402,8 +468,12 @@ static PyObject *bind(PyObject *module, PyObject *const *args, Py_ssize_t given)
         if (right) return begin(thread, args[0], args[1], args[2]);
     }
     if (given == 1 && PyTuple_CheckExact(args[0])) return young(args[0]);
+    if (given && !strcmp(Py_TYPE(args[0])->tp_name, "functools._lru_cache_wrapper")) {
+        if (given == 1) return remembered((Remembering *)args[0]);
+        if (given == 2 && PyTuple_CheckExact(args[1])) return remember((Remembering *)args[0], args[1]);
+    }
     if (given != 1 || args[0] != Py_None)
-        return PyErr_Format(PyExc_TypeError, "a list, three functions or None, and five tuples; objects; or None");
+        return PyErr_Format(PyExc_TypeError, "a list, three functions or None, and five tuples; objects; None; or what remembers");
     for (int place = count; place-- > 0;) {
         Watch *watch = watches[place];
         if (watch->thread != thread) continue;

@@ -294,6 +294,17 @@ def young(values: tuple[object, ...]) -> set[int] | None:
     return None if isinstance(built, Unavailable) else cast(Callable[..., set[int]], built)(values)
 
 
+def remembered_by(function: object) -> tuple[object, ...] | None:
+    """What a function remembers (`functools.lru_cache`): its results, in the order of their use, and its counts."""
+    built = _hook()
+    return None if isinstance(built, Unavailable) else cast(Callable[..., "tuple[object, ...]"], built)(function)
+
+
+def have_remember(function: object, results: tuple[object, ...]) -> None:
+    """Have a function remember what it did when `remembered_by` was asked, and nothing else."""
+    cast(Callable[..., None], _hook())(function, results)
+
+
 def encoded(places: Iterable[str]) -> tuple[bytes, ...]:
     return tuple([place.encode() for place in places])
 
@@ -340,4 +351,4 @@ def _function_of(frame: FrameType) -> FunctionType:
     return FunctionType(code, frame.f_globals, code.co_name, None, tuple([cell(name) for name in code.co_freevars]))
 
 
-__all__ = ["Ran", "asked", "noted", "unwatched", "watching", "young"]
+__all__ = ["Ran", "asked", "have_remember", "noted", "remembered_by", "unwatched", "watching", "young"]

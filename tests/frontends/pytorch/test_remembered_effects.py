@@ -89,3 +89,46 @@ def test_attributes_of_a_size(program):
     for rows in (3, 5, 2):
         assert torch.equal(compiled(torch.ones(rows, 2)), program(torch.ones(rows, 2)))
     assert len(compiled.variants) == 1
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 8, None])
+@pytest.mark.parametrize("known_before", [(1,), (1, 2), (1, 2, 3)])
+@pytest.mark.parametrize("numbers", [(2, 2, 1), (5, 5, 6, 5, 1, 2), (4, 1, 4, 7)])
+def test_what_a_bounded_function_remembered_before(bound, known_before, numbers):
+    """If it fails, a trace that is refused leaves results behind, or drops some: effects are lost, or done twice."""
+
+    def run(called):
+        calls = []
+
+        @functools.lru_cache(maxsize=bound)
+        def known(number, *, power=1):
+            calls.append(number)
+            return float(number) ** power
+
+        for number in known_before:
+            known(number)
+        program = called(lambda x, number: x * known(number) + known(number + 1, power=2))
+        found = [program(torch.ones(2), number).tolist() for number in numbers]
+        return found, calls
+
+    # each number is new to it, so that no call finds a graph
+    def compiled(program):
+        return lambda x, number: compile(program)(x, number)
+
+    assert run(compiled) == run(lambda program: program)
+
+
+def test_counts_of_a_trace_that_is_refused():
+    """If it fails, what a function tells of its results counts those of a trace as well."""
+    calls = []
+
+    @functools.lru_cache(maxsize=2)
+    def known(number):
+        calls.append(number)
+        return number * 2
+
+    known(1), known(2)
+    compile(lambda x: x * known(2) + known(3))(torch.ones(2))
+    assert tuple(known.cache_info()) == (1, 3, 2, 2) and calls == [1, 2, 3]
+    known(2), known(3)
+    assert calls == [1, 2, 3]
