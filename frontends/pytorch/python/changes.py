@@ -56,6 +56,7 @@ from frontends.pytorch.errors import EagerOnly, GraphBreak, refusal
 from frontends.pytorch.places import FRAMEWORKS, is_users
 from frontends.pytorch.python.caches import is_dispatch_cache, is_property_of_library
 from frontends.pytorch.python.generators import is_generator
+from frontends.pytorch.python.identities import identity
 from frontends.pytorch.python.ran import have_remember, remembered, remembered_by, young
 from frontends.pytorch.python.snapshots import (
     ABSENT,
@@ -105,6 +106,8 @@ UNTOLD: Final = frozenset(
     )
 )
 """Functions in C that change nothing, whatever they are given."""
+IDENTITIES: Final = (id, identity)
+COMPARING: Final = (operator.is_, operator.is_not)
 STATEFUL: Final = frozenset(("atexit", "gc", "signal", "faulthandler", "_locale", "_signal", "_thread", "resource"))
 """Modules in C whose functions change the process."""
 
@@ -209,7 +212,8 @@ class Changes:
         """Refuse to tell by `is` what may be one object at another call, or is one outside of the trace.
 
         Raises:
-            EagerOnly: an argument and a tensor that the program has by itself, or two containers of the arguments.
+            EagerOnly: an argument and a tensor or a container that the program has by itself, or two containers of the
+                arguments.
         """
         if one is other:
             return
@@ -217,8 +221,14 @@ class Changes:
             of_trace = [each for each in (one, other) if isinstance(each, Traced)]
             if len(of_trace) == 1 and of_trace[0].is_given:
                 self._only_eager("an argument is compared by `is` with a tensor that the function is not given", place)
-        elif id(one) in self._given and id(other) in self._given and type(one) is type(other):
+            return
+        outside = [each for each in (one, other) if id(each) not in self._given]
+        if type(one) is not type(other) or len(outside) == 2:
+            return
+        if not outside:
             self._only_eager("two containers among the arguments are compared by `is`", place)
+        if not self._is_made_here(outside[0]):
+            self._only_eager("a container among the arguments is compared by `is` with one from outside", place)
 
     def _only_eager(self, what: str, place: tuple[CodeType, int]) -> NoReturn:
         self.refused = EagerOnly(refusal(what, APART, Origin.of_instruction(*place)))
@@ -309,6 +319,13 @@ class Changes:
         ):
             self._let_go()
             return self._called(function, given, code, offset) and None
+        if any(function is each for each in IDENTITIES) and given:
+            if id(given[0]) in self._given:
+                self._only_eager("a container among the arguments is asked for its `id`", place)
+            return False
+        if any(function is each for each in COMPARING) and len(given) == 2:
+            self._compared(*given, place)
+            return False
         match function:
             case FunctionType():
                 return self._of_library(function, given, place)
@@ -494,7 +511,7 @@ class Changes:
         return found
 
     def forget_results(self) -> None:
-        """Have functions that remember their results remember what they did before: what they have done was put back."""
+        """Have functions that remember results remember what they did before: what they did since was put back."""
         for function, before in self._remembering.values():
             if before is not None:
                 have_remember(function, before)

@@ -20,8 +20,9 @@ import builtins
 import math
 import struct
 import sys
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from types import UnionType
+from typing import Any, Final, Union, get_args, get_origin
 
 import torch
 
@@ -116,18 +117,21 @@ def kind_of(*args, **kwargs):
 
 
 def is_instance(value, kinds, /):
-    """`isinstance(n, int)`: true of a size."""
-    if builtins.isinstance(value, kinds):
-        return True
-    seen = SEEN_AS.get(builtins.type(value))
-    return seen is not None and seen is not torch.Tensor and ours(value) and of_kind(seen, kinds)
+    """`isinstance(n, int)`: true of a size, which is none of torch's numbers to the program."""
+    if not ours(value):
+        return builtins.isinstance(value, kinds)
+    seen = SEEN_AS[builtins.type(value)]
+    return any(issubclass(seen, each) or builtins.isinstance(value, each) for each in each_of(kinds))
 
 
-def of_kind(seen: type, kinds: object) -> bool:
-    """Whether a type is one of these, which `isinstance` takes as a type, a union or a tuple."""
-    if builtins.isinstance(kinds, tuple):
-        return any(of_kind(seen, kind) for kind in kinds)
-    return issubclass(seen, kinds)
+def each_of(kinds: Any) -> Iterator[type]:
+    """The classes that `isinstance` takes as a class, a union or a tuple, but those of torch's numbers."""
+    inside = kinds if builtins.isinstance(kinds, tuple) else get_args(kinds)
+    if builtins.isinstance(kinds, tuple | UnionType) or get_origin(kinds) is Union:
+        for kind in inside:
+            yield from each_of(kind)
+    elif kinds not in SYMBOLIC:
+        yield kinds
 
 
 def attribute(owner, name, /, *otherwise):

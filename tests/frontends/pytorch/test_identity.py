@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 
 import pytest
 import torch
@@ -187,6 +188,41 @@ def test_containers_of_other_calls(first, backend: str) -> None:
     compiled = compile(program, backend=backend)
     for make in (first, listed_twice, listed_apart, listed_twice):
         assert torch.equal(compiled(*make()), program(*make()))
+
+
+class Holder:
+    held = HELD
+
+
+HOLDER = Holder()
+NAMED = {"a": HELD}
+OUTSIDE = {
+    "a global": lambda x, given: x * (2 if given is HELD else 3),
+    "not a global": lambda x, given: x * (2 if HELD is not given else 3),
+    "an attribute": lambda x, given: x * (2 if given is HOLDER.held else 3),
+    "an item": lambda x, given: x * (2 if given is NAMED["a"] else 3),
+    "in a loop": lambda x, given: x * (2 if any(given is each for each in NAMED.values()) else 3),
+    "operator": lambda x, given: x * (2 if operator.is_(given, HELD) else 3),
+    "operator, not": lambda x, given: x * (2 if operator.is_not(HELD, given) else 3),
+    "id": lambda x, given: x * (2 if id(given) == id(HELD) else 3),
+    "id among others": lambda x, given: x * (2 if id(given) in {id(each): 1 for each in (HELD, NAMED)} else 3),
+}
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_containers_from_outside(name: str, first: int) -> None:
+    """If it fails, a container that is given is told from the program's own by what it was at another call."""
+    program = OUTSIDE[name]
+    compiled = compile(program)
+    for given in ([[torch.ones(3)], HELD] * 2)[first : first + 3]:
+        assert torch.equal(compiled(torch.ones(2), given), program(torch.ones(2), given))
+
+
+def test_a_container_made_inside_has_a_graph() -> None:
+    """If it fails, a program that tells an argument from what it makes has no graph."""
+    compiled = compile(lambda x: x[0] * (2 if x is list(x) else 3), fullgraph=True)
+    assert compiled([torch.ones(2)]).tolist() == [3.0, 3.0] and len(compiled.variants) == 1
 
 
 @pytest.mark.parametrize("backend", ["eager", "cpu"])

@@ -8,7 +8,7 @@ import functools
 import numbers
 import operator
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Union
 
 import pytest
 import torch
@@ -70,6 +70,13 @@ PROGRAMS: Final[dict[str, Callable[[int], float]]] = {
     "__class__ of a float": lambda n: 7.0 if (n / 2).__class__ is float else 0.0,
     "__class__.__name__": lambda n: float(len(n.__class__.__name__)),
     "isinstance": lambda n: 7.0 if isinstance(n, int) and not isinstance(n, float) else 0.0,
+    "isinstance of torch's": lambda n: 7.0 if isinstance(n, torch.SymInt) else 0.0,
+    "isinstance of torch's or a text": lambda n: 7.0 if isinstance(n, (str, (torch.SymInt, torch.SymFloat))) else 0.0,
+    "isinstance of a union": lambda n: 7.0 if isinstance(n, torch.SymInt | str) else 0.0,
+    "isinstance of an old union": lambda n: 7.0 if isinstance(n, Union[torch.SymInt, str]) else 0.0,  # noqa: UP007
+    "isinstance of a union with int": lambda n: 7.0 if isinstance(n, torch.SymInt | int) else 0.0,
+    "a float, isinstance of torch's": lambda n: 7.0 if isinstance(n / 2, torch.SymFloat) else 0.0,
+    "a truth, isinstance of torch's": lambda n: 7.0 if isinstance(n > 4, torch.SymBool) else 0.0,
     "all isinstance": lambda n: 7.0 if all(map(int.__instancecheck__, [n])) else 0.0,
     "Integral": lambda n: 7.0 if isinstance(n, numbers.Integral) else 0.0,
     "operator.index": lambda n: float(operator.index(n)),
@@ -95,7 +102,9 @@ def test_same_as_eager(name: str, dynamic: bool | None) -> None:
         assert compiled(x).tolist() == (x * program(size)).tolist()
 
 
-@pytest.mark.parametrize("name", ["singledispatch", "singledispatchmethod", "match of a float", "__class__"])
+@pytest.mark.parametrize(
+    "name", ["singledispatch", "singledispatchmethod", "match of a float", "__class__", "isinstance of torch's"]
+)
 def test_in_one_graph(name: str) -> None:
     """If it fails, such programs have a graph for each size, or none."""
     program = PROGRAMS[name]
