@@ -27,10 +27,10 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from frontends.pytorch import composites, differentiation
-from frontends.pytorch.errors import WrongStatement
+from frontends.pytorch.errors import WrongStatement, eager_only
 from frontends.pytorch.graphs.captured import Captured, Joint, in_graph
 from frontends.pytorch.graphs.joint import differentiate
-from frontends.pytorch.graphs.outputs import related
+from frontends.pytorch.graphs.outputs import Outputs, related
 from frontends.pytorch.python.autograd_calls import autograd_watched, saving_plainly
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects, line_of
@@ -64,7 +64,7 @@ from frontends.pytorch.recording.inputs import (
     symbolic_number,
 )
 from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
-from frontends.pytorch.recording.marked import refuse_negatives, settle_marked
+from frontends.pytorch.recording.marked import RESOLVE, refuse_negatives, settle_marked
 from frontends.pytorch.recording.operations import Recording, generators_of
 from frontends.pytorch.recording.overlap import settle_overlaps
 from frontends.pytorch.recording.reach import READS_OFFSET
@@ -81,7 +81,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from backends.costs import Expected
-    from frontends.pytorch.graphs.outputs import Outputs
     from shapes.guards import Guard
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
@@ -330,7 +329,11 @@ def _traced(
             effects.generators.check(generators_of(recorder.recording.operations))
             settle(recorder, [*outputs, *bases])
             settle_overlaps(recorder)
-            settle_marked(recorder, [*outputs, *bases])
+            marks = settle_marked(recorder, [*outputs, *bases])
+            if marks:
+                if any(place >= len(outputs) for place in marks):
+                    eager_only("a conjugate or a negative is returned of which others are views", RESOLVE, None)
+                relations = (relations or Outputs((None,) * len(outputs), is_followed=True)).with_marks(marks)
             refuse_negatives(recorder, leaves, written=bool(written))
             if recorder.draws is not None:
                 recorder.draws.check()

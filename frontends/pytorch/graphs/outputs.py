@@ -16,14 +16,15 @@ said again. So a caller that writes to an output writes to what it is a view of,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import torch
 
 from frontends.pytorch.errors import eager_only
+from frontends.pytorch.recording.marked import Mark
 from frontends.pytorch.symbolic.tensor import Result, Traced, attributes_set
 
 if TYPE_CHECKING:
@@ -96,10 +97,28 @@ class Outputs:
 
     Attributes:
         how: by output, `None` where it is what the graph gives; the place of the same object before it; "apart", a
-            tensor of its own in memory that others have; a view; or a tensor of the program's own.
+            tensor of its own in memory that others have; a view; a view that is only marked; or a tensor of the
+            program's own.
+        is_followed: whether autograd follows the graph operator by operator.
     """
 
-    how: tuple[View | Own | int | Literal["apart"] | None, ...]
+    how: tuple[View | Own | Mark | int | Literal["apart"] | None, ...]
+    is_followed: bool = False
+
+    def with_marks(self, marks: Mapping[int, Mark]) -> Outputs:
+        """These, with marks of the outputs at some places, which are nothing else.
+
+        Raises:
+            EagerOnly: one is related to something else.
+        """
+        how = list(self.how)
+        for place, mark in marks.items():
+            known = how[place]
+            if known is None or (isinstance(known, View) and known.of == "hidden" and known.creation is None):
+                how[place] = mark
+            elif not isinstance(known, int):
+                eager_only("a conjugate or a negative is returned that is a view of something else", MADE, None)
+        return replace(self, how=tuple(how))
 
     def with_gradient(self, values: Sequence[object]) -> list[object]:
         """The values whose gradients a graph takes; the others are arguments, or pass theirs on."""
@@ -125,6 +144,8 @@ class Outputs:
                     values[place] = values[how]
                 elif type(how) is Own:
                     values[place] = how.tensor
+                elif type(how) is Mark:
+                    values[place] = how.marked(how.computed(values[place]))
                 elif how == "apart":
                     values[place] = values[place].detach()
                 else:

@@ -15,7 +15,9 @@ to it, or to what it is a view of, asks whether it is marked, or is given it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import torch
@@ -29,8 +31,20 @@ from frontends.pytorch.symbolic.tensor import Traced
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An output that is a view which is only marked, as the conjugate of what nobody else has: `computed` and `marked`
+    undo each other, so that the result has the values that the graph gave, and their gradient.
+    """
+
+    computed: Callable[[torch.Tensor], torch.Tensor]
+    marked: Callable[[torch.Tensor], torch.Tensor]
+
+
 aten: Final = torch.ops.aten
-FIX: Final = "write `.resolve_conj()` or `.resolve_neg()` behind it"
+CONJUGATE: Final = Mark(torch.conj_physical, torch.conj)
+NEGATIVE: Final = Mark(torch.neg, torch._neg_view)
+RESOLVE: Final = "write `.resolve_conj()` or `.resolve_neg()` behind it"
 CHANGED: Final = "a conjugate or a negative, which is a view, is changed in place, or what it is a view of"
 UNRESOLVED: Final = (
     "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as"
@@ -70,7 +84,7 @@ def asked(mode: TorchCalls, func, args, kwargs):
     """Whether it is marked: an argument is not, at other calls neither, and what was made of one by an operator."""
     mode.trace.marks_asked = True
     if args and _is_marked(mode.trace, args[0]):
-        eager_only("a conjugate or a negative is asked whether it is marked as one", FIX)
+        eager_only("a conjugate or a negative is asked whether it is marked as one", RESOLVE)
     return NotImplemented
 
 
@@ -105,29 +119,44 @@ def refuse_negatives(recorder: Recorder, given: Iterable[object], *, written: bo
         eager_only(what, "pass what its `.resolve_neg()` gives", None)
 
 
-def settle_marked(recorder: Recorder, outputs: Iterable[object]) -> None:
+def settle_marked(recorder: Recorder, outputs: Sequence[object]) -> dict[int, Mark]:
     """Refuse what tells a conjugate that was computed from one that is a view.
 
+    A conjugate of what nobody else has may be returned: the outputs at these places are to be marked again.
+
     Raises:
-        EagerOnly: it is returned, or one of both is changed in place.
+        EagerOnly: another one is returned, or one of both is changed in place.
     """
     marked = recorder.recording.marked
     if not marked:
-        return
+        return {}
     roots: dict[Result, Result] = {}
     shared: set[Result] = set()
+    marks: dict[Result, Mark] = {}
+    made_here: set[Result] = set()
     for operation in recorder.recording.operations:
         target, made = operation.target, operation.output
         follow(operation, roots)
+        if isinstance(made, Result):
+            made_here.add(made)
+            if made in marked:
+                marks[made] = CONJUGATE if target is aten._conj_physical.default else NEGATIVE
         if isinstance(target, torch._ops.OpOverload) and target._schema.is_mutable:
             written = [] if operation.backward else written_and_read(operation)[0]
             if any(roots.get(each, each) in shared for each in written):
-                eager_only(CHANGED, FIX, operation.origin)
+                eager_only(CHANGED, RESOLVE, operation.origin)
         elif isinstance(made, Result) and made in marked:
             shared |= {made, roots.get(marked[made], marked[made])}
-    for value in outputs:
+    again: dict[int, Mark] = {}
+    of_outputs = Counter([roots.get(each, each) for each in {value for value in outputs if isinstance(value, Result)}])
+    for place, value in enumerate(outputs):
         if isinstance(value, Result) and roots.get(value, value) in marked:
-            eager_only("a conjugate or a negative is returned, which is a view that is marked as one", FIX, None)
+            source = roots.get(marked.get(value, value), marked.get(value, value))
+            if value not in marks or source in marked or source not in made_here or of_outputs[source]:
+                what = "a conjugate or a negative is returned, which is a view that is marked as one"
+                eager_only(what, RESOLVE, None)
+            again[place] = marks[value]
+    return again
 
 
-__all__ = ["refuse_negatives", "settle_marked"]
+__all__ = ["RESOLVE", "Mark", "refuse_negatives", "settle_marked"]

@@ -49,6 +49,14 @@ PROGRAMS = {
     "asked of a transform": lambda x: (lambda y: y * (2 if y.is_conj() else 3))(torch.fft.ihfft(x.real)),
     "asked of a global": lambda x: x * (2 if CONJUGATE.is_conj() else 3),
     "returned": lambda x: x.conj(),
+    "returned, of what was made": lambda x: (x * 2).conj(),
+    "returned twice, of what was made": lambda x: (lambda y: (y, y, x * 1))((x * 2).conj()),
+    "returned beside what it is a view of": lambda x: (lambda y: (y, y.conj()))(x * 2),
+    "returned twice conjugated, of what was made": lambda x: (x * 2).conj().conj(),
+    "returned in part, of what was made": lambda x: (x * 2).conj()[0],
+    "returned, an imaginary part of what was made": lambda x: torch.imag((x * 2).conj()),
+    "returned, an inverse transform of what is real": lambda x: torch.fft.ifft(x.real * 2),
+    "returned, detached, of what was made": lambda x: (x * 2).conj().detach(),
     "returned with more": lambda x: (x.conj(), x.conj() * 1),
     "returned twice conjugated": lambda x: x.conj().conj(),
     "returned transposed": lambda x: x.conj().t(),
@@ -167,3 +175,24 @@ def test_plain_ones_behind_a_negative_have_graphs(name: str) -> None:
 def test_captured(name: str) -> None:
     """If it fails, a program that only computes with conjugates is no graph any more."""
     assert trace((PROGRAMS | CHANGES)[name], (plain(),)).recording.operations
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_a_conjugate_of_what_was_made_has_a_graph(backend: str) -> None:
+    """If it fails, a conjugate that is returned has no graph, no mark, or no gradient through it."""
+
+    def program(x):
+        return (x * 2).conj(), torch.fft.ihfft(x.real)
+
+    compiled = compile(program, backend=backend, fullgraph=True, dynamic=True)
+    for rows in (3, 4):
+        x = torch.complex(torch.arange(rows * 6.0).view(rows, 6), torch.ones(rows, 6))
+        given = [x.clone().requires_grad_() for _ in "ab"]
+        expected, found = program(given[0]), compiled(given[1])
+        for one, other in zip(expected, found, strict=True):
+            assert one.is_conj() and other.is_conj()
+            torch.testing.assert_close(other, one)
+        weights = [torch.complex(each.detach().real.cos(), each.detach().imag.sin()) for each in expected]
+        (one,) = torch.autograd.grad(expected, given[0], weights)
+        (other,) = torch.autograd.grad(found, given[1], weights)
+        torch.testing.assert_close(other, one)
