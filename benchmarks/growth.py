@@ -8,6 +8,8 @@ symbol, a fact about it, and a question about symbols somewhere in the middle th
 that follows and one that is open. Then five stretches of 50 facts that are equalities, 50 questions and a rollback,
 after which earlier questions are put again and must be answered as they were. Nobody reads the evidence here: cores
 and witnesses are made when someone looks, and a witness names every size there is.
+
+Then things that a program may do with n sizes at once, at n and at ten times n (see `benchmarks.cliffs`).
 """
 
 import argparse
@@ -17,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from benchmarks import report
+from benchmarks import cliffs, report
 from benchmarks.peers.pool import Pool
 from benchmarks.peers.worker import Line
 
@@ -181,7 +183,7 @@ def run(options: argparse.Namespace) -> str:
     note = f"An empty cell: no rollback, or not done within {options.seconds:.0f} s."
     told = [f"{engine} {'yes' if all(found) else 'NO'}" for engine, found in same.items() if found]
     kept = f"Earlier questions answered as before after the rollbacks: {', '.join(told)}."
-    return "\n\n".join([report.table(header, rows), note, kept, *missing])
+    return "\n\n".join([report.table(header, rows), note, kept, *missing, "Ten times as large:", cliffs.table()])
 
 
 def main() -> None:

@@ -349,6 +349,8 @@ class Questions:
         self._return_to(mark)
         for restore in mark.restore:
             restore()
+        if size(self.interner) >= self._nodes_allowed:
+            self._forget()  # what was said of symbols that are gone
 
     def _position(self) -> Checkpoint:
         """Where the environment stands."""

@@ -132,17 +132,19 @@ class Conditions:
 
     def rejecting(self, atom: Atom, value: int) -> list[int]:
         """The first conditions, at most two, that do not hold where one symbol has this value."""
-        key = (atom, value)
-        found = self._rejecting.get(key)
-        if found is None:
-            found = self._rejecting[key] = self._find_rejecting(atom, value)
-        return found
-
-    def _find_rejecting(self, atom: Atom, value: int) -> list[int]:
         lines = self._lines.get(atom)
         if lines is None:
             lines = self._lines[atom] = self._lines_about(atom)
-        found = lines.rejecting(value)
+        if not lines.others:
+            return lines.rejecting(value)
+        key = (atom, value)
+        found = self._rejecting.get(key)
+        if found is None:
+            found = self._rejecting[key] = lines.rejecting(value)
+            self._add_others(lines, atom, value, found)
+        return found
+
+    def _add_others(self, lines: Lines, atom: Atom, value: int, found: list[int]) -> None:
         values = self._values
         values[atom] = value
         try:
@@ -154,7 +156,6 @@ class Conditions:
                     found.append(place)
         finally:
             values[atom] = self.hints[atom]
-        return found
 
     def _lines_about(self, atom: Atom) -> Lines:
         lines = Lines(self.hints[atom])
@@ -207,7 +208,13 @@ class Lines:
         self.exact = self.exact[:ALONE]
 
     def rejecting(self, value: int) -> list[int]:
-        found = [place for low, place in self.lows if value < low]
-        found += [place for high, place in self.highs if value > high]
-        found += self.excluded.get(value, ())[:ALONE]
-        return found + (self.exact if value != self.hint else [])
+        found = self.excluded.get(value, [])[:ALONE]
+        if value != self.hint:
+            found += self.exact
+        for low, place in self.lows:
+            if value < low:
+                found.append(place)
+        for high, place in self.highs:
+            if value > high:
+                found.append(place)
+        return found

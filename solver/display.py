@@ -159,9 +159,9 @@ class Printer:
         self._propositions: dict[Prop, Text] = dict(truths)
         self._characters = 0
 
-    def operators(self, value: Expr | Prop) -> int:
-        """How many operators the text has; texts are kept for the next value."""
-        self.trials, self.work, self._characters = TRIALS, WORK, 0
+    def operators(self, value: Expr | Prop, *, work: int = WORK) -> int:
+        """How many operators the text has; texts are kept for the next value. What is left of the work is in `work`."""
+        self.trials, self.work, self._characters = TRIALS, work, 0
         return self.write(value).cost
 
     def write(self, value: Expr | Prop) -> Text:

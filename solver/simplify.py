@@ -47,6 +47,12 @@ PROOFS: Final = 200
 """Questions that one simplification may ask."""
 SEARCHES: Final = 60
 """Searches for proposals in one simplification."""
+SPELLING: Final = 100_000
+"""Work for finding the texts of candidates in one simplification, in terms that are handled: a quarter of a second."""
+EACH: Final = 30_000
+"""Of that, for one of them."""
+COMPARED: Final = 60_000
+"""The same for each of the two texts that are compared at the end."""
 HARD: Final = 4
 """Proofs in one simplification for which all rungs and z3 may be used."""
 NESTED: Final = 2
@@ -64,8 +70,10 @@ def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: b
     """
     simple = Simplification(facts, domain, solvers).expression(expr)
     # a printer that has written much already writes less well: what people will see decides
-    worse = simple is not expr and printed(Printer(facts.interner), simple) > printed(Printer(facts.interner), expr)
-    return expr if worse else simple
+    if simple is expr:
+        return expr
+    first, second = [printed(Printer(facts.interner), each, COMPARED)[0] for each in (simple, expr)]
+    return expr if first > second else simple
 
 
 def simplify_prop(facts: Facts, prop: Prop, *, domain: Prop | None = None, solvers: bool = True) -> Prop:
@@ -73,12 +81,13 @@ def simplify_prop(facts: Facts, prop: Prop, *, domain: Prop | None = None, solve
     return Simplification(facts, domain, solvers).proposition(prop)
 
 
-def printed(printer: Printer, e: Expr) -> int:
-    """How many operators the text has; very many where it would be too long."""
+def printed(printer: Printer, e: Expr | Prop, work: int) -> tuple[int, int]:
+    """How many operators the text has, very many where it would be too long; and what finding it has cost."""
     try:
-        return printer.operators(e)
+        cost = printer.operators(e, work=max(work, 0))
     except NotExpressible:
-        return 1 << 30
+        cost = 1 << 30
+    return cost, max(work, 0) - printer.work
 
 
 @dataclass(slots=True)
@@ -88,6 +97,7 @@ class Budget:
     proofs: int = PROOFS
     hard: int = HARD
     searches: int = SEARCHES
+    spelling: int = SPELLING
 
 
 class Simplification:
@@ -139,11 +149,13 @@ class Simplification:
     def cost(self, e: Expr) -> int:
         found = self._costs.get(e)
         if found is None:
-            found = self._costs[e] = printed(self.printer, e)
+            found, spent = printed(self.printer, e, min(EACH, self.budget.spelling))
+            self._costs[e] = found
+            self.budget.spelling -= spent
         return found
 
     def proposable(self, e: Expr) -> bool:
-        return len(e.terms) <= WIDE and len(e.schedule) <= WIDE and self.budget.searches > 0
+        return len(e.terms) <= WIDE and len(e.schedule) <= WIDE and self.budget.searches > 0 < self.budget.spelling
 
     # ------------------------------------------------------------------ from the inside out
 
@@ -330,7 +342,8 @@ class Simplification:
             return self.connective(p) if self.nested >= 0 else p
         best = p
         for candidate in self.equivalent(p):
-            if self.printer.operators(candidate) < self.printer.operators(best) and self.same(best, candidate):
+            shorter = printed(self.printer, candidate, EACH)[0] < printed(self.printer, best, EACH)[0]
+            if shorter and self.same(best, candidate):
                 best = candidate
         return best
 

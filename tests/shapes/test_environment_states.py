@@ -2,6 +2,7 @@
 enumeration does."""
 
 import itertools
+from itertools import pairwise
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from shapes import Always, Contradiction, Depends, Never, ShapeEnv, UndecidedGuard, questions
 from shapes.questions import Checkpoint
+from solver.sweep import size
 from tests.effort import examples
 
 SIDE = range(-3, 8)
@@ -186,3 +188,20 @@ Environments.TestCase.settings = settings(max_examples=examples(25), stateful_st
 ForgetfulEnvironments.TestCase.settings = settings(max_examples=examples(15), stateful_step_count=14, deadline=None)
 TestEnvironments = Environments.TestCase
 TestForgetfulEnvironments = ForgetfulEnvironments.TestCase
+
+
+def test_what_was_said_of_symbols_that_are_gone_is_forgotten() -> None:
+    """If it fails, a program that tries things out and rolls back keeps all that it has ever built."""
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    env.sizes("x y")
+    env._nodes_allowed = before = 2000
+    sizes = []
+    for _ in range(1000):
+        mark = env.checkpoint()
+        z = env.symbol("z", hint=3)
+        env.guard(z * 3 >= 4)
+        env.ask("z + x >= 2*y")
+        env.rollback(mark)
+        sizes.append(size(env.interner))
+    assert max(sizes) < 11_000 and any(later < earlier for earlier, later in pairwise(sizes)), "13 nodes in each round"
+    assert isinstance(env.ask("x >= 0"), Always) and env._nodes_allowed >= before

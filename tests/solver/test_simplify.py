@@ -16,7 +16,7 @@ from solver.expr import Atom, Expr
 from solver.facts import Conflict, Facts
 from solver.interner import Interner
 from solver.ladder import decide
-from solver.simplify import simplify, simplify_prop
+from solver.simplify import SPELLING, Simplification, simplify, simplify_prop
 from solver.text import parse, parse_expr
 from solver.verdict import Never
 from tests.effort import examples, processor_seconds
@@ -176,3 +176,17 @@ def test_large_expressions_end(case: str) -> None:
     with processor_seconds(200):
         simple = simplify(state, e)
     assert operators(simple) <= operators(e)
+
+
+@pytest.mark.parametrize("count", [4, 8, 24])
+def test_candidates_are_printed_within_a_budget(count: int) -> None:
+    """If it fails, each level of quotients in quotients doubles the time that finding the shortest text takes."""
+    terms = Interner()
+    x = terms.symbol("x")
+    facts = Facts.empty(terms).declare_range(x, 0, None)
+    e = x
+    for _ in range(count):
+        e = e // 2 + e % 3
+    simplification = Simplification(facts, None, solvers=False)
+    assert simplification.expression(e).symbols == {x.atom}
+    assert simplification.budget.spelling >= -SPELLING

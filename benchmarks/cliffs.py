@@ -1,0 +1,119 @@
+"""What costs when a program is ten times as large: things that once took the square, or two to the power, of it.
+
+Each is a function of a size that does the thing once; its time at the size and at ten times that are in one row. What
+is built before it is not counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from benchmarks import report
+from shapes import ShapeEnv
+from solver.simplify import simplify
+
+Thing = Callable[[], object]
+RUNS = 3
+
+
+def environment() -> ShapeEnv:
+    return ShapeEnv(origin=lambda: None, solvers=False)
+
+
+def guards_on_one_symbol(count: int) -> Thing:
+    env = environment()
+    bound = env.symbol("b", hint=10**6)
+    for i in range(count):
+        env.guard(env.symbol(f"s{i}", hint=1) <= bound)
+    return env.guards
+
+
+def guards_apart(count: int) -> Thing:
+    env = environment()
+    for i in range(count):
+        env.guard(env.symbol(f"s{i}", hint=1) <= env.symbol(f"b{i}", hint=10))
+    return env.guards
+
+
+def excluded_sizes(count: int) -> Thing:
+    env = environment()
+    size = env.symbol("s", hint=10**6)
+    for i in range(count):
+        env.guard(size != 7 * i + 3)
+    return env.guards
+
+
+def parity(count: int) -> tuple[ShapeEnv, str]:
+    env = environment()
+    for i in range(count):
+        env.symbol(f"s{i}", 0, 1)
+    return env, "(" * (count - 1) + "(s0 == 1)" + "".join([f" == (s{i} == 1))" for i in range(1, count)])
+
+
+def parity_asked(count: int) -> Thing:
+    env, text = parity(count)
+    return lambda: (env.ask(text), env.assume(text))
+
+
+def parity_printed(count: int) -> Thing:
+    env, text = parity(count)
+    prop, _ = env.parse(text)
+    return lambda: str(prop)
+
+
+def product_of_sums(count: int) -> Thing:
+    env = environment()
+    env.sizes(" ".join([f"s{i}" for i in range(count)]))
+    return lambda: env.ask(" * ".join([f"(s{i} + 1)" for i in range(count)]) + " > 3")
+
+
+def quotients_printed(count: int) -> Thing:
+    env = environment()
+    size = env.symbol("a", hint=50)
+    for _ in range(count):
+        size = size // 2 + size % 3
+    return lambda: str(size)
+
+
+def quotients_simplified(count: int) -> Thing:
+    env = environment()
+    size = env.symbol("a", hint=50)
+    for _ in range(count):
+        size = size // 2 + size % 3
+    return lambda: simplify(env.facts, size.expr, solvers=False)
+
+
+CLIFFS: dict[str, tuple[Callable[[int], Thing], int]] = {
+    "guards on one symbol": (guards_on_one_symbol, 200),
+    "guards on two symbols each": (guards_apart, 200),
+    "excluded sizes of one symbol": (excluded_sizes, 200),
+    "parity of truths, asked and assumed": (parity_asked, 18),
+    "parity of truths, printed": (parity_printed, 18),
+    "product of sums, asked": (product_of_sums, 18),
+    "nested quotients and remainders, printed": (quotients_printed, 2),
+    "nested quotients and remainders, simplified": (quotients_simplified, 2),
+}
+
+
+def milliseconds(cliff: Callable[[int], Thing], size: int) -> float:
+    """The least processor time of a few runs, each on something new."""
+    best = float("inf")
+    for _ in range(RUNS):
+        thing = cliff(size)
+        start = time.process_time()
+        thing()
+        best = min(best, time.process_time() - start)
+    return 1000 * best
+
+
+def rows() -> list[list[report.Cell]]:
+    found: list[list[report.Cell]] = []
+    for name, (cliff, size) in CLIFFS.items():
+        few, many = milliseconds(cliff, size), milliseconds(cliff, 10 * size)
+        found.append([name, size, few, 10 * size, many, report.ratio(many, few)])
+    return found
+
+
+def table() -> str:
+    return report.table(["what", "size", "ms", "ten times that", "ms", "ratio"], rows())
