@@ -57,6 +57,7 @@ from frontends.pytorch.places import FRAMEWORKS, is_users
 from frontends.pytorch.python.caches import is_dispatch_cache, is_property_of_library
 from frontends.pytorch.python.generators import is_generator
 from frontends.pytorch.python.identities import identity
+from frontends.pytorch.python.lifetimes import COMPREHENSIONS, is_told_of_its_end, refers_weakly
 from frontends.pytorch.python.ran import have_remember, remembered, remembered_by, young
 from frontends.pytorch.python.snapshots import (
     ABSENT,
@@ -81,7 +82,6 @@ FIX: Final = "return the value, or do it outside; fullgraph=False runs this Pyth
 APART: Final = "pass what tells them apart as an argument; fullgraph=False runs the call as it is"
 OUTSIDE: Final = "do it outside of the compiled function; fullgraph=False does it on every call"
 ENDS: Final = "do it outside of the compiled function; fullgraph=False runs the call as it is"
-COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 OWN: Final = (*FRAMEWORKS, *FRAMEWORK)
 OURS: Final = ("frontends.", "backends.", "shapes.", "solver.")
 ARRAYS: Final = bytearray | array.array | memoryview
@@ -548,23 +548,6 @@ class Changes:
             return False
         dictionaries = [place for place in range(len(inside)) if type(inside[place]) is dict]
         return all(self._is_calls_own([inside[place]], made) for place in dictionaries)
-
-
-def refers_weakly(function: Any, given: Sequence[object]) -> bool:
-    """Whether a call may make weak references."""
-    return function is weakref.proxy or any(issubclass(each, weakref.ref) for each in classes_of(function, given))
-
-
-def is_told_of_its_end(function: Any, given: Sequence[object]) -> bool:
-    """Whether a call may make an object with a `__del__` of the program's."""
-    return any(hasattr(each, "__del__") and not is_torchs(each) for each in classes_of(function, given))
-
-
-def classes_of(function: Any, given: Sequence[object]) -> list[type]:
-    """The classes that are called, or are asked for a new object, in a call."""
-    # what `__self__` is, an object may find out in its own way
-    owner = function.__self__ if isinstance(function, BuiltinFunctionType) else None
-    return [each for each in (function, owner, *given) if isinstance(each, type)]
 
 
 def is_settled(owner: object) -> bool:

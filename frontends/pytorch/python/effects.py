@@ -62,6 +62,7 @@ LARGEST: Final = 512
 PLAIN: Final = (int, float, bool, str, bytes, complex, type(None), torch.Tensor, CodeType, torch.dtype, torch.device)
 SETTLED: Final = {FunctionType, BuiltinFunctionType, *(kind for kind in PLAIN if kind is not torch.Tensor)}
 """What a global can not be changed in, only assigned anew."""
+NUMBERS: Final = frozenset(("SymInt", "SymFloat", "SymBool"))
 STORES: Final = ("STORE_GLOBAL", "DELETE_GLOBAL")
 MUTABLE: Final = list | dict | set | deque | bytearray
 
@@ -192,6 +193,9 @@ class Effects:
         if compared is not None:
             what = f"`{compared}`, a tensor that the function is not given, is compared by `is`"
             eager_only(what, IDENTITY, line_of(self._functions, compared.rpartition(".")[2]))
+        if matches_torchs_numbers(function):
+            what = "a pattern asks for a number of torch's, which a size is in a trace only"
+            eager_only(what, "match `int()`, or leave it out", Origin.of_instruction(code, 0))
         for name in self._candidates(function):
             value = scope.get(name, self)
             if isinstance(value, ModuleType):
@@ -351,6 +355,13 @@ def stored_names(function: FunctionType) -> frozenset[str]:
         steps = [step for each in codes(function.__code__) for step in dis.get_instructions(each)]
         found = _stored[function] = frozenset([step.argval for step in steps if step.opname in STORES])
     return found
+
+
+def matches_torchs_numbers(function: FunctionType) -> bool:
+    """Whether a function has a pattern such as `case torch.SymInt():`, as far as its names tell."""
+    if NUMBERS.isdisjoint(all_names(function.__code__)):
+        return False
+    return any(step.opname == "MATCH_CLASS" for each in codes(function.__code__) for step in dis.get_instructions(each))
 
 
 def data_of(kind: type) -> tuple[str, ...]:

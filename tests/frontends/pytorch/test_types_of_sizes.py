@@ -53,6 +53,16 @@ def matched(number: object) -> float:
             return 0.0
 
 
+def matched_as_torchs(number: object) -> float:
+    match number:
+        case torch.SymInt() | torch.SymFloat():
+            return 2.0
+        case int():
+            return 7.0
+        case _:
+            return 0.0
+
+
 class Whole(int):
     pass
 
@@ -63,6 +73,8 @@ PROGRAMS: Final[dict[str, Callable[[int], float]]] = {
     "singledispatchmethod": lambda n: Owner().method(n),
     "match": matched,
     "match of a float": lambda n: matched(n / 3),
+    "match of torch's": matched_as_torchs,
+    "match of torch's inside": lambda n: (lambda: matched_as_torchs(n / 2))(),
     "match of a bool": lambda n: matched(n > 0),
     "type is": lambda n: 7.0 if type(n) is int else 0.0,
     "type in a dict": lambda n: {int: 7.0}.get(type(n), 0.0),

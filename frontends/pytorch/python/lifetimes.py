@@ -1,0 +1,47 @@
+"""Calls after which a program may see when an object is gone: by a weak reference to it, or by its `__del__`.
+
+    >>> import weakref
+    >>> from frontends.pytorch.python.lifetimes import is_told_of_its_end, refers_weakly
+    >>> class Told:
+    ...     __module__ = "program"
+    ...     def __del__(self):
+    ...         print("gone")
+    >>> refers_weakly(weakref.ref, [object()]), refers_weakly(map, [weakref.ref, []]), refers_weakly(len, [[]])
+    (True, True, False)
+    >>> is_told_of_its_end(Told, []), is_told_of_its_end(object.__new__, [Told]), is_told_of_its_end(object, [])
+    (True, True, False)
+
+What keeps such objects for longer than the program does hides from it that they are gone.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from types import BuiltinFunctionType
+from typing import Any, Final
+
+from frontends.pytorch.python.snapshots import is_torchs
+
+COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+"""What is called at once, and that nobody else has."""
+
+
+def refers_weakly(function: Any, given: Sequence[object]) -> bool:
+    """Whether a call may make weak references."""
+    return function is weakref.proxy or any(issubclass(each, weakref.ref) for each in classes_of(function, given))
+
+
+def is_told_of_its_end(function: Any, given: Sequence[object]) -> bool:
+    """Whether a call may make an object with a `__del__` of the program's."""
+    return any(hasattr(each, "__del__") and not is_torchs(each) for each in classes_of(function, given))
+
+
+def classes_of(function: Any, given: Sequence[object]) -> list[type]:
+    """The classes that are called, or are asked for a new object, in a call."""
+    # what `__self__` is, an object may find out in its own way
+    owner = function.__self__ if isinstance(function, BuiltinFunctionType) else None
+    return [each for each in (function, owner, *given) if isinstance(each, type)]
+
+
+__all__ = ["COMPREHENSIONS", "is_told_of_its_end", "refers_weakly"]
