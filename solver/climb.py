@@ -157,8 +157,6 @@ class Climb:
         proof = prove_by_intervals(facts, goal)
         if proof is None and goal.kind == "ge":
             proof = self.prove_simply(facts, goal.expr)
-            if proof is None and self.allows("extremes"):
-                proof = extremes.prove_nonnegative(facts, goal.expr)
         if proof is None and self.allows("linear"):
             proof = linear.prove(self, facts, goal, 0)
         return proof
@@ -193,7 +191,7 @@ class Climb:
             proof = self.prove_simply(facts, goal.expr)
             if proof is not None:
                 return proof
-        for name, rung in CLIMBED:
+        for name, rung in CLIMBED_BY_FACTORS if factor.comes_first(goal) else CLIMBED:
             if self.allows(name):
                 proof = rung(self, facts, goal, depth)
                 if proof is not None:
@@ -213,8 +211,8 @@ class Climb:
         return None
 
     def prove_simply(self, facts: Facts, e: Expr) -> Reason | None:
-        """`e >= 0` by the two rungs that cost less than looking for a witness."""
-        for name, rung in (("shift", shift.prove_nonnegative), ("remainder", remainder.prove_nonnegative)):
+        """`e >= 0` by the rungs that cost less than looking for a witness."""
+        for name, rung in SIMPLE:
             if self.allows(name):
                 proof = rung(facts, e)
                 if proof is not None:
@@ -287,6 +285,15 @@ CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
     ("factor", factor.prove),
     ("isolate", isolate.prove),
     ("refine", refine.prove),
+)
+CLIMBED_BY_FACTORS: Final[Sequence[tuple[str, Rung]]] = (
+    ("factor", factor.prove),
+    *[each for each in CLIMBED if each[0] != "factor"],
+)
+SIMPLE: Final[Sequence[tuple[str, Callable[[Facts, Expr], Reason | None]]]] = (
+    ("shift", shift.prove_nonnegative),
+    ("remainder", remainder.prove_nonnegative),
+    ("extremes", extremes.prove_nonnegative),
 )
 RUNGS: Final = frozenset(
     (

@@ -20,7 +20,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr
-from solver.facts import Facts
 from solver.knowledge import Knowledge
 from solver.laws import rewritten, size_of
 from solver.prop import Prop
@@ -30,6 +29,7 @@ from solver.settled import prove_by_intervals, prove_sign
 
 if TYPE_CHECKING:
     from solver.climb import Climb
+    from solver.facts import Facts
 
 GOALS: Final = 96
 """Goals that one question is taken apart into."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 NESTED: Final = 6
 SIGNED: Final = 2
+CLAMPED: Final = 12
 
 
 def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
@@ -44,6 +45,16 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
         if proof is not None:
             return proof
     return _signs(climb, facts, goal, depth) if goal.kind == "ge" and depth <= SIGNED else None
+
+
+def comes_first(goal: Prop) -> bool:
+    """Whether the factors are looked at before anything that searches: clamps are factors of what programs ask."""
+    e = goal.expr
+    return (
+        1 < e.degree
+        and len(e.terms) <= CLAMPED
+        and any(atom.kind == "relu" for m, _ in e.terms for atom in e.interner.monomials[m])
+    )
 
 
 def _signs(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:

@@ -15,7 +15,8 @@ inequality with coefficient f, `e = rest + f*r`: for f >= 0 it is enough that `r
     <combine: i*(n//d) <= n>
 
 Here `n - n//d*i` is `n//d*(d - i)` and the remainder of n. An inequality with other coefficients is multiplied first:
-`2*(n//4) <= n//2` is `4*(n//4) <= 2*(n//2) + 1`. No more than a few of these steps are tried, each once.
+`2*(n//4) <= n//2` is `4*(n//4) <= 2*(n//2) + 1`. In the same way `max(X, 0)` in a product is replaced by what it is at
+least, or at most. No more than a few of these steps are tried, each once.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from solver.expr import Atom, Expr
 from solver.knowledge import Knowledge
 from solver.laws import floordiv_law, law_expr, times_nonnegative
 from solver.monomials import divides, without
-from solver.reasons import Reason, combine
-from solver.rungs import shift
+from solver.prop import Prop
+from solver.reasons import Reason, axiom, combine
+from solver.rungs import extremes, shift
 
 STEPS: Final = 3
 """Monomials that are replaced, one after the other."""
@@ -44,7 +46,7 @@ DEGREE: Final = 4
 
 def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
     """`e >= 0` by division with remainder."""
-    if len(e.terms) > TERMS or e.degree > DEGREE or not _quotients(known, e):
+    if len(e.terms) > TERMS or e.degree > DEGREE or not _replaced(known, e):
         return None
     return _Search(known).prove(e, STEPS)
 
@@ -69,13 +71,14 @@ class _Search:
             return proof
         e = multiplied(known, e)
         for atom, lower, factor in self.replacements(e):
-            rest = e - factor * law_expr(atom, lower)
+            law_of = _law_expr(known, atom, lower)
+            rest = e - factor * law_of
             if len(rest.terms) > TERMS or rest.degree > DEGREE:
                 continue
             proof = self.prove(rest, steps - 1)
             if proof is not None:
-                law = floordiv_law(known, atom, lower)
-                scaled = law if factor.is_constant else times_nonnegative(known, law, factor)
+                law = _law(known, atom, lower)
+                scaled = law if law is None or factor.is_constant else times_nonnegative(known, law, factor)
                 total = None if scaled is None else added(e, rest, proof, e - rest, scaled)
                 if total is not None:
                     return total
@@ -85,8 +88,8 @@ class _Search:
         """Quotients in the expression, which of their laws is used, and how often."""
         known = self.known
         found: set[tuple[Atom, bool, Expr]] = set()
-        for atom in _quotients(known, e):
-            law = law_expr(atom, True)
+        for atom in _replaced(known, e):
+            law = law_expr(atom, True) if atom.kind == "floordiv" else -atom.expr
             for m, a in law.terms:
                 whole = _cofactor(e, m, a)
                 for factor in _nonnegative_parts(known, whole):
@@ -131,8 +134,8 @@ def added(e: Expr, rest: Expr, proof: Reason, part: Expr, scaled: Reason) -> Rea
     return combine([premise for premise, _ in premises], [multiple for _, multiple in premises], left.constant)
 
 
-def _quotients(known: Knowledge, e: Expr) -> list[Atom]:
-    """The quotients by something positive that the terms are made of."""
+def _replaced(known: Knowledge, e: Expr) -> list[Atom]:
+    """The quotients by something positive, and the relus in products, that the terms are made of."""
     found = []
     for atom in shift.direct_atoms(e):
         if atom.kind == "floordiv":
@@ -141,7 +144,41 @@ def _quotients(known: Knowledge, e: Expr) -> list[Atom]:
             low = known.low(divisor)
             if low is not None and low >= 1:
                 found.append(atom)
+        elif atom.kind == "relu" and e.degree > 1:
+            found.append(atom)
     return sorted(found, key=lambda atom: atom.key)
+
+
+def _law_expr(known: Knowledge, atom: Atom, lower: bool) -> Expr:
+    """What is not negative: a remainder, or what it is less than the divisor; what a relu is less than its argument
+    without the terms that only make it smaller, or more than its argument.
+    """
+    if atom.kind == "floordiv":
+        return law_expr(atom, lower)
+    (argument,) = atom.args
+    assert isinstance(argument, Expr)
+    return _without_negative(known, argument) - atom.expr if lower else atom.expr - argument
+
+
+def _law(known: Knowledge, atom: Atom, lower: bool) -> Reason | None:
+    """Why that is not negative."""
+    if atom.kind == "floordiv":
+        return floordiv_law(known, atom, lower)
+    (argument,) = atom.args
+    assert isinstance(argument, Expr)
+    if not lower:
+        return axiom(Prop.nonnegative(atom.expr - argument), (atom, "above argument"))
+    return extremes.prove_nonnegative(known, _law_expr(known, atom, lower))
+
+
+def _without_negative(known: Knowledge, e: Expr) -> Expr:
+    """The expression without its terms that are at most zero."""
+    kept = []
+    for m, c in e.terms:
+        r = known.range_of(m)
+        if (r.lo is None or r.lo < 0) if c < 0 else (r.hi is None or r.hi > 0):
+            kept.append((m, c))
+    return known.interner.expr(tuple(kept), max(e.constant, 0))
 
 
 def _cofactor(e: Expr, m: int, a: int) -> Expr:

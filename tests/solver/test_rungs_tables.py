@@ -30,6 +30,7 @@ ALONE = {
         "a 0.. b 0.. c 1..; a//c*b <= a*b",
         "n 0.. d 1..; d*((n + d - 1)//d) - n < d",
         "n .. d 1.. m 2..; m*d*(n//d) <= m*n",
+        "a 2.. b 2.. u 0.. v 0..; min(a, u) + min(b, v)*a >= 0",
     ],
     "linear": [
         "x 0.. y 0.. z 0..; x <= y; 2*y <= z; x + y <= z",
@@ -111,6 +112,20 @@ SIMPLIFIED = [
     "n .. m ..; n//2 <= 2*(n//4); m//2 <= 2*(m//4); (n//2)*(m//2) == 4*(n//4)*(m//4)",
     "x .. d 1..; (x + (d - x % d) % d)//d*d >= x",
 ]
+BY_FACTORS = [
+    "s 2.. u 0.. t 2..; (max(min(s, u + 1) - min(s, u), 0) + u)**2*t != 0",
+    "s 2.. u 0.. t 2..; (max(min(s, u + 1) - min(s, u), 0) + u)**2*t >= 2",
+    "n 2.. d 2.. k 0.. t 2..; min(max((n*k + d - 1)//d, 1), n)*t*d != min(max((n*k + d - 1)//d, 1), n)*t",
+    "a 2.. b 2.. c 2..; c*b*a != max(1, b - 1 - a)*c",
+]
+
+
+@pytest.mark.parametrize("line", BY_FACTORS)
+def test_clamps_are_factors(line: str) -> None:
+    """If this fails, a product of clamps is left to a search that has its price."""
+    verdict = asked(line).verdict("bounds", "shift", "remainder", "extremes", "factor")
+    assert isinstance(verdict, (Always, Never)), f"{line}: {verdict!r}"
+
 
 
 @pytest.mark.parametrize("line", SIMPLIFIED)
