@@ -84,7 +84,8 @@ def test_one_form_is_tried_once() -> None:
     assert isinstance(first, GaveUp) and first.work > 0
     for other in ("7 >= x", "x > 7", "2*x - 7 <= x", "not (x >= 8)"):
         verdict = env.ask(other)
-        assert isinstance(verdict, GaveUp) and verdict.work == 0 and verdict.tried == first.tried
+        assert isinstance(verdict, GaveUp) and verdict.tried == first.tried
+        assert verdict is first or verdict.work == 0
     env.assume("y <= 1000000000")  # one more fact: it is tried again
     verdict = env.ask(HARD)
     assert not isinstance(verdict, GaveUp) or verdict.work > 0
