@@ -148,8 +148,8 @@ class ShapeEnv(Scopes):
         """Whether a proposition follows from what is known. Changes nothing.
 
         Args:
-            effort: what it may cost: "fast" some 0.2 ms, "default" some 5 ms and at most 50, "thorough" as much as z3
-                and the longer searches take ("full" is another word for it).
+            effort: what it may cost: "fast" and "default" have budgets of work, "thorough" has the largest and asks z3
+                ("full" is another word for it).
             timeout: seconds after which it is given up, whatever the effort allows.
             purpose: who asks, for listeners.
 

@@ -59,8 +59,8 @@ def decide(
 
     Args:
         domain: where the question makes sense; assignments outside are left out of consideration.
-        effort: "fast" is for questions that are worth some 0.2 ms, "default" for those that are worth some 5 ms and at
-            most 50; only "thorough" asks sympy and z3.
+        effort: the budget (`WORK` and `FORKS` of `solver.climb`), counted in work, so that an answer does not depend on
+            the machine; only "thorough" asks sympy and z3.
         timeout: seconds after which it is given up, whatever the effort allows.
         solvers: whether a thorough question may ask sympy and z3.
         rungs: the rungs that may be used; for measurements.
@@ -147,7 +147,7 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
     yes, no = pool.classify(canonical, domain)
     if yes is not None and no is not None:
         return Depends(prop, domain, "samples", facts, Witness(yes), Witness(no))
-    before = facts.scratch.get((GaveUp, canonical, domain))
+    before = facts.scratch.get((GaveUp, canonical, domain, climb.rungs))
     if isinstance(before, tuple) and before[0] >= EFFORTS[climb.effort] + climb.solvers:
         return GaveUp(prop, domain, before[1].reason, before[1].tried)  # its form was tried, with as much effort
     if not pool.alive:
@@ -255,7 +255,7 @@ def _last_rungs(
         return GaveUp(prop, domain, "no rung settled it before its timeout", tried, work=work)
     gave_up = GaveUp(prop, domain, "no rung settled it within its budget", tried, work=work)
     for form in (canonical, canonical.negation):
-        facts.scratch[GaveUp, form, domain] = (EFFORTS[climb.effort] + climb.solvers, gave_up)
+        facts.scratch[GaveUp, form, domain, climb.rungs] = (EFFORTS[climb.effort] + climb.solvers, gave_up)
     return gave_up
 
 
