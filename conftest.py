@@ -13,13 +13,20 @@ import zlib
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 QUIET = [HealthCheck.too_slow]
 settings.register_profile("test", derandomize=True, deadline=None, suppress_health_check=QUIET)
 settings.register_profile("quick", settings.get_profile("test"), max_examples=10)
 settings.register_profile("thorough", settings.get_profile("test"), max_examples=500)
 settings.register_profile("random", deadline=None, suppress_health_check=QUIET, print_blob=True)
+
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
+
+if settings().derandomize:
+    # Hypothesis also draws constants that stand in the sources of imported modules, and which are imported differs with
+    # what else a process runs: a test would look at other examples beside other tests. There is no setting for it.
+    providers._get_local_constants = lambda: providers._local_constants
 
 pytest_plugins = ["tests.durations"]
 

@@ -102,7 +102,10 @@ def symbolic_value(tree: Tree, arguments: list[Expr]) -> Float:
             return floats.constant(arguments[0].interner, x)
         case ("max", tuple(a), tuple(b)):
             x, y = symbolic_value(a, arguments), symbolic_value(b, arguments)
-            return floats.choose(floats.compare(">", y, x), y, x)
+            larger = floats.choose(floats.compare(">", y, x), y, x)
+            # Python computes both
+            larger.domain = larger.interner.conjunction([larger.domain, x.domain, y.domain])
+            return larger
         case (str(operation), tuple(a), tuple(b)):
             return BINARY[operation][1](symbolic_value(a, arguments), symbolic_value(b, arguments))
         case (str(operation), tuple(a)):
