@@ -37,6 +37,8 @@ from frontends.pytorch.python.effects import Effects, line_of
 from frontends.pytorch.python.fields import classes_in, in_place
 from frontends.pytorch.python.forcing import Symbolic
 from frontends.pytorch.python.importing import FirstImport, import_first
+from frontends.pytorch.python.memoized import Memoized
+from frontends.pytorch.python.ran import Use, noted
 from frontends.pytorch.python.settings import settings_watched
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording import pools, references, resampling
@@ -95,6 +97,7 @@ class Variant(Captured):
         marks_matter: whether it is for arguments only that are not marked as negatives.
         cause: why it was traced.
         running: how it runs, once a backend has been chosen.
+        memoized: what it used of the results that functions remember.
     """
 
     def __init__(
@@ -132,6 +135,7 @@ class Variant(Captured):
         self.places = tuple(places)
         self.cause = cause
         self.running: Running | None = None
+        self.memoized: tuple[Use, ...] = ()
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -236,25 +240,36 @@ def _traced_alone(*given: object, read: Mapping[str, Place]) -> Variant:
         recorder = Recorder(env, Nodes(env))
         # variables of the context are set in a copy of it
         context = copy_context()
+        memoized = Memoized()
         try:
-            variant = context.run(_traced, recorder, inside, *given, read)
+            variant = context.run(_traced, recorder, inside, memoized, *given, read)
         except BaseException:
+            memoized.forget()
             forget_in_caches()
             let_go_of_closures(inside)
             raise
         finally:
             recorder.kinds.let_go_of_tensors()
-        refuse_set(context)
-        del context
-        refuse_kept(recorder.tensors, inside)
-        if read:
-            refuse_kept_numbers()
+        try:
+            variant.memoized = memoized.uses()
+            refuse_set(context)
+            del context
+            refuse_kept(recorder.tensors, inside)
+            if read:
+                refuse_kept_numbers()
+        except BaseException:
+            memoized.forget()
+            raise
+    ran = noted()
+    if ran is not None:
+        ran.memoized = variant.memoized
     return variant
 
 
 def _traced(
     recorder: Recorder,
     inside: MadeInside,
+    memoized: Memoized,
     fn: Callable[..., object],
     args: Sequence[object],
     kwargs: Mapping[str, object],
@@ -302,7 +317,7 @@ def _traced(
         changed, starts = put_there(symbols_read), (fn, *leaves, *classes_in(structure))
         with changed, mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, starts) as python:
             with (
-                Effects(python.functions, starts, (positional, named), inside.before) as effects,
+                Effects(python.functions, starts, (positional, named), inside.before, memoized) as effects,
                 autograd_watched(lambda: recorder.backward),
                 settings_watched(lambda name: line_of(python.functions, name)),
             ):

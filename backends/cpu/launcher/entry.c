@@ -13,6 +13,7 @@ typedef struct {
     const Program *program;
     PyObject *values; /* by leaf: whether a tensor requires a gradient, the value, the object */
     PyObject *grad_mode, *default_dtype, *around;
+    PyObject *done; /* what is called when it has run, or None */
     const int32_t *tensors, *integers; /* which leaves it is given */
     const int32_t *firsts;             /* by leaf: which one is the same tensor, itself if none before it */
 } Variant;
@@ -166,7 +167,12 @@ static PyObject *call_variants(const Form *form, const Arguments *given, PyObjec
         for (Py_ssize_t place = 0; place < program->integers; place++)
             integers[place] = given->integers[variant->integers[place]];
         PyObject *found = attempt(program, tensors, packed, objects, integers, given->work);
-        if (found != Py_NotImplemented) return found;
+        if (found != Py_NotImplemented) {
+            PyObject *done = variant->done == Py_None || !found ? NULL : PyObject_CallNoArgs(variant->done);
+            if (!done && variant->done != Py_None) Py_CLEAR(found);
+            Py_XDECREF(done);
+            return found;
+        }
         Py_DECREF(found);
     }
     Py_RETURN_NOTIMPLEMENTED;
@@ -288,7 +294,7 @@ static const int32_t *places_of(PyObject *given, Py_ssize_t expected, const Form
 static PyTypeObject *program_type;
 
 /* -1 with an exception. A form is (bind, structure, ((kind, class, rank), ...), surroundings, variants), a variant
-   (program, values, grad_mode, default_dtype, around, tensors, integers, firsts). */
+   (program, values, grad_mode, default_dtype, around, tensors, integers, firsts, done). */
 static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     PyObject *leaves, *variants;
     if (!PyArg_ParseTuple(given, "OOO!OO!", &form->bind, &form->structure, &PyTuple_Type, &leaves, &form->surroundings, &PyTuple_Type,
@@ -323,9 +329,9 @@ static int fill_form(Form *form, PyObject *given, char *block, size_t *used) {
     for (Py_ssize_t number = 0; number < form->variants; number++) {
         Variant made;
         PyObject *program, *tensors, *integers, *firsts;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(variants, number), "O!O!OOOOOO", program_type, &program, &PyTuple_Type,
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(variants, number), "O!O!OOOOOOO", program_type, &program, &PyTuple_Type,
                               &made.values, &made.grad_mode, &made.default_dtype, &made.around, &tensors, &integers,
-                              &firsts))
+                              &firsts, &made.done))
             return -1;
         made.program = (const Program *)program;
         if (PyTuple_GET_SIZE(made.values) != form->leaves || !PyTuple_CheckExact(firsts) ||

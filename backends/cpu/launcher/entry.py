@@ -57,6 +57,7 @@ class Variant:
         tensors: which leaves are the tensors of the program.
         integers: which leaves are its integers.
         same: by leaf that is the same tensor as one before it, which one that is.
+        done: what is called without arguments when the program has run, if anything is.
     """
 
     program: Callable[..., object]
@@ -67,6 +68,7 @@ class Variant:
     tensors: tuple[int, ...] = ()
     integers: tuple[int, ...] = ()
     same: Mapping[int, int] = field(default_factory=dict)
+    done: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,5 +108,6 @@ def _described(form: Form) -> tuple[object, ...]:
     variants = []
     for v in form.variants:
         firsts = tuple([v.same.get(place, place) for place in range(len(leaves))])
-        variants.append((v.program, v.values, v.grad_mode, v.default_dtype, v.around, v.tensors, v.integers, firsts))
+        ambient = v.grad_mode, v.default_dtype, v.around
+        variants.append((v.program, v.values, *ambient, v.tensors, v.integers, firsts, v.done))
     return form.bind, form.structure, leaves, form.surroundings, tuple(variants)

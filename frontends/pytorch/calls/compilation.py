@@ -34,7 +34,7 @@ from frontends.pytorch.calls.dynamism import History, Mixed, Policy
 from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.marks import marks_of
-from frontends.pytorch.calls.opening import Call, elsewhere
+from frontends.pytorch.calls.opening import Call, Run, elsewhere
 from frontends.pytorch.calls.options import check_options
 from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilation, form_question, question_of
 from frontends.pytorch.calls.relations import Relations
@@ -57,6 +57,7 @@ from frontends.pytorch.places import origin
 from frontends.pytorch.python.effects import line_of
 from frontends.pytorch.python.fields import classes_in
 from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.memoized import replayed
 from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.python.ran import Ran, watching
 from frontends.pytorch.python.state import reflects
@@ -345,6 +346,9 @@ class Compilation:
             refuse_unguarded(unguarded[0], ran.functions())
         policy = self.limits.policy
         run = variant.run_by(self.backend, policy.withheld, policy.guards, self._varying)
+        replay = replayed(variant.memoized)
+        if replay is not None:
+            run = after(replay, run)
         if signature.surroundings == self._surroundings.state:
             self._traced_at.add(self._surroundings.state())
         return variant, signature.add(variant, signature.values(leaves), run)
@@ -387,7 +391,7 @@ class Compilation:
         """Look from now on at what the functions read that ran, and calls of this signature with them."""
         functions = ran.functions()
         if signature.surroundings != self._surroundings.state:
-            if all(each is self.fn for each in functions):
+            if all(each is self.fn for each in functions) and not ran.memoized:
                 return ()
             signature.depend_on(self._surroundings.state)
         objects = [leaf for leaf in leaves if kind_of(leaf) == "object"]
@@ -539,6 +543,22 @@ class Compilation:
 
     def _as_it_is(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         return self.fn(*args, **kwargs)
+
+
+def after(replay: Callable[[], None], run: Run) -> Run:
+    """What runs a variant, and asks functions again for the results that its program asked them for. In its first call
+    the trace has done that."""
+    is_first = True
+
+    def call(values: Sequence[object]) -> Sequence[object]:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+        else:
+            replay()
+        return run(values)
+
+    return call
 
 
 def made_native() -> Native:

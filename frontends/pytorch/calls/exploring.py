@@ -21,6 +21,7 @@ that reads such a thing has no graph.
 
 from __future__ import annotations
 
+import abc
 import builtins
 import datetime
 import functools
@@ -47,10 +48,11 @@ from typing import Final
 import torch
 from torch.nn.modules import module as modules
 
-from frontends.pytorch.calls.reads import ABSENT, Kept, Kind, Place, layout, times_cleared, view_of
+from frontends.pytorch.calls.reads import ABSENT, Kept, Kind, Place, layout, times_used, view_of
 from frontends.pytorch.python.forcing import CLOCKS
+from frontends.pytorch.python.memoized import is_programs
 from frontends.pytorch.python.mentions import Mentions, location, mentions_of
-from frontends.pytorch.python.ran import Ran, kind_of
+from frontends.pytorch.python.ran import Ran, can_follow, kind_of
 from frontends.pytorch.python.settings import Setting, read_by
 from frontends.pytorch.python.state import is_impure, is_without_state, reflects
 
@@ -65,6 +67,16 @@ GLOBAL_HOOKS: Final = (
     modules._global_backward_hooks,
     modules._global_backward_pre_hooks,
 )
+
+
+def registrations(_: object) -> object:
+    """Changes when a class is registered with an abstract one."""
+    return abc.get_cache_token()
+
+
+def is_generic(function: FunctionType) -> bool:
+    """Whether a function chooses another by the class of its argument (`functools.singledispatch`)."""
+    return function.__code__.co_filename == functools.__file__ and hasattr(function, "registry")
 
 
 def of_setting(setting: Setting) -> object:
@@ -135,6 +147,10 @@ class Explorer:
         if ran is not None:
             for tensor in ran.tensors.values():
                 self._contents("a tensor", "", vars(tensor))
+            for use in ran.memoized:
+                text = f"what `{getattr(use.function, '__name__', 'a function')}` remembers"
+                self._add(text, use.function, use.key, "result")
+                self._behind(text, "", use.result())
         while self._waiting and self._items <= MOST_ITEMS:
             self._look_at(*self._waiting.popleft())
         if self._items > MOST_ITEMS:
@@ -210,6 +226,10 @@ class Explorer:
     def _function(self, text: str, name: str, function: FunctionType) -> None:
         for attribute in self._attributes(vars(function)):
             self._held(f"{text}.{attribute}", name, vars(function), attribute, vars(function)[attribute])
+        if is_generic(function):
+            self._value(f"{text}.registry", name, function.registry)
+            if any(isinstance(each, abc.ABCMeta) for each in function.registry):
+                self._add(f"abstract classes of {text}", abc, registrations, "view")
         if location(function.__code__) not in self._ran:
             return
         if vars(function) or self._computed:
@@ -275,9 +295,9 @@ class Explorer:
                 self._value(f"the arguments of {text}", name, value.args)
                 self._value(f"the arguments of {text}", name, value.keywords)
             case functools._lru_cache_wrapper():
-                # what it remembers stays as it is, whatever the function inside would read now
-                if kind_of(getattr(value.__wrapped__, "__globals__", {}).get("__file__") or "") == "program":
-                    self._add(text, value, times_cleared, "view")
+                # what was asked of it is looked at, whatever the function inside would read now
+                if is_programs(value) and not can_follow():
+                    self._add(text, value, times_used, "view")
             case property():
                 for part in (value.fget, value.fset):
                     self._value(text, name, part)

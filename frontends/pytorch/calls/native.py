@@ -28,6 +28,7 @@ from backends.cpu.launcher.program import Description, Fixed, make_native
 from backends.cpu.launcher.whole import described
 from frontends.pytorch.calls.opening import Kind, assembler, nothing_around
 from frontends.pytorch.graphs.captured import in_graph
+from frontends.pytorch.python.memoized import replayed
 from shapes.native_form import NotNative
 from shapes.toolchain import Unavailable
 
@@ -136,6 +137,7 @@ def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str,
         tensors,
         integers,
         {signature.tensors[place]: signature.tensors[first] for place, first in enumerate(given["repeated"] or ())},
+        replayed(variant.memoized),
     )
 
 

@@ -28,9 +28,10 @@ from torch.nn.parameter import is_lazy
 
 from frontends.pytorch.errors import Uninitialized
 from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.ran import result_for
 
 SCALARS: Final = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
-Kind = Literal["item", "cell", "slot", "absent", "count", "keys", "contents", "class", "function", "view"]
+Kind = Literal["item", "cell", "slot", "absent", "count", "keys", "contents", "class", "function", "view", "result"]
 
 
 class _Absent:
@@ -49,10 +50,11 @@ class Place:
         text: for people.
         container: what is looked into.
         key: of an item, the name of a slot, of a view the function that tells what there is, or of contents the keys
-            that are left out.
+            that are left out; what a function that remembers its results knows the arguments of one by.
         kind: what is looked at: `container[key]`, the contents of a cell, an attribute that is in no dictionary, that
             there is no such item, how many there are, the keys of a dictionary in order, all that is in a container,
-            the class of an object, what a function runs (code and default values), or what a function tells of it.
+            the class of an object, what a function runs (code and default values), what a function tells of it, or
+            what it remembers (`functools.lru_cache`).
         owner: of an attribute of a class, the class: its dictionary is not to be written.
     """
 
@@ -83,6 +85,10 @@ class Place:
                     return Contents(container, self.key or ())
                 case "view":
                     return self.key(container)
+                case "result":
+                    found = result_for()(container, self.key, 0)
+                    if found is NotImplemented:
+                        return ABSENT
                 case "slot":
                     found = getattr(container, self.key)
                 case "cell":
@@ -119,6 +125,8 @@ class Place:
                 return f"(own_code({container}), {container}.__defaults__, {container}.__kwdefaults__)"
             case "view":
                 return f"{key}({container})"
+            case "result":
+                return f"result({container}, {key}, 0)"
             case "slot":
                 return f"getattr({container}, {key})"
             case "cell":
@@ -305,17 +313,9 @@ def is_gone(value: weakref.ref) -> bool:
     return weakref.ref.__call__(value) is None
 
 
-_remembered: Final[weakref.WeakKeyDictionary[object, tuple[int, int, int]]] = weakref.WeakKeyDictionary()
-"""By function, its hits, its misses, and how often they began anew."""
-
-
-def times_cleared(function: object) -> int:
-    """How often a function that remembers its results was seen to have forgotten them."""
-    now = function.cache_info()
-    hits, misses, times = _remembered.get(function, (0, 0, 0))
-    times += now.hits < hits or now.misses < misses
-    _remembered[function] = now.hits, now.misses, times
-    return times
+def times_used(function: object) -> object:
+    """How often such a function was called: it has forgotten nothing where nobody has called it."""
+    return tuple(function.cache_info())
 
 
 VIEWS: Final[tuple[tuple[type, Callable[[object], object]], ...]] = (

@@ -44,7 +44,7 @@ from frontends.pytorch.calls.reads import (
 from frontends.pytorch.calls.unchanged import Held, Layouts
 from frontends.pytorch.python.forcing import own_code
 from frontends.pytorch.python.mentions import location, mentions_of
-from frontends.pytorch.python.ran import Ran
+from frontends.pytorch.python.ran import Ran, result_for
 
 
 class Surroundings:
@@ -175,6 +175,8 @@ class Surroundings:
     def _check(self, state: Sequence[object]) -> Callable[[], bool]:
         """A function that says whether this is the state."""
         scope: dict[str, object] = {"same": same, "is_": is_, "own_code": own_code}
+        if any(place.kind == "result" for place in self.places):
+            scope["result"] = result_for()
         containers: dict[int, str] = {}
         tensors: dict[int, Kept] = {}
         tests: list[str] = []
@@ -212,7 +214,7 @@ class Surroundings:
             tests.append(f"({read} is v{number} or same({read}, v{number}))" if is_plain else f"{read} is v{number}")
             if isinstance(value, Kept):
                 tensors[id(found)] = value
-            if place.kind == "view":
+            if place.kind in ("view", "result"):
                 besides.append(tests[-1])
             else:
                 held.place(place.kind, place.container, place.key, found)

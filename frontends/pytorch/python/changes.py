@@ -58,7 +58,8 @@ from frontends.pytorch.python.caches import is_dispatch_cache, is_property_of_li
 from frontends.pytorch.python.generators import is_generator
 from frontends.pytorch.python.identities import identity
 from frontends.pytorch.python.lifetimes import COMPREHENSIONS, is_told_of_its_end, refers_weakly
-from frontends.pytorch.python.ran import have_remember, remembered, remembered_by, young
+from frontends.pytorch.python.memoized import Memoized
+from frontends.pytorch.python.ran import remembered, young
 from frontends.pytorch.python.snapshots import (
     ABSENT,
     IMMUTABLE,
@@ -137,8 +138,9 @@ class Changes:
         settles: whether only plain values were filled in, so that another call may find nothing to change.
     """
 
-    def __init__(self, before: Iterable[object], given: object) -> None:
+    def __init__(self, before: Iterable[object], given: object, memoized: Memoized) -> None:
         """`before` was there before the trace and is not frozen; `given` are the arguments."""
+        self._memoized: Final = memoized
         self._noted: dict[int, Noted] = {}
         self._entries: dict[tuple[int, object], tuple[Any, object, object, Origin | None]] = {}
         """Single names: of globals, and Python's attributes of tensors."""
@@ -149,8 +151,6 @@ class Changes:
         """Those that were acquired: the lock, how often more than released, and where."""
         self._before: Final = {id(each) for each in before}
         self._given: Final = containers_of(given)
-        self._remembering: dict[int, tuple[Any, tuple[object, ...] | None]] = {}
-        """Functions that remember their results, and what they remembered before."""
         self._caches: dict[int, Noted | None] = {}
         """Those of Python's library that were filled."""
         self._ends_are_seen = False
@@ -332,14 +332,13 @@ class Changes:
             case functools.partial():
                 return self._called(function.func, (*function.args, *given), code, offset)
             case functools._lru_cache_wrapper():
-                inner = getattr(function.__wrapped__, "__code__", None)
-                if inner is not None:
-                    remembered.add(inner)
-                if id(function) not in self._remembering:
-                    self._remembering[id(function)] = (function, remembered_by(function))
+                self._memoized.follow(function)
                 return self._known(function)
             case type():
                 for each in given:
+                    if isinstance(each, functools._lru_cache_wrapper):
+                        # which `map` calls, say
+                        self._memoized.follow(each)
                     self._advanced(each, place)
                 return False
             case MethodDescriptorType() | WrapperDescriptorType():
@@ -399,6 +398,8 @@ class Changes:
                 each = each.__self__
                 if each is None or isinstance(each, ModuleType):
                     continue
+            if isinstance(each, functools._lru_cache_wrapper):
+                self._memoized.follow(each)
             if hasattr(type(each), "__next__"):
                 self._advanced(each, place)
             else:
@@ -509,12 +510,6 @@ class Changes:
                 else:
                     scope[name] = before
         return found
-
-    def forget_results(self) -> None:
-        """Have functions that remember results remember what they did before: what they did since was put back."""
-        for function, before in self._remembering.values():
-            if before is not None:
-                have_remember(function, before)
 
     def _is_settling(self, old: Sequence[Noted]) -> bool:
         """Whether the changes may be made once only."""

@@ -45,6 +45,7 @@ from frontends.pytorch.python.changes import Changes
 from frontends.pytorch.python.comparisons import compared_tensor
 from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
+from frontends.pytorch.python.memoized import Memoized
 from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, collecting, module_of, owner_of, watching
 from frontends.pytorch.python.rewriting import all_names
 from frontends.pytorch.python.snapshots import attributes_of, same
@@ -80,9 +81,11 @@ class Effects:
         functions: Sequence[FunctionType],
         starts: Iterable[object],
         arguments: object,
-        before: Iterable[object] = (),
+        before: Iterable[object],
+        memoized: Memoized,
     ) -> None:
         """`before` was there before the trace; what else was is frozen (`MadeInside`)."""
+        self._memoized = memoized
         self._functions = list(functions)
         self._starts = tuple(starts)
         self._arguments = arguments
@@ -98,7 +101,7 @@ class Effects:
         self._modules: frozenset[str] = frozenset()
         """Those that were imported before."""
         self._refused: GraphBreak | None = None
-        self.changes = Changes(before, arguments)
+        self.changes = Changes(before, arguments, memoized)
         with suspended():
             # may build the hook
             self._ran = Ran((self._entered, self.changes.changes, self.changes.audited))
@@ -115,18 +118,11 @@ class Effects:
         self._modules = frozenset(sys.modules)
         self._foreseen = {code for function in self._functions for code in codes(function.__code__)}
         self._watching.__enter__()
+        self._memoized.begin()
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
-        try:
-            self._end(kind, error, traceback)
-        except BaseException:
-            self.changes.forget_results()
-            raise
-        if error is not None:
-            self.changes.forget_results()
-
-    def _end(self, kind: type | None, error: BaseException | None, traceback: object) -> None:
+        self._memoized.end()
         self._watching.__exit__(kind, error, traceback)
         used = self.generators.restore()
         changed = [] if error is not None else [entry for entry in self._held if differs(entry[2], entry[3])]

@@ -10,7 +10,8 @@
      until it gives None for one; or compares both by `is`. Of classes it is told where an object's end may be seen;
    - audited(event, arguments), before Python does what its audit hooks are told of.
    What these raise, the program raises. bind(function) is what a `functools.lru_cache` remembers, and bind(function, that)
-   has it remember that again. The instructions are those of functions outside of the third and the fourth of `places`,
+   has it remember that again; bind(function, list) begins to add to the list how this thread uses it, until
+   bind(function, None), and bind(function, key, times) is the result for a key, which is used so often. The instructions are those of functions outside of the third and the fourth of `places`,
    or in files of the fifth. The interpreter's own tracing stops before each of them; it is on in such functions only. */
 #define Py_BUILD_CORE
 #define NEED_OPCODE_TABLES
@@ -122,6 +123,8 @@ static int is_weak(PyObject *value) {
     return PyType_Check(value) && PyType_IsSubtype((PyTypeObject *)value, &_PyWeakref_RefType);
 }
 
+static int is_remembering(PyObject *value) { return !strcmp(Py_TYPE(value)->tp_name, "functools._lru_cache_wrapper"); }
+
 static int called(Watch *watch, PyObject *callable, PyObject **first, Py_ssize_t count, _PyInterpreterFrame *frame) {
     PyTypeObject *kind = Py_TYPE(callable);
     PyObject *before = NULL;
@@ -136,10 +139,10 @@ static int called(Watch *watch, PyObject *callable, PyObject **first, Py_ssize_t
         if (!in(code, watch, OURS) && (is_programs(code, watch) || in(code, watch, WATCHED))) return 0;
     } else if (PyType_Check(callable)) {
         int told = is_weak(callable) || ((PyTypeObject *)callable)->tp_finalize;
-        for (Py_ssize_t place = 0; place < count; place++) told |= is_once(first[place]) || is_weak(first[place]);
+        for (Py_ssize_t place = 0; place < count; place++)
+            told |= is_once(first[place]) || is_weak(first[place]) || is_remembering(first[place]);
         if (!told) return 0;
-    } else if ((kind->tp_flags & Py_TPFLAGS_HEAPTYPE) && !kind->tp_vectorcall_offset &&
-               strcmp(kind->tp_name, "functools._lru_cache_wrapper"))
+    } else if ((kind->tp_flags & Py_TPFLAGS_HEAPTYPE) && !kind->tp_vectorcall_offset && !is_remembering(callable))
         return 0; /* an object of a class in Python, whose method is watched */
     PyObject *given = PyTuple_New(count + (before != NULL));
     if (!given) return -1;
@@ -281,15 +284,31 @@ typedef struct Link {
     PyObject *key, *result;
 } Link;
 
+typedef PyObject *(*Wrapper)(void *, PyObject *, PyObject *);
+
 typedef struct {
     Link root;
-    void *wrapper;
+    Wrapper wrapper;
     int typed;
-    PyObject *cache;
+    PyObject *cache; /* by key, a link, or the result where there is no bound */
     Py_ssize_t hits;
     PyObject *function;
     Py_ssize_t most, misses;
+    PyObject *mark; /* between the arguments of a key and those by name */
 } Remembering; /* a `functools.lru_cache`, as this version of Python lays it out */
+
+/* A function whose uses by a thread are noted: its first state, and then keys and results. What functions that remember
+   ask of each other they do not ask when they are asked again: it is left out. */
+typedef struct Followed {
+    struct Followed *next;
+    PyThreadState *thread;
+    Remembering *function;
+    Wrapper plain;
+    PyObject *uses;
+} Followed;
+
+static Followed *followed = NULL;
+static _Thread_local int inside = 0; /* of calls of such functions */
 
 static PyObject *remembered(Remembering *self) {
     /* what a function remembers, in the order of its use where that matters, and its counts; a link is used again for another result */
@@ -335,6 +354,109 @@ static PyObject *remember(Remembering *self, PyObject *before) {
     Py_DECREF(now);
     if (failed) return NULL;
     Py_RETURN_NONE;
+}
+
+static PyObject *key_of(Remembering *self, PyObject *args, PyObject *named) {
+    /* as Python's own */
+    Py_ssize_t count = PyTuple_GET_SIZE(args), by_name = named ? PyDict_GET_SIZE(named) : 0;
+    if (!self->typed && !by_name) {
+        PyObject *only = count == 1 ? PyTuple_GET_ITEM(args, 0) : NULL;
+        return Py_NewRef(only && (PyUnicode_CheckExact(only) || PyLong_CheckExact(only)) ? only : args);
+    }
+    PyObject *key = PyTuple_New(count + (by_name ? 1 + 2 * by_name : 0) + (self->typed ? count + by_name : 0));
+    if (!key) return NULL;
+    Py_ssize_t next = 0, at = 0;
+    PyObject *name, *value;
+    for (Py_ssize_t place = 0; place < count; place++) PyTuple_SET_ITEM(key, next++, Py_NewRef(PyTuple_GET_ITEM(args, place)));
+    if (by_name) PyTuple_SET_ITEM(key, next++, Py_NewRef(self->mark));
+    while (by_name && PyDict_Next(named, &at, &name, &value)) {
+        PyTuple_SET_ITEM(key, next++, Py_NewRef(name));
+        PyTuple_SET_ITEM(key, next++, Py_NewRef(value));
+    }
+    if (!self->typed) return key;
+    for (Py_ssize_t place = 0; place < count; place++)
+        PyTuple_SET_ITEM(key, next++, Py_NewRef(Py_TYPE(PyTuple_GET_ITEM(args, place))));
+    at = 0;
+    while (by_name && PyDict_Next(named, &at, &name, &value)) PyTuple_SET_ITEM(key, next++, Py_NewRef(Py_TYPE(value)));
+    return key;
+}
+
+static PyObject *result_of(Remembering *self, PyObject *key, Py_ssize_t times) {
+    /* what it remembers for a key, NotImplemented if nothing; that it is used makes it the last to be dropped */
+    PyObject *found = self->most ? PyDict_GetItemWithError(self->cache, key) : NULL;
+    if (!found) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
+    self->hits += times;
+    if (self->most < 0) return Py_NewRef(found);
+    Link *link = (Link *)found;
+    if (times) {
+        link->previous->next = link->next;
+        link->next->previous = link->previous;
+        link->previous = self->root.previous;
+        link->next = &self->root;
+        link->previous->next = self->root.previous = link;
+    }
+    return Py_NewRef(link->result);
+}
+
+static PyObject *noted_use(void *function, PyObject *args, PyObject *named) {
+    /* a call of a function that is followed */
+    Remembering *self = function;
+    PyThreadState *thread = PyThreadState_Get();
+    Watch *watch = watch_of(thread);
+    Wrapper plain = NULL;
+    PyObject *uses = NULL, *key = NULL;
+    for (Followed *each = followed; each; each = each->next)
+        if (each->function == self) {
+            plain = each->plain;
+            if (each->thread == thread) uses = each->uses;
+        }
+    if (!uses || !watch || watch->busy) return plain(function, args, named);
+    Py_INCREF(uses);
+    PyObject *before = PyList_GET_SIZE(uses) ? NULL : remembered(self), *result = NULL;
+    if (!PyErr_Occurred() && (!before || !PyList_Append(uses, before)) && (key = key_of(self, args, named))) {
+        inside++;
+        result = plain(function, args, named);
+        inside--;
+        if (result && !inside) {
+            PyObject *use = PyTuple_Pack(2, key, result);
+            if (!use || PyList_Append(uses, use)) Py_CLEAR(result);
+            Py_XDECREF(use);
+        }
+    }
+    Py_XDECREF(before);
+    Py_XDECREF(key);
+    Py_DECREF(uses);
+    return result;
+}
+
+static PyObject *follow(Remembering *self, PyObject *uses) {
+    /* begin with a list of its uses, end with None: False where this thread does already, or does not */
+    PyThreadState *thread = PyThreadState_Get();
+    Wrapper plain = NULL;
+    Followed **own = NULL;
+    int others = 0;
+    for (Followed **each = &followed; *each; each = &(*each)->next)
+        if ((*each)->function == self) {
+            plain = (*each)->plain;
+            if ((*each)->thread == thread) own = each;
+            else others = 1;
+        }
+    if ((uses == Py_None) != (own != NULL)) Py_RETURN_FALSE;
+    if (uses == Py_None) {
+        Followed *ended = *own;
+        *own = ended->next;
+        if (!others) self->wrapper = plain;
+        Py_DECREF(ended->function);
+        Py_DECREF(ended->uses);
+        PyMem_Free(ended);
+        Py_RETURN_TRUE;
+    }
+    Followed *begun = PyMem_Malloc(sizeof *begun);
+    if (!begun) return PyErr_NoMemory();
+    *begun = (Followed){followed, thread, (Remembering *)Py_NewRef(self), plain ? plain : self->wrapper, Py_NewRef(uses)};
+    followed = begun;
+    self->wrapper = noted_use;
+    Py_RETURN_TRUE;
 }
 
 /* ------------------------------------------------------------------ frames */
@@ -468,9 +590,12 @@ static PyObject *bind(PyObject *module, PyObject *const *args, Py_ssize_t given)
         if (right) return begin(thread, args[0], args[1], args[2]);
     }
     if (given == 1 && PyTuple_CheckExact(args[0])) return young(args[0]);
-    if (given && !strcmp(Py_TYPE(args[0])->tp_name, "functools._lru_cache_wrapper")) {
-        if (given == 1) return remembered((Remembering *)args[0]);
-        if (given == 2 && PyTuple_CheckExact(args[1])) return remember((Remembering *)args[0], args[1]);
+    if (given && is_remembering(args[0])) {
+        Remembering *function = (Remembering *)args[0];
+        if (given == 1) return remembered(function);
+        if (given == 3 && PyLong_CheckExact(args[2])) return result_of(function, args[1], PyLong_AsSsize_t(args[2]));
+        if (given == 2 && PyTuple_CheckExact(args[1])) return remember(function, args[1]);
+        if (given == 2 && (args[1] == Py_None || PyList_CheckExact(args[1]))) return follow(function, args[1]);
     }
     if (given != 1 || args[0] != Py_None)
         return PyErr_Format(PyExc_TypeError, "a list, three functions or None, and five tuples; objects; None; or what remembers");

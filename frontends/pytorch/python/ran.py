@@ -31,6 +31,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CellType, CodeType, FrameType, FunctionType
@@ -104,17 +105,39 @@ remembered: Final[weakref.WeakSet[CodeType]] = weakref.WeakSet()
 _current: Final = threading.local()
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A result that the program asked a function for that remembers it (`functools.lru_cache`).
+
+    Attributes:
+        key: what the function knows the arguments by.
+    """
+
+    function: Callable[..., object]
+    key: object
+
+    def result(self) -> object:
+        """What is remembered now; NotImplemented if nothing is."""
+        return result_for()(self.function, self.key, 0)
+
+    def hit(self) -> None:
+        """Use the result, if it is still there."""
+        result_for()(self.function, self.key, 1)
+
+
 class Ran:
     """What was noted in a `with` block.
 
     Attributes:
         names: attributes that the program asked for by a name that it computed.
         tensors: tensors of its own whose Python attributes it asked for so.
+        memoized: results that it used of functions that remember them, if it is a graph.
     """
 
     def __init__(self, observers: Observers | None = None) -> None:
         self.names: set[str] = set()
         self.tensors: dict[int, torch.Tensor] = {}
+        self.memoized: tuple[Use, ...] = ()
         self._calls: list[Call] = []
         self._watch = _watch()
         self._observers = observers
@@ -294,15 +317,33 @@ def young(values: tuple[object, ...]) -> set[int] | None:
     return None if isinstance(built, Unavailable) else cast(Callable[..., set[int]], built)(values)
 
 
-def remembered_by(function: object) -> tuple[object, ...] | None:
-    """What a function remembers (`functools.lru_cache`): its results, in the order of their use, and its counts."""
-    built = _hook()
-    return None if isinstance(built, Unavailable) else cast(Callable[..., "tuple[object, ...]"], built)(function)
-
-
 def have_remember(function: object, results: tuple[object, ...]) -> None:
-    """Have a function remember what it did when `remembered_by` was asked, and nothing else."""
+    """Have a function remember what it did when `follow` first noted a use, and nothing else."""
     cast(Callable[..., None], _hook())(function, results)
+
+
+def follow(function: object, uses: list[tuple[object, ...]]) -> bool:
+    """Add to a list, before its first use by this thread, what a function remembers (`functools.lru_cache`), then for
+    each use the key and the result, but for those by other such functions. False where that can not be done, or is done
+    already."""
+    built = _hook()
+    return not isinstance(built, Unavailable) and cast(Callable[..., bool], built)(function, uses)
+
+
+def unfollow(function: object) -> None:
+    """End what `follow` began."""
+    cast(Callable[..., bool], _hook())(function, None)
+
+
+def result_for() -> Callable[[object, object, int], object]:
+    """What tells, of a function, a key, and how often that is used now, what is remembered; NotImplemented if nothing.
+    """
+    return cast(Callable[..., object], _hook())
+
+
+def can_follow() -> bool:
+    """Whether it can be told what functions remember."""
+    return not isinstance(_hook(), Unavailable)
 
 
 def encoded(places: Iterable[str]) -> tuple[bytes, ...]:
@@ -351,4 +392,17 @@ def _function_of(frame: FrameType) -> FunctionType:
     return FunctionType(code, frame.f_globals, code.co_name, None, tuple([cell(name) for name in code.co_freevars]))
 
 
-__all__ = ["Ran", "asked", "have_remember", "noted", "remembered_by", "unwatched", "watching", "young"]
+__all__ = [
+    "Ran",
+    "Use",
+    "asked",
+    "can_follow",
+    "follow",
+    "have_remember",
+    "noted",
+    "result_for",
+    "unfollow",
+    "unwatched",
+    "watching",
+    "young",
+]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import random
+from collections import defaultdict
+from numbers import Real
 
 import pytest
 import torch
@@ -132,3 +135,219 @@ def test_counts_of_a_trace_that_is_refused():
     assert tuple(known.cache_info()) == (1, 3, 2, 2) and calls == [1, 2, 3]
     known(2), known(3)
     assert calls == [1, 2, 3]
+
+
+class Counting:
+    """A function of two bounded caches, one inside of the other, with an effect for some arguments; what was done."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self.calls: list[tuple[str, object]] = []
+        noisy = draw.choice([frozenset(), frozenset({1}), frozenset({1, 2, 3})])
+        depends = draw.random() < 0.5
+
+        @functools.lru_cache(maxsize=draw.choice([1, 2, 3, None]), typed=draw.random() < 0.3)
+        def inner(number, *, scale=1):
+            if number in noisy:
+                self.calls.append(("inner", number))
+            return float(number * scale + (len(self.calls) if depends else 0))
+
+        @functools.lru_cache(maxsize=draw.choice([1, 2, 3, 8]))
+        def outer(number):
+            if number == 2 and noisy:
+                self.calls.append(("outer", number))
+            return inner(number) + inner(number, scale=2)
+
+        self.functions = inner, outer
+
+
+PROGRAMS = {
+    "one": lambda inner, outer: lambda x, number: x * inner(number),
+    "two": lambda inner, outer: lambda x, number: x * inner(number) + inner(2),
+    "again": lambda inner, outer: lambda x, number: x * inner(1) + inner(number) - inner(1),
+    "by name": lambda inner, outer: lambda x, number: x * inner(number, scale=3) + inner(number),
+    "nested": lambda inner, outer: lambda x, number: x * outer(number) + inner(3),
+    "mapped": lambda inner, outer: lambda x, number: x * sum(map(inner, [1, number])),
+    "classes": lambda inner, outer: lambda x, number: x * inner(1.0) + inner(number) + inner(True),
+    "asked": lambda inner, outer: lambda x, number: x * inner(number) + len(outer.__wrapped__.__name__),
+}
+
+
+def remembered_run(seed: int, called) -> list[object]:
+    """A random program of functions that remember, with calls of them in between; what was seen of it."""
+    draw = random.Random(seed)
+    counting = Counting(draw)
+    inner, outer = counting.functions
+    for _ in range(draw.randrange(4)):
+        draw.choice(counting.functions)(draw.randrange(1, 4))
+    plain = PROGRAMS[draw.choice(list(PROGRAMS))](inner, outer)
+    # told by its text, a number never becomes a symbol, which has no hash
+    given = draw.choice([int, str, str])
+    program = called(lambda x, number: plain(x, number if given is int else int(number)))
+    seen: list[object] = []
+    for _ in range(12):
+        step, number = draw.random(), draw.randrange(1, 4)
+        if step < 0.65:
+            seen.append(program(torch.ones(2), given(number if draw.random() < 0.7 else 1)).tolist())
+        elif step < 0.9:
+            seen.append(draw.choice(counting.functions)(number))
+        else:
+            draw.choice(counting.functions).cache_clear()
+        seen.append((list(counting.calls), *[tuple(each.cache_info()) for each in counting.functions]))
+    return seen
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_programs_of_functions_that_remember(seed):
+    """If it fails, a graph runs on after what it used was forgotten, or functions forget at other times than in eager
+    Python: effects are lost, done twice, or values are of another time."""
+    assert remembered_run(seed, compile) == remembered_run(seed, lambda program: program)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(20, 320))
+def test_many_random_programs_of_functions_that_remember(seed):
+    """The same, of more."""
+    backend = "cpu" if seed % 4 == 0 else "eager"
+    compiled = remembered_run(seed, functools.partial(compile, backend=backend))
+    assert compiled == remembered_run(seed, lambda program: program)
+
+
+def by_call(known):
+    return lambda x: x * known(1)
+
+
+def by_property(known):
+    class Settings:
+        factor = property(lambda self: known(1))
+
+    settings = Settings()
+    return lambda x: x * settings.factor
+
+
+def by_default(known):
+    return lambda x: x * defaultdict(functools.partial(known, 1))["factor"]
+
+
+WAYS = {
+    "a call": by_call,
+    "a property": by_property,
+    "map": lambda known: lambda x: x * next(map(known, [1])),
+    "a sorted list": lambda known: lambda x: x * -sorted([1], key=known)[0] * known(1),
+    "a default factory": by_default,
+    "a partial": lambda known: functools.partial(lambda known, x: x * known(), functools.partial(known, 1)),
+    "by name": lambda known: lambda x: x * known(number=1),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("bound", [1, 2, None])
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_graph_that_was_made_at_a_hit(way, bound, backend):
+    """If it fails, a graph of a result that was known runs on when the function has forgotten it, and would run."""
+
+    def run(called):
+        calls = []
+
+        @functools.lru_cache(maxsize=bound)
+        def known(number):
+            calls.append(number)
+            return float(len(calls))
+
+        asked = functools.partial(known, number=1) if way is WAYS["by name"] else functools.partial(known, 1)
+        asked()
+        program = called(way(known))
+        seen = []
+        for step in range(8):
+            seen.append((program(torch.ones(2)).tolist(), list(calls), tuple(known.cache_info())))
+            if step == 2:
+                known(2)
+            elif step == 4:
+                known(2), known(3)
+            elif step == 6:
+                known.cache_clear()
+        return seen
+
+    compilations = []
+
+    def compiled(program):
+        compilations.append(compile(program, backend=backend))
+        return compilations[0]
+
+    assert run(compiled) == run(lambda program: program)
+    assert compilations[0].variants
+
+
+def test_a_result_that_is_changed_later():
+    """If it fails, a graph has what was in a remembered list when it was traced."""
+
+    @functools.lru_cache
+    def factors(number):
+        return [float(number)]
+
+    compiled = compile(lambda x: x * factors(2)[0])
+    for added in (2.0, 5.0):
+        assert torch.equal(compiled(torch.ones(2)), torch.full((2,), added))
+        factors(2)[0] += 3
+
+
+def test_calls_in_c_use_what_is_remembered():
+    """If it fails, a call that the launcher makes leaves a result the first one to be dropped, though it was used."""
+
+    @functools.lru_cache(maxsize=2)
+    def known(number):
+        return number * 2.0
+
+    compiled = compile(lambda x: x * known(1), backend="cpu")
+    for _ in range(3):
+        compiled(torch.ones(2))
+    assert compiled.native.entry is not None and tuple(known.cache_info()) == (2, 1, 2, 1)
+    known(2), compiled(torch.ones(2)), known(3), compiled(torch.ones(2))
+    # dropping 2, and not 1
+    assert tuple(known.cache_info()) == (4, 3, 2, 2)
+
+
+def test_a_trace_that_keeps_a_tensor_forgets_nothing_else():
+    """If it fails, all that a function remembers is dropped with a tensor of a trace, and it does its effects again."""
+
+    def run(called):
+        calls = []
+
+        @functools.lru_cache(maxsize=4)
+        def mask(size):
+            calls.append(size) if size > 2 else None
+            return torch.full((2,), float(size))
+
+        mask(3)
+        program = called(lambda x: x * mask(2))
+        return program(torch.ones(2)).tolist(), mask(3).tolist(), calls, tuple(mask.cache_info())
+
+    assert run(compile) == run(lambda program: program)
+
+
+@pytest.mark.parametrize("kind", ["function", "method"])
+def test_another_function_for_a_class(kind):
+    """If it fails, a graph has what `functools.singledispatch` chose before another function was registered."""
+
+    def run(called):
+        class Net:
+            @functools.singledispatchmethod
+            def method(self, value):
+                return 1.0
+
+        @functools.singledispatch
+        def function(value):
+            return 1.0
+
+        asked, net = function, Net()
+        if kind == "method":
+            program = called(lambda x: x * net.method("text") + net.method(2.5))
+            asked = Net.__dict__["method"]
+        else:
+            program = called(lambda x: x * function("text") + function(2.5))
+        seen = [program(torch.ones(2)).tolist()]
+        for each, given in ((str, 3.0), (object, 4.0), (float, 5.0), (Real, 6.0), (str, 7.0)):
+            asked.register(each, lambda *_, given=given: given)
+            seen.append(program(torch.ones(2)).tolist())
+        return seen
+
+    assert run(compile) == run(lambda program: program)
