@@ -416,7 +416,8 @@ class Commitments(Declarations):
             )
             return {atom: near[atom] for atom in about}
 
-        return shown(verdict.true_values, True), shown(verdict.false_values, False)
+        true, false = verdict.found
+        return shown(true, True), shown(false, False)
 
 
 def _written(question: Question) -> str | None:

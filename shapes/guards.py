@@ -149,7 +149,7 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
         verdict = decided(known, both, interner.true, solvers=solvers)
         if isinstance(verdict, Always):
             return []
-        needed[place] = rejecting(fact, verdict.false_values) if isinstance(verdict, Depends) else Guard.of(fact)
+        needed[place] = rejecting(fact, verdict.found[1]) if isinstance(verdict, Depends) else Guard.of(fact)
         return [place]
 
     doubtful = [place for place in range(len(guards)) if place not in needed]

@@ -218,8 +218,9 @@ class Questions:
             elif isinstance(standing.verdict, Depends) and self._admits(standing.verdict, standing.position):
                 # Entered anew, so that a rollback takes this away and never an older position with it.
                 del self._open[key]
-                self._open[key] = Standing(standing.verdict, self.facts, len(self._commitments), standing.effort)
-                return standing.verdict
+                still = standing.verdict.under(self.facts)
+                self._open[key] = Standing(still, self.facts, len(self._commitments), standing.effort)
+                return still
             del self._open[key]
         verdict = decided(self.facts, prop, domain, effort, timeout, solvers=self.solvers)
         if self._settled.make_room() or self._open.make_room():
@@ -249,7 +250,7 @@ class Questions:
             if fact is None:
                 continue
             try:
-                for values in (verdict.true_values, verdict.false_values):
+                for values in verdict.found:
                     if not (fact.domain.evaluate(values) and fact.prop.evaluate(values)):
                         return False
             except (KeyError, OverflowError):

@@ -1,7 +1,8 @@
 """Replay of recorded sessions: what each question's answer is, from which lines it follows, and what it cost.
 
-The lines of a session are read and decoded first; then the clock runs from the text of each line to its answer,
-evidence included, and nothing is prepared or kept from one session to the next.
+The lines of a session are read and decoded first; then the clock runs from the text of each line to its answer with the
+certificate or the witnesses that were found, and nothing is prepared or kept from one session to the next. What makes
+evidence fit for a reader (cores without idle facts, small witnesses) is done when it is read, and measured apart.
 
 >>> lines = [
 ...     SymbolLine(2, "s", lo=0, hi=None, hint=None),
@@ -37,6 +38,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, assert_never
 
 from shapes.recording import FactLine, FaultyLine, QuestionLine, SessionLine, SymbolLine
+from solver.climb import Effort
 from solver.errors import ParseError, ShapeError, Undefined
 from solver.expr import Expr
 from solver.fact import Fact
@@ -58,8 +60,11 @@ class Answer(NamedTuple):
     """The answer to the question of one line.
 
     Attributes:
-        core: the lines of the symbols and facts that it follows from.
+        microseconds: from its text to its answer.
+        core: the lines of the symbols and facts that it follows from. Without `evidence` it is None, and so are the
+            witnesses.
         left_out: the lines before it that were not understood. What follows without them stands.
+        evidence_microseconds: from its answer to its evidence, as it is read.
     """
 
     line: int
@@ -71,6 +76,7 @@ class Answer(NamedTuple):
     false_at: dict[str, int] | None = None
     reason: str | None = None
     left_out: tuple[int, ...] = ()
+    evidence_microseconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,8 @@ class Clash:
 
 @dataclass(slots=True)
 class Replay:
-    """What became of one session. The three parts of the time add up to the time on the wall.
+    """What became of one session. The three parts of the time, and that of reading evidence, add up to the time on the
+    wall.
 
     Attributes:
         clash: the contradiction, if there was one.
@@ -100,6 +107,7 @@ class Replay:
     symbol_seconds: float = 0.0
     fact_seconds: float = 0.0
     question_seconds: float = 0.0
+    evidence_seconds: float = 0.0
     clash: Clash | None = None
     faults: list[FaultyLine] = field(default_factory=list)
     errors: list[FaultyLine] = field(default_factory=list)
@@ -110,25 +118,31 @@ class Replay:
 
 
 class _Found(NamedTuple):
-    """An answer but for its line and its time."""
+    """An answer but for its line and its time, and the verdict that has its evidence."""
 
     verdict: Outcome
     rung: str
+    behind: Verdict | None = None
+    reason: str | None = None
+
+
+class _Evidence(NamedTuple):
+    """What a reader sees of it."""
+
     core: tuple[int, ...] | None = None
     true_at: dict[str, int] | None = None
     false_at: dict[str, int] | None = None
-    reason: str | None = None
 
 
 class _Environment:
     """The knowledge of one session while its lines are applied."""
 
     __slots__ = (
-        "about", "clash", "decimals", "ended", "facts", "interner", "left_out", "looked_at", "names", "settled",
-        "sides", "solvers", "texts",
+        "about", "clash", "decimals", "ended", "evidence", "facts", "interner", "left_out", "looked_at", "names",
+        "settled", "sides", "solvers", "texts",
     )  # fmt: skip
 
-    def __init__(self, *, solvers: bool, decimals: Decimals) -> None:
+    def __init__(self, *, solvers: bool, decimals: Decimals, evidence: bool) -> None:
         self.interner = Interner()
         self.facts = self.looked_at = Facts.empty(self.interner)
         self.names: dict[str, Expr] = {}
@@ -142,6 +156,7 @@ class _Environment:
         self.about: frozenset[str] | None = frozenset()
         """The names in the lines that were left out; None where they are not known."""
         self.solvers = solvers
+        self.evidence = evidence  # else verdicts are let go, and the facts that they know
         self.decimals: Decimals = decimals
 
     def declare(self, line: SymbolLine) -> None:
@@ -227,32 +242,42 @@ class _Environment:
         key = (parsed.prop, parsed.domain)
         found = self.settled.get(key)
         if found is None:
-            found = _found(
-                decide(self.facts, parsed.prop, domain=parsed.domain, effort="thorough" if self.solvers else "default")
-            )
-            if found.core is not None:
+            effort: Effort = "thorough" if self.solvers else "default"
+            found = _found(decide(self.facts, parsed.prop, domain=parsed.domain, effort=effort), keep=self.evidence)
+            if found.verdict in ("always", "never"):
                 yes = found.verdict == "always"
-                same = _Found("always" if yes else "never", "inherited", found.core)
+                same = _Found("always" if yes else "never", "inherited", found.behind)
                 self.settled[key] = self.settled[line.text] = same
-                opposite = _Found("never" if yes else "always", "inherited", found.core)
+                opposite = _Found("never" if yes else "always", "inherited", found.behind)
                 self.settled[parsed.prop.negation, parsed.domain] = opposite
-        elif found.core is not None:
+        elif found.verdict in ("always", "never"):
             self.settled[line.text] = found
         return found
 
 
-def _found(verdict: Verdict) -> _Found:
+def _found(verdict: Verdict, *, keep: bool) -> _Found:
+    behind = verdict if keep else None
     match verdict:
-        case Always(core=core):
-            return _Found("always", verdict.rung, _numbers(core))
-        case Never(core=core):
-            return _Found("never", verdict.rung, _numbers(core))
-        case Depends(true_at=true_at, false_at=false_at):
-            return _Found("depends", verdict.rung, None, true_at, false_at)
+        case Always():
+            return _Found("always", verdict.rung, behind)
+        case Never():
+            return _Found("never", verdict.rung, behind)
+        case Depends():
+            return _Found("depends", verdict.rung, behind)
         case GaveUp(reason=reason):
             return _Found("gave_up", verdict.rung, reason=reason)
         case _:
             assert_never(verdict)
+
+
+def _read(verdict: Verdict | None) -> _Evidence:
+    match verdict:
+        case Always(core=core) | Never(core=core):
+            return _Evidence(_numbers(core))
+        case Depends(true_at=true_at, false_at=false_at):
+            return _Evidence(None, true_at, false_at)
+        case _:
+            return _Evidence()
 
 
 MOST_BITS: Final = 4096
@@ -297,21 +322,31 @@ def load_solvers() -> None:
     import z3  # noqa: F401
 
 
-def replay_session(lines: Iterable[SessionLine], *, solvers: bool = True, decimals: Decimals = "real") -> Replay:
-    """Apply the lines of one session, in order, to a fresh environment; without `solvers`, no sympy and no z3."""
+def replay_session(
+    lines: Iterable[SessionLine], *, solvers: bool = True, decimals: Decimals = "real", evidence: bool = True
+) -> Replay:
+    """Apply the lines of one session, in order, to a fresh environment; without `solvers`, no sympy and no z3.
+
+    Args:
+        evidence: whether the evidence of each answer is read, which is on a clock of its own.
+    """
     lines = tuple(lines)
     replay = Replay()
-    found: list[tuple[int, _Found, float, tuple[int, ...]]] = []
+    found: list[tuple[int, _Found, _Evidence, float, float, tuple[int, ...]]] = []
     clock = time.perf_counter
     then = clock()
-    environment = _Environment(solvers=solvers, decimals=decimals)
+    environment = _Environment(solvers=solvers, decimals=decimals, evidence=evidence)
     for line in lines:
         # Every moment from here to the next turn of the loop is charged to this line.
         if type(line) is QuestionLine:
             answer = _answer(environment, line, replay)
             now = clock()
+            shown = _Evidence() if answer.behind is None else _evidence(answer.behind, line, replay)
+            read = now if answer.behind is None else clock()
             replay.question_seconds += now - then
-            found.append((line.number, answer, now - then, environment.left_out))
+            replay.evidence_seconds += read - now
+            found.append((line.number, answer, shown, now - then, read - now, environment.left_out))
+            now = read
         elif type(line) is SymbolLine:
             _apply(environment, line, replay)
             replay.symbols += 1
@@ -325,10 +360,18 @@ def replay_session(lines: Iterable[SessionLine], *, solvers: bool = True, decima
         then = now
     replay.clash = environment.clash
     replay.answers = [
-        Answer(number, answer.verdict, answer.rung, 1e6 * seconds, *answer[2:], left_out)
-        for number, answer, seconds, left_out in found
+        Answer(number, answer.verdict, answer.rung, 1e6 * asking, *shown, answer.reason, left_out, 1e6 * reading)
+        for number, answer, shown, asking, reading, left_out in found
     ]
     return replay
+
+
+def _evidence(verdict: Verdict, line: QuestionLine, replay: Replay) -> _Evidence:
+    try:
+        return _read(verdict)
+    except Exception as error:  # the answer stands
+        replay.errors.append(FaultyLine(line.number, f"internal error: {error!r}"))
+        return _Evidence()
 
 
 def _apply(environment: _Environment, line: SessionLine, replay: Replay) -> None:

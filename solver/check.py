@@ -26,7 +26,7 @@ domain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
@@ -34,6 +34,7 @@ from typing import Final, TypeVar
 
 from solver import intervals
 from solver.expr import Atom, Expr
+from solver.fact import Fact, Record
 from solver.float_exact import exact_form
 from solver.interner import Interner
 from solver.operations import interval_of_atom, interval_reader, intervals_of_product
@@ -76,6 +77,27 @@ def examine(proof: Reason, goal: Prop, domain: Prop) -> Refusal | None:
     except Wrong as wrong:
         return Refusal(step, str(wrong))
     return None
+
+
+def verify_core(proof: Reason, core: Sequence[Fact], recorded: Record | None) -> bool:
+    """Whether the core is the facts at the leaves of the proof, each as it is among those that were recorded."""
+    used = {id(step.fact): step.fact for step in _in_order(proof) if step.fact is not None}
+    if [id(fact) for fact in core] != sorted(used, key=lambda key: used[key].serial):
+        return False
+    while used and recorded is not None:
+        if used.pop(id(recorded.fact), None) is not None and not recorded.is_shown_unchanged():
+            return False
+        recorded = recorded.before
+    return not used
+
+
+def verify_assignment(values: Mapping[Atom, int], recorded: Record | None) -> bool:
+    """Whether an assignment satisfies every fact as it was recorded."""
+    while recorded is not None:
+        if not (recorded.domain.evaluate(values) and recorded.prop.evaluate(values) and recorded.is_unchanged()):
+            return False
+        recorded = recorded.before
+    return True
 
 
 class Wrong(Exception):

@@ -50,3 +50,27 @@ class Fact:
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.text}>"
+
+
+class Record:
+    """A fact among those that were recorded before it, newest first: a linked list that many values share.
+
+    It keeps what the fact said when it was recorded, which is what evidence is held against.
+    """
+
+    __slots__ = ("before", "domain", "fact", "prop", "written")
+
+    def __init__(self, fact: Fact, before: Record | None) -> None:
+        self.fact = fact
+        self.before = before
+        self.prop, self.domain, self.written = fact.prop, fact.domain, fact.written
+
+    def is_unchanged(self) -> bool:
+        """Whether the fact says what it did when it was recorded."""
+        return self.fact.prop is self.prop and self.fact.domain is self.domain
+
+    def is_shown_unchanged(self) -> bool:
+        """Whether the fact reads as it did when it was recorded, too."""
+        fact = self.fact
+        said = self.domain if self.prop.kind == "true" else self.prop
+        return self.is_unchanged() and fact.written == self.written and fact._printed in (None, str(said))

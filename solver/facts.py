@@ -23,7 +23,7 @@ from solver.core import Subsets
 from solver.depth import SHALLOW, room_for
 from solver.draft import Contradictory
 from solver.expr import Atom, Expr
-from solver.fact import Fact, Kind
+from solver.fact import Fact, Kind, Record
 from solver.interner import Interner
 from solver.knowledge import Knowledge
 from solver.learn import Learner
@@ -41,16 +41,6 @@ class Conflict:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "core", tuple(leaves(self.proof)))
-
-
-class Record:
-    """The facts in order, newest first: a linked list that values share."""
-
-    __slots__ = ("before", "fact")
-
-    def __init__(self, fact: Fact, before: Record | None) -> None:
-        self.fact = fact
-        self.before = before
 
 
 class Facts(Knowledge):

@@ -276,7 +276,7 @@ def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict |
         again.sliced = True
         verdict = _decide(again, known, prop, domain)
         if isinstance(verdict, Depends):
-            true, false = completed(facts, verdict.true_values), completed(facts, verdict.false_values)
+            true, false = [completed(facts, values) for values in verdict.found]
             if true is None or false is None:
                 return None
             return Depends(prop, domain, verdict.rung, facts, Witness.of(true), Witness.of(false))

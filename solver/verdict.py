@@ -21,6 +21,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import ClassVar, Literal, NoReturn, cast
 
 from solver.depth import SHALLOW, room_for
@@ -66,7 +67,7 @@ class Answer:
 class Settled(Answer):
     """A proof of the proposition or of its negation."""
 
-    __slots__ = ("_core", "_facts", "found")
+    __slots__ = ("_core", "_facts", "_records", "found")
     __match_args__ = ("core",)
 
     def __init__(self, prop: Prop, domain: Prop, rung: str, proof: Reason, facts: Facts | None = None) -> None:
@@ -75,6 +76,7 @@ class Settled(Answer):
         self.rung = rung
         self.found = proof
         self._facts = facts
+        self._records = None if facts is None else facts.last
         self._core: tuple[Fact, ...] | None = None
 
     @property
@@ -112,9 +114,10 @@ class Settled(Answer):
         self._facts = None
 
     def check(self) -> bool:
-        from solver.check import verify
+        from solver.check import verify, verify_core
 
-        return verify(self.proof, self.goal, self.domain)
+        proof = self.proof
+        return verify(proof, self.goal, self.domain) and verify_core(proof, self.core, self._records)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(fact.text for fact in self.core)})"
@@ -135,40 +138,74 @@ class Never(Settled):
 class Depends(Answer):
     """True for some sizes and false for others."""
 
-    __slots__ = ("_false", "_true", "facts")
+    __slots__ = ("_facts", "_false", "_records", "_shown", "_true")
     __match_args__: ClassVar[tuple[str, ...]] = ("true_at", "false_at")
 
     def __init__(self, prop: Prop, domain: Prop, rung: str, facts: Facts, true: Witness, false: Witness) -> None:
         self.prop = prop
         self.domain = domain
         self.rung = rung
-        self.facts = facts
+        self._facts = facts
+        self._records = facts.last
         self._true = true
         self._false = false
+        self._shown: tuple[dict[Atom, int], dict[Atom, int]] | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """What was known when it was asked."""
+        return self._facts
+
+    @property
+    def found(self) -> tuple[dict[Atom, int], dict[Atom, int]]:
+        """Sizes of all symbols where it is true, and where it is false, as the search has left them."""
+        return self._true.values(self.facts), self._false.values(self.facts)
 
     @property
     def true_values(self) -> dict[Atom, int]:
-        """Sizes that satisfy the facts and the proposition."""
-        return self._true.values(self.facts)
+        """Sizes of all symbols that satisfy the facts and the proposition; those of `true_at` as they are there."""
+        return {**self.found[0], **self._small()[0]}
 
     @property
     def false_values(self) -> dict[Atom, int]:
-        """Sizes that satisfy the facts and not the proposition."""
-        return self._false.values(self.facts)
+        """Sizes of all symbols that satisfy the facts and not the proposition."""
+        return {**self.found[1], **self._small()[1]}
 
     @property
     def true_at(self) -> dict[str, int]:
-        """By name; a symbol that is a float has its 64 bits here, as in text, and prints as a decimal."""
-        return {atom.name: value for atom, value in self.true_values.items()}
+        """Small sizes of the symbols of the question, and of those that facts connect with them, where it is true.
+
+        By name; a symbol that is a float has its 64 bits here, as in text, and prints as a decimal.
+        """
+        return {atom.name: value for atom, value in self._small()[0].items()}
 
     @property
     def false_at(self) -> dict[str, int]:
-        return {atom.name: value for atom, value in self.false_values.items()}
+        """The same where it is false."""
+        return {atom.name: value for atom, value in self._small()[1].items()}
+
+    def _small(self) -> tuple[dict[Atom, int], dict[Atom, int]]:
+        """The witnesses as they are shown: shrunk when somebody looks first."""
+        if self._shown is None:
+            from solver.shrinking import shrunk
+
+            depth = self.prop.depth
+            with self.prop.interner.lock, room_for(depth) if depth > SHALLOW else nullcontext():
+                self._shown = shrunk(self.facts, self.prop, self.domain, *self.found)
+        return self._shown
+
+    def under(self, facts: Facts) -> Depends:
+        """The same answer under more facts, which both witnesses satisfy as they were found."""
+        return Depends(self.prop, self.domain, self.rung, facts, Witness.of(self.found[0]), Witness.of(self.found[1]))
 
     def check(self) -> bool:
+        from solver.check import verify_assignment
+
+        if self._facts.last is not self._records:
+            return False
         for values, truth in ((self.true_values, True), (self.false_values, False)):
             if (
-                not self.facts.holds_at(values)
+                not verify_assignment(values, self._records)
                 or not self.domain.evaluate(values)
                 or self.prop.evaluate(values) is not truth
             ):
@@ -176,7 +213,7 @@ class Depends(Answer):
         return True
 
     def __repr__(self) -> str:
-        return f"Depends(true_at={_shown(self.true_values)}, false_at={_shown(self.false_values)})"
+        return f"Depends(true_at={_shown(self._small()[0])}, false_at={_shown(self._small()[1])})"
 
 
 class GaveUp(Answer):

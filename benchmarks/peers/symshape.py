@@ -1,7 +1,11 @@
-"""This project's engine as a compiler would use it: text in, verdict out, and its evidence read."""
+"""This project's engine as a compiler would use it: text in, verdict out, and its evidence read, witnesses as found.
+
+They are made small for people who read them: `shapes replay --evidence` says what that takes.
+"""
 
 from benchmarks.peers import OPEN, Answer
 from shapes import Always, Depends, Never, ShapeEnv
+from solver.expr import Atom
 
 
 class WithSolvers:
@@ -30,8 +34,8 @@ class WithSolvers:
                 return Answer("always", verdict.rung) if core is not None else OPEN
             case Never(core):
                 return Answer("never", verdict.rung) if core is not None else OPEN
-            case Depends(true_at, false_at):
-                return Answer("depends", verdict.rung, true_at, false_at)
+            case Depends(found=(true, false)):
+                return Answer("depends", verdict.rung, _named(true), _named(false))
         return Answer(None, verdict.rung)
 
     def checkpoint(self) -> None:
@@ -66,3 +70,7 @@ class Unread(WithSolvers):
 
 class WithoutSolvers(WithSolvers):
     solvers = False
+
+
+def _named(values: dict[Atom, int]) -> dict[str, int]:
+    return {atom.name: value for atom, value in values.items()}

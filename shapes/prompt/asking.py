@@ -21,7 +21,6 @@ from shapes.prompt import display
 from shapes.prompt.evidence import reasons_page
 from shapes.prompt.grammar import Symbol, check_name, read_integer
 from shapes.prompt.page import json_text, line, show, span
-from shapes.prompt.witnesses import simplest
 from solver.errors import NotExported, ParseError, ShapeError
 from solver.fact import Fact
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
@@ -92,8 +91,6 @@ def answer_question(
         env.check_consistent()
         text = question
         verdict = env.ask(question, effort="thorough")
-        if isinstance(verdict, Depends):
-            verdict = simplest(verdict)
     except (Contradiction, Undefined) as error:
         return _no_answer(error, as_json=as_json)
     except ShapeError as error:

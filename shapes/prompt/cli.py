@@ -78,6 +78,7 @@ def arguments() -> Parser:
     replay.add_argument("--json", action="store_true", help="one JSON object for each question, then a summary")
     replay.add_argument("--judge", action="store_true", help="compare with the recorded truth")
     replay.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
+    replay.add_argument("--evidence", action="store_true", help="read the evidence of each answer too, timed apart")
     return parser
 
 
@@ -102,7 +103,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 from shapes.prompt.replaying import replay_files
 
                 return replay_files(
-                    options.files, as_json=options.json, judge=options.judge, solvers=not options.no_solver
+                    options.files,
+                    as_json=options.json,
+                    judge=options.judge,
+                    solvers=not options.no_solver,
+                    evidence=options.evidence,
                 )
             case _:
                 from shapes.prompt.terminal import converse

@@ -9,7 +9,7 @@
 > sizes b s
 > assume s % 16 == 0
 > (b*s) % 64 == 0 ?
-depends   true at b=1, s=64   false at b=1, s=16
+depends   true at b=4, s=16   false at b=1, s=16
 > assume b % 4 == 0
 > (b*s) % 64 == 0 ?
 always    because  s % 16 == 0 [2]   b % 4 == 0 [4]
@@ -31,11 +31,10 @@ from shapes.prompt import display, grammar
 from shapes.prompt.evidence import reasons_page
 from shapes.prompt.grammar import USAGE, Argument
 from shapes.prompt.page import Page, Span, columns, line, span
-from shapes.prompt.witnesses import simplest
 from shapes.questions import Checkpoint
 from solver.errors import ParseError, ShapeError
 from solver.fact import Fact
-from solver.verdict import Depends, Verdict
+from solver.verdict import Verdict
 
 Value = TypeVar("Value")
 
@@ -205,8 +204,6 @@ class Session:
     def _ask(self, argument: Argument, text: str) -> Page:
         self.env.check_consistent()
         verdict = self._reading(text, argument, self.env.ask)
-        if isinstance(verdict, Depends):
-            verdict = simplest(verdict)
         self._last = (argument.text, verdict)
         where = display.obligation(self.env, argument.text)
         return display.verdict_page(verdict, label=self.label, first=self._mentioned(argument.text), where=where)

@@ -187,7 +187,7 @@ class Satisfying:
             match decide(self.facts, goal):
                 case Always():
                     return self._complete(self.facts.pool.row_values(self.facts, self.facts.pool.alive[0]))
-                case Depends(true_values=values):
+                case Depends(found=(values, _)):
                     return self._complete(dict(values))
         return None
 

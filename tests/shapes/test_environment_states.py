@@ -143,11 +143,11 @@ class Environments(RuleBasedStateMachine):
                 assert answers <= {True} and verdict.check()
             case Never() as verdict:
                 assert answers <= {False} and verdict.check()
-            case Depends(true_at, false_at):
+            case Depends(true_at, false_at) as verdict:
                 assert answers == {True, False}
-                assert true_at in self.allowed(facts) and false_at in self.allowed(facts), (
-                    "a witness that no longer holds"
-                )
+                for values in (verdict.true_values, verdict.false_values):
+                    point = {atom.name: value for atom, value in values.items()}
+                    assert point in self.allowed(facts), "a witness that no longer holds"
                 assert eval(question, {}, true_at) and not eval(question, {}, false_at)
 
     @invariant()

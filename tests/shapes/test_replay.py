@@ -277,9 +277,8 @@ def test_sessions_share_nothing() -> None:
     found = [replay_session(s.lines) for s in read_sessions(text)]
     assert [[a.verdict for a in replay.answers] for replay in found] == [["always"], ["depends"]]
     alone = replay_session(list(read_sessions(text))[1].lines)
-    assert [a._replace(microseconds=0) for a in alone.answers] == [
-        a._replace(microseconds=0) for a in found[1].answers
-    ]
+    timeless = [[a._replace(microseconds=0, evidence_microseconds=0) for a in r.answers] for r in (alone, found[1])]
+    assert timeless[0] == timeless[1]
 
 
 def test_the_parts_of_the_time_are_the_whole() -> None:
@@ -291,6 +290,18 @@ def test_the_parts_of_the_time_are_the_whole() -> None:
     assert replay.question_seconds == pytest.approx(questions)
     assert replay.seconds == pytest.approx(replay.symbol_seconds + replay.fact_seconds + questions)
     assert min(replay.symbol_seconds, replay.fact_seconds, questions) > 0
+    reading = sum(answer.evidence_microseconds for answer in replay.answers) / 1e6
+    assert replay.evidence_seconds == pytest.approx(reading) and reading > 0
+
+
+def test_evidence_is_read_only_where_it_is_wanted() -> None:
+    """If it fails, what a program pays for its answers is measured with what a person pays for reading them."""
+    lines = [SymbolLine(2, "s", 0, None, None), FactLine(3, "s % 16 == 0", "given")]
+    lines += [QuestionLine(4, "s % 8 == 0"), QuestionLine(5, "s > 0")]
+    read, unread = replay_session(lines).answers, replay_session(lines, evidence=False).answers
+    assert [answer.verdict for answer in read] == [answer.verdict for answer in unread] == ["always", "depends"]
+    assert read[0].core == (3,) and read[1].true_at == {"s": 16} and read[1].false_at == {"s": 0}
+    assert all(answer[4:7] == (None, None, None) and not answer.evidence_microseconds for answer in unread)
 
 
 def test_without_solvers_nothing_of_them_is_imported() -> None:

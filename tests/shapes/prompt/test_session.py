@@ -27,7 +27,7 @@ def test_the_first_conversation() -> None:
         "(b*s) % 64 == 0 ?",
     )
     assert replies[:2] == ["", ""]
-    assert replies[2] == "depends   true at b=1, s=64   false at b=1, s=16"
+    assert replies[2] == "depends   true at b=4, s=16   false at b=1, s=16"
     assert replies[3:] == ["", "always    because  s % 16 == 0 [2]   b % 4 == 0 [4]"]
 
 
