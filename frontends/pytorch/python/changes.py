@@ -86,6 +86,7 @@ ENDS: Final = "do it outside of the compiled function; fullgraph=False runs the 
 OWN: Final = (*FRAMEWORKS, *FRAMEWORK)
 OURS: Final = ("frontends.", "backends.", "shapes.", "solver.")
 ARRAYS: Final = bytearray | array.array | memoryview
+NUMBERS: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
 MOST_QUESTIONS: Final = 64
 """Dictionaries of which it is found out who holds them; the others are taken to be known outside."""
@@ -309,7 +310,9 @@ class Changes:
     def _has_twin(self, owner: Any) -> bool:
         """Whether another container of the arguments may be the same object at another call."""
         others = [each for each in self._given.values() if each is not owner and type(each) is type(owner)]
-        return type(owner) is not tuple and any(len(each) == len(owner) for each in others)
+        if type(owner) is tuple or not hasattr(type(owner), "__len__"):
+            return type(owner) is not tuple and bool(others)
+        return any(len(each) == len(owner) for each in others)
 
     def _called(self, function: Any, given: tuple[object, ...], code: CodeType, offset: int) -> bool | None:
         """What is not Python, or torch's, is called."""
@@ -326,6 +329,8 @@ class Changes:
         if any(function is each for each in COMPARING) and len(given) == 2:
             self._compared(*given, place)
             return False
+        if is_asked_for_class(function, given):
+            self._only_eager("a size is asked for its class by `__instancecheck__`", place)
         match function:
             case FunctionType():
                 return self._of_library(function, given, place)
@@ -543,6 +548,13 @@ class Changes:
             return False
         dictionaries = [place for place in range(len(inside)) if type(inside[place]) is dict]
         return all(self._is_calls_own([inside[place]], made) for place in dictionaries)
+
+
+def is_asked_for_class(function: Any, given: Sequence[object]) -> bool:
+    """Whether a number of a trace is asked by name whether it is one of torch's, which `isinstance` denies."""
+    if not given or not isinstance(given[-1], NUMBERS) or getattr(function, "__name__", "") != "__instancecheck__":
+        return False
+    return getattr(function, "__self__", None) in NUMBERS or given[0] in NUMBERS
 
 
 def is_settled(owner: object) -> bool:

@@ -27,7 +27,7 @@ from types import BuiltinFunctionType, CellType, FunctionType, MemberDescriptorT
 from typing import Any, Final
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import SUPPORTED_NODES, _get_node_type, tree_leaves
 
 from frontends.pytorch.python.fields import held_by, objects_in
 from frontends.pytorch.symbolic.tensor import Traced
@@ -112,9 +112,11 @@ def containers_of(given: object) -> dict[int, object]:
         each = waiting.pop()
         if id(each) in objects:
             waiting += held_by(objects.pop(id(each)))[0]
-        elif isinstance(each, list | tuple | dict) and id(each) not in found:
+        elif id(each) not in found and (kind := _get_node_type(each)) in SUPPORTED_NODES:
             found[id(each)] = each
-            waiting += each.values() if isinstance(each, dict) else each
+            waiting += SUPPORTED_NODES[kind].flatten_fn(each)[0]
+        elif isinstance(each, torch.Size):
+            found[id(each)] = each
     return found
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from torch.utils._pytree import SUPPORTED_NODES, TreeSpec
 
 from frontends.pytorch.python.fields import Fields, held_by
-from frontends.pytorch.python.wrappers import Opened
+from frontends.pytorch.python.wrappers import Lengths, Opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,8 @@ def containers_given(structure: TreeSpec, arguments: Sequence[object]) -> dict[i
                 found[id(items[place])] = GivenBack(count)
                 if child.type is Fields:
                     inside = held_by(items[place])[0]
+                elif child.type is Lengths:
+                    inside = list(items[place])
                 elif child.type is not Opened:
                     inside = SUPPORTED_NODES[child.type].flatten_fn(items[place])[0]
             count += 1

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import operator
+from collections import OrderedDict, deque
 
 import pytest
 import torch
+from torch.utils._pytree import register_pytree_node
 
 from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import EagerOnly
@@ -217,6 +219,64 @@ def test_containers_from_outside(name: str, first: int) -> None:
     compiled = compile(program)
     for given in ([[torch.ones(3)], HELD] * 2)[first : first + 3]:
         assert torch.equal(compiled(torch.ones(2), given), program(torch.ones(2), given))
+
+
+class Box:
+    """A container of tensors that is registered with torch's pytree."""
+
+    def __init__(self, values: list[torch.Tensor]) -> None:
+        self.values = values
+
+
+register_pytree_node(Box, lambda box: (box.values, None), lambda values, _: Box(list(values)))
+CONTAINERS = {
+    "deque": lambda: deque([torch.ones(2)]),
+    "deque in a dictionary": lambda: {"a": deque([torch.ones(2)])},
+    "registered": lambda: Box([torch.ones(2)]),
+    "dictionary in order": lambda: OrderedDict(a=torch.ones(2)),
+    "sizes": lambda: torch.Size([2]),
+}
+INSIDE = lambda given: given["a"] if isinstance(given, dict) and type(given) is dict else given  # noqa: E731
+TOLD = {
+    "is": lambda x, one, other: x * (2 if INSIDE(one) is INSIDE(other) else 3),
+    "id": lambda x, one, other: x * (2 if id(INSIDE(one)) == id(INSIDE(other)) else 3),
+    "any": lambda x, one, other: x * (2 if any(INSIDE(one) is each for each in [INSIDE(other)]) else 3),
+}
+
+
+@pytest.mark.parametrize("twice", [True, False])
+@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
+def test_containers_of_all_classes(make, name: str, twice: bool) -> None:
+    """If it fails, a graph takes two containers among the arguments for one, or one for two."""
+    compiled = compile(TOLD[name])
+    kept, x = make(), torch.ones(2)
+    calls = [(kept, kept), (make(), kept), (kept, kept)][0 if twice else 1 :]
+    for one, other in calls:
+        assert torch.equal(compiled(x, one, other), TOLD[name](x, one, other))
+
+
+@pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
+def test_containers_of_all_classes_from_outside(make) -> None:
+    """If it fails, one among the arguments is told from the program's own by what it was at another call."""
+    kept = make()
+
+    def program(x, given):
+        return x * (2 if INSIDE(given) is INSIDE(kept) else 3)
+
+    for calls in ([kept, make(), kept], [make(), kept]):
+        compiled = compile(program)
+        for given in calls:
+            assert torch.equal(compiled(torch.ones(2), given), program(torch.ones(2), given))
+
+
+def test_sizes_as_an_argument_have_a_graph() -> None:
+    """If it fails, a `torch.Size` among the arguments makes the call run as it is."""
+    compiled = compile(lambda x, sizes: (x.expand(sizes), sizes), fullgraph=True, dynamic=True)
+    for sizes in (torch.Size([3, 2]), torch.Size([5, 2])):
+        found, given = compiled(torch.ones(2), sizes)
+        assert found.shape == sizes and given is sizes
+    assert compiled.variants
 
 
 def test_a_container_made_inside_has_a_graph() -> None:

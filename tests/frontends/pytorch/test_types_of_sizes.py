@@ -90,6 +90,8 @@ PROGRAMS: Final[dict[str, Callable[[int], float]]] = {
     "a float, isinstance of torch's": lambda n: 7.0 if isinstance(n / 2, torch.SymFloat) else 0.0,
     "a truth, isinstance of torch's": lambda n: 7.0 if isinstance(n > 4, torch.SymBool) else 0.0,
     "all isinstance": lambda n: 7.0 if all(map(int.__instancecheck__, [n])) else 0.0,
+    "torch's asked by name": lambda n: 7.0 if torch.SymInt.__instancecheck__(n) else 0.0,
+    "torch's asked by type": lambda n: 7.0 if type.__instancecheck__(torch.SymFloat, n / 2) else 0.0,
     "Integral": lambda n: 7.0 if isinstance(n, numbers.Integral) else 0.0,
     "operator.index": lambda n: float(operator.index(n)),
     "range": lambda n: float(sum(range(n))),
