@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 import torch
+from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 from torch.autograd.function import FunctionCtx
 
 from backends import eager
@@ -112,11 +113,13 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
             )
     finally:
         recorder.backward = False
+    # autograd must not go on to what came before a leaf that nothing here depends on
+    reached = [(result, gradient) for (result, _), gradient in zip(leaves, gradients) if gradient is not None]
     return Joint(
         tuple(outputs),
         tuple([tangent.result for tangent in tangents]),
-        tuple([result for result, _ in leaves]),
-        tuple([None if gradient is None else recorder.result_of(gradient) for gradient in gradients]),
+        tuple([result for result, _ in reached or leaves]),
+        tuple([recorder.result_of(gradient) for _, gradient in reached]) or (None,) * len(leaves),
     )
 
 
@@ -173,12 +176,22 @@ class JointRunner:
         self.parameters = [leaf.constant for leaf in joint.leaves if leaf.constant is not None]
         self.learned = [inputs[leaf] for leaf in joint.leaves if leaf.constant is None]
         """The inputs that have a gradient."""
+        self._unreached = [
+            place
+            for place, given in enumerate(program.inputs)
+            if given.requires_grad and place not in self.learned
+        ]
         given = len(program.inputs) + len(program.numbers)
         self._gradient_places = [*self.learned, *range(given, given + len(self.parameters))]
         self.count = given + len(self.parameters)
 
     def __call__(self, tensors: Sequence[torch.Tensor]) -> list[object]:
-        outputs = _apply(self, *tensors, *self.parameters)
+        given_on = tensors
+        if self._unreached:
+            given_on = list(tensors)
+            for place in self._unreached:
+                given_on[place] = tensors[place].detach()
+        outputs = _apply(self, *given_on, *self.parameters)
         found: list[object] = []
         for place, plain, detached in zip(self._outputs, self._plain, self._detached):
             if place is None:
@@ -252,6 +265,10 @@ class _JointFunction(torch.autograd.Function):
         if torch.is_grad_enabled():
             gradients = _once(gradients, [*runner.parameters, *ctx.links])
         return None, *gradients
+
+
+# between two graphs of torch.compile a program may call `backward`: Dynamo would trace how our kernels are called
+set_code_exec_strategy(_JointFunction.backward.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
 
 
 # Function.apply looks at each argument in Python for what a transform of functions left behind; where a transform is

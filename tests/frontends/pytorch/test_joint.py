@@ -252,3 +252,24 @@ def test_a_backward_that_makes_something_of_zeros(backend: str) -> None:
         function(x)[0].sum().backward()
         found.append(x.grad)
     assert torch.equal(*found) and found[0].tolist() == [3.0] * 3
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("given", [True, False], ids=["an argument", "a parameter"])
+def test_what_has_no_gradient_is_no_part_of_the_graph(given: bool, backend: str) -> None:
+    """If it fails, a backward frees what autograd saved before an argument that the result does not depend on, and the
+    next backward raises; or a gradient of None is given where eager torch says that the tensor was not used."""
+    before = torch.randn(3, requires_grad=True)
+    weight = torch.nn.Parameter(torch.randn(3))
+    apart = before.exp()
+
+    def detached(weight: torch.Tensor) -> torch.Tensor:
+        return (apart.detach() * weight).sum()
+
+    function = compile((lambda x, w: (x.detach() * w).sum()) if given else detached, backend=backend)
+    result = function(apart, weight) if given else function(weight)
+    result.backward()
+    apart.sum().backward()
+    assert torch.equal(before.grad, before.detach().exp()) and torch.equal(weight.grad, apart.detach())
+    with pytest.raises(RuntimeError, match="not have been used"):
+        torch.autograd.grad(function(apart, weight) if given else function(weight), before)
