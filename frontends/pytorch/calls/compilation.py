@@ -8,7 +8,7 @@
     >>> [str(guard) for variant in compilation.variants for guard in variant.guards]
     ['x_size0 <= 4', 'x_size0 >= 5']
 
-The way of a call: `_lookup` finds a variant; where there is none, `_found` traces the function (`_variant`), unless a
+The way of a call: `_lookup` finds a variant; where there is none, `found` traces the function (`_variant`), unless a
 question was asked too often, after which such calls run as they are (`_fall_back`, `_decided`), or with breaks where
 the function can not be traced. What the program is given is a `Compiled` (`frontends.pytorch.calls.compiled`), which
 has nothing but one of these.
@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
 import torch
 
@@ -34,7 +34,7 @@ from frontends.pytorch.calls.dynamism import History, Mixed, Policy
 from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.marks import marks_of
-from frontends.pytorch.calls.opening import Call, Run, elsewhere
+from frontends.pytorch.calls.opening import Call, Run, elsewhere, nothing_around
 from frontends.pytorch.calls.options import check_options
 from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilation, form_question, question_of
 from frontends.pytorch.calls.relations import Relations
@@ -70,9 +70,24 @@ if TYPE_CHECKING:
     from frontends.pytorch.calls.native import Native
     from frontends.pytorch.calls.reads import Place
     from frontends.pytorch.calls.report import Report
+    from frontends.pytorch.recording.inputs import Choice, Input
     from shapes.codegen import Check
     from shapes.coverage import Ranges
+    from shapes.env import ShapeEnv
+    from shapes.origin import Origin
     from solver.verdict import Verdict
+
+
+
+class KnownSizes(Protocol):
+    """What is known of the sizes of a function's inputs: relations that a caller states, or what torch knows."""
+
+    def choice(self, name: str, axis: int) -> Choice | None: ...
+
+    def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None: ...
+
+    def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None: ...
+
 
 Setting = "bool | None | Dynamic | Mapping[str, Sequence[Statement]]"
 Lookup = Callable[[Sequence[object], Mapping[str, object]], Call | None]
@@ -108,14 +123,17 @@ class Compilation:
         backend: str = "eager",
         fullgraph: bool = False,
         policy: Policy | None = None,
+        graph: KnownSizes | None = None,
     ) -> None:
+        """With `graph`, the function reads nothing but its arguments, of whose sizes that is known."""
         self.backend = named(backend)
         check_options(fn, dynamic=dynamic, fullgraph=fullgraph, policy=policy)
         self.fn = fn
         self.options = {"dynamic": dynamic, "backend": backend, "fullgraph": fullgraph, "policy": policy}
         self.fullgraph = fullgraph
         self.limits = Limits(fn, policy if policy is not None else Policy(), counts_questions=dynamic is not False)
-        self.relations = Relations(dynamic, fn) if isinstance(dynamic, Mapping) else None
+        self.relations: KnownSizes | None = Relations(dynamic, fn) if isinstance(dynamic, Mapping) else graph
+        self._is_graph = graph is not None
         self.dynamic = None if isinstance(dynamic, Mapping) else dynamic
         self.history = History()
         self.variants: list[Variant] = []
@@ -200,15 +218,15 @@ class Compilation:
         if any_pending(args, kwargs):
             # kept by a program that ran with breaks
             return self.called(*settled((tuple(args), dict(kwargs))))
-        return self._found(args, kwargs)(args, kwargs)
+        return self.found(args, kwargs)(args, kwargs)
 
     def _measured(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         """A call inside of `timed`."""
         if elsewhere() or self.times is None:
             return self.fn(*args, **kwargs)
-        return self.times.counted(self._found, args, kwargs)
+        return self.times.counted(self.found, args, kwargs)
 
-    def _found(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
+    def found(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
         """What to do with a call; the function is traced if need be."""
         with self._lock:
             try:
@@ -389,6 +407,8 @@ class Compilation:
 
     def _explore(self, signature: Signature, ran: Ran, leaves: Sequence[object]) -> Sequence[Unguarded]:
         """Look from now on at what the functions read that ran, and calls of this signature with them."""
+        if self._is_graph:
+            return ()
         functions = ran.functions()
         if signature.surroundings != self._surroundings.state:
             if all(each is self.fn for each in functions) and not ran.memoized:
@@ -431,7 +451,9 @@ class Compilation:
         """The kinds of the arguments of a call, and what the program reads besides."""
         leaves, structure = flattened(args, kwargs)
         state: Callable[[], object] = self._surroundings.state
-        if is_alone(self.fn) and not classes_in(structure) and not any(kind_of(leaf) == "object" for leaf in leaves):
+        if self._is_graph:
+            state = nothing_around
+        elif is_alone(self.fn) and not classes_in(structure) and not any(kind_of(leaf) == "object" for leaf in leaves):
             state = functools.partial(own_code, self.fn)
         made = Signature.of(self.fn, args, kwargs, state, form)
         return self.signatures.setdefault(made.key, made)

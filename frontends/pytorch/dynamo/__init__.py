@@ -1,0 +1,1 @@
+"""Graphs that Dynamo captures, compiled here: `torch.compile(model, backend="symshape")`."""

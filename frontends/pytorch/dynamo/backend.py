@@ -1,0 +1,122 @@
+"""The backend of `torch.compile`: graphs that Dynamo captures run by our variants and kernels.
+
+    >>> import torch
+    >>> from frontends.pytorch.dynamo.backend import symshape
+    >>> f = torch.compile(lambda x: (x * 2).relu(), backend=symshape, dynamic=True)
+    >>> f(torch.tensor([-1.0, 3.0])), f(torch.tensor([1.0, -2.0, 4.0]))
+    (tensor([0., 6.]), tensor([2., 0., 8.]))
+
+Dynamo guards on what a program reads; a graph reads nothing but its inputs. Sizes are symbols where torch has made them
+symbols, related as torch knows them to be. What kernels want beyond is a branch here: a further variant of the same
+graph, never another graph of Dynamo's. What we do not capture runs as Dynamo gave it, operator by operator.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+import torch
+
+from frontends.pytorch.calls.compilation import Compilation
+from frontends.pytorch.calls.dynamism import Policy
+from frontends.pytorch.dynamo.graphs import function_of
+from frontends.pytorch.dynamo.symbols import GraphSizes
+from frontends.pytorch.errors import TraceError, WrongStatement, refusal
+from frontends.pytorch.places import origin
+from shapes.accepted import did_you_mean
+from shapes.errors import UndecidedGuard
+
+OPTIONS: Final = ("backend", "policy")
+"""What runs a graph (cpu, triton, eager), and how often it is compiled again (`Policy`)."""
+log: Final = logging.getLogger("symshape")
+
+
+def symshape(
+    module: torch.fx.GraphModule,
+    inputs: Sequence[object],
+    *,
+    options: Mapping[str, Any] | None = None,
+    mode: str | None = None,
+) -> Callable[..., object]:
+    """A graph of Dynamo compiled: `torch.compile(model, backend="symshape", options={"backend": "cpu"})`.
+
+    Raises:
+        WrongStatement: an option that is none.
+    """
+    options = dict(options or {})
+    for name in options:
+        if name not in OPTIONS:
+            wrong(f"options={{{name!r}: ...}}", f"{', '.join(OPTIONS)}{did_you_mean(name, OPTIONS)}")
+    if mode not in (None, "default"):
+        wrong(f"mode={mode!r}", "no mode: what is fast is measured, not chosen")
+    return Region(module, backend=options.get("backend", "cpu"), policy=options.get("policy"))
+
+
+def wrong(what: str, expected: str) -> NoReturn:
+    raise WrongStatement(refusal(f"{what}: expected {expected}", 'torch.compile(f, backend="symshape")', origin()))
+
+
+class Region:
+    """A graph of Dynamo, compiled when it is first called.
+
+    Attributes:
+        compilation: its variants.
+        reason: why it runs operator by operator, if so.
+    """
+
+    def __init__(self, module: torch.fx.GraphModule, *, backend: str, policy: Policy | None) -> None:
+        self._floats = unwrapped(module.graph)
+        module.recompile()
+        self._operators = module.forward
+        graph, sizes = module.graph, GraphSizes(module.graph)
+        self.compilation = Compilation(
+            function_of(graph, module), backend=backend, policy=policy, fullgraph=True, graph=sizes
+        )
+        self.reason = ""
+
+    def __call__(self, *args: Any) -> object:
+        if self._floats:
+            args = tuple([value.item() if place in self._floats else value for place, value in enumerate(args)])
+        enter = self.compilation.enter
+        if enter is not None:
+            result = enter(args, {})
+            if result is not NotImplemented:
+                return result
+        return self._found(args)(*args)
+
+    def _found(self, args: tuple[object, ...]) -> Callable[..., object]:
+        """What runs a call; the graph is traced if need be."""
+        if self.reason:
+            return self._operators
+        try:
+            call = self.compilation.found(args, {})
+        except WrongStatement:
+            raise
+        except (TraceError, UndecidedGuard) as error:
+            self.reason = str(error)
+            log.warning("runs operator by operator, as Dynamo captured it: %s", self.reason)
+            return self._operators
+        except Exception as error:
+            # perhaps as the program does with these arguments: what it raises is the answer
+            log.info("not traced: %r", error)
+            return self._operators
+        return lambda *args: call(args, {})
+
+
+def unwrapped(graph: torch.fx.Graph) -> frozenset[int]:
+    """The inputs that are Python floats, which Dynamo hands over as tensors that the graph reads with `item`."""
+    found = set()
+    for place, node in enumerate(graph.find_nodes(op="placeholder")):
+        given = node.meta.get("grapharg")
+        readers = list(node.users)
+        if getattr(given, "pass_arg_as_tensor", False) and all(each.target == "item" for each in readers):
+            for each in readers:
+                each.replace_all_uses_with(node)
+                graph.erase_node(each)
+            found.add(place)
+    return frozenset(found)
+
+
+__all__ = ["symshape"]

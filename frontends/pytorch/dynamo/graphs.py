@@ -1,0 +1,169 @@
+"""A graph of Dynamo as a Python function whose frames are the lines of the user's program.
+
+    >>> import torch
+    >>> from frontends.pytorch.dynamo.graphs import function_of
+    >>> module = torch.fx.symbolic_trace(lambda x: (x * 2).relu())
+    >>> function_of(module.graph, module)(torch.tensor([-1.0, 3.0]))
+    tensor([0., 6.])
+
+Dynamo notes with each node the frames of the program that led to it. Each node is called by a function of its own that
+says it is at the innermost of these lines, so that guards, errors and reports name the program and not a generated
+file, and nothing that looks for lines has to know of graphs.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import operator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any, Final
+
+import torch
+from torch._C._functorch import get_dynamic_layer_stack_depth, pop_dynamic_layer_stack_and_undo_to_depth
+from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
+from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
+
+from frontends.pytorch.dynamo.higher_order import plain
+from frontends.pytorch.places import is_users
+
+FRAME: Final = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.*)$', re.MULTILINE)
+STEP: Final = "def step(function, args, kwargs): return function(*args, **kwargs)"
+
+LEFT_BY: Final[dict[object, Callable[[Any], object]]] = {
+    _enter_autocast: _exit_autocast,
+    _enter_inference_mode: _exit_inference_mode,
+}
+
+Step = Callable[[Callable[..., object], Sequence[object], dict[str, object]], object]
+Place = tuple[str, int, str]
+
+
+def function_of(graph: torch.fx.Graph, module: torch.nn.Module) -> Callable[..., Any]:
+    """The function that a graph is; attributes that it reads are those of `module`."""
+    nodes = list(graph.nodes)
+    last = {used: node for node in nodes for used in node.all_input_nodes}
+    dying: dict[torch.fx.Node, list[torch.fx.Node]] = {}
+    for used, node in last.items():
+        dying.setdefault(node, []).append(used)
+    steps = step_by_place(nodes)
+    functions = {node: called(node, module) for node in nodes if node.op not in ("placeholder", "output")}
+
+    def run(values: Sequence[object]) -> object:
+        entered: list[tuple[Callable[[Any], object], object]] = []
+        with restored(entered):
+            return walk(values, entered)
+
+    def walk(values: Sequence[object], entered: list[tuple[Callable[[Any], object], object]]) -> object:
+        known: dict[torch.fx.Node, Any] = {}
+        given = iter(values)
+        for node in nodes:
+            if node.op == "placeholder":
+                known[node] = next(given)
+                continue
+            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), known.__getitem__)
+            if node.op == "output":
+                return args[0]
+            step = steps[node]
+            function = functions[node]
+            known[node] = function(*args, **kwargs) if step is None else step(function, args, kwargs)
+            if function in LEFT_BY:
+                entered.append((LEFT_BY[function], known[node]))
+            elif entered and function is entered[-1][0]:
+                entered.pop()
+            for each in dying.get(node, ()):
+                del known[each]
+        raise AssertionError("a graph without an output")
+
+    # with parameters by name, which arguments are called by
+    names = ", ".join([node.target for node in nodes if node.op == "placeholder"])
+    scope: dict[str, Any] = {"run": run}
+    exec(f"def forward({names}): return run(({names}{',' if names else ''}))", scope)
+    return scope["forward"]
+
+
+@contextmanager
+def restored(entered: Sequence[tuple[Callable[[Any], object], object]]) -> Iterator[None]:
+    """Leave torch as it was found where a graph raises: its nodes enter modes and leave them one by one. `entered` are
+    those that it has not left, each with what leaves it."""
+    gradients, levels = torch.is_grad_enabled(), get_dynamic_layer_stack_depth()
+    hooks = torch._C._autograd._saved_tensors_hooks_get_disabled_error_message()
+    try:
+        yield
+    except BaseException:
+        pop_dynamic_layer_stack_and_undo_to_depth(levels)
+        for leave, mode in reversed(entered):
+            leave(mode)
+        torch._C._set_grad_enabled(gradients)
+        if hooks is None:
+            torch._C._autograd._saved_tensors_hooks_enable()
+        raise
+
+
+def called(node: torch.fx.Node, module: torch.nn.Module) -> Callable[..., object]:
+    """What a node calls."""
+    match node.op:
+        case "call_function":
+            assert callable(node.target)
+            return plain(node.target)
+        case "call_method":
+            return lambda receiver, *args, **kwargs: getattr(receiver, node.target)(*args, **kwargs)
+        case "call_module":
+            return operator.attrgetter(node.target)(module)
+    found = operator.attrgetter(node.target)(module)
+    if isinstance(found, torch.fx.GraphModule):
+        # what a higher-order operator is given
+        inner = function_of(found.graph, found)
+        return lambda: inner
+    return lambda: operator.attrgetter(node.target)(module)
+
+
+def step_by_place(nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, Step | None]:
+    """What calls each node, at its line of the program; those of one line share it. None where torch has no line, as
+    nothing in the program is it that calls."""
+    made: dict[tuple[Place, ...], Step | None] = {(): None}
+    steps = {}
+    for node in nodes:
+        places = places_of(node)
+        if places not in made:
+            made[places] = step_at(*places)
+        steps[node] = made[places]
+    return steps
+
+
+def places_of(node: torch.fx.Node) -> tuple[Place, ...]:
+    """The innermost line of the user's program that led to a node, and that of torch's which it called there."""
+    frames = list(frames_of(node))
+    users = [frame for frame in frames if is_users(frame[0])]
+    return tuple(dict.fromkeys([*users[-1:], *frames[-1:]]))
+
+
+def frames_of(node: torch.fx.Node) -> Iterator[Place]:
+    for match in FRAME.finditer(node.stack_trace or ""):
+        yield match["file"], int(match["line"]), match["function"]
+
+
+def step_at(place: Place, *within: Place) -> Step:
+    """A function that calls what it is given, and whose code says that it is at that line; `within` that, at those."""
+    file, line, name = place
+    tree = ast.parse(STEP)
+    text = linecache.getline(file, line).rstrip()
+    for each in ast.walk(tree):
+        if isinstance(each, ast.expr | ast.stmt | ast.arg):
+            each.lineno = each.end_lineno = line
+            each.col_offset, each.end_col_offset = len(text) - len(text.lstrip()), len(text.encode())
+    scope: dict[str, Any] = {}
+    exec(compile(tree, file, "exec"), scope)
+    step = scope["step"]
+    assert isinstance(step, FunctionType)
+    step.__code__ = step.__code__.replace(co_name=name.rpartition(".")[2] or name, co_qualname=name)
+    if not within:
+        return step
+    inner = step_at(*within)
+    return lambda function, args, kwargs: step(inner, (function, args, kwargs), {})
+
+
+__all__ = ["function_of"]

@@ -1,0 +1,88 @@
+"""Dynamo's higher-order operators as the functions of torch that a program calls.
+
+    >>> import torch
+    >>> from frontends.pytorch.dynamo.higher_order import plain
+    >>> double, half = lambda x: (x * 2,), lambda x: (x / 2,)
+    >>> plain(torch.ops.higher_order.cond)(torch.tensor(True), double, half, (torch.ones(2),))
+    (tensor([2., 2.]),)
+
+The functions that such a node is given are graphs beside its own. What has no meaning here is called as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import torch
+from torch.utils.checkpoint import checkpoint
+
+
+def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
+    """Both are given the numbers that they read, of which torch's function wants none."""
+    tensors = tuple([value for value in operands if isinstance(value, torch.Tensor)])
+
+    def given(branch: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*again: Any) -> Any:
+            values = iter(again)
+            return branch(*[next(values) if isinstance(value, torch.Tensor) else value for value in operands])
+
+        return call
+
+    return torch.cond(predicate, given(then), given(otherwise), tensors)
+
+
+def invoked(graph: Callable[..., Any], name: str, *operands: Any) -> Any:
+    """A region that is compiled once and used in several places."""
+    return graph(*operands)
+
+
+def applied(
+    forward: Callable[..., Any],
+    backward: Callable[..., Any],
+    *given: Any,
+    non_differentiable_idx: Sequence[int] = (),
+    saved_for_backward_idx: Sequence[int] = (),
+    dirty_idx: Sequence[int] = (),
+) -> Any:
+    """A custom `autograd.Function`, whose forward gives what comes out and what is saved."""
+
+    class Applied(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *args: Any) -> Any:
+            returned, saved = forward(*args)
+            outputs = returned if isinstance(returned, tuple | list) else (returned,)
+            watched = [value if place in saved_for_backward_idx else None for place, value in enumerate(saved)]
+            ctx.save_for_backward(*watched)
+            ctx.others = [None if place in saved_for_backward_idx else value for place, value in enumerate(saved)]
+            ctx.mark_dirty(*[outputs[place] for place in dirty_idx])
+            ctx.mark_non_differentiable(*[outputs[place] for place in non_differentiable_idx])
+            return returned
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            watched = ctx.saved_tensors
+            saved = [
+                watched[place] if place in saved_for_backward_idx else value for place, value in enumerate(ctx.others)
+            ]
+            return backward(*gradients, *saved)
+
+    return Applied.apply(*given)
+
+
+PLAIN: Final[dict[str, Callable[..., Any]]] = {
+    "autograd_function_apply": applied,
+    "cond": cond,
+    "invoke_subgraph": invoked,
+    "tag_activation_checkpoint": checkpoint,
+}
+
+
+def plain(target: Callable[..., Any]) -> Callable[..., Any]:
+    """What a program calls where Dynamo's graph calls `target`."""
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return PLAIN.get(target.name(), target)
+    return target
+
+
+__all__ = ["plain"]

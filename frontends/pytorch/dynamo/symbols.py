@@ -1,0 +1,132 @@
+"""The sizes of a graph's inputs as torch knows them: which are symbols, and what holds of these.
+
+    >>> import torch
+    >>> from frontends.pytorch.dynamo.symbols import GraphSizes
+    >>> seen = []
+    >>> def look(module, inputs):
+    ...     seen.append(GraphSizes(module.graph))
+    ...     return module.forward
+    >>> f = torch.compile(lambda x: x * 2, backend=look, dynamic=True)
+    >>> out = f(torch.randn(3, 3))
+    >>> [str(seen[0].expressions["L_x_", axis]) for axis in (0, 1)], str(seen[0].choice("L_x_", 0).kind)
+    (['s77', 's77'], 'dynamic')
+
+Dynamo calls a graph only where torch's own guards hold. All the same, what torch knows is stated of the variant here,
+and tested by its compiled check as what any caller states: a variant is right whatever torch tests and when, and the
+check costs nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import sympy
+import torch
+
+from frontends.pytorch.recording.inputs import STATIC, Choice
+from shapes.env import ShapeEnv
+from shapes.errors import Contradiction, ShapeError
+from solver.display import text_of
+from solver.edges.sympy import from_sympy
+from solver.errors import NotExpressible
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.inputs import Input
+    from shapes.origin import Origin
+    from solver.expr import Expr
+
+NUMBER: Final = -1
+"""The axis of an integer among the inputs."""
+
+
+class GraphSizes:
+    """What torch knows of the sizes and integers among a graph's inputs.
+
+    Attributes:
+        expressions: each of them over torch's symbols, by the input's name and the axis.
+    """
+
+    def __init__(self, graph: torch.fx.Graph) -> None:
+        self.expressions: dict[tuple[str, int], sympy.Expr] = {}
+        self._shapes: Any = None
+        for node in graph.find_nodes(op="placeholder"):
+            value = node.meta.get("example_value")
+            sizes = {NUMBER: value} if isinstance(value, torch.SymInt) else {}
+            if isinstance(value, torch.Tensor):
+                sizes = dict(enumerate(value.shape))
+            for axis, size in sizes.items():
+                if isinstance(size, torch.SymInt):
+                    self._shapes = size.node.shape_env
+                    self.expressions[str(node.target), axis] = size.node.expr
+                else:
+                    self.expressions[str(node.target), axis] = sympy.Integer(size)
+
+    def choice(self, name: str, axis: int) -> Choice | None:
+        """How a size is treated; None for what torch says nothing of."""
+        expression = self.expressions.get((name, axis))
+        if expression is None:
+            return None
+        if expression.is_number:
+            return STATIC
+        lo, hi = self._range(expression) if expression.is_Symbol else (None, None)
+        return Choice("dynamic", lo=lo, hi=hi)
+
+    def _range(self, symbol: sympy.Expr) -> tuple[int | None, int | None]:
+        found = self._shapes.var_to_range.get(symbol)
+        if found is None:
+            return None, None
+        return tuple([int(end) if end.is_Integer else None for end in (found.lower, found.upper)])
+
+    def check(self, shapes: Mapping[str, Sequence[int]], place: Origin | None) -> None:
+        """Nothing: where sizes are not those that torch stated, the graph is another variant."""
+
+    def assume(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
+        """State the same of a variant."""
+        words = {
+            (given.name, path[1]): env.names[symbol]
+            for given in inputs
+            for symbol, path in given.symbols
+            if path[0] == ".shape"
+        }
+        for name, axis in self.expressions:
+            if axis == NUMBER and name in env.names:
+                words[name, axis] = env.names[name]
+        homes: dict[str, Expr] = {}
+        rest = []
+        for place, expression in self.expressions.items():
+            if place in words and expression.is_Symbol and str(expression) not in homes:
+                homes[str(expression)] = words[place]
+            elif place in words and not expression.is_number:
+                rest.append((words[place], expression))
+        for statement in [*[equality(word, e, env, homes) for word, e in rest], *self._guards(env, homes)]:
+            if statement is None:
+                continue
+            try:
+                env.assume(statement)
+            except (Contradiction, ShapeError):
+                # not of this call's sizes, which no statement of torch is about then
+                continue
+
+    def _guards(self, env: ShapeEnv, homes: Mapping[str, Expr]) -> Iterator[str | None]:
+        """What torch has guarded on so far."""
+        if self._shapes is not None:
+            for guard in self._shapes.guards:
+                yield read(guard.expr, env, homes)
+
+
+def equality(word: Expr, expression: sympy.Expr, env: ShapeEnv, homes: Mapping[str, Expr]) -> str | None:
+    found = read(expression, env, homes)
+    return None if found is None else f"{text_of(word)} == {found}"
+
+
+def read(expression: sympy.Basic, env: ShapeEnv, homes: Mapping[str, Expr]) -> str | None:
+    """An expression or proposition of torch over the sizes of a variant, as text; None where it has no exact form."""
+    try:
+        parsed = from_sympy(expression, env.interner, homes)
+    except NotExpressible:
+        return None
+    return text_of(parsed.prop if hasattr(parsed, "prop") else parsed.expr)
+
+
+__all__ = ["GraphSizes"]

@@ -1,0 +1,177 @@
+"""`torch.compile(f, backend="symshape")`: as eager torch, in graphs, with torch's symbols as ours."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._pytree import tree_leaves
+
+from frontends.pytorch.dynamo import backend
+from frontends.pytorch.dynamo.backend import Region, symshape
+from tests.frontends.pytorch.dynamo.programs import PROGRAMS
+
+BY_OPERATORS = {("writes_to_an_argument", True)}
+"""Programs of which some graph is not compiled."""
+
+
+@pytest.fixture
+def regions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Region]]:
+    """The graphs that Dynamo hands over during a test."""
+    seen: list[Region] = []
+
+    class Watched(Region):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            seen.append(self)
+
+    monkeypatch.setattr(backend, "Region", Watched)
+    torch.compiler.reset()
+    yield seen
+    torch.compiler.reset()
+
+
+def outcome(function: Callable[..., Any], x: torch.Tensor, y: torch.Tensor) -> object:
+    """What a call gives, with the gradients of its leaves, and what it leaves of its arguments and of torch's state."""
+    leaves = [each.clone().requires_grad_(each.requires_grad) for each in (x, y)]
+    given = [leaf * 1 if leaf.requires_grad else leaf for leaf in leaves]
+    torch.manual_seed(0)
+    returned: Any = function(*given)
+    learned = [each for each in tree_leaves(returned) if isinstance(each, torch.Tensor) and each.requires_grad]
+    gradients: object = ()
+    if learned:
+        gradients = torch.autograd.grad(sum([each.sum() for each in learned]), leaves, allow_unused=True)
+    return returned, given, gradients, torch.get_rng_state(), torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("learned", [False, True], ids=["inference", "training"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_as_eager_torch(name: str, learned: bool, regions: list[Region]) -> None:
+    """If it fails, a program compiled by Dynamo and our backend does something else than in Python."""
+    compiled = torch.compile(PROGRAMS[name], backend=symshape, dynamic=True)
+    for size in (3, 5, 2):
+        x, y = torch.randn(size, 4).requires_grad_(learned), torch.randn(size, 4).requires_grad_(learned)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected, found = outcome(PROGRAMS[name], x, y), outcome(compiled, x, y)
+        same(found, expected)
+    assert regions
+    by_operators = [region.reason for region in regions if region.reason or not region.compilation.variants]
+    assert bool(by_operators) == ((name, learned) in BY_OPERATORS), by_operators
+
+
+def same(found: object, expected: object) -> None:
+    """Values, strides and the need of gradients."""
+    one, other = tree_leaves(found), tree_leaves(expected)
+    assert len(one) == len(other)
+    for a, b in zip(one, other):
+        assert type(a) is type(b)
+        if isinstance(b, torch.Tensor):
+            torch.testing.assert_close(a, b)
+            assert (a.stride(), a.requires_grad) == (b.stride(), b.requires_grad)
+        else:
+            assert a == b
+
+
+def test_one_variant_without_guards_for_all_sizes(regions: list[Region]) -> None:
+    """If it fails, what torch knows of sizes is asked again: `x.view(s0, -1)` would need that s0 is `x.shape[0]`."""
+    compiled = torch.compile(
+        lambda x, y: (x.view(x.shape[0] * 2, -1) + y.view(y.shape[0] * 2, -1)).sum(), backend=symshape, dynamic=True
+    )
+    for size in (3, 5, 8):
+        x, y = torch.ones(size, 4), torch.ones(size, 4)
+        assert compiled(x, y) == 8 * size
+    (region,) = regions
+    (variant,) = region.compilation.variants
+    assert [str(guard) for guard in variant.guards] == []
+
+
+def test_a_guard_of_torch_is_a_fact(regions: list[Region]) -> None:
+    compiled = torch.compile(lambda x: x * 2 if x.shape[0] <= 100 else x * 3, backend=symshape, dynamic=True)
+    assert torch.equal(compiled(torch.ones(8)), torch.full((8,), 2.0))
+    assert torch.equal(compiled(torch.ones(200)), torch.full((200,), 3.0))
+    variants = [variant for region in regions for variant in region.compilation.variants]
+    facts = [str(fact) for variant in variants for fact in variant.env.preconditions()]
+    assert any("<= 100" in fact for fact in facts) and any(">= 101" in fact for fact in facts), facts
+
+
+def test_lines_are_those_of_the_program(regions: list[Region]) -> None:
+    """If it fails, errors and guards name a generated file."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.nonzero(x).float() * x.sum()
+
+    torch.compile(program, backend=symshape, dynamic=True)(torch.tensor([0.0, 1.0]))
+    places = {
+        (each.origin.name, each.origin.line)
+        for region in regions
+        for variant in region.compilation.variants
+        for each in variant.recording.operations
+        if each.origin is not None
+    }
+    assert places == {("test_backend.py", program.__code__.co_firstlineno + 1)}
+
+
+def test_a_float_that_changes(regions: list[Region]) -> None:
+    """Dynamo hands floats over as tensors; a layer norm wants its epsilon as a number."""
+
+    def program(x: torch.Tensor, scale: float) -> torch.Tensor:
+        return torch.nn.functional.layer_norm(x * scale, (4,), eps=1e-5)
+
+    compiled = torch.compile(program, backend=symshape, dynamic=True)
+    for size, scale in ((3, 0.5), (4, 0.25), (5, 3.0)):
+        x = torch.randn(size, 4)
+        torch.testing.assert_close(compiled(x, scale), program(x, scale))
+    assert all(region.compilation.variants and not region.reason for region in regions)
+
+
+def test_a_backward_between_two_graphs(regions: list[Region]) -> None:
+    """If it fails, Dynamo traces the host program of our kernels, which runs where the program calls `backward`."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        w = torch.ones(4, requires_grad=True)
+        (w * x.detach()).sum().backward()
+        return x * w.detach() + w.grad
+
+    x = torch.randn(3, 4, requires_grad=True)
+    found, expected = torch.compile(program, backend=symshape, dynamic=True)(x), program(x)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(torch.autograd.grad(found.sum(), x), torch.autograd.grad(expected.sum(), x))
+    lines = [str(each.origin) for region in regions for variant in region.compilation.variants
+             for each in variant.recording.operations]  # fmt: skip
+    assert lines and all("test_backend.py" in line for line in lines), lines
+
+
+def test_modes_are_left_when_a_trace_fails(regions: list[Region]) -> None:
+    """If it fails, a graph that cannot be traced leaves torch.func's level behind, and its eager run is wrong."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            return torch.func.grad(lambda a: torch.linalg.eigvals(torch.outer(a, a) + torch.eye(3)).real.sum())(x)
+
+    x = torch.tensor([1.0, 2.0, 4.0])
+    torch.testing.assert_close(torch.compile(program, backend=symshape)(x), program(x))
+    assert torch.is_grad_enabled()
+    assert torch._C._functorch.maybe_current_level() is None
+
+
+def test_it_is_found_by_name() -> None:
+    assert "symshape" in torch._dynamo.list_backends()
+    assert torch.equal(torch.compile(lambda x: x + 1, backend="symshape")(torch.ones(2)), torch.full((2,), 2.0))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"kernels": "cpu"}, "expected backend, policy"),
+        ({"polizy": "cpu"}, "did you mean"),
+        ({"backend": "fast"}, "the backends are"),
+    ],
+)
+def test_options_that_are_none(options: dict[str, object], text: str) -> None:
+    torch.compiler.reset()
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=text):
+        torch.compile(lambda x: x + 1, backend=symshape, options=options)(torch.ones(2))
