@@ -57,15 +57,17 @@ class Vocabulary(Mapping[str, Rule]):
         self._lines = dict(_line(line) for line in joined.splitlines() if line.strip())
         self._like = like
         self._words: dict[str, Rule] = {}
+        self._made: dict[str, Rule] = {}
+        """The words that were asked for: from a line, or like a rule."""
 
     def __getitem__(self, name: str) -> Rule:
-        word = self._words.get(name)
+        word = self._words.get(name) or self._made.get(name)
         if word is None:
             line = self._lines.get(name)
             made = self._like(name) if line is None else _word(f"{self.name}.{name}", *line)
             if made is None:
                 raise KeyError(name)
-            word = self._words[name] = made
+            word = self._made[name] = made
         return word
 
     def word(self, name: str) -> Callable[[Callable[..., object]], Word]:  # type: ignore[explicit-any]

@@ -44,6 +44,14 @@ def test_errors_are_in_the_words_of_the_library() -> None:
         Vocabulary("wrong", "no expression here")
 
 
+def test_words_that_are_asked_for_are_not_written_down() -> None:
+    """If it fails, how many words there are depends on what was looked up before."""
+    before = list(aten)
+    assert "repeat_interleave.Tensor" not in before
+    assert aten["repeat_interleave.Tensor"] is aten["repeat_interleave.Tensor"]
+    assert list(aten) == before and len(aten) == len(before)
+
+
 # ---------------------------------------------------------------------- ATen's argument names
 
 
