@@ -38,8 +38,9 @@ from solver.facts import Conflict, Facts
 from solver.interner import Interner
 from solver.ladder import decide
 from solver.prop import Prop
+from solver.shunting import Side
 from solver.sweep import size, sweep
-from solver.text import Side, parse, parse_expr
+from solver.text import parse, parse_expr
 from solver.tokens import Decimals
 from solver.verdict import Always, Depends, Never, Verdict
 

@@ -46,7 +46,8 @@ from solver.facts import Conflict, Facts, range_prop
 from solver.interner import Interner
 from solver.ladder import decide
 from solver.prop import Prop
-from solver.text import Parsed, Side, parse
+from solver.shunting import Side
+from solver.text import Parsed, parse
 from solver.tokens import Decimals
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 

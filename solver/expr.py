@@ -109,12 +109,22 @@ class Expr:
     @property
     def degree(self) -> int:
         monomials = self.interner.monomials
-        return max((len(monomials[m]) for m, _ in self.terms), default=0)
+        largest = 0
+        for m, _ in self.terms:
+            size = len(monomials[m])
+            if size > largest:
+                largest = size
+        return largest
 
     @property
     def depth(self) -> int:
         monomials = self.interner.monomials
-        return max((atom.depth for m, _ in self.terms for atom in monomials[m]), default=0)
+        deepest = 0
+        for m, _ in self.terms:
+            for atom in monomials[m]:
+                if atom.depth > deepest:
+                    deepest = atom.depth
+        return deepest
 
     def forget(self) -> None:
         """Drop what was computed from the terms."""
@@ -126,7 +136,13 @@ class Expr:
         if len(terms) == 1:
             return terms[0]
         keys = self.interner.monomial_keys
-        return max(terms, key=lambda term: keys[term[0]])
+        found = terms[0]
+        largest = keys[found[0]]
+        for term in terms[1:]:
+            key = keys[term[0]]
+            if key > largest:
+                found, largest = term, key
+        return found
 
     @property
     def atom(self) -> Atom:
@@ -143,7 +159,12 @@ class Expr:
 
     def content(self) -> int:
         """The gcd of the coefficients, without the constant; 0 for a constant."""
-        return gcd(*[c for _, c in self.terms])
+        common = 0
+        for _, c in self.terms:
+            common = gcd(common, c)
+            if common == 1:
+                break
+        return common
 
     def form(self) -> tuple[Expr, int]:
         """`(f, k)` with `self - constant == k * f`, f primitive with a positive lead and no constant."""

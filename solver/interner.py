@@ -27,6 +27,9 @@ from solver.functions import function as registered_function
 if TYPE_CHECKING:
     from solver.prop import Prop
 
+Terms = tuple[tuple[int, int], ...]
+"""Coefficients by monomial, sorted, none zero."""
+
 EXPANSION_CAP: Final = 1024
 """A product of sums whose expansion would have more monomials than this stays an atom."""
 LONGEST_SUM: Final = 2048
@@ -185,20 +188,14 @@ class Interner:
             return b + a.constant
         if not b.terms:
             return a + b.constant
-        coefficients = dict(a.terms)
-        for m, c in b.terms:
-            coefficients[m] = coefficients.get(m, 0) + c
-        return self.collect(coefficients, a.constant + b.constant)
+        return self.expr(merged(a.terms, b.terms, 1), a.constant + b.constant)
 
     def subtract(self, a: Expr, b: Expr) -> Expr:
         if not b.terms:
             return a - b.constant
         if not a.terms:
             return self.expr(tuple([(m, -c) for m, c in b.terms]), a.constant - b.constant)
-        coefficients = dict(a.terms)
-        for m, c in b.terms:
-            coefficients[m] = coefficients.get(m, 0) - c
-        return self.collect(coefficients, a.constant - b.constant)
+        return self.expr(merged(a.terms, b.terms, -1), a.constant - b.constant)
 
     def sum(self, parts: Iterable[Expr]) -> Expr:
         coefficients: dict[int, int] = {}
@@ -441,6 +438,27 @@ class Interner:
 
     def negation(self, p: Prop) -> Prop:
         return p.negation
+
+
+def merged(a: Terms, b: Terms, k: int) -> Terms:
+    """The terms of `a + k*b`, for k not zero: both are sorted."""
+    result: list[tuple[int, int]] = []
+    i, size = 0, len(a)
+    for n, d in b:
+        while i < size and a[i][0] < n:
+            result.append(a[i])
+            i += 1
+        if i < size and a[i][0] == n:
+            d = a[i][1] + k * d
+            i += 1
+            if d:
+                result.append((n, d))
+        else:
+            result.append((n, k * d))
+    while i < size:
+        result.append(a[i])
+        i += 1
+    return tuple(result)
 
 
 def expands_too_far(a: Expr, b: Expr) -> bool:

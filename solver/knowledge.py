@@ -248,10 +248,10 @@ class Knowledge:
 
     def elementary(self, m: int) -> Rule | None:
         """What a monomial is known to equal, by an equality or because its atom is settled."""
-        try:
-            return self.elementary_cache[m]
-        except KeyError:
-            pass
+        cache = self.elementary_cache
+        rule = cache.get(m)
+        if rule is not None or m in cache:
+            return rule
         rule = self.solved.get(m)
         if rule is None:
             atoms = self.interner.monomials[m]
@@ -259,7 +259,7 @@ class Knowledge:
                 from solver.settled import settled_rule
 
                 rule = settled_rule(self, atoms[0])
-        self.elementary_cache[m] = rule
+        cache[m] = rule
         return rule
 
     def is_inert(self, e: Expr) -> bool:

@@ -36,6 +36,8 @@ one value for all symbols.
 ROWS: Final = len(SPREADS)
 ENOUGH: Final = 4
 TOUCHED: Final = 96
+SEEDS_KEPT: Final = 512
+SCATTERED: Final[dict[int, tuple[int, ...]]] = {}
 MENDED: Final = 2
 
 
@@ -86,7 +88,7 @@ class Pool:
     def declare(self, atom: Atom, lo: int | None, hi: int | None, hint: int | None, seed: int) -> Pool:
         pool = self.copy()
         pool.columns = self.columns.draft()
-        pool.columns.set(atom.serial, tuple([start_value(seed, row, lo, hi, hint) for row in range(ROWS)]))
+        pool.columns.set(atom.serial, start_column(seed, lo, hi, hint))
         pool.limits = self.limits.draft()
         pool.limits.set(atom.serial, (lo, hi))
         return pool
@@ -397,11 +399,28 @@ def _tolerant(atom: Atom, values: dict[Atom, int]) -> int | None:
         return None
 
 
-def start_value(seed: int, row: int, lo: int | None, hi: int | None, hint: int | None) -> int:
-    """The value of a new symbol in a row: deterministic, spread over magnitudes."""
+def scattered(seed: int) -> tuple[int, ...]:
+    """A number of 64 bits for each row; those of small seeds, which nearly all are, are kept."""
+    found = SCATTERED.get(seed)
+    if found is None:
+        numbers = []
+        for row in range(ROWS):
+            mixed = (seed * 0x9E3779B97F4A7C15 + row * 0xC2B2AE3D27D4EB4F) & 0xFFFFFFFFFFFFFFFF
+            numbers.append(mixed ^ mixed >> 29)
+        found = tuple(numbers)
+        if 0 <= seed < SEEDS_KEPT:
+            SCATTERED[seed] = found
+    return found
+
+
+def start_column(seed: int, lo: int | None, hi: int | None, hint: int | None) -> tuple[int, ...]:
+    """The values of a new symbol: deterministic, spread over magnitudes."""
+    numbers = scattered(seed)
+    return tuple([_start_value(row, numbers[row], lo, hi, hint) for row in range(ROWS)])
+
+
+def _start_value(row: int, mixed: int, lo: int | None, hi: int | None, hint: int | None) -> int:
     spread = SPREADS[row]
-    mixed = (seed * 0x9E3779B97F4A7C15 + row * 0xC2B2AE3D27D4EB4F) & 0xFFFFFFFFFFFFFFFF
-    mixed ^= mixed >> 29
     low = lo if lo is not None else (hi - 9 if hi is not None else 0)
     if spread is None:
         value = hint if hint is not None else low + 2 if lo is not None else low

@@ -18,7 +18,6 @@ the order in which Python would evaluate them. What must hold for a proposition 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from math import gcd
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr, evaluate_atoms, reachable
@@ -41,6 +40,7 @@ class Prop:
 
     __slots__ = (
         "_atoms",
+        "_depth",
         "_fingerprint",
         "_nodes",
         "_schedule",
@@ -65,6 +65,7 @@ class Prop:
         self._schedule: tuple[Atom, ...] | None = None
         self._symbols: frozenset[Atom] | None = None
         self._fingerprint: int | None = None
+        self._depth = -1
 
     # ------------------------------------------------------------------ construction
 
@@ -83,7 +84,7 @@ class Prop:
         interner = e.interner
         if not e.terms:
             return interner.true if e.constant >= 0 else interner.false
-        k = gcd(*[c for _, c in e.terms])
+        k = e.content()
         if k > 1:
             e = interner.expr(tuple([(m, c // k) for m, c in e.terms]), e.constant // k)
         return Prop.make(interner, "ge", e)
@@ -94,8 +95,8 @@ class Prop:
         interner = e.interner
         if not e.terms:
             return interner.false if e.constant else interner.true
-        k = gcd(*[c for _, c in e.terms])
-        if e.constant % k:
+        k = e.content()
+        if k > 1 and e.constant % k:
             return interner.false
         if e.lead()[1] < 0:
             k = -k
@@ -180,7 +181,13 @@ class Prop:
 
     @property
     def depth(self) -> int:
-        return max((atom.depth for atom in self.atoms), default=0)
+        if self._depth < 0:
+            deepest = 0
+            for atom in self.atoms:
+                if atom.depth > deepest:
+                    deepest = atom.depth
+            self._depth = deepest
+        return self._depth
 
     @property
     def terms(self) -> tuple[tuple[int, int], ...]:

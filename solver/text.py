@@ -11,21 +11,21 @@
     b*s % 16 != 0 or s != 0
 
 A recursive descent straight into the normal form: sums are gathered as coefficients by monomial, so the common
-comparison of two polynomials makes no intermediate expression. The *domain* of what was read (no divisor zero, no
+comparison of two polynomials makes no intermediate expression. (Where sides that were read before are kept, most texts
+are read by `solver.shunting`, to the same.) The *domain* of what was read (no divisor zero, no
 negative shift, as far as Python would evaluate it) is gathered beside it. `solver.display` is the inverse.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from solver.arithmetic import Arithmetic
-from solver.errors import ParseError
 from solver.expr import Expr
 from solver.interner import Interner
 from solver.prop import Prop
+from solver.shunting import Side, compared, read_comparison
 from solver.tokens import BITWISE, COMPARISONS, Decimals, Value
 
 
@@ -41,12 +41,6 @@ class ParsedExpr(NamedTuple):
 
     expr: Expr
     domain: Prop
-
-
-Side = tuple[Expr, tuple[Prop, ...]]
-"""One side of a comparison and what it needs to make sense."""
-
-COMPARISON: Final = re.compile(r" (<=|>=|==|!=|<|>) ")
 
 
 def parse(
@@ -67,53 +61,13 @@ def parse(
     Raises:
         ParseError: the text is not a proposition over these names; it has the column.
     """
-    if sides is not None and "where" not in text:
-        parts = COMPARISON.split(text)
-        if len(parts) == 3:
-            left, op, right = parts
-            try:
-                a = sides.get(left) or _side(left, names, interner, decimals, sides)
-                b = sides.get(right) or _side(right, names, interner, decimals, sides)
-            except ParseError:
-                pass  # `a == b and c`, or an error, told with its column in the whole text below
-            else:
-                if a is not None and b is not None:
-                    prop = comparison(op, a[0], b[0])
-                    return Parsed(prop, interner.conjunction((*a[1], *b[1])) if a[1] or b[1] else interner.true)
+    if sides is not None:
+        found = read_comparison(text, names, interner, sides)
+        if found is not None:
+            return Parsed(*found)
     reader = Reader(text, names, interner, decimals)
     prop = reader.read(reader.condition)
     return Parsed(prop, reader.domain())
-
-
-def _side(
-    text: str, names: Mapping[str, Expr], interner: Interner, decimals: Decimals, sides: dict[str, Side]
-) -> Side | None:
-    """One side of a comparison, if it is an integer."""
-    known = names.get(text)
-    if known is None and text.isdecimal() and len(text) < 4000:
-        known = interner.constant(int(text))
-    if known is not None:
-        plain = sides[text] = (known, ())
-        return plain
-    reader = Reader(text, names, interner, decimals)
-    value = reader.read(reader.bits)
-    if not isinstance(value, Expr):
-        return None
-    side = sides[text] = (value, tuple(reader.obligations))
-    return side
-
-
-def comparison(op: str, a: Expr, b: Expr) -> Prop:
-    """`a op b`."""
-    if op == "==":
-        return Prop.zero(a - b)
-    if op == "!=":
-        return Prop.zero(a - b).negation
-    if op == ">=":
-        return Prop.nonnegative(a - b)
-    if op == "<=":
-        return Prop.nonnegative(b - a)
-    return Prop.nonnegative(a - b - 1 if op == ">" else b - a - 1)
 
 
 def parse_expr(text: str, names: Mapping[str, Expr], interner: Interner, *, decimals: Decimals = "ieee") -> ParsedExpr:
@@ -255,7 +209,7 @@ class Reader(Arithmetic):
 
     def compare_with_zero(self, op: str, coefficients: dict[int, int], constant: int) -> Prop:
         """`coefficients + constant op 0`."""
-        return comparison(op, self.interner.collect(coefficients, constant), self.interner.zero)
+        return compared(op, self.interner.collect(coefficients, constant), self.interner.zero)
 
     def general_comparison(self) -> Value:
         """Chains, real values and bitwise operators."""
@@ -285,7 +239,7 @@ class Reader(Arithmetic):
             return same if op == "==" else same.negation
         a, b = self.number(left), self.number(right)
         if isinstance(a, Expr) and isinstance(b, Expr):
-            return comparison(op, a, b)
+            return compared(op, a, b)
         return self.numerals.compare(op, a, b)
 
     def bits(self) -> Value:

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NoReturn, TypeVar
 
@@ -18,12 +17,12 @@ from solver.expr import Expr
 from solver.interner import Interner
 from solver.numerals import Operand
 from solver.prop import Prop
+from solver.shunting import TOKEN
 
 Decimals = Literal["ieee", "real"]
 Value = Operand | Prop
 Result = TypeVar("Result")
 
-TOKEN: Final = re.compile(r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[^\W\d]\w*|\*\*|//|<<|>>|[<>=!]=|\S")
 COMPARISONS: Final = frozenset(("==", "!=", ">=", "<=", ">", "<"))
 BITWISE: Final = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4}
 WORDS: Final = frozenset(("and", "or", "not", "if", "else", "True", "False"))
