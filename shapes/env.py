@@ -165,7 +165,10 @@ class ShapeEnv(Scopes):
             if standing is not None and standing.facts is self.facts:
                 if effort in RANKS and standing.stands(effort):
                     return standing.verdict
-        prop, domain = self._read(question)
+        if type(question) is str:
+            prop, domain = self._texts.get(question) or self._parsed(question)
+        else:
+            prop, domain = self._read(question)
         verdict = self.decide(prop, domain, effort, timeout)
         if self._listeners:
             one_of("purpose", purpose, ("program", "optional", "person"))

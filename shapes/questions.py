@@ -181,8 +181,8 @@ class Questions:
         parsed = parse(text, self.names, self.interner, decimals=self.decimals, sides=self._sides)
         if self._texts.make_room():
             self._forget()
-        found = self._texts[text] = (parsed.prop, parsed.domain)
-        return found
+        self._texts[text] = parsed
+        return parsed
 
     @synchronized
     def parse_expr(self, text: str) -> tuple[Expr, Prop]:
@@ -415,8 +415,9 @@ def decided(
         Contradiction: the facts cannot hold together, so that everything would follow from them.
     """
     try:
-        one_of("effort", effort, tuple(RANKS))
-        if not (timeout is None or (type(timeout) in (int, float) and timeout >= 0)):
+        if type(effort) is not str or effort not in RANKS:
+            one_of("effort", effort, tuple(RANKS))
+        if timeout is not None and not (type(timeout) in (int, float) and timeout >= 0):
             raise ShapeError(f"timeout={shown(timeout)}: expected seconds, or None")
         return decide(
             facts,

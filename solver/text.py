@@ -11,9 +11,9 @@
     b*s % 16 != 0 or s != 0
 
 A recursive descent straight into the normal form: sums are gathered as coefficients by monomial, so the common
-comparison of two polynomials makes no intermediate expression. (Where sides that were read before are kept, most texts
-are read by `solver.shunting`, to the same.) The *domain* of what was read (no divisor zero, no
-negative shift, as far as Python would evaluate it) is gathered beside it. `solver.display` is the inverse.
+comparison of two polynomials makes no intermediate expression. The *domain* of what was read (no divisor zero, no
+negative shift, as far as Python would evaluate it) is gathered beside it. Where sides that were read before are kept,
+`solver.shunting` reads most texts, to the same. `solver.display` is the inverse.
 """
 
 from __future__ import annotations
