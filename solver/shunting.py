@@ -29,8 +29,10 @@ from solver.prop import Prop
 TOKEN: Final = re.compile(r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[^\W\d]\w*|\*\*|//|<<|>>|[<>=!]=|\S")
 COMPARISON: Final = re.compile(r" (<=|>=|==|!=|<|>) ")
 CLAMPS: Final = frozenset(("min", "max"))
-LONGEST: Final = 4000
-"""Digits of an integer that is read here, and the tokens of a side."""
+LONGEST: Final = 1 << 14
+"""Characters of a text that is read here."""
+LONGEST_INTEGER: Final = 4000
+"""Digits of an integer."""
 LARGEST_EXPONENT: Final = 64
 LONGEST_BASE: Final = 1 << 14
 """Bits of the constant in what is raised to a power."""
@@ -115,10 +117,10 @@ def read_side(text: str, names: Mapping[str, Expr], interner: Interner) -> Side 
     known = names.get(text)
     if known is not None:
         return known, ()
+    if len(text) > LONGEST:
+        return None
     tokens: list[str] = TOKEN.findall(text)
     tokens.append("")
-    if len(tokens) > LONGEST:
-        return None
     try:
         return _read(tokens, names, interner)
     except NotExpressible:
@@ -146,7 +148,7 @@ def _read(tokens: list[str], names: Mapping[str, Expr], interner: Interner) -> S
                 level.negated = not level.negated
                 continue
             if token.isdecimal():
-                if len(token) > LONGEST:
+                if len(token) > LONGEST_INTEGER:
                     return None
                 value = interner.constant(int(token))
             elif token in CLAMPS and tokens[at] == "(":
@@ -205,6 +207,8 @@ def read_comparison(
     Args:
         sides: what sides of comparisons were read as before.
     """
+    if len(text) > LONGEST:
+        return None
     parts: list[str] = COMPARISON.split(text)
     if len(parts) != 3:
         return None
