@@ -40,6 +40,8 @@ PASSES: Final = 4
 COMBINED: Final = (0, 24, 12, 6, 4)
 """So many values of each are combined, by how many symbols there are; of more symbols none are."""
 PAIRS: Final = 24
+COMBINATIONS_KEPT: Final = 64
+COMBINATIONS: Final[dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]]] = {}
 FIRST: Final = 16
 DEGENERATE: Final = 256
 """Sizes are positive: so many positive ones are simpler than 0."""
@@ -86,20 +88,27 @@ def about(facts: Facts, atom: Atom) -> Iterator[Fact]:
 class Shrinking:
     """One witness being shrunk."""
 
-    __slots__ = ("domain", "evaluations", "facts", "followers", "known", "moves", "prop", "symbols", "truth", "values")
+    __slots__ = (
+        "domain", "evaluations", "facts", "followers", "known", "moves", "prop", "relevant", "symbols", "truth",
+        "values",
+    )  # fmt: skip
 
     def __init__(
         self, facts: Facts, prop: Prop, domain: Prop, truth: bool, values: dict[Atom, int], symbols: list[Atom]
     ) -> None:
         self.facts = facts
         self.prop, self.domain, self.truth = prop, domain, truth
-        supposed = facts.suppose(prop if truth else prop.negation)
-        self.known = supposed if isinstance(supposed, Facts) else facts
         self.values = values
         self.moves, self.evaluations = MOVES, EVALUATIONS
+        self.relevant = symbols
+        self.know(facts)
+
+    def know(self, known: Facts) -> None:
+        """Move what these facts leave free, and let the rest follow."""
+        self.known = known
         self.followers: dict[Atom, list[tuple[Atom, Expr]]] = {}
-        doubles = prop.interner.doubles  # the bits of a small double are no small number
-        self.symbols = [atom for atom in symbols if not self.follows(atom) and atom not in doubles]
+        doubles = self.prop.interner.doubles  # the bits of a small double are no small number
+        self.symbols = [atom for atom in self.relevant if not self.follows(atom) and atom not in doubles]
 
     def follows(self, atom: Atom) -> bool:
         """Whether an equality gives the value of a symbol from those of others."""
@@ -112,9 +121,18 @@ class Shrinking:
 
     def smallest(self) -> dict[Atom, int]:
         """The values, as small as was found."""
-        choices = {atom: Choices(self.known, atom) for atom in self.symbols}
-        simplest = {atom: choices[atom].values[0] for atom in self.symbols if choices[atom].values}
-        if self.moved(simplest) or self.combined(choices):
+        choices = {atom: kept_choices(self.known, atom) for atom in self.symbols}
+        if self.moved_to_simplest(choices):
+            return self.values
+        shown = self.prop if self.truth else self.prop.negation
+        if shown.kind != "ne" or len(shown.terms) == 1:  # else it says nothing of single symbols
+            supposed = self.facts.suppose(shown)
+            if isinstance(supposed, Facts):
+                self.know(supposed)
+                choices = {atom: Choices(supposed, atom) for atom in self.symbols}
+                if self.moved_to_simplest(choices):
+                    return self.values
+        if self.combined(choices):
             return self.values
         self.shrink_each(choices, self.symbols)
         large = [atom for atom in self.symbols if abs(self.values[atom]) > FIRST * choices[atom].stride]
@@ -124,6 +142,10 @@ class Shrinking:
                 self.shrink_each(choices, [atom, other])
         return self.values
 
+    def moved_to_simplest(self, choices: dict[Atom, Choices]) -> bool:
+        """Whether the simplest value of each symbol shows it."""
+        return self.moved({atom: choices[atom].values[0] for atom in self.symbols if choices[atom].values})
+
     def combined(self, choices: dict[Atom, Choices]) -> bool:
         """Whether some of the small values of few symbols show it: the smallest that do, then."""
         count = COMBINED[len(self.symbols)] if len(self.symbols) < len(COMBINED) else 0
@@ -131,7 +153,7 @@ class Shrinking:
 
     def one_of(self, values: list[list[int]], symbols: list[Atom]) -> bool:
         """Whether one of the combinations shows it: the one with the smallest largest value, then."""
-        for combination in sorted(product(*values), key=_complexities):
+        for combination in combinations(tuple([tuple(each) for each in values])):
             if self.moved(dict(zip(symbols, combination, strict=True))):
                 return True
         return False
@@ -266,6 +288,25 @@ class Choices:
         low, high = self.low, self.high
         within = [value for value in candidates if (low is None or value >= low) and (high is None or value <= high)]
         return sorted(set(within), key=_complexity)
+
+
+def kept_choices(facts: Facts, atom: Atom) -> Choices:
+    """The choices for a symbol under facts of which more is asked."""
+    found = facts.scratch.get((Choices, atom))
+    if found is None:
+        found = facts.scratch[Choices, atom] = Choices(facts, atom)
+    assert isinstance(found, Choices)
+    return found
+
+
+def combinations(values: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
+    """One of each, those with the smallest largest value first. The same few lists are combined again and again."""
+    found = COMBINATIONS.get(values)
+    if found is None:
+        if len(COMBINATIONS) >= COMBINATIONS_KEPT:
+            COMBINATIONS.clear()
+        found = COMBINATIONS[values] = sorted(product(*values), key=_complexities)
+    return found
 
 
 def _complexity(value: int) -> int:
