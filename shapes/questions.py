@@ -415,8 +415,9 @@ def decided(
         Contradiction: the facts cannot hold together, so that everything would follow from them.
     """
     try:
-        if type(effort) is not str or effort not in RANKS:
-            one_of("effort", effort, tuple(RANKS))
+        wanted: object = effort
+        if not isinstance(wanted, str) or wanted not in RANKS:
+            one_of("effort", wanted, tuple(RANKS))
         if timeout is not None and not (type(timeout) in (int, float) and timeout >= 0):
             raise ShapeError(f"timeout={shown(timeout)}: expected seconds, or None")
         return decide(
