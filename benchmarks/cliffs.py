@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks import report
-from shapes import ShapeEnv
+from shapes import ShapeEnv, sym_ite
 from solver.simplify import simplify
 
 Thing = Callable[[], object]
@@ -68,6 +68,27 @@ def product_of_sums(count: int) -> Thing:
     return lambda: env.ask(" * ".join([f"(s{i} + 1)" for i in range(count)]) + " > 3")
 
 
+def remainders_asked(count: int) -> Thing:
+    env = environment()
+    size = env.symbol("s", hint=1)
+    return lambda: [env.ask(size % i == 0) for i in range(2, count + 2)]
+
+
+def remainders_guarded(count: int) -> Thing:
+    env = environment()
+    size = env.symbol("s", hint=1)
+    return lambda: ([env.guard(size % i == 0) for i in range(2, count + 2)], env.guards())
+
+
+def conditionals(count: int) -> Thing:
+    env = environment()
+    size = env.symbol("s", hint=5)
+    result = size
+    for i in range(count):
+        result = sym_ite(size > i, result + 1, size)
+    return lambda: env.ask(result >= 0)
+
+
 def quotients_printed(count: int) -> Thing:
     env = environment()
     size = env.symbol("a", hint=50)
@@ -88,10 +109,13 @@ CLIFFS: dict[str, tuple[Callable[[int], Thing], int]] = {
     "guards on one symbol": (guards_on_one_symbol, 200),
     "guards on two symbols each": (guards_apart, 200),
     "excluded sizes of one symbol": (excluded_sizes, 200),
+    "remainders of one size, asked": (remainders_asked, 200),
+    "remainders of one size, guards": (remainders_guarded, 200),
+    "nested conditionals, asked": (conditionals, 90),
     "parity of truths, asked and assumed": (parity_asked, 18),
     "parity of truths, printed": (parity_printed, 18),
     "product of sums, asked": (product_of_sums, 18),
-    "nested quotients and remainders, printed": (quotients_printed, 2),
+    "nested quotients and remainders, printed": (quotients_printed, 20),
     "nested quotients and remainders, simplified": (quotients_simplified, 2),
 }
 

@@ -30,6 +30,7 @@ from solver.fact import Fact
 from solver.facts import Conflict, Facts, range_prop
 from solver.interner import Interner
 from solver.prop import Prop
+from solver.settled import prove_by_intervals
 from solver.verdict import Always, Depends, Verdict
 
 if TYPE_CHECKING:
@@ -143,6 +144,8 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
         (place,) = rest
         fact = guards[place]
         both = within(fact)
+        if prove_by_intervals(known, known.canonical_prop(both)[0]) is not None:
+            return []
         _, rejected = known.pool.classify(both, interner.true)
         if rejected is None and isinstance(known.suppose(both.negation), Conflict):
             return []

@@ -16,10 +16,10 @@ said: `s >= 4` follows from `s >= 65` here, which only a proof shows.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from shapes.edges import moved
-from solver.expr import Atom
+from solver.expr import Atom, Expr
 from solver.prop import Prop
 
 Key = TypeVar("Key", bound=Hashable)
@@ -91,6 +91,12 @@ def _beside(guard: Prop, conditions: Conditions, atom: Atom) -> tuple[int, ...]:
         case "eq":
             return value + 1, value - 1, FAR
         case "ne":
+            remainder = remainder_of(guard, atom, conditions.hints)
+            if remainder is not None:
+                if remainder.slope not in (1, -1):
+                    return ()
+                root, off = value - remainder.start * remainder.slope, remainder.off(value)
+                return root, root + remainder.modulus, value - off, value - off + remainder.modulus
             here = guard.expr.evaluate(conditions.hints)
             slope = conditions.evaluated_at(guard, atom, value + 1) - here
             return (value - here // slope,) if slope and here % slope == 0 else ()
@@ -135,7 +141,7 @@ class Conditions:
         lines = self._lines.get(atom)
         if lines is None:
             lines = self._lines[atom] = self._lines_about(atom)
-        if not lines.others:
+        if not lines.others and not lines.remainders:
             return lines.rejecting(value)
         key = (atom, value)
         found = self._rejecting.get(key)
@@ -145,6 +151,11 @@ class Conditions:
         return found
 
     def _add_others(self, lines: Lines, atom: Atom, value: int, found: list[int]) -> None:
+        for remainder, place in lines.remainders:
+            if len(found) >= ALONE:
+                return
+            if not remainder.accepts(value):
+                found.append(place)
         values = self._values
         values[atom] = value
         try:
@@ -161,7 +172,10 @@ class Conditions:
         lines = Lines(self.hints[atom])
         for place in self.about[atom]:
             prop = self.props[place]
-            if prop.parts or prop.schedule or any(_twice(prop, m, atom) for m, _ in prop.terms):
+            remainder = remainder_of(prop, atom, self.hints)
+            if remainder is not None:
+                lines.remainders.append((remainder, place))
+            elif prop.parts or prop.schedule or any(_twice(prop, m, atom) for m, _ in prop.terms):
                 lines.others.append(place)
             else:
                 here = prop.expr.evaluate(self.hints)
@@ -174,10 +188,52 @@ def _twice(prop: Prop, monomial: int, atom: Atom) -> bool:
     return prop.interner.monomials[monomial].count(atom) > 1
 
 
+class Remainder(NamedTuple):
+    """`(slope*(value - hint) + start) % modulus`, and whether it is to be zero, or not to be."""
+
+    slope: int
+    start: int
+    hint: int
+    modulus: int
+    zero: bool
+
+    def accepts(self, value: int) -> bool:
+        return ((self.slope * (value - self.hint) + self.start) % self.modulus == 0) is self.zero
+
+    def off(self, value: int) -> int:
+        """How far above a value at which it is zero this one is, for a slope of one."""
+        return (self.slope * (value - self.hint) + self.start) * self.slope % self.modulus
+
+
+def remainder_of(prop: Prop, atom: Atom, hints: Mapping[Atom, int]) -> Remainder | None:
+    """A comparison that says whether a number divides a line through the hint of one symbol."""
+    if prop.kind not in ("eq", "ne") or len(prop.schedule) != 1:
+        return None
+    (quotient,) = prop.schedule
+    if quotient.kind != "floordiv":
+        return None
+    numerator, divisor = quotient.args
+    c = next((c for m, c in prop.terms if m == quotient.monomial), 0)
+    if not isinstance(numerator, Expr) or not isinstance(divisor, Expr) or divisor.terms or abs(c) != divisor.constant:
+        return None
+    whole = prop.expr - prop.interner.scale(quotient.expr, c)
+    slope = 0
+    for m, k in whole.terms:
+        if m == atom.monomial:
+            slope = k
+        elif atom in prop.interner.monomials[m]:
+            return None
+    off = whole - numerator if c < 0 else whole + numerator
+    # what is added to the remainder leaves it at most one value: zero of the sum is zero modulo the divisor
+    if off.terms or not -abs(c) < (off.constant if c < 0 else -off.constant) <= 0:
+        return None
+    return Remainder(slope, whole.evaluate(hints), hints[atom], abs(c), prop.kind == "eq")
+
+
 class Lines:
     """What lines through the hint say of one symbol: its ends and excluded values, each with where it is said."""
 
-    __slots__ = ("exact", "excluded", "highs", "hint", "lows", "others")
+    __slots__ = ("exact", "excluded", "highs", "hint", "lows", "others", "remainders")
 
     def __init__(self, hint: int) -> None:
         self.hint = hint
@@ -186,6 +242,7 @@ class Lines:
         self.excluded: dict[int, list[int]] = {}
         self.exact: list[int] = []
         self.others: list[int] = []
+        self.remainders: list[tuple[Remainder, int]] = []
 
     def add(self, place: int, kind: str, slope: int, here: int) -> None:
         """`here + slope * (value - hint)` compared with zero."""

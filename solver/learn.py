@@ -32,6 +32,7 @@ from solver.fact import Fact
 from solver.inequalities import NEIGHBOURS, STEPS
 from solver.knowledge import form_key
 from solver.laws import rewritten
+from solver.multiples import reduced
 from solver.prop import Prop
 from solver.reasons import Reason, combine, equal, part
 from solver.settled import bounded_away, prove_by_intervals, prove_nonzero
@@ -124,17 +125,25 @@ class Learner(Equalities):
         if low == 0 == high:
             zero = equal(prove_side(self, e, True, 0), prove_side(self, e, False, 0))
             raise Contradictory(Reason("clash", self.interner.false, (zero, reason)))
-        form, _ = e.form()
-        key = form_key(form)
-        values = dict(self.excluded.get(key) or {})
-        values[-e.constant] = reason
-        self.excluded.set(key, values)
+        self.exclude(reason)
+        again = reduced(prop, reason)
+        if again is not None:
+            self.exclude(again)
         self.forget()
         self.note(prop, reason)
+        form, _ = e.form()
         if len(form.terms) == 1 and not e.constant:
             self.divide_uses(form)
         if low == 0 or high == 0:
             self.check_excluded_end(prop, reason)
+
+    def exclude(self, reason: Reason) -> None:
+        """A value that a form does not take."""
+        form, k = reason.conclusion.expr.form()
+        key = form_key(form)
+        values = dict(self.excluded.get(key) or {})
+        values[-reason.conclusion.expr.constant // k] = reason
+        self.excluded.set(key, values)
 
     def divide_uses(self, form: Expr) -> None:
         """Statements with a factor that is now known not to be zero."""

@@ -322,9 +322,16 @@ def _parts_first(root: Prop) -> tuple[Prop, ...]:
 
 
 def _negated_tree(root: Prop) -> Prop:
-    """De Morgan, bottom up, without recursion."""
-    for node in root.nodes:
-        if node.negation_cache is None and node.parts:
+    """De Morgan, bottom up, without recursion; below a part whose complement is known nothing is looked at."""
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        below = [part for part in node.parts if part.negation_cache is None and part.parts]
+        if node.negation_cache is None and below:
+            stack.extend(below)
+            continue
+        stack.pop()
+        if node.negation_cache is None:
             kind = "or" if node.kind == "and" else "and"
             opposite = Prop.join(node.interner, kind, [part.negation for part in node.parts])
             node.negation_cache = opposite

@@ -19,6 +19,7 @@ search may miss, it cannot be wrong.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import lcm
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 DEPTH: Final = 4
 TOUCHED: Final = 96
+"""So many facts are evaluated for one of the places that a search may try."""
+CROWD: Final = 512
+"""Facts about one symbol beyond which it is not moved."""
 SYMBOLS: Final = 6
 LONG: Final = 8192
 """A symbol grows by no more bits than this in one move: roots of powers of roots would soon have millions."""
@@ -48,7 +52,7 @@ class Search:
         self.row = row
         self.left = 40 * effort
         self.base: dict[Atom, int] = {}
-        self.limit = TOUCHED
+        self.limit = CROWD
         self.first: Prop | None = None  # what is mended before anything else
         self.shifted = False  # whether the base differs from the row
         self.solving: set[Atom] = set()  # the names whose value by an equality is being computed
@@ -201,7 +205,11 @@ class Search:
             found = self.doubles(target, atom, current, moved)
             if found:
                 return [v for v in found if v != current and (lo is None or v >= lo) and (hi is None or v <= hi)]
+        strides = self.strides(target, atom)
         found = []
+        common = lcm(*strides)
+        if len(strides) > 1 and common.bit_length() <= LONG:
+            found += [max(lo or 0, 1) + -max(lo or 0, 1) % common, current - current % common + common]
         for p in target.comparisons()[:4]:
             if atom in p.symbols or self.facts.solved.count:
                 found += self.roots(p, atom, current, moved)
@@ -209,7 +217,6 @@ class Search:
             found += [lo, lo + 1]
         if hi is not None:
             found += [hi, hi - 1]
-        strides = self.strides(target, atom)
         found += [current + 1, current - 1] if not strides else []
         for step in strides:
             found += [current - current % step, current - current % step + step, current + step]
@@ -251,10 +258,27 @@ class Search:
                 found[inner.args[1].constant] = None
         rule = self.facts.solved.get(atom.monomial)
         if rule is not None:
+            whole = self.multiple(rule.image)
+            if whole > 1:
+                found[whole] = None
             for _, c in rule.image.terms[:2]:
-                if abs(c) > 1:
+                if abs(c) > 1 and whole % c:
                     found[abs(c)] = None
         return list(found)[:3]
+
+    def multiple(self, e: Expr) -> int:
+        """What an eliminated symbol is a multiple of: `s = 2*t` and `t = 3*u`."""
+        size = 1
+        for _ in range(TOUCHED):
+            if len(e.terms) != 1 or e.constant:
+                break
+            ((m, c),) = e.terms
+            size *= abs(c)
+            rule = self.facts.solved.get(m)
+            if rule is None:
+                break
+            e = rule.image
+        return size
 
     def roots(self, p: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
         """Where the comparison would change, by the slope at the current value; then once more from there."""
@@ -362,8 +386,10 @@ class Search:
             if lo is not None and trial[atom] < lo or hi is not None and trial[atom] > hi:
                 return None
             touching = self.pool.touching.get(atom.serial)
-            if touching is not None and touching.count > self.limit:
-                return None
+            if touching is not None and touching.count > TOUCHED:
+                if touching.count > self.limit:
+                    return None
+                self.left -= touching.count // TOUCHED
             while touching is not None:
                 fact: Fact = touching.fact
                 if fact.serial not in checked:

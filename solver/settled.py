@@ -219,6 +219,12 @@ def prove_nonzero(known: Knowledge, p: Prop) -> Reason | None:
             reason = values.get(-e.constant // k)
             if reason is not None:
                 return reason
+        if any(c > 1 or c < -1 for _, c in e.terms):
+            from solver.multiples import prove_no_multiple
+
+            multiple = prove_no_multiple(known, p)
+            if multiple is not None:
+                return multiple
     if len(e.terms) == 1 and not e.constant and len(known.interner.monomials[e.terms[0][0]]) > 1:
         factors = []
         for atom in dict.fromkeys(known.interner.monomials[e.terms[0][0]]):

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
 LONG: Final = 4
 """A sum of so many terms may be written as what it adds to another one."""
-NEAR: Final = 8
-"""So many sums before it are looked at for that."""
+NEAR: Final = 32
+"""So many sums before it are looked at for that, the last ones first."""
+ALIKE: Final = 2
+"""A sum that differs in no more terms is as good as any."""
 NAMED: Final = 8
 """A shared part gets a name when it has more symbols and operations than this."""
 MOST: Final = 1 << 40
@@ -254,10 +256,14 @@ def bases_of(sums: list[Expr]) -> dict[Expr, Expr]:
         terms = dict(e.terms)
         best = len(terms) // 2
         for other, known in recent:
+            if abs(len(known) - len(terms)) >= best:
+                continue
             apart = sum([terms.get(m) != c for m, c in known.items()]) + sum([m not in known for m in terms])
             if apart < best:
                 best, found[e] = apart, other
-        recent.append((e, terms))
+                if best <= ALIKE:
+                    break
+        recent.appendleft((e, terms))
     return found
 
 

@@ -72,3 +72,18 @@ def test_facts_and_questions_share_their_parts() -> None:
     assert type(verdict).__name__ == "Never" and verdict.check()
     facts: Facts = env.facts
     assert facts.pool.alive
+
+
+def test_complements_are_made_once() -> None:
+    """If it fails, a chain of n truths that is built from its end takes the complement of all before it n times."""
+    terms = Interner()
+    whole = terms.eq(terms.symbol("s0"), 1)
+    looked_at = 0
+    for i in range(1, 300):
+        one = terms.eq(terms.symbol(f"s{i}"), 1)
+        whole = terms.disjunction(
+            [terms.conjunction([whole, one]), terms.conjunction([whole.negation, one.negation])]
+        )
+        looked_at += whole._nodes is not None  # what lists all its parts takes as long as they are many
+    assert whole.negation.negation is whole
+    assert looked_at == 0

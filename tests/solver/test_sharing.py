@@ -192,3 +192,16 @@ def test_random_propositions_are_as_before() -> None:
         names = {name: terms.symbol(name) for name in "abc"}
         p = some_proposition(terms, list(names.values()), pick, 3)
         assert parse(Shared(p).text, names, terms).prop is p
+
+
+def test_a_text_is_as_long_as_the_steps_that_made_it() -> None:
+    """If it fails, what a program adds to step by step is written as sums of all steps before."""
+    terms = Interner()
+    lengths = []
+    for count in (20, 100):
+        size = terms.symbol("a")
+        for _ in range(count):
+            size = size // 2 + size % 3
+        lengths.append(str(size).split(","))
+    assert max(len(part) for part in lengths[1]) <= max(len(part) for part in lengths[0]) + 10
+    assert sum(map(len, lengths[1])) < 6 * sum(map(len, lengths[0]))

@@ -1,0 +1,125 @@
+"""Remainders that are known not to be something, and what that says of other remainders."""
+
+import random
+from itertools import product
+
+import pytest
+
+from shapes import ShapeEnv
+from solver.facts import Facts
+from solver.interner import Interner
+from solver.multiples import prove_no_multiple
+from solver.reasons import Reason
+from solver.verdict import Always, Depends, Never
+
+
+def environment() -> ShapeEnv:
+    return ShapeEnv(origin=lambda: None, solvers=False)
+
+
+@pytest.mark.parametrize(
+    ("fact", "question"),
+    [
+        ("s % 3 != 0", "s % 12 == 0"),
+        ("s % 3 != 1", "s % 12 == 7"),
+        ("s % 5 != 2", "(3*s + 1) % 5 == 2"),
+        ("(2*s) % 7 != 1", "(s + 7*t) % 21 == 4"),
+        ("(s + 2*t) % 5 != 3", "(s + 2*t + 5) % 20 == 18"),
+        ("(2*s - 3*t) % 8 != 6", "(6*s - t) % 16 == 2"),
+    ],
+)
+def test_a_remainder_that_is_excluded_excludes_those_that_lead_to_it(fact: str, question: str) -> None:
+    """If it fails, each such question supposes the opposite and restates every fact about the size."""
+    env = environment()
+    env.symbol("s", lo=0)
+    env.symbol("t", lo=None)
+    env.assume(fact)
+    verdict = env.ask(question)
+    assert isinstance(verdict, Never) and verdict.rung == "bounds" and verdict.check()
+    assert [each.text for each in verdict.core] == [fact]
+
+
+def test_a_forged_step_is_rejected() -> None:
+    """If it fails, the checker takes a substitution on trust: here one that leads to another remainder."""
+    terms = Interner()
+    s = terms.symbol("s")
+    known = Facts.empty(terms).declare_range(s, 0, None).assume_prop(terms.ne(s % 3, 0))
+    goal = terms.ne((7 * s) % 12, 6)
+    proof = prove_no_multiple(known, goal)
+    assert proof is not None and Never(goal.negation, terms.true, "bounds", proof, known).check()
+    (rewriting,) = proof.premises
+    (((monomial, image),),) = rewriting.data
+    for other in (image + 1, image * 7, s + 12 * ((7 * s) // 12)):
+        forged = Reason("rewrite", terms.false, rewriting.premises, (((monomial, other),),))
+        again = Reason("refute", goal, (forged,), goal.negation)
+        assert not Never(goal.negation, terms.true, "bounds", again, known).check()
+    for value in (5, 7):  # 7*s % 12 may be these
+        wrong = terms.ne((7 * s) % 12, value)
+        assert prove_no_multiple(known, wrong) is None
+        again = Reason("refute", wrong, (rewriting,), wrong.negation)
+        assert not Never(wrong.negation, terms.true, "bounds", again, known).check()
+
+
+def test_what_is_said_of_remainders_is_what_enumeration_says() -> None:
+    """If it fails, an answer about a remainder is wrong, or its proof is."""
+    pick = random.Random(16)
+    sizes = list(product(range(61), range(-20, 41)))
+    found = 0
+    for _ in range(120):
+        env = environment()
+        env.symbol("s", 0, 60)
+        env.symbol("t", -20, 40)
+
+        def line() -> str:
+            return f"({pick.randint(-7, 7)}*s + {pick.randint(-3, 3)}*t + {pick.randint(-9, 9)})"
+
+        facts = [f"{line()} % {pick.choice([3, 4, 5, 8, 9])} != {pick.randint(0, 4)}" for _ in range(2)]
+        question = f"{line()} % {pick.choice([3, 6, 8, 9, 12, 20])} == {pick.randint(0, 9)}"
+        if all(env.ask(fact) is not None and not isinstance(env.ask(fact), Never) for fact in facts):
+            try:
+                for fact in facts:
+                    env.assume(fact)
+            except ValueError:
+                continue
+        else:
+            continue
+        codes = [compile(text, text, "eval") for text in [*facts, question]]
+        rows = [{"s": s, "t": t} for s, t in sizes]
+        rows = [row for row in rows if all(eval(code, {}, row) for code in codes[:-1])]
+        truths = {eval(codes[-1], {}, row) for row in rows}
+        verdict = env.ask(question)
+        if rows and isinstance(verdict, (Always, Never, Depends)):
+            found += 1
+            expected = {frozenset([True]): Always, frozenset([False]): Never}.get(frozenset(truths), Depends)
+            assert type(verdict) is expected and verdict.check(), (facts, question)
+    assert found > 60
+
+
+def test_a_size_that_many_numbers_do_not_divide() -> None:
+    """If it fails, each number costs what all before it cost: 2,000 take minutes, and none is proven to be needed."""
+    env = environment()
+    size = env.symbol("s", hint=1)
+    open_ones = 0
+    for i in range(2, 300):
+        verdict = env.ask(size % i == 0)
+        prime = all(i % d for d in range(2, i))
+        assert type(verdict) is (Depends if prime else Never), i
+        open_ones += prime
+        assert not env.guard(size % i == 0)
+    assert len(env.guards()) == open_ones == 62
+
+
+@pytest.mark.parametrize("hint", [1, 1_000_003])
+def test_minimal_guards_of_remainders_are_those_of_primes(hint: int) -> None:
+    """If it fails, a guard that another one implies is kept, or sizes that one alone rejects are not found."""
+    env = environment()
+    size = env.symbol("s", hint=hint)
+    for i in range(2, 60):
+        env.guard(size % i == 0)
+    primes = [i for i in range(2, 60) if all(i % d for d in range(2, i))]
+    guards = env.guards()
+    assert [guard.text for guard in guards] == [f"s % {i} != 0" for i in primes]
+    for guard, i in zip(guards, primes, strict=True):
+        assert guard.rejects is not None
+        value = guard.rejects["s"]
+        assert [p for p in primes if value % p == 0] == [i]
