@@ -19,7 +19,8 @@ from solver.explain import prove_bound
 from solver.expr import Atom, Expr
 from solver.knowledge import Knowledge
 from solver.prop import Prop
-from solver.reasons import Reason
+from solver.reasons import Reason, apart
+from solver.rungs import single
 from solver.settled import prove_nonzero
 
 
@@ -56,6 +57,9 @@ def without_factors(known: Knowledge, p: Prop) -> Smaller | None:
             reason: Reason | None = prove_bound(known, atom.monomial, True, 1)
         else:
             reason = prove_nonzero(known, Prop.zero(atom.expr).negation) if p.kind != "ge" else None
+            if reason is None and atom.kind == "floordiv":
+                one = single.prove_positive(known, atom.expr)
+                reason = one if one is None or p.kind == "ge" else apart(one, Prop.zero(atom.expr).negation)
         if reason is not None:
             chosen += [atom] * count
             reasons.append(reason)

@@ -108,7 +108,7 @@ def _settled_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
 
 def prove_sign(known: Knowledge, e: Expr) -> Reason | None:
     """`e >= 0`, cheaply."""
-    from solver.rungs import extremes, remainder, shift
+    from solver.rungs import extremes, remainder, shift, single
 
     goal = Prop.nonnegative(e)
     if goal.kind != "ge" or known.refuted(goal.expr):
@@ -117,8 +117,14 @@ def prove_sign(known: Knowledge, e: Expr) -> Reason | None:
         shifted = shift.prove_nonnegative(known, goal.expr)
         if shifted is not None:
             return shifted
+    alone = single.prove_nonnegative(known, goal.expr)
+    if alone is not None:
+        return alone
     for quotient, rest, sign in isolations(known, goal.expr):
-        proof = prove_by_intervals(known, isolated(quotient, rest, sign))
+        about = isolated(quotient, rest, sign)
+        proof = prove_by_intervals(known, about)
+        if proof is None and about.kind == "ge":
+            proof = single.prove_nonnegative(known, about.expr)
         if proof is not None:
             divisor = quotient.args[1]
             assert isinstance(divisor, Expr)

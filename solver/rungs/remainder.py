@@ -32,7 +32,7 @@ from solver.laws import floordiv_law, law_expr, times_nonnegative
 from solver.monomials import divides, without
 from solver.prop import Prop
 from solver.reasons import Reason, axiom, combine
-from solver.rungs import extremes, shift
+from solver.rungs import extremes, shift, single
 
 STEPS: Final = 3
 """Monomials that are replaced, one after the other."""
@@ -115,11 +115,12 @@ def multiplied(known: Knowledge, e: Expr) -> Expr:
 
 
 def directly(known: Knowledge, e: Expr) -> Reason | None:
-    """`e >= 0` by bounds or by shifting."""
+    """`e >= 0` by bounds, by shifting, or by a fact."""
     low = known.low(e)
     if low is not None:
-        return prove_side(known, e, True, 0) if low >= 0 else None
-    return shift.prove_nonnegative(known, e) if e.degree > 1 else shift.by_remainder(known, e)
+        return prove_side(known, e, True, 0) if low >= 0 else single.prove_nonnegative(known, e, facts=1)
+    proof = shift.prove_nonnegative(known, e) if e.degree > 1 else shift.by_remainder(known, e)
+    return proof or single.prove_nonnegative(known, e, facts=1)
 
 
 def added(e: Expr, rest: Expr, proof: Reason, part: Expr, scaled: Reason) -> Reason | None:

@@ -1,0 +1,118 @@
+"""Clamps and quotients whose sign one fact shows, or two."""
+
+import random
+from itertools import product
+
+import pytest
+
+from shapes import ShapeEnv
+from shapes.errors import ShapeError
+from solver.facts import Facts
+from solver.interner import Interner
+from solver.reasons import Reason
+from solver.rungs import single
+from solver.verdict import Always, Depends, Never
+
+MASKED = "max(0, min(min(n, a) + n - a, c)) + max(0, min(n, a) + n - min(min(n, a) + n - a, c + d) - a) + d == n"
+
+
+def environment(names: str) -> ShapeEnv:
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    for name in names.split():
+        env.symbol(name, lo=0)
+    return env
+
+
+@pytest.mark.parametrize(
+    ("facts", "question"),
+    [
+        (["a + b <= n"], "min(n, a) == a"),
+        (["a + b <= n", "c + d <= n"], MASKED),
+        (["a*b + c*d <= n", "a*b >= 1"], "min(n, a*b)*m % (a*b) == 0"),
+        (["2*a < n", "a >= 1"], "max(n//a, 1) == n//a"),
+        (["2*a < n", "a >= 1"], "max(1, n//a*a) == n//a*a"),
+        (["2*a < n", "a >= 1", "m >= 2"], "n//a*m*a != min(n, n//a*a)"),
+        (["c <= n", "b + 4 <= c", "b >= 1"], "max(1, n + a - b)*m == (n + a - b)*m"),
+        (["a < n", "m >= 2"], "max(1, 16*((n + 15)//16) + min(16*(a//16), m) - 16*(a//16)) >= 2"),
+    ],
+)
+def test_the_sign_of_a_clamp_follows_from_a_fact_or_two(facts: list[str], question: str) -> None:
+    """If it fails, clamps of sizes that depend on data stay where they are, and what is asked of them is left open."""
+    env = environment("a b c d m n")
+    for fact in facts:
+        env.assume(fact)
+    verdict = env.ask(question)
+    assert isinstance(verdict, Always) and verdict.check()
+    # without the first fact it does not follow: the proof rests on it
+    env = environment("a b c d m n")
+    for fact in facts[1:]:
+        env.assume(fact)
+    assert not isinstance(env.ask(question), (Always, Never))
+
+
+def test_forged_sums_are_rejected() -> None:
+    """If it fails, the checker takes multiples of facts on trust."""
+    terms = Interner()
+    a, b, c = (terms.symbol(name) for name in "abc")
+    known = Facts.empty(terms)
+    for symbol in (a, b, c):
+        known = known.declare_range(symbol, 0, None)
+    known = known.assume_prop(terms.le(2 * a + b, c))
+    goal = terms.ge(c, 2 * a)
+    proof = single.prove_nonnegative(known, goal.expr)
+    assert proof is not None and proof.conclusion is goal
+    assert Always(goal, terms.true, "shift", proof, known).check()
+    (multipliers, slack) = proof.data
+    for data in (((multipliers[0], multipliers[1] + 1), slack), ((2, 1), slack), (multipliers, slack - 1)):
+        forged = Reason("combine", goal, proof.premises, data)
+        assert not Always(goal, terms.true, "shift", forged, known).check()
+    stronger = terms.ge(c, 2 * a + 1)
+    assert single.prove_nonnegative(known, stronger.expr) is None
+    forged = Reason("combine", stronger, proof.premises, proof.data)
+    assert not Always(stronger, terms.true, "shift", forged, known).check()
+
+
+def test_a_product_is_at_least_one_where_its_factors_are() -> None:
+    """If it fails, a product of quotients that are at least one may be zero."""
+    terms = Interner()
+    a, n = terms.symbol("a"), terms.symbol("n")
+    known = Facts.empty(terms).declare_range(a, 1, None).declare_range(n, 0, None).assume_prop(terms.le(a, n))
+    e = n // a * a - 1
+    proof = single.prove_nonnegative(known, e)
+    assert proof is not None and Always(proof.conclusion, terms.true, "shift", proof, known).check()
+    assert proof.conclusion is terms.ge(n // a * a, 1)
+    wider = Facts.empty(terms).declare_range(a, 1, None).declare_range(n, 0, None)
+    assert single.prove_nonnegative(wider, e) is None
+
+
+def test_answers_about_clamps_are_those_of_enumeration() -> None:
+    """If it fails, an answer about a clamp is wrong, or its proof is."""
+    pick = random.Random(4)
+    names = "a b n"
+    sizes = [dict(zip("abn", values, strict=True)) for values in product(range(1, 9), repeat=3)]
+    functions = {"min": min, "max": max}
+    decided = 0
+    for _ in range(150):
+        env = ShapeEnv(origin=lambda: None, solvers=False)
+        for name in names.split():
+            env.symbol(name, 1, 8)
+        facts = [
+            pick.choice(["a + b <= n", "2*a < n", "a*b <= n", "a <= n - 2", "b <= n//a", "n - a >= b - 1", "n >= a"])
+            for _ in range(2)
+        ]
+        x = pick.choice(["min(n, a)", "min(n, a*b)", "max(n - a, 0)", "max(n//a, 1)", "n//a*a", "min(n//a*b, n)"])
+        y = pick.choice(["a", "n", "n//a", "a*b", "n - a", "max(1, n//a*a)", "min(n, b) + n - b", "1"])
+        question = f"{x} {pick.choice(['==', '<=', '>', '!='])} {y}"
+        try:
+            for fact in facts:
+                env.assume(fact)
+        except ShapeError:
+            continue
+        rows = [row for row in sizes if all(eval(fact, functions, row) for fact in facts)]
+        truths = {eval(question, functions, row) for row in rows}
+        verdict = env.ask(question)
+        if rows and isinstance(verdict, (Always, Never, Depends)):
+            decided += 1
+            expected = {frozenset([True]): Always, frozenset([False]): Never}.get(frozenset(truths), Depends)
+            assert type(verdict) is expected and verdict.check(), (facts, question)
+    assert decided > 100
