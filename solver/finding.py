@@ -25,7 +25,7 @@ from solver.expr import Atom
 from solver.facts import Facts
 from solver.polynomials import exact_quotient, factors_of
 from solver.prop import Prop
-from solver.search import Search
+from solver.search import Search, terms_evaluated
 from solver.table import Table
 from solver.witness import Witness
 
@@ -34,6 +34,8 @@ SCATTERED: Final = (20, 16, 9, 6, 4, 3)
 """Places for each symbol, when there are one, two, three or more."""
 MANY: Final = 4
 """From so many symbols on, far places come before near ones."""
+SCATTERED_TERMS: Final = 200_000
+"""So many terms are evaluated at all these places together."""
 TRIED: Final = 4
 SMALL: Final = 64
 """Divisors of a number that a product shall be are looked for below this."""
@@ -201,6 +203,11 @@ def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | 
         inside = [v for v in places if v is not None and (r.lo is None or v >= r.lo) and (r.hi is None or v <= r.hi)]
         sides.append(list(dict.fromkeys(inside))[: SCATTERED[len(symbols) - 1]])
     others = sorted((goal.symbols | domain.symbols) - set(symbols), key=lambda atom: atom.key)
+    tried = 1
+    for side in sides:
+        tried *= len(side)
+    if tried * (terms_evaluated(goal) + terms_evaluated(domain)) > SCATTERED_TERMS:
+        return None
     table = Table([*symbols, *others], [*sides, *[(facts.pool.atom_column(atom)[row],) for atom in others]])
     try:
         hits = [i for i, (a, b) in enumerate(zip(table.truths(goal), table.truths(domain), strict=True)) if a and b]

@@ -39,6 +39,10 @@ SYMBOLS: Final = 6
 LONG: Final = 8192
 """A symbol grows by no more bits than this in one move: roots of powers of roots would soon have millions."""
 PLACES: Final = 14
+FEWEST: Final = 5
+"""A search of fewer moves is not begun."""
+EVALUATED: Final = 100_000
+"""So many terms are evaluated in one search: of a proposition with thousands of them few moves are tried."""
 
 
 class Search:
@@ -136,6 +140,9 @@ class Search:
         if goals is None:
             broken = self.broken()
             return None if broken is None else self.mend({}, broken, DEPTH + len(broken), ())
+        self.left = min(self.left, EVALUATED // max([terms_evaluated(p) for p in goals], default=1))
+        if self.left < FEWEST:
+            return None
         pending = [p for p in goals if p.kind != "true" and not self.holds(p, {})]
         return self.mend({}, pending, DEPTH, tuple(goals))
 
@@ -402,3 +409,12 @@ class Search:
                         return None
                 touching = touching.rest
         return rest
+
+
+def terms_evaluated(p: Prop) -> int:
+    """How many terms the arguments of the operations under a proposition have: what its value costs to compute."""
+    count = 1 + len(p.schedule)
+    for atom in p.schedule:
+        for arg in atom.args:
+            count += len(arg.terms)
+    return count

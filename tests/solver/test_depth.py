@@ -10,7 +10,9 @@ from shapes import ShapeEnv
 from shapes.errors import ParseError
 from solver.depth import DEEPEST
 from solver.errors import NotExpressible
+from solver.facts import Facts
 from solver.interner import Interner
+from solver.search import FEWEST, Search, terms_evaluated
 
 NESTS = {
     "halves": lambda levels: "(" * levels + "x" + " // 2 + y)" * levels + " >= 0",
@@ -64,3 +66,22 @@ def test_operations_refuse_to_be_built_too_deep() -> None:
     with pytest.raises(NotExpressible):
         for _ in range(2 * DEEPEST):
             e = (e * x + 1) // 2
+
+
+def test_a_search_costs_what_its_goals_cost() -> None:
+    """If it fails, a question about an expression of ten thousands of terms waits for hundreds of evaluations of it."""
+    terms = Interner()
+    x, n = terms.symbol("x"), terms.symbol("n")
+    known = Facts.empty(terms).declare_range(x, 1, None).declare_range(n, 1, None)
+    costs, moves = [], []
+    for depth in (4, 100, 200):
+        nested = x
+        for _ in range(depth):
+            nested = (nested * 3 + 1) // 2 % n
+        search = Search(known, known.pool, known.pool.alive[0])
+        goal = terms.eq(nested, -1)
+        costs.append(terms_evaluated(goal))
+        assert search.reach([terms.true, goal]) is None
+        moves.append(search.left)
+    assert costs == sorted(costs) and costs[-1] > 10_000
+    assert moves[-1] < FEWEST
