@@ -40,6 +40,8 @@ PASSES: Final = 4
 COMBINED: Final = (0, 24, 12, 6, 4)
 """So many values of each are combined, by how many symbols there are; of more symbols none are."""
 PAIRS: Final = 24
+NEAR: Final = 32
+"""So many are tried before anything is supposed."""
 COMBINATIONS_KEPT: Final = 64
 COMBINATIONS: Final[dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]]] = {}
 FIRST: Final = 16
@@ -53,12 +55,31 @@ def shrunk(
     facts: Facts, prop: Prop, domain: Prop, true: dict[Atom, int], false: dict[Atom, int]
 ) -> tuple[dict[Atom, int], dict[Atom, int]]:
     """Two witnesses of a question with small values, of the symbols that matter alone."""
-    symbols = relevant(facts, prop, domain)
-    small = []
-    for values, truth in ((true, True), (false, False)):
-        shrinking = Shrinking(facts, prop, domain, truth, {atom: values[atom] for atom in symbols}, symbols)
-        small.append(shrinking.smallest())
-    return small[0], small[1]
+    symbols = kept_relevant(facts, prop, domain)
+    one, other = [
+        Shrinking(facts, prop, domain, truth, {atom: values[atom] for atom in symbols}, symbols)
+        for values, truth in ((true, True), (false, False))
+    ]
+    if one.moved_to_simplest():
+        if not other.moved_near(one.values):
+            other.smallest()
+    elif other.moved_to_simplest():
+        if not one.moved_near(other.values):
+            one.smallest()
+    else:
+        one.smallest()
+        other.smallest()
+    return one.values, other.values
+
+
+def kept_relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
+    """The relevant symbols, under facts of which more is asked about the same ones."""
+    key = (relevant, prop.symbols, domain.symbols)
+    found = facts.scratch.get(key)
+    if found is None:
+        found = facts.scratch[key] = relevant(facts, prop, domain)
+    assert isinstance(found, list)
+    return found
 
 
 def relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
@@ -89,8 +110,8 @@ class Shrinking:
     """One witness being shrunk."""
 
     __slots__ = (
-        "domain", "evaluations", "facts", "followers", "known", "moves", "prop", "relevant", "symbols", "truth",
-        "values",
+        "choices", "domain", "evaluations", "facts", "followers", "known", "moves", "prop", "relevant", "symbols",
+        "truth", "values",
     )  # fmt: skip
 
     def __init__(
@@ -102,6 +123,7 @@ class Shrinking:
         self.moves, self.evaluations = MOVES, EVALUATIONS
         self.relevant = symbols
         self.know(facts)
+        self.choices = {atom: kept_choices(facts, atom) for atom in self.symbols}
 
     def know(self, known: Facts) -> None:
         """Move what these facts leave free, and let the rest follow."""
@@ -120,17 +142,15 @@ class Shrinking:
         return True
 
     def smallest(self) -> dict[Atom, int]:
-        """The values, as small as was found."""
-        choices = {atom: kept_choices(self.known, atom) for atom in self.symbols}
-        if self.moved_to_simplest(choices):
-            return self.values
+        """The values, as small as was found, where the simplest do not show it."""
+        choices = self.choices
         shown = self.prop if self.truth else self.prop.negation
         if shown.kind != "ne" or len(shown.terms) == 1:  # else it says nothing of single symbols
             supposed = self.facts.suppose(shown)
             if isinstance(supposed, Facts):
                 self.know(supposed)
-                choices = {atom: Choices(supposed, atom) for atom in self.symbols}
-                if self.moved_to_simplest(choices):
+                choices = self.choices = {atom: Choices(supposed, atom) for atom in self.symbols}
+                if self.moved_to_simplest():
                     return self.values
         if self.combined(choices):
             return self.values
@@ -142,9 +162,27 @@ class Shrinking:
                 self.shrink_each(choices, [atom, other])
         return self.values
 
-    def moved_to_simplest(self, choices: dict[Atom, Choices]) -> bool:
+    def moved_to_simplest(self) -> bool:
         """Whether the simplest value of each symbol shows it."""
+        choices = self.choices
         return self.moved({atom: choices[atom].values[0] for atom in self.symbols if choices[atom].values})
+
+    def moved_near(self, simplest: dict[Atom, int]) -> bool:
+        """Whether it shows where few symbols of the question have other small values than the simplest, which show the
+        contrary.
+        """
+        asked = [atom for p in (self.prop, self.domain) for atom in _declared(p)]
+        free = [atom for atom in dict.fromkeys(asked) if atom in self.choices]
+        if not 0 < len(free) < len(COMBINED):
+            return False
+        before, self.values = self.values, simplest
+        count = min(COMBINED[len(free)], FIRST)
+        small = [tuple([value for value in self.choices[atom].values[:count] if value > 0]) for atom in free]
+        for combination in combinations(tuple(small))[:NEAR]:
+            if self.moved(dict(zip(free, combination, strict=True))):
+                return True
+        self.values = before
+        return False
 
     def combined(self, choices: dict[Atom, Choices]) -> bool:
         """Whether some of the small values of few symbols show it: the smallest that do, then."""

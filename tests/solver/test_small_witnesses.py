@@ -1,6 +1,7 @@
 """Witnesses are shown small, of the symbols that matter, and are witnesses."""
 
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,6 +9,9 @@ from hypothesis import strategies as st
 
 from shapes import Depends, ShapeEnv, ShapeError
 from shapes.testing.conformance.cases import value
+from solver.facts import Facts
+from solver.interner import Interner
+from solver.ladder import decide
 from tests.effort import examples, processor_seconds
 
 FACTS = ["s % 16 == 0", "b > 3", "b*s <= 10**6", "s != 64", "n < b", "b % 4 == 1 or s > 100"]
@@ -144,3 +148,42 @@ def test_a_question_that_still_stands_shows_what_newer_facts_allow() -> None:
     env.assume("b >= 50")
     second = env.ask("a == b")
     assert isinstance(second, Depends) and second.false_at["b"] >= 50 and second.check()
+
+
+def test_the_simplest_sizes_with_one_of_the_question_moved() -> None:
+    """A failure means that a witness about one size moves others, or that a power of two is shown for a limit."""
+    terms = Interner()
+    symbols = [terms.symbol(f"s{i}") for i in range(7)]
+    known = Facts.empty(terms)
+    for i, symbol in enumerate(symbols):
+        known = known.declare_range(symbol, 2, None, hint=64 + i)
+    for one, other in pairwise(symbols):
+        known = known.assume_prop(terms.ge(one + other, 3))
+    simplest = {f"s{i}": 2 for i in range(7)}
+    for question, true, false in (
+        (terms.ge(symbols[3], 4), {"s3": 4}, {}),
+        (terms.lt(symbols[3], 4), {}, {"s3": 4}),
+        (terms.ne(symbols[0], symbols[6]), {"s6": 3}, {}),
+        (terms.eq(symbols[0] + symbols[1], 7), {"s0": 3, "s1": 4}, {}),
+        (terms.gt(symbols[2], 128), {"s2": 129}, {}),
+    ):
+        verdict = decide(known, question)
+        assert isinstance(verdict, Depends) and verdict.check()
+        assert verdict.true_at == simplest | true, question
+        assert verdict.false_at == simplest | false, question
+
+
+def test_what_is_kept_for_one_question_is_right_for_the_next() -> None:
+    """A failure means that choices which were kept under other facts, or a wrong base, make a witness that is none."""
+    terms = Interner()
+    a, b, c = (terms.symbol(name) for name in "abc")
+    known = Facts.empty(terms)
+    for symbol in (a, b, c):
+        known = known.declare_range(symbol, 0, None)
+    for fact in (terms.ge(a, b + 2), terms.eq(a % 4, 0), terms.ge(b * c, 5), terms.ge(c, 9)):
+        known = known.assume_prop(fact)
+        for question in (terms.eq(a, 12), terms.ge(b, 2), terms.ne(a, c), terms.le(a * b, 16), terms.eq(c % 3, 1)):
+            for asked in (question, question.negation):
+                verdict = decide(known, asked)
+                assert isinstance(verdict, Depends) and verdict.check(), (fact, asked)
+                assert max(*verdict.true_at.values(), *verdict.false_at.values()) <= 24
