@@ -227,17 +227,17 @@ def trace(
     given = (fn, args, kwargs or {}, dynamism, pre_autograd, gradients, shared)
     while True:
         try:
-            return _traced_alone(*given, read=read)
+            return _traced_alone(*given, dynamism=dynamism, read=read)
         except FirstImport as found:
             name = found.name
         import_first(name)
 
 
-def _traced_alone(*given: object, read: Mapping[str, Place]) -> Variant:
+def _traced_alone(*given: object, dynamism: Dynamism, read: Mapping[str, Place]) -> Variant:
     """What `_traced` gives, of which nothing is left but that."""
     with MadeInside() as inside:
         env = ShapeEnv(origin=StackWalk(skip=[TORCH]), policy=general_path)
-        recorder = Recorder(env, Nodes(env))
+        recorder = Recorder(env, Nodes(env), dynamism.outside)
         # variables of the context are set in a copy of it
         context = copy_context()
         memoized = Memoized()
@@ -263,6 +263,7 @@ def _traced_alone(*given: object, read: Mapping[str, Place]) -> Variant:
     ran = noted()
     if ran is not None:
         ran.memoized = variant.memoized
+        ran.elements = tuple(dynamism.outside.tensors)
     return variant
 
 

@@ -62,6 +62,7 @@ from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.python.ran import Ran, watching
 from frontends.pytorch.python.state import reflects
 from frontends.pytorch.recording.escapes import KeptTensor
+from frontends.pytorch.recording.outside import Outside
 from frontends.pytorch.tracing import Variant, trace
 from shapes.errors import SpecializedDynamic, UndecidedGuard
 
@@ -277,6 +278,9 @@ class Compilation:
         if question is not None and self._is_bought(question):
             self._varying.update([atom.name for atom in question.guard.symbols])
         reason = self.limits.over(question, len(self.variants))
+        if reason is not None and question is not None and question.is_data:
+            # numbers that only the run knows have a graph each, and the rest of the program theirs
+            return self._break(signature, values, f"{question.key.partition(': ')[2]} is another at every call")
         if reason is not None:
             return self._fall_back(signature, values, reason, question)
         notes = [*changed, *[note for note in self._observe(signature, leaves) if note not in changed]]
@@ -293,13 +297,15 @@ class Compilation:
         )
         try:
             try:
-                variant, check = self._made(signature, bound, named, leaves, mixed)
-            except Exception:
-                if not mixed.tentative:
+                variant, check = self._tried(signature, bound, named, leaves, mixed)
+            except (EagerOnly, Settles, Uninitialized, KeptTensor):
+                raise
+            except (TraceError, UndecidedGuard):
+                if not mixed.outside.is_asked:
                     raise
-                # something wants numbers as they are: they are no symbols from now on
-                self.history.fixed.update(mixed.tentative)
-                variant, check = self._made(signature, bound, named, leaves, mixed)
+                # the program needs the elements of tensors that it is not given
+                mixed.outside = Outside(are_known=True)
+                variant, check = self._tried(signature, bound, named, leaves, mixed)
         except (WrongStatement, SpecializedDynamic, Uninitialized):
             raise
         except Settles as error:
@@ -336,6 +342,24 @@ class Compilation:
         self._decisions.clear()
         self._refresh()
         return signature.forms[form].dispatch.entries[-1].value
+
+    def _tried(
+        self,
+        signature: Signature,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        leaves: Sequence[object],
+        mixed: Mixed,
+    ) -> tuple[Variant, Check]:
+        """The function traced with symbols for numbers, or as they are where something wants that."""
+        try:
+            return self._made(signature, args, kwargs, leaves, mixed)
+        except Exception:
+            if not mixed.tentative:
+                raise
+            # they are no symbols from now on
+            self.history.fixed.update(mixed.tentative)
+            return self._made(signature, args, kwargs, leaves, mixed)
 
     def _made(
         self,

@@ -27,6 +27,7 @@ from backends.costs import Expected
 from backends.decisions import KINDS
 from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
+from frontends.pytorch.recording.outside import Outside
 from shapes.accepted import did_you_mean, is_truth, shown
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ class Mixed(Dynamism):
         read: Container[str] = (),
     ) -> None:
         """`read` are the numbers that no caller gives."""
+        self.outside = Outside()
         self.setting = setting
         self.history = history
         self.relations = relations

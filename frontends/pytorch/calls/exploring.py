@@ -48,7 +48,7 @@ from typing import Final
 import torch
 from torch.nn.modules import module as modules
 
-from frontends.pytorch.calls.reads import ABSENT, Kept, Kind, Place, layout, times_used, view_of
+from frontends.pytorch.calls.reads import ABSENT, Contents, Kept, Kind, Place, elements_in, layout, times_used, view_of
 from frontends.pytorch.python.forcing import CLOCKS
 from frontends.pytorch.python.memoized import is_programs
 from frontends.pytorch.python.mentions import Mentions, location, mentions_of
@@ -153,6 +153,8 @@ class Explorer:
                 self._behind(text, "", use.result())
         while self._waiting and self._items <= MOST_ITEMS:
             self._look_at(*self._waiting.popleft())
+        for tensor in ran.elements if ran is not None else ():
+            self._add(f"what is in {self._name_of(tensor)}", tensor, elements_in, "view")
         if self._items > MOST_ITEMS:
             self._refuse(self._largest, "", f"and what else it reads, more than {MOST_ITEMS} items")
 
@@ -165,6 +167,18 @@ class Explorer:
         if place.identity not in self._known:
             self._known.add(place.identity)
             self.places.append(place)
+
+    def _name_of(self, tensor: torch.Tensor) -> str:
+        """What the program calls a tensor, as far as places tell."""
+        for place in self.places:
+            found = place.read() if place.kind in ("item", "cell", "slot", "contents") else None
+            if isinstance(found, Kept) and found.tensor is tensor:
+                return place.text
+            if isinstance(found, Contents) and isinstance(found.container, dict):
+                for key, value in zip(found.items, found.values):
+                    if value is tensor:
+                        return f"{place.text}.{key}"
+        return "a tensor"
 
     def _refuse(self, text: str, name: str, what: str) -> None:
         self.unguarded.append(Unguarded(text, what, name))

@@ -313,6 +313,15 @@ def is_gone(value: weakref.ref) -> bool:
     return weakref.ref.__call__(value) is None
 
 
+def elements_in(tensor: torch.Tensor) -> object:
+    """The elements of a tensor, in order; as text where one is not a number, which equals nothing."""
+    with torch._C.DisableTorchFunctionSubclass():
+        if tensor.dim() == 0:
+            found = tensor.item()
+            return found if found == found else repr(found)
+        return tuple([each if each == each else repr(each) for each in tensor.flatten().tolist()])
+
+
 def times_used(function: object) -> object:
     """How often such a function was called: it has forgotten nothing where nobody has called it."""
     return tuple(function.cache_info())

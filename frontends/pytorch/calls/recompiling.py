@@ -44,6 +44,7 @@ class Question:
         test: what is not a size in it, by its path.
         is_size: whether it is a size that is a number because of no guard.
         guard: what does not hold, where it is a condition on sizes.
+        is_data: whether it is what tensors from outside have in them, and nothing else.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Question:
     test: Path | None = None
     is_size: bool = False
     guard: Prop | None = None
+    is_data: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ def value_question(
         places = surroundings.different_places(wanted, actual)
         text = "; ".join(surroundings.difference(wanted, actual))
         finite = all(place.endswith(".training") for place in places)
-        return Question(f"surroundings: {', '.join(places)}", text, not finite, path)
+        is_data = surroundings.is_about_elements(wanted, actual)
+        return Question(f"surroundings: {', '.join(places)}", text, not finite, path, is_data=is_data)
     if str(path[0]).endswith("_identity"):
         return Question(f"{name}_identity", f"{name} is another object", True, path)
     finite = path[-1] in FINITE or isinstance(wanted, str | bool)

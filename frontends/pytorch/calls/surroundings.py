@@ -35,6 +35,7 @@ from frontends.pytorch.calls.reads import (
     Kept,
     Place,
     differences,
+    elements_in,
     is_numpy,
     layout,
     numbers,
@@ -164,6 +165,12 @@ class Surroundings:
         """The places at which two states differ."""
         return [text for text, _, _ in self._differences(before, after)]
 
+    def is_about_elements(self, before: int, after: int) -> bool:
+        """Whether two states differ in the elements of tensors alone."""
+        pairs = zip(self.places, self._states[before], self._states[after])
+        differing = [place for place, old, new in pairs if not same(old, new)]
+        return bool(differing) and all(place.key is elements_in for place in differing)
+
     def _differences(self, before: int, after: int) -> list[tuple[str, object, object]]:
         return [
             each
@@ -211,7 +218,9 @@ class Surroundings:
                 continue
             found = scope[f"v{number}"] = value.tensor if isinstance(value, Kept) else value
             is_plain = type(value) in SCALARS or is_numpy(value, "generic")
-            tests.append(f"({read} is v{number} or same({read}, v{number}))" if is_plain else f"{read} is v{number}")
+            by_value = f"same({read}, v{number})"
+            by_value = by_value if place.kind == "view" else f"({read} is v{number} or {by_value})"
+            tests.append(by_value if is_plain else f"{read} is v{number}")
             if isinstance(value, Kept):
                 tensors[id(found)] = value
             if place.kind in ("view", "result"):

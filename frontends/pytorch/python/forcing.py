@@ -50,6 +50,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from frontends.pytorch.errors import GraphBreak, TraceError, eager_only, refusal
 from frontends.pytorch.places import is_told, is_users, origin, place_of
+from frontends.pytorch.python import elements
 from frontends.pytorch.python.casting import was_cached
 from frontends.pytorch.python.generators import DRAW, READ, READING, SEED, Watched, asked_by_checkpoint
 from frontends.pytorch.python.importing import FirstImport, is_first
@@ -395,6 +396,7 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         yield numpy, "prod", _product(numpy.prod)
+    yield from elements.stand_ins(tracing)
     yield torch.nn.functional, _torch_attention.__name__, _attention
     yield torch.compiler, "_is_compiling_flag", True
     # layers over packed sequences compare sizes with an element of a tensor

@@ -54,14 +54,15 @@ class Memoized:
 
     def follow(self, function: Cache) -> None:
         """Note from now on how a function of the program is used."""
-        if id(function) in self._followed or not is_programs(function):
+        if not is_programs(function):
             return
+        # calls in it may be led elsewhere by now
+        inner = getattr(function.__wrapped__, "__code__", None)
+        if inner is not None and function.cache_parameters()["maxsize"] != 0:
+            remembered.add(inner)
         uses: list[tuple[object, ...]] = []
-        if follow(function, uses):
+        if id(function) not in self._followed and follow(function, uses):
             self._followed[id(function)] = function, uses
-            inner = getattr(function.__wrapped__, "__code__", None)
-            if inner is not None and function.cache_parameters()["maxsize"] != 0:
-                remembered.add(inner)
 
     def end(self) -> None:
         """Note nothing any more."""

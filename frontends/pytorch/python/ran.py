@@ -132,12 +132,14 @@ class Ran:
         names: attributes that the program asked for by a name that it computed.
         tensors: tensors of its own whose Python attributes it asked for so.
         memoized: results that it used of functions that remember them, if it is a graph.
+        elements: tensors whose elements it took as numbers, if it is a graph.
     """
 
     def __init__(self, observers: Observers | None = None) -> None:
         self.names: set[str] = set()
         self.tensors: dict[int, torch.Tensor] = {}
         self.memoized: tuple[Use, ...] = ()
+        self.elements: tuple[torch.Tensor, ...] = ()
         self._calls: list[Call] = []
         self._watch = _watch()
         self._observers = observers

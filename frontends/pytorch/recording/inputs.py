@@ -30,6 +30,7 @@ import torch
 
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.python.python_calls import pattern
+from frontends.pytorch.recording.outside import Outside
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, argument_of
@@ -73,10 +74,11 @@ DYNAMIC: Final = Choice("dynamic")
 
 
 class Dynamism:
-    """How the numbers among the arguments of one trace are treated."""
+    """How the numbers of one trace are treated: those among the arguments, and those in tensors from outside."""
 
     def __init__(self, decide: Dynamic) -> None:
         self._decide = decide
+        self.outside = Outside()
 
     def choose(self, name: str, axis: int, size: int) -> Choice:
         """How this one is treated."""

@@ -24,6 +24,7 @@ from frontends.pytorch.python.wrappers import is_foreign
 from frontends.pytorch.recording.callers import Versions, refuse_followed_writes
 from frontends.pytorch.recording.inference import infer
 from frontends.pytorch.recording.operations import Argument, Operation, Recording, draws_numbers, replaced
+from frontends.pytorch.recording.outside import Outside, is_small, writes
 from frontends.pytorch.recording.randomness import Draws, drawn, draws_from_default
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
 from frontends.pytorch.symbolic.metadata import Metadata, Template
@@ -43,8 +44,9 @@ KNOWN_ELEMENTS: Final = 64
 class Recorder(Trace):
     """The mode that sees every operator."""
 
-    def __init__(self, env: ShapeEnv, nodes: Nodes) -> None:
+    def __init__(self, env: ShapeEnv, nodes: Nodes, outside: Outside | None = None) -> None:
         super().__init__(env, nodes)
+        self.outside: Final = outside or Outside()
         self.recording: Final = Recording()
         self.backward = False
         self.given: Final[set[Result]] = set()
@@ -61,6 +63,9 @@ class Recorder(Trace):
         self._constants: dict[int, Result] = {}
         self._known: dict[Result, torch.Tensor] = {}
         """The values of tensors that the program wrote down, and of small ones computed from them."""
+        self._is_written = False
+        self._looked_at: tuple[list[Operation], int] = (self.recording.operations, 0)
+        """Up to where it is known of operators whether they write."""
 
     supports_higher_order_operators = True
 
@@ -204,7 +209,7 @@ class Recorder(Trace):
         """A checkpoint gave torch's generator a state that was taken earlier."""
         (self.draws or Draws()).restore(state)
 
-    def lift(self, tensor: torch.Tensor) -> Traced:
+    def lift(self, tensor: torch.Tensor, *, is_outside: bool = True) -> Traced:
         """A tensor that the program brings along (a parameter, a buffer, a constant) as one of the graph."""
         found = self._constants.get(id(tensor))
         if found is None:
@@ -233,11 +238,29 @@ class Recorder(Trace):
             with torch._C.DisableTorchFunction():
                 if not tensor.is_inference():
                     self.versions[id(tensor)] = tensor, tensor._version
+            is_first = is_outside and self.outside.are_known
+        else:
+            is_first = False
         assert found.metadata is not None
         made = tensor_of(found.metadata, found)
         made.lifted = tensor
         self.tensors.append(weakref.ref(made))
+        if is_first and not self.notice_writes() and is_small(tensor):
+            self.know(made, tensor)
+            self.outside.begin(found)
         return made
+
+    def notice_writes(self) -> bool:
+        """Whether something was written to, which may be the memory of a tensor from outside: nothing is known of those
+        from then on."""
+        operations = self.recording.operations
+        if operations is not self._looked_at[0]:
+            self._looked_at = operations, 0
+        if not self._is_written and any(map(writes, operations[self._looked_at[1] :])):
+            self._is_written = True
+            self._known.clear()
+        self._looked_at = operations, len(operations)
+        return self._is_written
 
     def result_of(self, tensor: torch.Tensor) -> Result:
         """What stands for a tensor in the graph."""
@@ -269,6 +292,7 @@ class Recorder(Trace):
             for tensor, value in zip(tree_flatten(outside)[0], tree_flatten(computed)[0]):
                 if isinstance(tensor, Traced) and isinstance(value, torch.Tensor):
                     self.know(tensor, value)
+                    self.outside.follow([tensor.result], [each.result for each in tensors])
 
     def _apart(self, template: Template, tensors: Sequence[Traced], args, kwargs):
         """What an operator such as `t_` changes, as a tensor of its own.

@@ -10,6 +10,7 @@ from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak, refusal, unsupported
 from frontends.pytorch.places import origin
+from frontends.pytorch.recording.outside import is_of_outside
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 
 aten = torch.ops.aten
@@ -57,7 +58,7 @@ def lift_fresh(recorder, func, args, kwargs):
     (tensor,) = args
     if isinstance(tensor, Traced):
         return NotImplemented
-    literal = recorder.lift(tensor.clone())
+    literal = recorder.lift(tensor.clone(), is_outside=False)
     made = recorder.operator(aten.lift_fresh_copy.default, (literal,), {})
     recorder.know(made, tensor)
     return made
@@ -105,9 +106,15 @@ def item(recorder, func, args, kwargs):
     (tensor,) = args
     if isinstance(tensor, Traced) and tensor.result in recorder.first_elements:
         return recorder.first_elements[tensor.result]
+    if recorder.outside.are_known:
+        recorder.notice_writes()
+        tensor = tensor if isinstance(tensor, Traced) else recorder.lift(tensor)
     known = recorder.known(tensor)
     if known is not None:
+        recorder.outside.read(tensor.result)
         return known.item()
+    if is_of_outside(recorder.recording, tensor):
+        recorder.outside.is_asked = True
     dtype = tensor.dtype
     kind = "bool" if dtype is torch.bool else "float" if dtype.is_floating_point else "int"
     value = recorder.env.unbacked(None, None, kind=kind) if kind == "int" else recorder.env.unbacked(kind=kind)

@@ -1,0 +1,100 @@
+"""What reads the elements of a tensor past torch's dispatch: `tolist()`, `numpy()`, `repr`, an address.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> factors = torch.tensor([2.0, 3.0])
+    >>> f = compile(lambda x: x * factors.tolist()[0])
+    >>> f(torch.ones(1)), factors.fill_(5.0), f(torch.ones(1))
+    (tensor([2.]), tensor([5., 5.]), tensor([5.]))
+
+A tensor of a trace has none. One that the program is not given has, which would become numbers of the graph: it is
+asked here as one of the trace.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Protocol
+
+import torch
+
+from frontends.pytorch.errors import eager_only
+from frontends.pytorch.places import FRAMEWORKS, OURS
+from frontends.pytorch.python.ran import ENGINE, PRINTED
+from frontends.pytorch.symbolic.tensor import TEXT, current_trace
+
+READ: Final = "read them outside of the compiled function, or by torch's operators; fullgraph=False reads them then"
+
+
+class Active(Protocol):
+    """A trace that may be a graph's."""
+
+    @property
+    def is_of_graph(self) -> bool: ...
+
+    def refuse(self, what: str, fix: str) -> None: ...
+
+
+def stand_ins(tracing: Callable[[], Active | None]) -> Iterator[tuple[type, str, object]]:
+    """What stands in for such methods while a trace runs."""
+
+    def active_for(tensor: torch.Tensor) -> Active | None:
+        """What runs a program that asks for elements of a tensor that is none of a trace."""
+        active = tracing()
+        if active is None or type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.is_meta:
+            return None
+        return None if sys._getframe(2).f_code.co_filename.startswith((OURS, *ENGINE, *PRINTED)) else active
+
+    def read(active: Active, name: str, tensor: torch.Tensor, *args: object, **kwargs: object) -> object:
+        """What a method gives where the program runs with breaks, once all is done that was to be done before."""
+        active.refuse(f"{name}(): the elements of a tensor that the function is not given may be others later", READ)
+        # what it calls is no operator of the program, which would wait
+        with torch._C._DisableTorchDispatch():
+            return PLAIN[name](tensor, *args, **kwargs)
+
+    def listed(self: Any) -> object:
+        active = active_for(self)
+        if active is None:
+            return PLAIN["tolist"](self)
+        return current_trace().lift(self).tolist() if active.is_of_graph else read(active, "tolist", self)
+
+    def refusing(name: str) -> Callable[..., object]:
+        def function(self: Any, *args: object, **kwargs: object) -> object:
+            active = active_for(self)
+            return PLAIN[name](self, *args, **kwargs) if active is None else read(active, name, self, *args, **kwargs)
+
+        function.__name__ = name
+        return function
+
+    def written(name: str) -> Callable[..., object]:
+        def function(self: Any, *args: object, **kwargs: object) -> object:
+            active = active_for(self) if name == "__repr__" or self.dim() > 0 else None
+            if active is None or is_torchs(sys._getframe(1).f_code.co_filename):
+                return PLAIN[name](self, *args, **kwargs)
+            if active.is_of_graph:
+                eager_only("a tensor is written as text, for which its elements are needed", TEXT)
+            return read(active, name, self, *args, **kwargs)
+
+        function.__name__ = name
+        return function
+
+    yield torch.Tensor, "tolist", listed
+    for name in ("numpy", "__array__", "data_ptr"):
+        yield torch.Tensor, name, refusing(name)
+    for name in ("__repr__", "__format__"):
+        yield torch.Tensor, name, written(name)
+
+
+def is_torchs(file: str) -> bool:
+    """Whether torch itself asks, for a message of its own."""
+    return file.startswith(FRAMEWORKS)
+
+
+PLAIN: Final = {
+    name: getattr(torch.Tensor, name) for name in ("tolist", "numpy", "__array__", "data_ptr", "__repr__", "__format__")
+}
+"""As torch has them."""
+
+
+__all__ = ["stand_ins"]
