@@ -15,14 +15,21 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from frontends.pytorch.places import origin, place_of
+from frontends.pytorch.places import origin, place_of, returned_at
 from shapes.errors import ShapeError
 from shapes.origin import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shapes.origin import Origin
 
 OWN: Final = tuple([os.path.join(ROOT, name) + os.sep for name in ("frontends", "backends", "shapes", "solver")])
+OF_TRACES: Final = re.compile(
+    r"symbolic (size|shape|int)|SymInt|SymFloat|SymBool|Meta tensors|meta tensor|FakeTensor|fake impl|customized tensor"
+    r"|Unable to cast Python instance of type|__torch_dispatch__|data pointer|wrapper subclass"
+)
+"""What torch's C++ says when it is given a tensor without elements, or a size that is no number."""
 STAND_INS: Final = os.path.join(ROOT, "frontends", "pytorch", "python") + os.sep
 """What is called in the place of Python's own functions, and raises what these do."""
 
@@ -105,17 +112,45 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{where}"
 
 
+def located(error: TraceError, fn: Callable[..., object]) -> None:
+    """Say in an error where the program was, if it does not: the line that raised it, or where `fn` returned to what
+    looks at its results; and what to do."""
+    text = str(error)
+    if type(error) is WrongStatement or not error.args or text != error.args[0]:
+        return
+    what, *rest = text.split("\n")
+    if not any(line.startswith(("  at: ", "  needed: ")) for line in rest):
+        found = place_of(error) or returned_at(fn)
+        if found is not None:
+            rest.insert(0, f"  at:     `{found.source_line}`  ({found})")
+    if not any(line.startswith("  fix: ") for line in rest):
+        rest.append("  fix:    do it outside of the function; fullgraph=False runs the call as it is")
+    error.args = ("\n".join([what, *rest]), *error.args[1:])
+
+
 def as_ours(error: Exception) -> Exception:
-    """An error as a call with `fullgraph=True` raises it: what went wrong inside of the frontend is said to have."""
-    if isinstance(error, ShapeError) or not is_internal(error):
+    """An error as a call with `fullgraph=True` raises it: what went wrong inside of the frontend is said to have, and
+    what torch cannot do with a tensor or a size of a trace is said to be that."""
+    if isinstance(error, ShapeError):
         return error
-    what = f"tracing failed: {type(error).__name__}: {error}"
-    return InternalError(refusal(what, "fullgraph=False runs such calls without a graph", place_of(error)))
+    said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    if OF_TRACES.search(str(error)):
+        what = f"this takes tensors with elements and plain numbers, which a trace has not: {said}"
+        fix = "do it outside of the function; fullgraph=False runs the call as it is"
+        return Unsupported(refusal(what, fix, place_of(error)))
+    if not is_internal(error):
+        return error
+    return InternalError(
+        refusal(f"tracing failed: {said}", "fullgraph=False runs such calls without a graph", place_of(error))
+    )
 
 
 def is_internal(error: BaseException) -> bool:
     """Whether an error was raised by our code, and not by the program or by torch as the program calls it."""
     step, file = error.__traceback__, ""
+    if isinstance(error, RecursionError) and place_of(error) is not None:
+        # raised wherever the program happens to be
+        return False
     while step is not None:
         file, step = step.tb_frame.f_code.co_filename, step.tb_next
     return file.startswith(OWN) and not file.startswith(STAND_INS)

@@ -27,10 +27,11 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from frontends.pytorch import composites, differentiation
-from frontends.pytorch.errors import WrongStatement, eager_only
+from frontends.pytorch.errors import TraceError, WrongStatement, eager_only, located
 from frontends.pytorch.graphs.captured import Captured, Joint, in_graph
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
+from frontends.pytorch.places import returned_at
 from frontends.pytorch.python.autograd_calls import autograd_watched, saving_plainly
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects, line_of
@@ -230,6 +231,9 @@ def trace(
             return _traced_alone(*given, dynamism=dynamism, read=read)
         except FirstImport as found:
             name = found.name
+        except TraceError as error:
+            located(error, fn)
+            raise
         import_first(name)
 
 
@@ -323,7 +327,10 @@ def _traced(
                 settings_watched(lambda name: line_of(python.functions, name)),
             ):
                 returned = fn(*positional, **named)
-                values, output_structure = tree_flatten(objects_opened(returned, inside, containers))
+                try:
+                    values, output_structure = tree_flatten(objects_opened(returned, inside, containers))
+                except RecursionError:
+                    eager_only("a container is returned that holds itself", "return what is in it", returned_at(fn))
                 effects.changes.returns(returned, values)
                 recorder.recording.ends = renamed_inputs(zip(given, [each.result for each in inputs]))
                 uncounted = recorder.data_read or bool(recorder.recording.ends)

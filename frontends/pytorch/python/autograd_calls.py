@@ -33,11 +33,14 @@ import torch
 from torch.autograd.function import FunctionCtx
 from torch.autograd.grad_mode import inference_mode
 from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.checkpoint import CheckpointFunction
 
 from frontends.pytorch.errors import eager_only
+from frontends.pytorch.places import origin
 from frontends.pytorch.python.effects import is_programs
 from frontends.pytorch.python.torch_calls import TorchCalls, handles
 from frontends.pytorch.symbolic.tensor import Traced
+from shapes.origin import Origin
 
 Tensor: Final = torch.Tensor
 OUTSIDE: Final = "do it outside of the function"
@@ -225,12 +228,12 @@ class _Watch:
 
     Attributes:
         is_ours: whether it is not the program that calls.
-        partial: contexts whose backward may be given some gradients and not others.
+        partial: contexts whose backward may be given some gradients and not others, and where they are told so.
     """
 
     def __init__(self, is_ours: Callable[[], bool]) -> None:
         self.is_ours: Final = is_ours
-        self.partial: Final[list[FunctionCtx]] = []
+        self.partial: Final[list[tuple[FunctionCtx, Origin | None]]] = []
 
 
 _watches: Final = threading.local()
@@ -240,6 +243,7 @@ _run_backward: Final = torch.autograd._engine_run_backward
 _enter_inference: Final = inference_mode.__enter__
 _enter_hooks: Final = saved_tensors_hooks.__enter__
 _materialize: Final = FunctionCtx.set_materialize_grads
+_reentrant: Final = CheckpointFunction.forward
 
 
 def _watching() -> _Watch | None:
@@ -272,7 +276,14 @@ def _checked_materialize(self: FunctionCtx, value: bool) -> None:
     _materialize(self, value)
     watch = _watching()
     if watch is not None and not value:
-        watch.partial.append(self)
+        watch.partial.append((self, origin()))
+
+
+def _checked_reentrant(ctx: FunctionCtx, *args: object) -> object:
+    if _watching() is not None and any(ctx.needs_input_grad):
+        what = "a checkpoint with use_reentrant=True is differentiated, which runs autograd inside of a gradient"
+        eager_only(what, "use_reentrant=False")
+    return _reentrant(ctx, *args)
 
 
 def _install(*, checked: bool) -> None:
@@ -280,6 +291,7 @@ def _install(*, checked: bool) -> None:
     inference_mode.__enter__ = _checked_inference if checked else _enter_inference
     saved_tensors_hooks.__enter__ = _checked_hooks if checked else _enter_hooks
     FunctionCtx.set_materialize_grads = _checked_materialize if checked else _materialize
+    CheckpointFunction.forward = staticmethod(_checked_reentrant if checked else _reentrant)
 
 
 @contextmanager
@@ -301,12 +313,10 @@ def autograd_watched(is_ours: Callable[[], bool]) -> Iterator[None]:
             _traces -= 1
             if not _traces:
                 _install(checked=False)
-    if any(
-        len(node._input_metadata) > 1 and is_programs(sys.modules.get(type(node)._forward_cls.__module__))
-        for node in watch.partial
-    ):
-        what = "a function's backward may be given some of its gradients and not others (set_materialize_grads)"
-        eager_only(what, "let it have zeros", None)
+    for node, place in watch.partial:
+        if len(node._input_metadata) > 1 and is_programs(sys.modules.get(type(node)._forward_cls.__module__)):
+            what = "a function's backward may be given some of its gradients and not others (set_materialize_grads)"
+            eager_only(what, "let it have zeros", place)
 
 
 __all__ = ["autograd_watched", "leaves_behind", "saving_plainly"]

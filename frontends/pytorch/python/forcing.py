@@ -43,13 +43,14 @@ from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import torch
+import torch.export
 from torch.fx.experimental.proxy_tensor import _MakefxTracer
 from torch.nested._internal import nested_tensor
 from torch.nn.utils import parametrize
 from torch.utils._python_dispatch import _disable_current_modes
 
 from frontends.pytorch.errors import GraphBreak, TraceError, eager_only, refusal
-from frontends.pytorch.places import is_told, is_users, origin, place_of
+from frontends.pytorch.places import STANDARD, is_told, is_users, origin, place_of
 from frontends.pytorch.python import elements
 from frontends.pytorch.python.casting import was_cached
 from frontends.pytorch.python.generators import DRAW, READ, READING, SEED, Watched, asked_by_checkpoint
@@ -247,12 +248,23 @@ def explain(error: BaseException) -> None:
                 f"torch._check({condition}) if it always holds; else torch.where, or torch.cond with both branches;"
                 " fullgraph=False breaks the graph here"
             )
-    elif isinstance(error, TypeError) and any(name in str(error) for name in ("SymInt", "SymFloat", "SymBool")):
+    elif isinstance(error, TypeError) and (any(name in str(error) for name in NUMBERS) or was_given_number(error)):
         place = place_of(error)
         if place is not None:
             raise GraphBreak(refusal(f"a size where a plain number is needed: {error}", NUMBER, place)) from error
 
 
+def was_given_number(error: TypeError) -> bool:
+    """Whether Python's library was given a number of the trace where it raised an error."""
+    frame, step = None, error.__traceback__
+    while step is not None:
+        frame, step = step.tb_frame, step.tb_next
+    if frame is None or not frame.f_code.co_filename.startswith(STANDARD):
+        return False
+    return any(isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool) for value in frame.f_locals.values())
+
+
+NUMBERS: Final = ("SymInt", "SymFloat", "SymBool")
 TEXT: Final = "catch it without a name (`except RuntimeError:`)"
 NUMBER: Final = "`int(n)` outside of the traced function, or a function that keeps it symbolic (torch.sym_max, math)"
 
@@ -374,6 +386,11 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
         clock = _refusing(getattr(time, name), f"time.{name}(): the time of the trace, not of the run", CLOCK)
         yield time, name, clock
     yield logging.Logger, "handle", _handle
+    for name in THREADS:
+        yield threading, name, _starting(getattr(threading, name))
+    exporters = ((torch.jit, "trace"), (torch.jit, "script"), (torch.onnx, "export"), (torch.export, "export"))
+    for module, name in exporters:
+        yield module, name, _exporting(getattr(module, name), f"{module.__name__}.{name}()")
     for module, name in _states():
         reads = "get" in name or "initial" in name
         what = "the graph would give what it was in the trace" if reads else "the graph would not seed again"
@@ -450,6 +467,33 @@ def _handle(self: logging.Logger, record: logging.LogRecord) -> object:
         return _python_handle(self, record)
 
 
+def _starting(plain):
+    """A function that starts a thread, which would be given tensors of a trace that it knows nothing of."""
+
+    def start(*args, **kwargs):
+        active, frame = tracing(), sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename == threading.__file__:
+            frame = frame.f_back
+        # a pool's may have nothing to do with the program
+        if active is not None and active.is_of_graph and is_users(frame.f_code.co_filename):
+            eager_only("a thread is started: what it does is no part of a graph", "do it outside of the function")
+        return plain(*args, **kwargs)
+
+    return start
+
+
+def _exporting(plain, name: str):
+    """A function that makes a program of another kind of the one that is traced."""
+
+    def function(*args, **kwargs):
+        active = tracing()
+        if active is not None and active.is_of_graph and is_users(sys._getframe(1).f_code.co_filename):
+            eager_only(f"{name} is called, which records in a way of its own", "call it outside of the function")
+        return plain(*args, **kwargs)
+
+    return functools.update_wrapper(function, plain)
+
+
 def _states() -> Iterator[tuple[ModuleType, str]]:
     """The functions that read or set states of generators."""
     for name in ("manual_seed", "seed", "set_rng_state", "get_rng_state", "initial_seed"):
@@ -487,6 +531,8 @@ def _of_default_generator(name: str, plain: Callable[..., object], *args: object
     return plain(*args) if active is None else active.default_generator(name, plain, args)
 
 
+THREADS: Final = tuple([name for name in ("_start_new_thread", "_start_joinable_thread") if hasattr(threading, name)])
+DYNAMO: Final = os.path.join(os.path.dirname(torch.__file__), "_dynamo", "eval_frame.py")
 DRAWING: Final = (random.__file__, secrets.__file__, uuid.__file__)
 PRINT: Final = "print outside of the compiled function, or after it; fullgraph=False prints on every call"
 LOG: Final = "log outside of the compiled function, or after it; fullgraph=False logs on every call"
@@ -562,8 +608,11 @@ def _refusing(plain, what: str, fix: str):
     """A function that a traced program must not call: other threads and frameworks do as before."""
 
     def function(*args, **kwargs):
-        active = tracing()
-        if active is not None and is_users(sys._getframe(1).f_code.co_filename):
+        active, frame = tracing(), sys._getframe(1)
+        if active is not None and is_users(frame.f_code.co_filename):
+            if frame.f_back is not None and frame.f_back.f_code.co_filename == DYNAMO:
+                # by which torch keeps the state of generators before it runs this
+                eager_only("a function that torch.compile has compiled is called", "call the function itself")
             active.refuse(what, fix)
         return plain(*args, **kwargs)
 

@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import torch
-from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map
 
-from frontends.pytorch.errors import TraceError
+from frontends.pytorch.errors import TraceError, refusal
+from frontends.pytorch.places import origin
 from frontends.pytorch.recording.operations import Branch, Operation, Result
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import Node, value_of
@@ -54,9 +55,17 @@ class Substitution(TorchFunctionMode):
         self.inner: dict[int, Traced] = {}
         self.placeholders: set[Result] = set()
         self._start = recorder.recording.count
-        self._enclosing = next(
-            (mode for mode in reversed(_get_current_function_mode_stack()) if isinstance(mode, Substitution)), None
-        )
+        # not by the stack of modes, which torch empties while it differentiates
+        self._enclosing: Substitution | None = recorder.branches[-1] if recorder.branches else None
+
+    def __enter__(self) -> Substitution:
+        super().__enter__()
+        self.recorder.branches.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.recorder.branches.pop()
+        super().__exit__(*error)
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
         """What stands for a tensor in the branch."""
@@ -195,19 +204,15 @@ class Choice:
             return self.recorder.nodes.wrap(size)
         if type(one) is type(other) and not isinstance(one, torch.Tensor) and one == other:
             return one
-        raise TraceError(
-            f"the branches of torch.cond return {_shown(one)} and {_shown(other)} at place {place}: return tensors or"
-            " integers of the same kind from both"
-        )
+        what = f"the branches of torch.cond return {_shown(one)} and {_shown(other)} at place {place}"
+        raise TraceError(refusal(what, "return tensors or integers of the same kind from both", origin()))
 
     def _tensor(self, place: int, ways: Ways, one: Traced, other: Traced, symbols: list[Joined]) -> Traced:
         kinds = self.recorder.kinds
         first, second = one.metadata, other.metadata
         if (first.dtype, first.device, len(first.sizes)) != (second.dtype, second.device, len(second.sizes)):
-            raise TraceError(
-                f"the branches of torch.cond return {first} and {second} at place {place}: they need the same dtype,"
-                " device and number of axes"
-            )
+            what = f"the branches of torch.cond return {first} and {second} at place {place}"
+            raise TraceError(refusal(what, "return the same dtype, device and number of axes from both", origin()))
         if first.key == second.key and all(self._is_outside(size) for size in (*first.sizes, *first.strides)):
             metadata = kinds.of(first.sizes, first.strides, first.offset, first.dtype, first.device)
         else:
@@ -302,10 +307,9 @@ def _sharing(operations: Sequence[Operation], placeholders: Sequence[Result]) ->
                 continue
             touched = [each for each in (value if isinstance(value, list) else [value]) if each in shared]
             if touched and argument.alias_info.is_write:
-                raise TraceError(
-                    f"a branch of torch.cond changes a tensor from outside in place ({schema.name}): compute a new one"
-                    " in the branch, return it, and copy it outside"
-                )
+                what = f"a branch of torch.cond changes a tensor from outside in place ({schema.name})"
+                fix = "compute a new one in the branch, return it, and copy it outside"
+                raise TraceError(refusal(what, fix, operation.origin or origin()))
             if touched:
                 shared.update([each for each in _flat(operation.output) if isinstance(each, Result)])
     return shared

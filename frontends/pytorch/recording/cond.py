@@ -27,12 +27,12 @@ from typing import Final
 import torch
 from torch._higher_order_ops import utils as higher_order
 from torch.autograd.function import FunctionCtx, once_differentiable
-from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _disable_current_modes
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-from frontends.pytorch.errors import TraceError
-from frontends.pytorch.recording.branches import Choice, Substitution, Ways, equality
+from frontends.pytorch.errors import TraceError, refusal
+from frontends.pytorch.places import origin
+from frontends.pytorch.recording.branches import Choice, Ways, equality
 from frontends.pytorch.recording.operations import is_random
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.special import refuse_control_flow
@@ -54,21 +54,31 @@ def cond(
     choice = Choice(recorder, predicate)
     ways = choice.recorded(lambda: then(*operands), lambda: otherwise(*operands))
     if ways[0].structure != ways[1].structure:
-        raise TraceError(
-            f"the branches of torch.cond return different structures: {ways[0].structure} and {ways[1].structure};"
-            " return the same number of tensors from both"
-        )
+        shown = " and ".join([shape_of(way.structure) for way in ways])
+        fix = "return as many tensors from both, in the same containers"
+        raise TraceError(refusal(f"the branches of torch.cond return different structures: {shown}", fix, origin()))
     outer = {**ways[0].outer, **ways[1].outer}
     learned = [tensor for tensor in outer.values() if tensor.requires_grad] if torch.is_grad_enabled() else []
     if not learned:
         return tree_unflatten(choice.joined(ways), ways[0].structure)
     if any(is_random(operation) for way in ways for operation in way.branch.operations):
-        raise TraceError("random numbers in a branch of torch.cond that is differentiated: draw them before it")
+        what = "random numbers in a branch of torch.cond that is differentiated"
+        raise TraceError(refusal(what, "draw them before it", origin()))
     gradient = Gradient(choice, (then, otherwise), operands, ways, learned)
     tensors = iter(_Differentiable.apply(gradient, *learned))
     return tree_unflatten(
         [next(tensors) if isinstance(value, torch.Tensor) else value for value in gradient.values], ways[0].structure
     )
+
+
+def shape_of(structure: TreeSpec) -> str:
+    """How a result is put together: `(_, [_, _])`."""
+    return str(tree_unflatten([_Leaf()] * structure.num_leaves, structure))
+
+
+class _Leaf:
+    def __repr__(self) -> str:
+        return "_"
 
 
 def decided(recorder: Recorder, predicate: object) -> bool | None:
@@ -118,8 +128,7 @@ class Gradient:
         env = self.choice.recorder.env
 
         def gradients() -> list[torch.Tensor]:
-            substitution = _get_current_function_mode_stack()[-1]
-            assert isinstance(substitution, Substitution)
+            substitution = self.choice.recorder.branches[-1]
             with torch.enable_grad():
                 leaves = [substitution.of(tensor) for tensor in self.learned]
                 values = tree_flatten(function(*self.operands))[0]

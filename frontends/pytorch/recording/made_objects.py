@@ -23,7 +23,7 @@ import gc
 import threading
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -279,6 +279,8 @@ class _Walk:
     def _object(self, value: object) -> Part:
         kind = type(value)
         fix = f"return its tensors, or torch.utils._pytree.register_pytree_node({kind.__qualname__}, ...)"
+        if isinstance(value, Iterator | MappingView):
+            fix = "return a list of what it gives"
         if not is_plain(kind) or isinstance(value, (*DEFINED, torch.nn.Module)) or weakref.getweakrefcount(value):
             refuse(f"a {kind.__qualname__} that the call made is returned, which can not be made again", fix)
         self.beyond_pytree = True

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_map
 
 from frontends.pytorch.composites.registry import is_composite
@@ -57,6 +58,8 @@ class Recorder(Trace):
         """All tensors of the trace, as none may be left at its end."""
         self.draws: Draws | None = None
         """The random numbers that may be drawn again, once a state of the generator was saved."""
+        self.branches: Final[list[TorchFunctionMode]] = []
+        """What stands in for the tensors outside of the branches that are being recorded, the outermost first."""
         self.versions: Final[Versions] = {}
         self._line: Final = StackWalk(skip=[TORCH])
         self._templates: dict[tuple[object, ...], Template] = {}

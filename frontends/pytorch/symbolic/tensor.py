@@ -61,7 +61,8 @@ class Traced(torch.Tensor):
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         what = (
             f"{func}: this tensor belongs to a trace that has ended, as it was kept in a global, an attribute or a"
-            " container of the traced program, or the trace does not see the call, as that of `as_subclass`"
+            " container of the traced program, or the trace does not see the call, as that of `as_subclass`, or one in"
+            " another thread"
         )
         raise EscapedTensor(refusal(what, "do it outside of the function", origin()))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from frontends.pytorch import trace
+from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import TraceError
 from frontends.pytorch.graphs.joint import runner
 from frontends.pytorch.recording import cond
@@ -228,3 +228,40 @@ def test_forward_and_backward_graphs() -> None:
         (y,) = call([x])
         y.sum().backward()
         torch.testing.assert_close(x.grad, start.cos() if start.sum() > 0 else torch.full_like(start, 3))
+
+
+def in_both(x):
+    def first(y):
+        return torch.cond(y.mean() > 1, lambda z: z.sin(), lambda z: z.cos() * x, (y,))
+
+    def second(y):
+        return torch.cond(y.mean() > -1, lambda: y.exp(), lambda: (x * y).tanh())
+
+    return torch.cond(x.sum() > 0, first, second, (x,))
+
+
+def three_deep(x):
+    y = x * 2
+
+    def inner(z):
+        return torch.cond(z.max() > 2, lambda: z * y, lambda: z + y) * z
+
+    def middle(z):
+        return torch.cond(z.min() > 0, inner, torch.sin, (z,))
+
+    return torch.cond(x.sum() > 0, middle, lambda z: z @ weight, (x,))
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("program", [in_both, three_deep])
+def test_gradients_of_a_choice_within_a_choice(program: Program, backend: str) -> None:
+    """Fails when the gradient of an inner branch is that of a tensor outside of the outer one, or of another trace."""
+    compiled = compile(program, dynamic=True, fullgraph=True, backend=backend)
+    generator = torch.Generator().manual_seed(0)
+    for start, rows in ((2.0, 3), (0.3, 5), (-0.5, 4), (-3.0, 6), (5.0, 2)):
+        x = torch.rand(rows, 3, generator=generator).add_(start).requires_grad_()
+        got, wanted = compiled(x), program(x)
+        torch.testing.assert_close(got, wanted)
+        ours, theirs = [torch.autograd.grad((each * each).sum(), x)[0] for each in (got, wanted)]
+        torch.testing.assert_close(ours, theirs)
+    assert len(compiled.variants) == 1
