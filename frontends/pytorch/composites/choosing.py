@@ -59,7 +59,8 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
 def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
     """The gradient where it came from, before what was broadcast is added up."""
     sizes = torch.broadcast_shapes(input.shape, mask.shape)
-    return torch.zeros_like(input.expand(sizes)).masked_scatter(mask, grad)
+    # written into, as a new tensor would not lie as the input does
+    return torch.zeros_like(input.expand(sizes)).masked_scatter_(mask, grad)
 
 
 @composite(aten.block_diag.default)

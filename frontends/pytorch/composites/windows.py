@@ -32,9 +32,12 @@ def max_pool1d(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> Tensor:
-    """A pool over two axes, of which one is 1 long."""
+    """A pool over two axes, of which one is 1 long; where no gradient is asked for, eager torch has a packed one of
+    its own."""
     two = [(1, *stride) if stride else (1, *kernel_size), (0, *padding), (1, *dilation)]
-    return torch.ops.aten.max_pool2d_with_indices(self.unsqueeze(-2), (1, *kernel_size), *two, ceil_mode)[0].squeeze(-2)
+    pooled = aten.max_pool2d_with_indices(self.unsqueeze(-2), (1, *kernel_size), *two, ceil_mode)[0].squeeze(-2)
+    is_followed = torch.is_grad_enabled() and self.requires_grad
+    return pooled if is_followed or self.device.type != "cpu" else pooled.contiguous()
 
 
 def adaptive_average(operator: torch._ops.OpOverload, whole: torch._ops.OpOverload, axes: int) -> None:

@@ -21,7 +21,7 @@ from typing import Final
 
 from frontends.pytorch.differentiation.registry import gradient, installed, instead
 
-FAMILIES: Final = ("products", "deviations", "factors", "reflections", "least_squares", "pointwise")
+FAMILIES: Final = ("products", "deviations", "factors", "reflections", "least_squares", "pointwise", "extremes")
 
 for family in FAMILIES:
     importlib.import_module(f"frontends.pytorch.differentiation.{family}")

@@ -63,9 +63,29 @@ def convolution(
 ) -> object:
     """Convolution, or its transpose, over as many axes as the weight has beside its channels."""
     x, w, b = given(recorder, input, weight, bias)
-    if not one_dtype(x, w, b) or len(x.sizes) != len(w.sizes) or not settles_layout(recorder, x, w):
+    if not one_dtype(x, w, b) or len(x.sizes) != len(w.sizes):
+        return NotImplemented
+    if len(x.sizes) == 3 and x.device.type == "cpu":
+        return of_row(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), w)
+    if not settles_layout(recorder, x, w):
         return NotImplemented
     return image(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), x, w)
+
+
+def of_row(recorder: Trace, sizes: Sequence[Int], weight: Metadata) -> Metadata | object:
+    """What comes of a convolution over one axis, which is one of images of a single row: the weight alone says how it
+    is laid out."""
+    strides = weight.shape.strides
+    assert strides is not None
+    outputs, channels, length = weight.shape
+    rows = (strides[0], strides[1], length * strides[2], strides[2])
+    images = recorder.kinds.laid((outputs, channels, 1, length), rows, 0, weight.dtype, weight.device)
+    by_channel = suggests_channels_last(recorder.env, images)
+    if by_channel is None:
+        return NotImplemented
+    laid = channels_last_strides((*sizes[:-1], 1, sizes[-1])) if by_channel else None
+    strides = None if laid is None else (*laid[:-2], laid[-1])
+    return recorder.kinds.laid(sizes, strides, 0, weight.dtype, weight.device)
 
 
 @kind_rule(aten.convolution_backward.default)
@@ -76,9 +96,16 @@ def convolution_backward(
 ) -> object:  # fmt: skip
     """Gradients like the input and the weight, and one number for each channel that came out."""
     x, w, grad = given(recorder, input, weight, grad_output)
-    if not one_dtype(x, w, grad) or not settles_layout(recorder, x, w):
+    if not one_dtype(x, w, grad):
         return NotImplemented
-    found = [image(recorder, kind.shape, x, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
+    if len(x.sizes) == 3 and x.device.type == "cpu":
+        found = [of_row(recorder, kind.shape, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
+        if NotImplemented in found:
+            return NotImplemented
+    elif settles_layout(recorder, x, w):
+        found = [image(recorder, kind.shape, x, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
+    else:
+        return NotImplemented
     bias = packed(recorder, (grad.shape[1],), x.dtype, x.device) if output_mask[2] else None
     return (*found, bias)
 

@@ -245,7 +245,7 @@ def is_repeated(metadata: Metadata) -> bool:
 
 
 def suggested_strides(env: ShapeEnv, metadata: Metadata, sizes: Sequence[Int]) -> Sequence[Int] | None:
-    """The strides of a fresh tensor with these sizes in the memory format of a tensor of rank 4; None if unclear."""
+    """The strides of a fresh tensor with these sizes in the memory format of a tensor; None if unclear."""
     channels = suggests_channels_last(env, metadata)
     if channels is None:
         return None
@@ -262,15 +262,16 @@ def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
     assert strides is not None
     if is_by_channel(metadata):
         return True
-    if len(shape) != 4 or is_packed(metadata) or any(is_number(stride, 0) for stride in strides):
+    if len(shape) not in CHANNELS_LAST or is_packed(metadata) or any(is_number(stride, 0) for stride in strides):
         return False
     order = order_of(env, metadata)
     if order is not None and 1 in order.axes:
-        if list(order.axes) == [axis for axis in CHANNELS_LAST[4] if axis in order.axes]:
+        if order.axes == CHANNELS_LAST[len(shape)]:
             return True
-        if order.axes[0] == 3:
+        if order.axes[0] == len(shape) - 1:
             return False
-    inside, *outside = CHANNELS_LAST[4]
+    # torch looks at the strides of axes of one element as well
+    inside, *outside = CHANNELS_LAST[len(shape)]
     for axis in outside:
         size = shape[inside]
         least = strides[inside] * (size if is_positive(size) else sym_max(size, 1))

@@ -13,6 +13,7 @@ from frontends.pytorch.symbolic.metadata import Metadata
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.tensor import Trace
+    from shapes.choices import Int
 
 aten: Final = torch.ops.aten
 Optional = torch.Tensor | None
@@ -119,7 +120,7 @@ def batch_norm(
     x, w, b, mean, variance = given(recorder, input, weight, bias, running_mean, running_var)
     if not one_dtype(x, w, b, mean, variance):
         return NotImplemented
-    strides = _normalized_strides(recorder, x)
+    strides = normalized_strides(recorder, x)
     if strides is None:
         return NotImplemented
     shapes = ruled(recorder, aten.native_batch_norm.default, x, w, b, mean, variance, training, momentum, eps)
@@ -136,12 +137,12 @@ def batch_norm_of_before(
     return batch_norm(recorder, input, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
-def _normalized_strides(recorder: Trace, x: Metadata) -> Sequence[object] | None:
+def normalized_strides(recorder: Trace, x: Metadata) -> Sequence[Int] | None:
     """How the CPU's kernel lays out what it normalizes: packed, or with the channels innermost if they are. None where
     torch's meta function says so."""
     if is_packed(x):
         return contiguous_strides(x.shape)
-    if x.device.type != "cpu" or len(x.sizes) > 4:
+    if x.device.type != "cpu":
         return None
     return suggested_strides(recorder.env, x, x.shape) or contiguous_strides(x.shape)
 
@@ -152,8 +153,14 @@ def batch_norm_backward(
     running_var: Optional, save_mean: Optional, save_invstd: Optional, train: bool, eps: float,
     output_mask: Sequence[bool],
 ) -> object:  # fmt: skip
-    """Gradients like the input and the weight, of those that are wanted."""
-    return packed_gradients(recorder, grad_out, input, weight, output_mask)
+    """Gradients like the input, as the kernel lays out what it normalizes, and like the weight; of those wanted."""
+    x, w, grad = given(recorder, input, weight, grad_out)
+    strides = normalized_strides(recorder, x)
+    if not one_dtype(x, w, grad) or strides is None or (w is None and any(output_mask[1:])):
+        return NotImplemented
+    beside = gradients(recorder, (False, *output_mask[1:]), None, w, w)
+    laid = recorder.kinds.laid(x.shape, strides, 0, x.dtype, x.device) if output_mask[0] else None
+    return laid, *beside[1:]
 
 
 # ---------------------------------------------------------------------- softmax

@@ -30,7 +30,7 @@ NAMES: Final = """
     sigmoid sign signbit silu sin sinc sinh softplus softshrink sqrt tan tanh trunc threshold
     add sub mul div eq ne lt le gt ge pow remainder fmod floor_divide
     bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor
-    rsub atan2 maximum minimum fmax fmin xlogy hypot copysign logaddexp
+    rsub atan2 maximum minimum fmax fmin xlogy special_xlog1py hypot copysign logaddexp
     where clamp clamp_min clamp_max lerp addcmul addcdiv
     gelu_backward sigmoid_backward tanh_backward silu_backward threshold_backward hardtanh_backward
     leaky_relu_backward elu_backward softplus_backward hardswish_backward hardsigmoid_backward logit_backward
@@ -40,6 +40,9 @@ NO_RULE: Final = {"where.default", "bitwise_and.Scalar_Tensor", "bitwise_or.Scal
 
 REVERSED: Final = (aten.rsub.Tensor, aten.threshold_backward.default)
 """Operators whose kernels take their operands in another order, so that the last one's strides come first."""
+
+PACKED: Final = (aten.pow.Scalar, aten.mse_loss_backward.default, aten.smooth_l1_loss_backward.default)
+"""Operators that set the shape of their result without asking how the operands lie."""
 
 CHOOSING: Final = (aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf)
 """Operators whose first operand is a condition, which is never converted."""
@@ -103,11 +106,14 @@ def result_of(recorder: Trace, func: object, args: Sequence[object], kwargs: Map
         func(*[torch.ones((), dtype=value.dtype) if isinstance(value, torch.Tensor) else value for value in args])
     if func in REVERSED:
         operands.reverse()
-    if converted(recorder, operands[1:] if func in CHOOSING else operands):
+    if func not in PACKED and converted(recorder, operands[1:] if func in CHOOSING else operands):
         return NotImplemented
     dtypes = dtypes_of(func, args, kwargs) if operands else None
     if dtypes is None:
         return NotImplemented
+    if func in PACKED:
+        sizes = common_sizes(recorder.env, [operand for operand in operands if operand.sizes] or operands)
+        return packed(recorder, sizes, dtypes[0], operands[0].device)
     if len(operands) == len(args) and all(is_by_channel(operand) and operand is operands[0] for operand in operands):
         # with nothing to broadcast, kernels look first whether all is packed
         return packed(recorder, operands[0].shape, dtypes[0], operands[0].device)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import torch
 
+from frontends.pytorch.operators.creation import copied
 from frontends.pytorch.operators.layouts import is_number, is_packed, is_repeated
 from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled, sizes_of, viewed
 from frontends.pytorch.symbolic.metadata import Metadata
 from shapes.rules.axes import axis_of
-from shapes.rules.broadcasting import same
+from shapes.rules.broadcasting import known, same
 from shapes.rules.reshaping import reshaped
 
 if TYPE_CHECKING:
@@ -186,12 +187,35 @@ def _register_scatter(operator: torch._ops.OpOverload) -> None:
     @kind_rule(operator)
     def scattered(recorder: Trace, self: torch.Tensor, src: torch.Tensor, *args: object, **kwargs: object) -> object:
         base = metadata_of(recorder, self)
+        if operator is not aten.as_strided_scatter.default:
+            ruled(recorder, operator, base, src, *args, **kwargs)
+        if not is_repeated(base) and overlaps(recorder, base):
+            return copied(recorder, base)
         if not is_repeated(base) and not (is_packed(base) and is_number(base.shape.storage_offset, 0)):
             return NotImplemented
-        return packed(recorder, ruled(recorder, operator, base, src, *args, **kwargs), base.dtype, base.device)
+        return packed(recorder, base.shape, base.dtype, base.device)
 
 
-for _operator in (aten.select_scatter.default, aten.slice_scatter.default, aten.diagonal_scatter.default):
+def overlaps(recorder: Trace, base: Metadata) -> bool:
+    """Whether an axis is repeated: strides and gaps of such a tensor are not kept where a part of it is replaced."""
+    shape, env = base.shape, recorder.env
+    assert shape.strides is not None
+    for size, stride in zip(shape, shape.strides):
+        if is_number(stride, 0) and not is_number(size, 1):
+            longer = known(env, size > 1)
+            if longer is None and env.hint(size) is not None:
+                longer = env.guard(size > 1)
+            if longer is not False:
+                return True
+    return False
+
+
+for _operator in (
+    aten.select_scatter.default,
+    aten.slice_scatter.default,
+    aten.diagonal_scatter.default,
+    aten.as_strided_scatter.default,
+):
     _register_scatter(_operator)
 
 

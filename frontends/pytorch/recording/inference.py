@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from frontends.pytorch.operators.corrected import MEANT, corrected
 from frontends.pytorch.operators.registry import ONCE, RULES
 from frontends.pytorch.recording.custom import template
 from frontends.pytorch.recording.meta import by_meta
@@ -30,7 +31,7 @@ def infer(recorder: Trace, func, args, kwargs, tensors: Sequence[Traced]) -> Tem
             return Template(found, once=func in ONCE)
     if is_custom(func):
         return template(recorder, func, args, kwargs, tensors)
-    return by_meta(recorder, func, args, kwargs, tensors)
+    return corrected(recorder, func, args, by_meta(recorder, func, args, kwargs, tensors, run=MEANT.get(func)))
 
 
 __all__ = ["infer"]

@@ -24,7 +24,8 @@ from torch._C import DispatchKey
 from torch._decomp.decompositions import upsample_compute_output_size
 
 from frontends.pytorch.operators.convolution import require_points
-from frontends.pytorch.operators.registry import sizes_of
+from frontends.pytorch.operators.layouts import suggests_channels_last
+from frontends.pytorch.operators.registry import metadata_of, sizes_of
 from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten
@@ -54,6 +55,18 @@ def with_points(kernel: Kernel) -> Kernel:
     return function
 
 
+def picked(kernel: Kernel) -> Kernel:
+    """A kernel of torch's Python that gathers points, which leaves them as they lie in the input, gaps aside: packed
+    instead, or by channel, as the operator of C++ gives them."""
+
+    def function(input, output_size, *options):
+        by_channel = suggests_channels_last(current_trace().env, metadata_of(current_trace(), input))
+        form = torch.channels_last_3d if by_channel else torch.contiguous_format
+        return kernel(input, output_size, *options).contiguous(memory_format=form)
+
+    return function
+
+
 WHOLE: Final[dict[torch._ops.OpOverload, Kernel | None]] = {
     operator: function
     for name in ("upsample_bilinear2d", "upsample_nearest2d", "upsample_bicubic2d")
@@ -74,6 +87,10 @@ APART: Final = [
     )
 ]
 """Those that torch's Python takes apart."""
+PICKED: Final = frozenset(
+    [operator for operator in APART if "nearest" in operator.name() and "2d" not in operator.name()]
+)
+"""Those of which it gives each point as it is, in a layout of its own."""
 
 
 @contextmanager
@@ -84,8 +101,8 @@ def installed() -> Iterator[None]:
     for operator, function in WHOLE.items():
         _set(operator, dict.fromkeys(KEYS, function))
     for operator in APART:
-        kernels = before[operator]
-        _set(operator, {key: with_points(kernel) for key, kernel in kernels.items() if kernel is not None})
+        kernels = {key: with_points(kernel) for key, kernel in before[operator].items() if kernel is not None}
+        _set(operator, {key: picked(kernel) for key, kernel in kernels.items()} if operator in PICKED else kernels)
     try:
         yield
     finally:

@@ -1,0 +1,37 @@
+"""The one element that a reduction picks of all: its gradient goes in equal parts to those that are equal to it.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def gradient(x):
+    ...     return torch.autograd.grad(x.max() * torch.inf, x)
+    >>> trace(gradient, (torch.ones(3, requires_grad=True),)).graph(torch.tensor([1.0, 3.0, 2.0]))[0].tolist()
+    [0.0, inf, 0.0]
+
+Torch has one formula for its own tensors, and another for tensors of a trace: a product with zeros, which are no zeros
+where the gradient is infinite, laid out as the input is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+
+from frontends.pytorch.differentiation.registry import Gradients, gradient
+
+aten: Final = torch.ops.aten
+Tensor = torch.Tensor
+
+
+def shared_evenly(grads: Gradients, args: Sequence[Tensor], outputs: Sequence[Tensor]) -> tuple[Tensor | None]:
+    """The gradient in a packed tensor of zeros."""
+    (grad,), (input, *_), (value,) = grads, args, outputs
+    if grad is None:
+        return (None,)
+    chosen = (input == value).logical_or(input.isnan().logical_and(value.isnan()))
+    return (grad.new_zeros(input.shape).masked_fill(chosen, grad / chosen.sum()),)
+
+
+for _operator in (aten.max.default, aten.min.default, aten.median.default, aten.nanmedian.default):
+    gradient(_operator)(shared_evenly)

@@ -1,0 +1,179 @@
+"""Results lie in memory as eager torch's do, however the arguments lie, whatever the sizes, by either backend."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+import torch
+from torch.nn import functional
+
+from backends import cpu, eager
+from benchmarks.operators.programs import database
+from frontends.pytorch import compile
+from tests.frontends.pytorch.odd_layouts import ARRANGEMENTS, Arranged, Found, differences, search
+
+
+def image(*sizes: int) -> torch.Tensor:
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(0))
+
+
+def bits(*sizes: int) -> torch.Tensor:
+    return image(*sizes) > 0
+
+
+WEIGHT: Final = image(4, 6, 3)
+CALLS: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] = {
+    "batch norm with update": (
+        lambda x, w: torch.ops.aten._batch_norm_with_update(x, w, w, torch.zeros(6), torch.ones(6), 0.1, 1e-5)[0],
+        (image(5, 6, 7), image(6)),
+    ),
+    "batch norm of volumes": (lambda x: functional.batch_norm(x, None, None, training=True), (image(2, 6, 3, 4, 5),)),
+    "select_scatter": (lambda x, y: torch.select_scatter(x, y, 0, 1), (image(4, 5, 6), image(5, 6))),
+    "slice_scatter": (lambda x, y: torch.slice_scatter(x, y, 1, 0, 5), (image(4, 5, 6), image(4, 5, 6))),
+    "diagonal_scatter": (torch.diagonal_scatter, (image(5, 5), image(5))),
+    "as_strided_scatter": (lambda x, y: torch.as_strided_scatter(x, y, (3,), (1,)), (image(4, 5), image(3))),
+    "dropout's gradient": (
+        lambda x, y: torch.ops.aten.native_dropout_backward(x, y, 2.0),
+        (image(4, 5, 6), bits(4, 5, 6)),
+    ),
+    "channel_shuffle": (lambda x: functional.channel_shuffle(x, 2), (image(3, 6, 4, 5),)),
+    "conv1d": (lambda x, w: functional.conv1d(x, w), (image(2, 6, 8), WEIGHT)),
+    "conv1d of one": (lambda x, w: functional.conv1d(x, w), (image(6, 8), WEIGHT)),
+    "conv2d of one": (lambda x, w: functional.conv2d(x, w), (image(3, 7, 8), image(4, 3, 2, 2))),
+    "conv_transpose1d": (lambda x, w: functional.conv_transpose1d(x, w), (image(2, 4, 8), WEIGHT)),
+    "nearest of rows": (lambda x: functional.interpolate(x, size=9), (image(2, 3, 4),)),
+    "nearest of volumes": (lambda x: functional.interpolate(x, size=(5, 6, 7)), (image(2, 3, 4, 3, 5),)),
+    "nearest exact": (lambda x: functional.interpolate(x, size=9, mode="nearest-exact"), (image(2, 3, 4),)),
+    "max_pool1d": (lambda x: functional.max_pool1d(x, 2), (image(3, 4, 8),)),
+    "max_unpool2d": (
+        lambda x: functional.max_unpool2d(x, torch.zeros_like(x, dtype=torch.int64), 2),
+        (image(2, 3, 4, 5),),
+    ),
+    "pad of volumes": (lambda x: functional.pad(x, (1,) * 6, mode="replicate"), (image(2, 3, 4, 3, 5),)),
+    "power of a number": (lambda x: 2**x, (image(4, 5, 6),)),
+    "normal": (lambda x, y: torch.normal(x, y.abs()), (image(4, 5, 6), image(4, 5, 6))),
+    "svd": (lambda x: torch.linalg.svd(x, full_matrices=False).Vh.abs(), (image(3, 5),)),
+    "xlog1py": (torch.special.xlog1py, (image(4, 6, 5).abs(), image(6, 5).abs())),
+    "nll_loss of images": (
+        lambda x, y: functional.nll_loss(x, y.long(), reduction="none"),
+        (image(4, 3, 2, 5), bits(4, 2, 5)),
+    ),
+    "sum of two": (torch.add, (image(4, 5, 6), image(4, 5, 6))),
+}
+LEARNED: Final[dict[str, tuple[Callable[..., object], tuple[torch.Tensor, ...]]]] = {
+    "batch norm": (lambda x: functional.batch_norm(x, None, None, training=True).square(), (image(5, 6, 7),)),
+    "mse_loss": (lambda x, y: functional.mse_loss(x, y, reduction="none"), (image(4, 5), image(4, 5))),
+    "huber_loss": (lambda x, y: functional.huber_loss(x, y, reduction="none"), (image(4, 5), image(4, 5))),
+    "max": (lambda x: x.max(), (image(4, 5, 6),)),
+    "median": (lambda x: x.median(), (image(4, 5, 6),)),
+    "masked_select": (lambda x, y: x.masked_select(y), (image(4, 5, 6), bits(4, 5, 6))),
+    "conv1d": (lambda x, w: functional.conv1d(x, w), (image(2, 6, 8), WEIGHT)),
+    "pad": (lambda x: functional.pad(x, (1, 1, 1, 1), mode="replicate"), (image(2, 3, 4, 5),)),
+}
+
+
+class Written:
+    """A row of the tables as a program; of one that learns, the gradients are looked at as well."""
+
+    def __init__(self, function: Callable[..., object], tensors: tuple[torch.Tensor, ...], *, backward: bool) -> None:
+        self.function, self.backward = function, backward
+        self.tensors = [each.detach().requires_grad_(backward and each.is_floating_point()) for each in tensors]
+
+    def __call__(self, *tensors: torch.Tensor) -> object:
+        output = self.function(*tensors)
+        if not self.backward:
+            return output
+        wanted = [tensor for tensor in tensors if tensor.requires_grad]
+        return output, torch.autograd.grad(output.sum(), wanted)
+
+
+UNLIKE: Final = {
+    "masked.median": "eager reads memory that nobody wrote",
+    "nn.functional.embedding_bag": "eager reads memory of others where indices are too large",
+    "cov": "eager spoils an argument",
+    "linalg.cond": "repeated rows are a matrix that is singular",
+    "native_group_norm": "numbers that are all the same deviate by a rounding",
+    "nn.functional.multi_margin_loss": "without rows, eager gives what is in memory",
+    "nn.functional.multilabel_margin_loss": "without rows, eager gives what is in memory",
+    "nn.functional.conv3d": "which kernel runs depends on sizes and on the machine",
+    "nn.functional.conv_transpose3d": "which kernel runs depends on sizes and on the machine",
+}
+"""Operators of which eager is not alike twice, or lies where only its kernels know."""
+GRADIENTS: Final = (
+    *("_native_batch_norm_legit", "native_batch_norm", "_batch_norm_with_update", "nn.functional.batch_norm"),
+    *("nn.functional.instance_norm", "as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter"),
+    *("native_dropout_backward", "nn.functional.channel_shuffle", "nn.functional.conv1d", "nn.functional.conv2d"),
+    *("nn.functional.conv_transpose1d", "nn.functional.conv_transpose2d", "nn.functional.max_unpool2d", "normal"),
+    *("svd_lowrank", "linalg.svd", "logaddexp2", "__rpow__", "nn.functional.mse_loss", "nn.functional.huber_loss"),
+    *("nn.functional.smooth_l1_loss", "nn.functional.pad.replicate", "nn.functional.pad.replicate_negative"),
+    *("nn.functional.pad.reflect", "nn.functional.max_pool1d", "nn.functional.interpolate.nearest"),
+    *("nn.functional.interpolate.linear", "nn.functional.upsample_nearest", "max.reduction_no_dim"),
+    *("min.reduction_no_dim", "median", "nanmedian", "masked_select", "max.reduction_with_dim"),
+)
+"""Operators whose gradients lie as eager's. Some others lie otherwise: of `linalg.lstsq` and Householder's products,
+whose formula is ours; of `block_diag`; and of Fourier's transforms, which lie as the library at hand has them."""
+PARTS: Final = 12
+
+
+def looked_at(row: tuple[Callable[..., object], tuple[torch.Tensor, ...]], *, backward: bool, backend=eager) -> Found:
+    found = Found()
+    for word, arrangement in ARRANGEMENTS.items():
+        arranged = Arranged(Written(*row, backward=backward), arrangement)
+        if arranged.is_odd:
+            found.differences += [
+                f"{word}: {each}" for each in differences(arranged, arranged.tensors, found, others=1, backend=backend)
+            ]
+    return found
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results(name: str) -> None:
+    """Fails when a result has other strides than eager's, or the trace takes it to lie in another way."""
+    found = looked_at(CALLS[name], backward=False)
+    assert not found.differences
+    assert found.runs >= 4
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_gradients(name: str) -> None:
+    """Fails when that is so of a gradient."""
+    found = looked_at(LEARNED[name], backward=True)
+    assert not found.differences
+    assert found.runs >= 4
+
+
+@pytest.mark.parametrize("name", ["as_strided_scatter", "batch norm with update", "channel_shuffle", "nearest of rows"])
+def test_results_of_kernels(name: str) -> None:
+    """Fails when what kernels make lies in another way."""
+    found = looked_at(CALLS[name], backward=False, backend=cpu)
+    assert not found.differences
+    assert found.runs >= 4
+
+
+def test_an_infinite_gradient_of_a_maximum() -> None:
+    """Fails when what is no maximum has a gradient that is not a number."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.autograd.grad(x.max() * torch.inf, x)[0]
+
+    x = torch.tensor([1.0, 3.0, 2.0, 3.0], requires_grad=True)
+    assert compile(program, fullgraph=True)(x).tolist() == program(x).tolist() == [0.0, torch.inf, 0.0, torch.inf]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", range(PARTS))
+def test_all_operators_that_torch_has_samples_of(part: int) -> None:
+    """Fails as the tests above do, for every operator."""
+    found = Found()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in sorted(database())[part::PARTS]:
+            if name not in UNLIKE:
+                search(name, found)
+        for name in GRADIENTS[part::PARTS]:
+            search(name, found, backward=True)
+    assert not found.differences
+    assert found.runs
