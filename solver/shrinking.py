@@ -95,7 +95,8 @@ def relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
                 if fact.serial not in seen:
                     seen.add(fact.serial)
                     pending += [*_declared(fact.prop), *_declared(fact.domain)]
-    return sorted(found, key=_age)
+    columns = facts.pool.columns  # of a symbol that is not declared a witness has no value
+    return sorted([atom for atom in found if columns.get(atom.serial) is not None], key=_age)
 
 
 def about(facts: Facts, atom: Atom) -> Iterator[Fact]:

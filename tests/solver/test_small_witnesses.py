@@ -187,3 +187,13 @@ def test_what_is_kept_for_one_question_is_right_for_the_next() -> None:
                 verdict = decide(known, asked)
                 assert isinstance(verdict, Depends) and verdict.check(), (fact, asked)
                 assert max(*verdict.true_at.values(), *verdict.false_at.values()) <= 24
+
+
+def test_a_symbol_that_is_not_declared_is_no_error() -> None:
+    """If it fails, whoever asks the solver itself reads a traceback where there was an answer."""
+    terms = Interner()
+    a, b = terms.symbol("a"), terms.symbol("b")
+    known = Facts.empty(terms).declare_range(a, 3, None, hint=40)
+    verdict = decide(known, terms.ge(a, b))
+    assert isinstance(verdict, Depends) and verdict.true_at.keys() == {"a"}
+    assert repr(verdict).startswith("Depends(true_at={'a': ")
