@@ -48,7 +48,7 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
     """`e >= 0` by division with remainder."""
     if len(e.terms) > TERMS or e.degree > DEGREE or not _replaced(known, e):
         return None
-    return _Search(known).prove(e, STEPS)
+    return _Search(known).prove(e, STEPS) or single.prove_nonnegative(known, e)
 
 
 class _Search:
@@ -118,9 +118,9 @@ def directly(known: Knowledge, e: Expr) -> Reason | None:
     """`e >= 0` by bounds, by shifting, or by a fact."""
     low = known.low(e)
     if low is not None:
-        return prove_side(known, e, True, 0) if low >= 0 else single.prove_nonnegative(known, e, facts=1)
+        return prove_side(known, e, True, 0) if low >= 0 else single.prove_by_facts(known, e, 1)
     proof = shift.prove_nonnegative(known, e) if e.degree > 1 else shift.by_remainder(known, e)
-    return proof or single.prove_nonnegative(known, e, facts=1)
+    return proof or single.prove_by_facts(known, e, 1)
 
 
 def added(e: Expr, rest: Expr, proof: Reason, part: Expr, scaled: Reason) -> Reason | None:

@@ -16,28 +16,41 @@ solver.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final
 
+from solver.division import common_atoms, divide_atoms, divide_content
 from solver.explain import prove_side
-from solver.expr import Expr
+from solver.expr import Atom, Expr
+from solver.isolation import isolations
 from solver.knowledge import Entry, Knowledge, Uses
-from solver.laws import size_of
+from solver.laws import size_of, times_nonnegative
 from solver.prop import Prop
-from solver.reasons import Reason, combine, times
+from solver.reasons import Reason, combine, hypothesis, refute, times
 
-LOOKED: Final = 16
-"""Facts about the atom with the fewest of them that are tried."""
+LOOKED: Final = 8
+"""The newest facts about an atom that are tried."""
+ATOMS: Final = 3
 FACTS: Final = 2
 SUMS: Final = 24
 """So many sums of a fact and what is left are looked at for one inequality."""
 TERMS: Final = 8
 FACTORS: Final = 4
+DEEP: Final = 12
+"""What nests deeper is not taken apart: what is looked at for an expression is inside of it, level by level."""
 
 
-def prove_nonnegative(known: Knowledge, e: Expr, *, facts: int = FACTS) -> Reason | None:
-    """`e >= 0` by bounds and at most so many facts; for a product, `e >= 1` factor by factor."""
+def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
+    """`e >= 0` by bounds and at most two facts, as a product, or by a quotient that is exact."""
+    if len(e.terms) > TERMS or e.depth > DEEP:
+        return None
+    return prove_product(known, e) or prove_exact(known, e) or prove_by_facts(known, e, FACTS)
+
+
+def prove_by_facts(known: Knowledge, e: Expr, facts: int) -> Reason | None:
+    """`e >= 0` by bounds and at most so many facts."""
     if not 1 < len(e.terms) <= TERMS:
-        return prove_product(known, e)
+        return None
     low = known.low(e)
     if low is not None and low >= 0:
         return prove_side(known, e, True, 0)
@@ -78,33 +91,82 @@ class _Sums:
 
 
 def prove_product(known: Knowledge, e: Expr) -> Reason | None:
-    """`k*x*y + c >= 0` for k >= -c, because no factor is less than one."""
-    if len(e.terms) != 1:
+    """`k*x*y*(z + w) + c >= 0`: of a product, because of what each factor is at least, which is positive."""
+    whole = e - e.constant
+    size = whole.content()
+    if e.constant >= 0 or not whole.terms:
         return None
-    ((m, k),) = e.terms
-    atoms = known.interner.monomials[m]
-    if not 0 < -e.constant <= k or not 1 < len(atoms) <= FACTORS:
+    atoms = common_atoms(known.interner, whole)
+    if not 0 < len(atoms) <= FACTORS or len(whole.terms) == 1 == len(atoms):
+        return None
+    rest = divide_content(divide_atoms(known.interner, whole, atoms), size)
+    if rest.is_constant and rest.constant < 0:
+        return None
+    factors = [factor for factor in (*[atom.expr for atom in atoms], rest) if factor.terms]
+    lows = [max(known.low(factor) or 0, 1) for factor in factors]
+    if prod(lows) * size < -e.constant:
         return None
     product: Reason | None = None
-    for atom in atoms:
-        one = prove_positive(known, atom.expr)
+    least = 1
+    for factor, low in zip(factors, lows, strict=True):
+        one = prove_side(known, factor, True, low) if low > 1 else prove_positive(known, factor)
         if one is None:
             return None
         if product is None:
             product = one
-        else:  # (x - 1)*(y - 1) + (x - 1) + (y - 1) is x*y - 1
-            product = combine([times(product, one), product, one], [1, 1, 1])
+        else:  # (x - a)*(y - b) + b*(x - a) + a*(y - b) is x*y - a*b
+            product = combine([times(product, one), product, one], [1, low, least])
+        least *= low
     return product
 
 
+def prove_exact(known: Knowledge, e: Expr) -> Reason | None:
+    """`n//d + r >= 0`, where d is known to divide n: it is enough that `n + d*(r + 1)` is positive."""
+    for quotient, rest, sign in isolations(known, e):
+        n, d = quotient.args
+        assert isinstance(n, Expr) and isinstance(d, Expr)
+        goal = n + d * (rest + 1) - 1
+        if sign < 0 or len(goal.terms) > TERMS:
+            continue
+        exact = _recorded(known, quotient, Prop.zero(d * quotient.expr - n))
+        positive = None if exact is None else _proven(known, goal)
+        if exact is None or positive is None:
+            continue
+        opposite = hypothesis(Prop.nonnegative(e).negation)
+        below = times_nonnegative(known, opposite, d)
+        if below is None:
+            continue
+        turn = 1 if exact.conclusion.expr is d * quotient.expr - n else -1
+        false = combine([below, exact, positive], [size_of(d * opposite.conclusion.expr), turn, size_of(goal)])
+        if false.conclusion.kind == "false":
+            return refute(false, Prop.nonnegative(e))
+    return None
+
+
+def _proven(known: Knowledge, e: Expr) -> Reason | None:
+    """`e >= 0` by bounds or as a product."""
+    low = known.low(e)
+    return prove_side(known, e, True, 0) if low is not None and low >= 0 else prove_product(known, e)
+
+
+def _recorded(known: Knowledge, atom: Atom, p: Prop) -> Reason | None:
+    """A statement that was learned of an atom lately."""
+    uses = known.uses.get(atom.serial)
+    for _ in range(LOOKED):
+        if uses is None:
+            return None
+        if uses.entry.prop is p:
+            return uses.entry.reason
+        uses = uses.rest
+    return None
+
+
 def prove_positive(known: Knowledge, e: Expr) -> Reason | None:
-    """`e >= 1` for one atom, by bounds, one fact, or by what it is a quotient of."""
+    """`e >= 1`, by bounds, a fact or two, or by what it is a quotient of."""
     from solver.settled import prove_sign
 
     low = known.low(e)
-    if low is not None:
-        return prove_side(known, e, True, 1) if low >= 1 else prove_sign(known, e - 1)
-    return None
+    return prove_side(known, e, True, 1) if low is not None and low >= 1 else prove_sign(known, e - 1)
 
 
 def _sum(reason: Reason, factor: int, rest: Expr, proof: Reason) -> Reason:
@@ -116,19 +178,24 @@ def _sum(reason: Reason, factor: int, rest: Expr, proof: Reason) -> Reason:
 
 
 def _entries(known: Knowledge, e: Expr) -> list[Entry]:
-    """The newest facts about the atom of the expression that the fewest are about."""
-    best: Uses | None = None
+    """The newest facts about the atoms of the expression, those first that few facts are about."""
+    chains: list[Uses] = []
     monomials = known.interner.monomials
     for m, _ in e.terms:
         for atom in monomials[m]:
             uses = known.uses.get(atom.serial)
-            if uses is not None and (best is None or uses.count < best.count):
-                best = uses
-    found: list[Entry] = []
-    while best is not None and len(found) < LOOKED:
-        found.append(best.entry)
-        best = best.rest
-    return found
+            if uses is not None:
+                chains.append(uses)
+    chains.sort(key=lambda uses: uses.count)
+    found: dict[Entry, None] = {}
+    for chain in chains[:ATOMS]:
+        uses = chain
+        for _ in range(LOOKED):
+            found[uses.entry] = None
+            if uses.rest is None:
+                break
+            uses = uses.rest
+    return list(found)[: 2 * LOOKED]
 
 
 def _factors(e: Expr, p: Prop) -> list[int]:

@@ -33,6 +33,9 @@ def environment(names: str) -> ShapeEnv:
         (["2*a < n", "a >= 1"], "max(1, n//a*a) == n//a*a"),
         (["2*a < n", "a >= 1", "m >= 2"], "n//a*m*a != min(n, n//a*a)"),
         (["c <= n", "b + 4 <= c", "b >= 1"], "max(1, n + a - b)*m == (n + a - b)*m"),
+        (["a <= n", "a >= 1", "b >= 3"], "n//a*b >= 3"),
+        (["a*b % c == 0", "a >= 1", "b >= 1"], "max(1, a*b//c)*m == a*b//c*m"),
+        (["(n - min(a, n - 1))*b % c == 0", "b >= 1", "n >= 2"], "(n - min(a, n - 1))*b//c >= 1"),
         (["a < n", "m >= 2"], "max(1, 16*((n + 15)//16) + min(16*(a//16), m) - 16*(a//16)) >= 2"),
     ],
 )
@@ -85,6 +88,32 @@ def test_a_product_is_at_least_one_where_its_factors_are() -> None:
     assert single.prove_nonnegative(wider, e) is None
 
 
+def test_an_exact_quotient_of_something_positive_is_positive() -> None:
+    """If it fails, a quotient is taken for at least one although its divisor leaves something."""
+    terms = Interner()
+    a, b, c = (terms.symbol(name) for name in "abc")
+    wider = Facts.empty(terms)
+    for symbol in (a, b, c):
+        wider = wider.declare_range(symbol, 1, None)
+    e = (a * b) // c - 1
+    assert single.prove_nonnegative(wider, e) is None
+    known = wider.assume_prop(terms.eq((a * b) % c, 0))
+    proof = single.prove_nonnegative(known, e)
+    goal = terms.ge(e, 0)
+    assert proof is not None and proof.conclusion is goal and Always(goal, terms.true, "shift", proof, known).check()
+    (false,) = proof.premises
+    below, _, positive = false.premises
+    multipliers, slack = false.data
+    inexact = Reason("axiom", terms.ge(c * (a * b // c), a * b), (), ((a * b // c).atom, "below"))
+    for premises, data in (
+        ((below, inexact, positive), false.data),
+        (false.premises, ((multipliers[0], multipliers[1], multipliers[2] + 1), slack)),
+        (false.premises[:1] + false.premises[2:], ((multipliers[0], multipliers[2]), slack)),
+    ):
+        forged = Reason("refute", goal, (Reason("combine", terms.false, premises, data),), goal.negation)
+        assert not Always(goal, terms.true, "shift", forged, known).check()
+
+
 def test_answers_about_clamps_are_those_of_enumeration() -> None:
     """If it fails, an answer about a clamp is wrong, or its proof is."""
     pick = random.Random(4)
@@ -97,10 +126,10 @@ def test_answers_about_clamps_are_those_of_enumeration() -> None:
         for name in names.split():
             env.symbol(name, 1, 8)
         facts = [
-            pick.choice(["a + b <= n", "2*a < n", "a*b <= n", "a <= n - 2", "b <= n//a", "n - a >= b - 1", "n >= a"])
+            pick.choice(["a + b <= n", "2*a < n", "a*b <= n", "a <= n - 2", "b <= n//a", "n - a >= b", "a*b % n == 0"])
             for _ in range(2)
         ]
-        x = pick.choice(["min(n, a)", "min(n, a*b)", "max(n - a, 0)", "max(n//a, 1)", "n//a*a", "min(n//a*b, n)"])
+        x = pick.choice(["min(n, a)", "min(n, a*b)", "max(n - a, 0)", "max(n//a, 1)", "n//a*a", "n//a*b", "a*b//n"])
         y = pick.choice(["a", "n", "n//a", "a*b", "n - a", "max(1, n//a*a)", "min(n, b) + n - b", "1"])
         question = f"{x} {pick.choice(['==', '<=', '>', '!='])} {y}"
         try:
