@@ -22,6 +22,7 @@ import torch
 from frontends.pytorch.errors import eager_only
 from frontends.pytorch.places import FRAMEWORKS, OURS
 from frontends.pytorch.python.ran import ENGINE, PRINTED
+from frontends.pytorch.python.torch_calls import HANDLERS
 from frontends.pytorch.symbolic.tensor import TEXT, current_trace
 
 READ: Final = "read them outside of the compiled function, or by torch's operators; fullgraph=False reads them then"
@@ -81,7 +82,10 @@ def stand_ins(tracing: Callable[[], Active | None]) -> Iterator[tuple[type, str,
 
     yield torch.Tensor, "tolist", listed
     for name in ("numpy", "__array__", "data_ptr"):
-        yield torch.Tensor, name, refusing(name)
+        function = refusing(name)
+        # of a tensor of the trace, modes are told of what is found under the name
+        HANDLERS[function] = HANDLERS[PLAIN[name]]
+        yield torch.Tensor, name, function
     for name in ("__repr__", "__format__"):
         yield torch.Tensor, name, written(name)
 
