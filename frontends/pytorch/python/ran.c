@@ -480,6 +480,11 @@ static void note(Watch *watch, PyThreadState *thread, struct _PyInterpreterFrame
     Py_XDECREF(call);
 }
 
+static void imported(Watch *watch, int imports) {
+    /* a watch that began inside of an import has not counted it */
+    if (imports && watch->importing > 0) watch->importing--;
+}
+
 static PyObject *hooked(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwing) {
     Watch *watch = watch_of(thread);
     if (!watch || watch->busy) return evaluate(thread, frame, throwing);
@@ -502,7 +507,7 @@ static PyObject *hooked(PyThreadState *thread, struct _PyInterpreterFrame *frame
         watch->importing += imports;
         PyObject *result = evaluate(thread, frame, throwing);
         watch = watch_of(thread);
-        if (watch) watch->importing -= imports;
+        if (watch) imported(watch, imports);
         return result;
     }
     if (tracing && tracing != watched) return evaluate(thread, frame, throwing);
@@ -511,7 +516,7 @@ static PyObject *hooked(PyThreadState *thread, struct _PyInterpreterFrame *frame
     watch->importing += imports;
     PyObject *result = evaluate(thread, frame, throwing);
     watch = watch_of(thread);
-    if (watch && imports) watch->importing -= 1;
+    if (watch) imported(watch, imports);
     thread->c_tracefunc = tracing;
     thread->cframe->use_tracing = use;
     return result;

@@ -1,5 +1,9 @@
 """Whatever a compiled function changes besides tensors is changed as by the function itself, call for call."""
 
+import pkgutil
+import sys
+from collections import deque
+
 import pytest
 import torch
 from torch.utils._pytree import tree_map
@@ -112,3 +116,28 @@ def test_filled_in_anew_at_each_call():
         x = torch.ones(rows, 2)
         assert torch.equal(compiled(x), expected(x)) and ours == theirs
     assert compiled.broken is not None
+
+
+def test_a_change_after_a_library_has_imported(tmp_path, monkeypatch):
+    """If it fails, what functions change is not noticed from where Python's library has imported a module on."""
+    monkeypatch.syspath_prepend(tmp_path)
+    line = deque([1, 2, 3])
+    held = [[[[[[[line]]]]]]]
+
+    def turned():
+        held[0][0][0][0][0][0][0].rotate(1)
+
+    for number, backend in enumerate(("eager", "cpu")):
+        (tmp_path / f"imported_in_a_trace_{number}.py").write_text("name = 'found'\n")
+
+        def program(x, number=number):
+            pkgutil.resolve_name(f"imported_in_a_trace_{number}:name")
+            turned()
+            return x + 1
+
+        compiled = compile(program, backend=backend)
+        for _ in range(3):
+            before = list(line)
+            compiled(torch.ones(2))
+            assert list(line) == [before[-1], *before[:-1]]
+        monkeypatch.delitem(sys.modules, f"imported_in_a_trace_{number}")
