@@ -35,7 +35,7 @@ from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.absent import without
 from frontends.pytorch.graphs.captured import Captured
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
-from frontends.pytorch.graphs.joint import needed
+from frontends.pytorch.graphs.joint import checkable, needed, told_later
 from frontends.pytorch.graphs.partition import computed_again
 from frontends.pytorch.graphs.parts import in_parts, with_slopes
 from frontends.pytorch.graphs.unchanging import Values
@@ -140,6 +140,7 @@ class FunctionalJoint:
         results: what the forward returns first, of the variant's outputs each once.
         saved: the tensors that it returns next, and that the backward is given first.
         symbols: the sizes that it returns last, and that the backward is given behind `saved` and the tangents.
+        later: the numbers and sizes that only the backward tells.
     """
 
     forward: Functional
@@ -147,6 +148,7 @@ class FunctionalJoint:
     results: tuple[object, ...]
     saved: tuple[Result, ...]
     symbols: tuple[Atom, ...]
+    later: frozenset[Atom]
 
     def without(self, absent: Collection[int]) -> tuple[Functional, tuple[int, ...]] | None:
         """The backward without the gradients of these outputs, and which it is given; None where it is the same."""
@@ -156,7 +158,14 @@ class FunctionalJoint:
         if left is None:
             return None
         inputs = (*whole.inputs[:count], *[whole.inputs[count + place] for place in left.given])
-        form = replace(whole, inputs=inputs, operations=tuple(left.operations), outputs=tuple(left.gradients))
+        checks = checkable(whole.checks, self.later, left.operations)
+        form = replace(
+            whole,
+            inputs=inputs,
+            operations=tuple(left.operations),
+            outputs=tuple(left.gradients),
+            checks=tuple(checks),
+        )
         return form, left.given
 
 
@@ -168,7 +177,7 @@ def functional(program: Captured) -> Functional:
     """
     values = _taken_over(program)
     outputs = [values.argument(output) for output in program.outputs]
-    return _forward(program, values, outputs, ())
+    return _forward(program, values, outputs, (), program.runtime_asserts)
 
 
 def functional_joint(
@@ -184,18 +193,24 @@ def functional_joint(
     assert joint is not None
     decisions = Decisions(program.env) if decisions is None else decisions
     values = _taken_over(program)
+    ran = program.recording.operations
+    later, deferred = told_later(
+        program, [each for each in ran if not each.backward], [each for each in ran if each.backward]
+    )
+    checked = [check.prop.symbols for check in deferred]
     returned = (*program.outputs, *program.bases)
     first = list(dict.fromkeys([each for each in returned if isinstance(each, Result | Node)]))
     results = [values.argument(output) for output in first]
     values.operations = list(in_parts(values.operations, program.recording))
     cut = len(values.operations)
-    for operation in program.recording.operations:
+    for operation in ran:
         if operation.backward:
             values.run(operation)
     if values.unwritten():
         raise Unsupported("the backward changes what it is given: there is no form without such a change")
     gradients = [values.argument(gradient) for gradient in joint.gradients]
-    backward = unused_removed(values.operations[cut:], [each for each in gradients if each is not None])
+    wanted = [each for each in gradients if each is not None]
+    backward = unused_removed(values.operations[cut:], [*wanted, *checked])
     del values.operations[cut:]
     values.operations, backward = with_slopes(values.operations, backward, program.recording)
     changed = {operation.args[0] for operation in values.operations if operation.target is aten.copy_.default}
@@ -207,9 +222,11 @@ def functional_joint(
     given = {*program.number_atoms, *sizes_in([each.result for each in program.inputs])}
     made = {*given, *sizes_in([operation.output for operation in values.operations])}
     read = sizes_in([saved, joint.tangents, [operation.output for operation in backward]])
-    symbols = list(dict.fromkeys([*symbols, *[atom for atom in read if atom in made]]))
+    atoms = [*symbols, *[atom for atom in read if atom in made], *[atom for each in checked for atom in each]]
+    symbols = [atom for atom in dict.fromkeys(atoms) if atom not in later]
+    first_checks = [check for check in program.runtime_asserts if check not in deferred]
     return FunctionalJoint(
-        _forward(program, values, [*results, *saved], symbols),
+        _forward(program, values, [*results, *saved], symbols, first_checks),
         Functional(
             (
                 *[(f"saved_{place}", result) for place, result in enumerate(saved)],
@@ -218,10 +235,12 @@ def functional_joint(
             tuple(symbols),
             tuple(backward),
             tuple(gradients),
+            checks=tuple(deferred),
         ),
         tuple(results),
         tuple(saved),
         tuple(symbols),
+        later,
     )
 
 
@@ -239,8 +258,14 @@ def _taken_over(program: Captured) -> Values:
     return values
 
 
-def _forward(program: Captured, values: Values, outputs: Sequence[object], symbols: Sequence[Atom]) -> Functional:
-    checked = [check.prop.symbols for check in program.runtime_asserts]
+def _forward(
+    program: Captured,
+    values: Values,
+    outputs: Sequence[object],
+    symbols: Sequence[Atom],
+    checks: Sequence[RuntimeAssert],
+) -> Functional:
+    checked = [check.prop.symbols for check in checks]
     kept = unused_removed(values.operations, (outputs, symbols, checked))
     return Functional(
         tuple([(each.name, each.result) for each in program.inputs]),
@@ -248,7 +273,7 @@ def _forward(program: Captured, values: Values, outputs: Sequence[object], symbo
         tuple(kept),
         (*outputs, *symbols),
         tuple([operation.args[0] for operation in kept if operation.target is aten.copy_.default]),
-        program.runtime_asserts,
+        tuple(checks),
         program.float_atoms,
     )
 

@@ -24,7 +24,7 @@ Gradients of gradients are not in the graph: asking for them is an error of auto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, NoReturn
@@ -354,6 +354,24 @@ def needed(backward: Sequence[Operation], joint: Joint) -> tuple[list[Result], l
     return list(saved), list(symbols)
 
 
+def told_later(
+    program: Captured, forward: Sequence[Operation], backward: Sequence[Operation]
+) -> tuple[frozenset[Atom], list[RuntimeAssert]]:
+    """The numbers and sizes that only the backward tells, such as how many elements of the gradient are under a mask,
+    and the checks that need one of them."""
+    given = [program.env.names[symbol].symbols for each in program.inputs for symbol, _ in each.symbols]
+    later = frozenset(told_by(backward).difference(told_by(forward), program.number_atoms, *given))
+    return later, [check for check in program.runtime_asserts if not later.isdisjoint(check.prop.symbols)]
+
+
+def checkable(
+    checks: Sequence[RuntimeAssert], later: Set[Atom], operations: Sequence[Operation]
+) -> list[RuntimeAssert]:
+    """Of these checks of a backward, those that its operators, if only some of them are run, tell all numbers of."""
+    known = told_by(operations)
+    return [check for check in checks if known.issuperset(later.intersection(check.prop.symbols))]
+
+
 def runner(program: Captured, parts: Parts | None = None) -> Runner:
     """Two parts, if none are given then the graphs as they are, as one call that autograd differentiates: tensors in,
     flat outputs out."""
@@ -366,11 +384,7 @@ def graphs(program: Captured, joint: Joint) -> Parts:
     recording = program.recording
     forward = [operation for operation in recording.operations if not operation.backward]
     backward = [operation for operation in recording.operations if operation.backward]
-    given = [program.env.names[symbol].symbols for each in program.inputs for symbol, _ in each.symbols]
-    later = told_by(backward).difference(told_by(forward), program.number_atoms, *given)
-    asserts = program.runtime_asserts
-    # of what only the backward tells, such as the gradient's elements under a mask
-    deferred = [check for check in asserts if not later.isdisjoint(check.prop.symbols)]
+    later, deferred = told_later(program, forward, backward)
     checked = [check.prop.symbols for check in deferred]
     backward = unused_removed(backward, [*[each for each in joint.gradients if each is not None], *checked])
     saved, symbols = needed(backward, joint)
@@ -378,11 +392,11 @@ def graphs(program: Captured, joint: Joint) -> Parts:
     symbols = [atom for atom in dict.fromkeys(atoms) if atom not in later]
     returned = (*program.outputs, *program.bases)
     results = list(dict.fromkeys([each for each in returned if isinstance(each, Result | Node)]))
-    graph = program.graph_of(forward, [*results, *saved], symbols, [each for each in asserts if each not in deferred])
+    first = [each for each in program.runtime_asserts if each not in deferred]
+    graph = program.graph_of(forward, [*results, *saved], symbols, first)
 
     def run(operations: Sequence[Operation], gradients: Sequence[Result | None], tangents: Sequence[Result]) -> Runner:
-        known = told_by(operations)
-        checks = [check for check in deferred if known.issuperset(later.intersection(check.prop.symbols))]
+        checks = checkable(deferred, later, operations)
         return eager.runner(_backward_graph(operations, gradients, tangents, saved, symbols, checks))
 
     def backward_without(absent: frozenset[int]) -> Backward | None:
@@ -416,4 +430,4 @@ def _backward_graph(
     return builder.module([None if each is None else builder.argument(each) for each in gradients])
 
 
-__all__ = ["JointRunner", "Parts", "differentiate", "graphs", "runner"]
+__all__ = ["JointRunner", "Parts", "checkable", "differentiate", "graphs", "needed", "runner", "told_later"]

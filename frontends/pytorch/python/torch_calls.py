@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Final
 
 import torch
@@ -79,12 +80,21 @@ def handles(*functions: object) -> Callable[[Handler], Handler]:
 @handles(torch.tensor, torch.as_tensor, torch.asarray)
 def tensor(mode: TorchCalls, func, args, kwargs):
     """`torch.tensor([n, m])`: a tensor of numbers that are sizes."""
-    if not args or isinstance(args[0], torch.Tensor) or not has_symbolic(args[0]):
+    if not args or isinstance(args[0], torch.Tensor):
+        return NotImplemented
+    if not has_symbolic(args[0]) and not has_traced(args[0]):
         return NotImplemented
     options = {name: value for name, value in kwargs.items() if name in ("dtype", "device")}
     dtype = options.get("dtype") or dtype_of(args[0])
     made = stacked(args[0], dtype, options.get("device"))
     return made.requires_grad_() if kwargs.get("requires_grad") else made
+
+
+@handles(torch._shape_as_tensor)
+def shape_as_tensor(mode: TorchCalls, func, args, kwargs):
+    """The sizes as a tensor."""
+    (found,) = args
+    return tensor(mode, torch.tensor, (list(found.shape),), {"dtype": torch.int64})
 
 
 @handles(torch.Tensor.new_tensor)
@@ -100,18 +110,30 @@ def has_symbolic(data: object) -> bool:
     return isinstance(data, SYMBOLIC)
 
 
+def has_traced(data: object) -> bool:
+    """Whether numbers written down are tensors of the trace, each of no axis: others are lists of their rows."""
+    if not isinstance(data, list | tuple):
+        return False
+    leaves = tree_leaves(data)
+    return any(isinstance(leaf, Traced) for leaf in leaves) and all(
+        leaf.dim() == 0 if isinstance(leaf, torch.Tensor) else isinstance(leaf, int | float) for leaf in leaves
+    )
+
+
 def dtype_of(data: object) -> torch.dtype:
     """The dtype that torch gives to numbers written down."""
     leaves = tree_leaves(data)
+    if any(isinstance(leaf, torch.Tensor) for leaf in leaves):
+        return reduce(torch.promote_types, [dtype_of_one(leaf) for leaf in leaves])
     if all(isinstance(leaf, bool | torch.SymBool) for leaf in leaves):
         return torch.bool
     if all(isinstance(leaf, int | torch.SymInt | torch.SymBool) for leaf in leaves):
         return torch.int64
-    tensors = [leaf.dtype for leaf in leaves if isinstance(leaf, torch.Tensor)]
-    floating = [dtype for dtype in tensors if dtype.is_floating_point or dtype.is_complex]
-    if tensors and not floating and not any(isinstance(leaf, float | torch.SymFloat) for leaf in leaves):
-        return torch.int64
     return torch.complex64 if any(isinstance(leaf, complex) for leaf in leaves) else torch.get_default_dtype()
+
+
+def dtype_of_one(leaf: object) -> torch.dtype:
+    return leaf.dtype if isinstance(leaf, torch.Tensor) else dtype_of([leaf])
 
 
 def stacked(data: object, dtype: torch.dtype, device: object) -> torch.Tensor:
@@ -285,6 +307,18 @@ def compared(mode: TorchCalls, func, args, kwargs):
     """A truth that only the run knows. C++ would want it now."""
     operator = aten.equal.default if func in (torch.equal, torch.Tensor.equal) else aten.allclose.default
     return mode.trace.number(operator, args, kwargs, mode.trace.env.unbacked(kind="bool"))
+
+
+@handles(torch.Tensor.__bool__)
+def truth(mode: TorchCalls, func, args, kwargs):
+    """The truth of a tensor of one element, of whatever rank."""
+    (found,) = args
+    if not isinstance(found, Traced) or found.dim() == 0:
+        return NotImplemented
+    if found.numel() == 1:
+        return bool(found.reshape(()))
+    count = "no values" if found.numel() == 0 else "more than one value"
+    raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
 
 
 @handles(torch.is_nonzero, torch.Tensor.is_nonzero)

@@ -133,6 +133,12 @@ def sizes(recorder, func, args, kwargs):
     return [int(size) for size in args[0].metadata.sizes]
 
 
+@special(aten.stride.default)
+def strides(recorder, func, args, kwargs):
+    """The strides, likewise."""
+    return [int(stride) for stride in args[0].metadata.strides]
+
+
 @special(aten.equal.default, aten.allclose.default, aten.is_nonzero.default)
 def compared(recorder, func, args, kwargs):
     """A truth that C++ wants now.

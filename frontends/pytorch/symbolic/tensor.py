@@ -122,8 +122,23 @@ class Traced(torch.Tensor):
             eager_only("a tensor is written as text, for which its elements are needed", TEXT)
         return f"Traced({self.metadata})"
 
+    def __format__(self, specification: str) -> str:
+        """One number, as the program wants it written; any other tensor is written as text or is an error.
 
-OWN_ATTRIBUTES: Final = frozenset(("metadata", "result", "lifted", "is_given", "_is_param"))
+        Raises:
+            EagerOnly: it is one.
+        """
+        if self.dim() == 0 and running_trace() is not None:
+            eager_only("a tensor is written as text, for which its elements are needed", TEXT)
+        return super().__format__(specification)
+
+
+Traced.__name__ = torch.Tensor.__name__
+# Python's own errors name the class of what they are given, and the program is to read what it reads in eager torch
+
+CAPSULES: Final = ("_sizes_capsule", "_sizes_capsule_len", "_strides_capsule", "_strides_capsule_len")
+"""Where torch's C++ keeps the plain numbers that it has asked for."""
+OWN_ATTRIBUTES: Final = frozenset(("metadata", "result", "lifted", "is_given", "_is_param", *CAPSULES))
 
 
 class Trace(TorchDispatchMode, ABC):
