@@ -34,7 +34,7 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     mask = torch.ones([length] * r, dtype=torch.bool, device=self.device)
     for before, after in pairwise(grids):
         mask = mask & (before <= after if with_replacement else before < after)
-    return self[mask.nonzero()]
+    return self[mask.nonzero().contiguous()]
 
 
 @composite(aten.take_along_dim.default)

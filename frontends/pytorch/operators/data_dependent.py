@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import torch
 
-from frontends.pytorch.operators.registry import kind_rule, packed, ruled, sizes_of
+from frontends.pytorch.errors import unsupported
+from frontends.pytorch.operators.layouts import Order, elementwise_strides, is_packed, order_of
+from frontends.pytorch.operators.registry import kind_rule, metadata_of, packed, ruled, sizes_of
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.vocabularies.aten_operators import aten as vocabulary
+from shapes.choices import Int
 from shapes.rules import Shape
 
 if TYPE_CHECKING:
@@ -22,17 +26,72 @@ def nonzero(recorder: Trace, self: torch.Tensor) -> object:
     """A row of coordinates for each element that is not 0, written one axis after the other."""
     shape = ruled(recorder, aten.nonzero.default, self)
     assert isinstance(shape, Shape)
-    return recorder.kinds.laid(shape, (1, shape[0]), 0, torch.int64, self.device)
+    made = recorder.kinds.laid(shape, (1, shape[0]), 0, torch.int64, self.device)
+    if self.dim() > 1:
+        # of one row, or of none, any order is right
+        made.order = Order((0, 1), dense=True)
+    return made
 
 
 @kind_rule(aten.index.Tensor, once=True)
 def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None]) -> object:
-    """What indices pick, of which a mask picks as many as it has true elements; without one, torch's own answer."""
-    if not any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in indices):
+    """What indices pick, of which a mask picks as many as it has true elements; torch's own answer where all indices
+    are packed numbers, as it does not look at their strides."""
+    kinds = [None if each is None else metadata_of(recorder, each) for each in indices]
+    given = [kind for kind in kinds if kind is not None]
+    has_mask = any(is_mask(kind) for kind in given)
+    if not has_mask and all(is_packed(kind) or kind.dtype not in (torch.int64, torch.int32) for kind in given):
         return NotImplemented
-    shape = ruled(recorder, aten.index.Tensor, self, indices)
-    assert isinstance(shape, Shape)
-    return packed(recorder, shape, self.dtype, self.device)
+    shape = shape_of(ruled(recorder, aten.index.Tensor, self, indices))
+    strides = picked_strides(recorder, metadata_of(recorder, self), kinds, shape)
+    if strides is None and not has_mask:
+        unsupported(
+            "indices that lie in different orders, so that the result may lie in either", "`.contiguous()` of each"
+        )
+    return recorder.kinds.laid(shape, strides, 0, self.dtype, self.device)
+
+
+def is_mask(kind: Metadata) -> bool:
+    return kind.dtype in (torch.bool, torch.uint8)
+
+
+def picked_strides(
+    recorder: Trace, source: Metadata, indices: Sequence[Metadata | None], sizes: Shape
+) -> Sequence[Int] | None:
+    """The strides of what indices pick; None if unclear.
+
+    ATen has an element-wise kernel for it. Its first operand is the tensor, repeated along the axes of the indices,
+    and the indices are the others, each repeated along the axes that are kept.
+    """
+    picked: list[int] = []
+    axis = 0
+    for kind in indices:
+        count = len(kind.shape) if kind is not None and is_mask(kind) else 1
+        picked.extend([] if kind is None else range(axis, axis + count))
+        axis += count
+    before = picked[0] if picked == list(range(picked[0], picked[0] + len(picked))) else 0
+    kept = [step for place, step in enumerate(strides_of(source)) if place not in picked]
+    behind = len(kept) - before
+    count = len(sizes) - len(kept)
+    repeated = (*kept[:before], *[0] * count, *kept[before:])
+    operands = [recorder.kinds.laid(sizes, repeated, 0, source.dtype, source.device)]
+    for kind in indices:
+        if kind is None:
+            continue
+        # the places of a mask's elements are a list for each of its axes
+        lengths, steps = ((sizes[before + count - 1],), (1,)) if is_mask(kind) else (kind.shape, strides_of(kind))
+        left = before + count - len(lengths)
+        lengths, steps = (*[1] * left, *lengths, *[1] * behind), (*[0] * left, *steps, *[0] * behind)
+        operands.append(recorder.kinds.laid(lengths, steps, 0, torch.int64, source.device))
+        order = None if is_mask(kind) else order_of(recorder.env, kind)
+        if order is not None:
+            operands[-1].order = Order(tuple([left + each for each in order.axes]), order.dense)
+    return elementwise_strides(recorder.env, operands, sizes)
+
+
+def strides_of(kind: Metadata) -> Sequence[Int]:
+    assert kind.shape.strides is not None
+    return kind.shape.strides
 
 
 @kind_rule(aten.masked_select.default, once=True)

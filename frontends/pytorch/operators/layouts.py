@@ -151,8 +151,12 @@ def elementwise_strides(env: ShapeEnv, operands: Sequence[Metadata], sizes: Sequ
         shift = rank - len(operand.shape)
         ranks.append({axis + shift: place for place, axis in enumerate(order.axes)})
         for axis, size in enumerate(operand.shape, shift):
-            if not is_number(size, 1) and not same(size, sizes[axis]) and known(env, size == sizes[axis]) is not True:
+            if is_number(size, 1) or same(size, sizes[axis]) or known(env, size == sizes[axis]) is True:
+                continue
+            if known(env, size == 1) is not True:
                 return None
+            # repeated: that tells nothing of the order
+            ranks[-1].pop(axis, None)
     axes = _sorted_axes(sizes, ranks)
     return None if axes is None else packed_by(sizes, axes)
 
@@ -161,13 +165,14 @@ def _sorted_axes(sizes: Sequence[Int], ranks: Sequence[dict[int, int]]) -> list[
     """ATen's insertion sort of the axes: the first operand that has both of two axes compares them.
 
     None where operands contradict each other and the first one does not settle it: then an axis of one element, which
-    tells nothing, may change the order of the others.
+    tells nothing, may change the order of the others, unless all sizes are numbers.
     """
     axes = [axis for axis in range(len(sizes) - 1, -1, -1) if not is_number(sizes[axis], 1)]
     first = ranks[0]
     if len(first) == len(axes):
         return sorted(axes, key=first.__getitem__)
-    for place, one in enumerate(axes):
+    unsettled = [] if all(type(sizes[axis]) is int for axis in axes) else axes
+    for place, one in enumerate(unsettled):
         for other in axes[place + 1 :]:
             seen = {rank[one] > rank[other] for rank in ranks if one in rank and other in rank}
             if len(seen) > 1:

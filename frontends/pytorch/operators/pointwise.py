@@ -30,7 +30,7 @@ NAMES: Final = """
     sigmoid sign signbit silu sin sinc sinh softplus softshrink sqrt tan tanh trunc threshold
     add sub mul div eq ne lt le gt ge pow remainder fmod floor_divide
     bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor
-    rsub atan2 maximum minimum fmax fmin xlogy special_xlog1py hypot copysign logaddexp
+    rsub atan2 maximum minimum fmax fmin xlogy special_xlog1py hypot copysign logaddexp heaviside
     where clamp clamp_min clamp_max lerp addcmul addcdiv
     gelu_backward sigmoid_backward tanh_backward silu_backward threshold_backward hardtanh_backward
     leaky_relu_backward elu_backward softplus_backward hardswish_backward hardsigmoid_backward logit_backward

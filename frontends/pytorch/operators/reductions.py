@@ -62,3 +62,12 @@ for _operator in (*WHOLE, *WITH_PLACES, *PLACES):
     _register(_operator)
 for _operator in ALONG_AXES:
     _register_along(_operator)
+
+
+@kind_rule(aten.isin.Tensor_Tensor, aten.isin.Tensor_Scalar)
+def isin(
+    recorder: Trace, elements: torch.Tensor, tests: object, *, assume_unique: bool = False, invert: bool = False
+) -> object:
+    """Whether each element is among others: packed, however the elements lie."""
+    base = metadata_of(recorder, elements)
+    return packed(recorder, base.shape, torch.bool, base.device)

@@ -249,7 +249,6 @@ for function, packet in (
     (torch.logspace, aten.logspace),
     (torch.tril_indices, aten.tril_indices),
     (torch.triu_indices, aten.triu_indices),
-    (torch.nn.functional.one_hot, aten.one_hot),
     (torch.hann_window, aten.hann_window),
     (torch.hamming_window, aten.hamming_window),
     (torch.blackman_window, aten.blackman_window),
@@ -257,6 +256,18 @@ for function, packet in (
     (torch.kaiser_window, aten.kaiser_window),
 ):
     HANDLERS[function] = _by_operator(packet)
+
+
+@handles(torch.nn.functional.one_hot)
+def one_hot(mode: TorchCalls, func, args, kwargs):
+    """The operator as it is: what C++ makes of it in a trace takes any number for a class, and lies otherwise."""
+    tensor, *more = args or (kwargs["tensor"],)
+    if not isinstance(tensor, Traced):
+        return NotImplemented
+    with torch._C.DisableTorchFunction():
+        return mode.trace.operator(
+            aten.one_hot.default, (tensor, *more, *[kwargs[name] for name in ("num_classes",) if name in kwargs]), {}
+        )
 
 
 # ---------------------------------------------------------------------- what leaves torch
