@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 OWN: Final = tuple([os.path.join(ROOT, name) + os.sep for name in ("frontends", "backends", "shapes", "solver")])
 OF_TRACES: Final = re.compile(
     r"symbolic (size|shape|int)|SymInt|SymFloat|SymBool|Meta tensors|meta tensor|FakeTensor|fake impl|customized tensor"
-    r"|Unable to cast Python instance of type|__torch_dispatch__|data pointer|wrapper subclass|its data is not allocated"
+    r"|Unable to cast Python instance of type|__torch_dispatch__|data pointer|wrapper subclass|data is not allocated"
 )
 """What torch's C++ says when it is given a tensor without elements, or a size that is no number."""
 STAND_INS: Final = os.path.join(ROOT, "frontends", "pytorch", "python") + os.sep

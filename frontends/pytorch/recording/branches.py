@@ -134,7 +134,9 @@ class Choice:
 
     def __init__(self, recorder: Recorder, predicate: object) -> None:
         self.recorder = recorder
-        self.predicate = predicate
+        around = recorder.branches[-1] if recorder.branches else None
+        # a function mode does not see what the operator is given
+        self.predicate = around.of(predicate) if around and isinstance(predicate, torch.Tensor) else predicate
 
     def recorded(self, then: Callable[[], object], otherwise: Callable[[], object]) -> Ways:
         """Both branches, each on its own."""
