@@ -70,7 +70,7 @@ def stand_ins(tracing: Callable[[], Active | None]) -> Iterator[tuple[type, str,
 
     def written(name: str) -> Callable[..., object]:
         def function(self: Any, *args: object, **kwargs: object) -> object:
-            active = active_for(self) if name == "__repr__" or self.dim() > 0 else None
+            active = active_for(self)
             if active is None or is_torchs(sys._getframe(1).f_code.co_filename):
                 return PLAIN[name](self, *args, **kwargs)
             if active.is_of_graph:
@@ -88,6 +88,7 @@ def stand_ins(tracing: Callable[[], Active | None]) -> Iterator[tuple[type, str,
         yield torch.Tensor, name, function
     for name in ("__repr__", "__format__"):
         yield torch.Tensor, name, written(name)
+    yield torch.nn.Parameter, "__repr__", written("Parameter.__repr__")
 
 
 def is_torchs(file: str) -> bool:
@@ -99,6 +100,7 @@ PLAIN: Final = {
     name: getattr(torch.Tensor, name) for name in ("tolist", "numpy", "__array__", "data_ptr", "__repr__", "__format__")
 }
 """As torch has them."""
+PLAIN["Parameter.__repr__"] = torch.nn.Parameter.__repr__
 
 
 __all__ = ["stand_ins"]

@@ -143,14 +143,14 @@ def elements_run(seed, called):
     return seen
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(30))
 def test_random_programs(seed):
     """If it fails, a graph has an element that is another by now."""
     assert elements_run(seed, compile) == elements_run(seed, lambda net: net)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", range(25, 325))
+@pytest.mark.parametrize("seed", range(30, 330))
 def test_many_random_programs(seed):
     """The same, of more."""
     backend = "cpu" if seed % 5 == 0 else "eager"
