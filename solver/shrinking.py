@@ -187,7 +187,9 @@ class Shrinking:
 
     def combined(self, choices: dict[Atom, Choices]) -> bool:
         """Whether some of the small values of few symbols show it: the smallest that do, then."""
-        count = COMBINED[len(self.symbols)] if len(self.symbols) < len(COMBINED) else 0
+        if not 0 < len(self.symbols) < len(COMBINED):
+            return False
+        count = COMBINED[len(self.symbols)]
         return self.one_of([choices[atom].few(count) for atom in self.symbols], self.symbols)
 
     def one_of(self, values: list[list[int]], symbols: list[Atom]) -> bool:

@@ -197,3 +197,17 @@ def test_a_symbol_that_is_not_declared_is_no_error() -> None:
     verdict = decide(known, terms.ge(a, b))
     assert isinstance(verdict, Depends) and verdict.true_at.keys() == {"a"}
     assert repr(verdict).startswith("Depends(true_at={'a': ")
+
+
+def test_the_values_of_many_symbols_are_not_combined() -> None:
+    """If it fails, to read the witness of a chain of forty takes all of the memory."""
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    names = [f"s{i}" for i in range(40)]
+    for name in names:
+        env.unbacked(name, lo=None)
+    for one, other in pairwise(names):
+        env.assume(f"{one} <= {other}")
+    verdict = env.ask("s39 >= s0 + 7")
+    assert isinstance(verdict, Depends)
+    with processor_seconds(100):
+        assert set(verdict.true_at) == set(names) and verdict.check()
