@@ -1,6 +1,6 @@
 """Small models compiled for the CPU, forward and with their backward, beside Inductor and torch operator by operator.
 
-    python -m benchmarks.compiled_models [--threads 1] [--rounds 7] [--models gpt2,t5] [--static] [--write]
+    python -m benchmarks.compiled_models [--threads 1] [--rounds 7] [--models gpt2,t5] [--static] [--dynamo] [--write]
 
 | column | what is measured |
 |---|---|
@@ -11,7 +11,8 @@
 
 First calls are made in fresh processes with empty caches; each has compiled another function before, so that what is
 built once per machine is there. Inference runs without gradients; training is the loss and the gradients of all
-parameters. All take turns, size by size. With one thread it is processor time, with more wall time.
+parameters. All take turns, size by size. With one thread it is processor time, with more wall time. With `--dynamo`,
+ours is `torch.compile(model, backend="symshape")`: Dynamo captures, our kernels run.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 TEXT: Final = ((2, 7), (1, 1), (1, 32), (4, 128), (3, 129), (8, 512))
 IMAGES: Final = ((2, 5), (1, 4), (4, 8), (3, 9), (1, 16), (8, 16))
 LONGEST: Final = 512
-ENGINES: Final = ("ours", "dynamic", "static", "eager")
+ENGINES: Final = ("dynamic", "static", "eager")
 LEAST: Final = 2e-3
 
 
@@ -83,6 +84,8 @@ def compiled(engine: str, function: Callable[..., torch.Tensor]) -> Callable[...
         from frontends.pytorch import compile
 
         return compile(function, backend="cpu", dynamic=True)
+    if engine == "symshape":
+        return torch.compile(function, backend="symshape", dynamic=True)
     if engine == "eager":
         return function
     return torch.compile(function, dynamic=engine == "dynamic")
@@ -159,15 +162,16 @@ def measure(options: argparse.Namespace) -> str:
         if options.models and name not in options.models.split(","):
             continue
         for training in (False, True):
-            peers = [engine for engine in ENGINES if engine != "static" or options.static]
-            times, peaks = timed(model, training, peers, options.rounds, clock_for(options.threads))
-            seconds = [cold(engine, name, training, options.threads) for engine in ("ours", "dynamic")]
+            ours = "symshape" if options.dynamo else "ours"
+            engines = [ours, *[engine for engine in ENGINES if engine != "static" or options.static]]
+            times, peaks = timed(model, training, engines, options.rounds, clock_for(options.threads))
+            seconds = [cold(engine, name, training, options.threads) for engine in (ours, "dynamic")]
             row: list[report.Cell] = [f"{name}, training" if training else name, *seconds, seconds[0] / seconds[1]]
-            for peer in peers[1:]:
-                ratios = [ours / theirs for ours, theirs in zip(times["ours"], times[peer])]
+            for peer in engines[1:]:
+                ratios = [mine / theirs for mine, theirs in zip(times[ours], times[peer])]
                 everything.setdefault(peer, []).extend(ratios)
                 row += [geometric(ratios), max(ratios)]
-            rows.append([*row, peaks["ours"] / peaks["dynamic"]])
+            rows.append([*row, peaks[ours] / peaks["dynamic"]])
     named = [cell for peer in everything for cell in (f"/ {peer}", "worst")]
     header = ["model", "first call, s", "dynamic's", "ratio", *named, "peak"]
     means = "; ".join([f"/ {peer} {report.text(geometric(each))}" for peer, each in everything.items()])
@@ -238,6 +242,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--models", default="")
     parser.add_argument("--static", action="store_true", help="beside Inductor with constant sizes as well")
+    parser.add_argument("--dynamo", action="store_true", help="ours as the backend of torch.compile")
     parser.add_argument("--cold", nargs=3, metavar=("ENGINE", "MODEL", "TRAINING"), help="only the first call")
     options, _ = parser.parse_known_args()
     if options.cold:
@@ -247,11 +252,13 @@ def main() -> None:
         engine, name, training = options.cold
         print(json.dumps(first_call(engine, name, training == "1")))
         return
-    title = f"Compiled models beside Inductor, threads: {options.threads}"
+    section = f"compiled_models, {options.threads}{', dynamo' if options.dynamo else ''}"
+    how = "Models by torch.compile(backend='symshape')" if options.dynamo else "Compiled models"
+    title = f"{how} beside Inductor, threads: {options.threads}"
     with tempfile.TemporaryDirectory() as folder:
         # what Inductor finds in a cache of another run may be for other strides
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", folder)
-        report.publish("compiled_models", title, measure, parser, f"compiled_models, {options.threads}")
+        report.publish("compiled_models", title, measure, parser, section)
 
 
 if __name__ == "__main__":
