@@ -23,6 +23,8 @@ from solver.rewriting import Round, apply_round_to_prop
 from solver.settled import settled_rule
 
 UNFOLDED: Final = 8
+UNFOLDED_TERMS: Final = 64
+"""What has more terms is not unfolded further: images of images multiply."""
 
 
 def definition_of(e: Expr, name: Expr) -> Reason:
@@ -132,8 +134,8 @@ def unfold(known: Knowledge, reason: Reason) -> Reason | None:
         if not steps:
             break
         new = apply_round_to_prop(p, tuple(steps))
-        if new is p:
+        if new is p or len(new.terms) > UNFOLDED_TERMS:
             break
         rounds.append(tuple(steps))
         p = new
-    return rewritten(p, reason, tuple(rounds)) if settled and p.kind != "true" else None
+    return rewritten(p, reason, tuple(rounds)) if settled and rounds and p.kind != "true" else None

@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+from threading import local
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr
@@ -38,6 +39,11 @@ GOAL: Final = 400
 FEW: Final = 10
 """Goals where the sign of an argument is looked at in passing."""
 TERMS: Final = 8
+NESTED: Final = 2
+"""Taking one goal apart makes others canonical, which looks at the signs of their clamps, and so takes goals apart: so
+deep, as each may make new clamps."""
+
+_nesting: Final = local()
 
 
 def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
@@ -55,7 +61,14 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
     """`e >= 0` for a few relus in it, at little cost."""
     if len(e.terms) > TERMS or outermost(e) is None:
         return None
-    return _Apart(known, FEW).prove(Prop.nonnegative(e))
+    depth: int = getattr(_nesting, "depth", 0)
+    if depth >= NESTED:
+        return None
+    _nesting.depth = depth + 1
+    try:
+        return _Apart(known, FEW).prove(Prop.nonnegative(e))
+    finally:
+        _nesting.depth = depth
 
 
 class _Apart:

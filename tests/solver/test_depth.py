@@ -85,3 +85,14 @@ def test_a_search_costs_what_its_goals_cost() -> None:
         moves.append(search.left)
     assert costs == sorted(costs) and costs[-1] > 10_000
     assert moves[-1] < FEWEST
+
+
+def test_clamps_that_make_clamps() -> None:
+    """If it fails, a canonical form asks for the sign of a clamp, which makes other forms canonical, without end."""
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    for name in "abcn":
+        env.symbol(name, 2, None)
+    env.assume("min(max(n*c*a, 1), (a + (c - min(n, n)))) % (((b//b) - max(b, 0))) == 0")
+    env.assume("max(b, 0) == (max((b*b//max(n, 1)), b) - (n//16)*b*a*n)")
+    verdict = env.ask("(n - min(min((b - c), min(c, b)), a)) == max((c*n + (c//b))*min((a//16), n), 1)")
+    assert type(verdict).__name__ in ("GaveUp", "Depends", "Never")
