@@ -138,4 +138,4 @@ def unfold(known: Knowledge, reason: Reason) -> Reason | None:
             break
         rounds.append(tuple(steps))
         p = new
-    return rewritten(p, reason, tuple(rounds)) if settled and rounds and p.kind != "true" else None
+    return rewritten(p, reason, tuple(rounds)) if settled and p.kind != "true" else None

@@ -97,17 +97,17 @@ def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
 
 def _settled_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
     """A relu of an expression whose sign shows by shifting its atoms to their bounds, or by isolating a division."""
-    positive = prove_sign(known, e)
+    positive = prove_sign(known, e, atom)
     if positive is not None:
         return Rule(e, Reason("axiom", Prop.zero(atom.expr - e), (positive,), (atom, "positive")))
-    negative = prove_sign(known, -e)
+    negative = prove_sign(known, -e, atom)
     if negative is not None:
         return Rule(known.interner.zero, Reason("axiom", Prop.zero(atom.expr), (negative,), (atom, "negative")))
     return None
 
 
-def prove_sign(known: Knowledge, e: Expr) -> Reason | None:
-    """`e >= 0`, cheaply."""
+def prove_sign(known: Knowledge, e: Expr, without: Atom | None = None) -> Reason | None:
+    """`e >= 0`, cheaply, and not by a fact about the clamp `without` that it settles."""
     from solver.rungs import extremes, remainder, shift, single
 
     goal = Prop.nonnegative(e)
@@ -117,14 +117,14 @@ def prove_sign(known: Knowledge, e: Expr) -> Reason | None:
         shifted = shift.prove_nonnegative(known, goal.expr)
         if shifted is not None:
             return shifted
-    alone = single.prove_nonnegative(known, goal.expr)
+    alone = single.prove_nonnegative(known, goal.expr, without)
     if alone is not None:
         return alone
     for quotient, rest, sign in isolations(known, goal.expr):
         about = isolated(quotient, rest, sign)
         proof = prove_by_intervals(known, about)
         if proof is None and about.kind == "ge":
-            proof = single.prove_nonnegative(known, about.expr)
+            proof = single.prove_nonnegative(known, about.expr, without)
         if proof is not None:
             divisor = quotient.args[1]
             assert isinstance(divisor, Expr)

@@ -40,30 +40,35 @@ DEEP: Final = 12
 """What nests deeper is not taken apart: what is looked at for an expression is inside of it, level by level."""
 
 
-def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
-    """`e >= 0` by bounds and at most two facts, as a product, or by a quotient that is exact."""
+def prove_nonnegative(known: Knowledge, e: Expr, without: Atom | None = None) -> Reason | None:
+    """`e >= 0` by bounds and at most two facts, as a product, or by a quotient that is exact.
+
+    A fact that settles a clamp is rewritten by what it has settled, and then says less: facts about `without` are not
+    used, which is the clamp.
+    """
     if len(e.terms) > TERMS or e.depth > DEEP:
         return None
-    return prove_product(known, e) or prove_exact(known, e) or prove_by_facts(known, e, FACTS)
+    return prove_product(known, e) or prove_exact(known, e) or prove_by_facts(known, e, FACTS, without)
 
 
-def prove_by_facts(known: Knowledge, e: Expr, facts: int) -> Reason | None:
+def prove_by_facts(known: Knowledge, e: Expr, facts: int, without: Atom | None = None) -> Reason | None:
     """`e >= 0` by bounds and at most so many facts."""
     if not 1 < len(e.terms) <= TERMS:
         return None
     low = known.low(e)
     if low is not None and low >= 0:
         return prove_side(known, e, True, 0)
-    return _Sums(known).prove(e, facts)
+    return _Sums(known, without).prove(e, facts)
 
 
 class _Sums:
     """One inequality as facts and what is left, few of which are looked at."""
 
-    __slots__ = ("known", "left")
+    __slots__ = ("known", "left", "without")
 
-    def __init__(self, known: Knowledge) -> None:
+    def __init__(self, known: Knowledge, without: Atom | None) -> None:
         self.known = known
+        self.without = without
         self.left = SUMS
 
     def prove(self, e: Expr, facts: int) -> Reason | None:
@@ -71,7 +76,7 @@ class _Sums:
         further: list[tuple[Reason, int, Expr]] = []
         for entry in _entries(self.known, e):
             p = entry.prop
-            if len(p.terms) < 2 or p.kind not in ("ge", "eq"):
+            if len(p.terms) < 2 or p.kind not in ("ge", "eq") or self.is_about(p):
                 continue
             for factor in _factors(e, p):
                 if self.left <= 0:
@@ -88,6 +93,14 @@ class _Sums:
             if proof is not None:
                 return _sum(reason, factor, rest, proof)
         return None
+
+    def is_about(self, p: Prop) -> bool:
+        """Whether the clamp that is to be settled is in the fact."""
+        without = self.without
+        if without is None:
+            return False
+        monomials = self.known.interner.monomials
+        return any(without in monomials[m] for m, _ in p.terms)
 
 
 def prove_product(known: Knowledge, e: Expr) -> Reason | None:
