@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from shapes import ShapeEnv
-from shapes.errors import ParseError
 from solver.depth import DEEPEST
 from solver.errors import NotExpressible
 from solver.facts import Facts
@@ -28,13 +27,30 @@ IN_A_THREAD = """
 import sys
 import threading
 
+from shapes.errors import ParseError
 from tests.solver.test_depth import NESTS, asked
 
-threading.stack_size(1 << 20)
-thread = threading.Thread(target=lambda: print(asked(NESTS[sys.argv[1]](int(sys.argv[2])))))
+def ask():
+    try:
+        print(asked(NESTS[sys.argv[1]](int(sys.argv[2]))).split()[0])
+    except ParseError as error:
+        assert "operations inside each other" in str(error)
+        print("ParseError")
+
+threading.stack_size(int(sys.argv[3]))
+thread = threading.Thread(target=ask)
 thread.start()
 thread.join()
 """
+
+
+def apart(nest: str, levels: int, stack: int) -> str:
+    """What becomes of a question in a thread with so much stack, in a process of its own: a hook of the interpreter
+    that another test has left, such as Dynamo's where a backend raises, makes Python's recursion take the C stack."""
+    command = [sys.executable, "-c", IN_A_THREAD, nest, str(levels), str(stack)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
+    return run.stdout.strip()
 
 
 def asked(text: str) -> str:
@@ -48,18 +64,13 @@ def asked(text: str) -> str:
 def test_as_deep_as_allowed(nest: str) -> None:
     """A failure means that a deep question ends in a RecursionError, or takes the process with it."""
     levels = DEEPEST // (3 if nest == "choices" else 1)
-    # a process of its own: what other tests have left may be collected in the thread, on top of its stack
-    run = subprocess.run(
-        [sys.executable, "-c", IN_A_THREAD, nest, str(levels)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0 and len(run.stdout.splitlines()) == 1, run.stderr[-2000:]
+    assert apart(nest, levels, 1 << 20) in ("Always", "Depends", "GaveUp")
 
 
 @pytest.mark.parametrize("nest", NESTS)
 def test_deeper_is_a_clear_error(nest: str) -> None:
     """A failure means that a text can make the parser run for minutes, or crash."""
-    with pytest.raises(ParseError, match="operations inside each other"):
-        asked(NESTS[nest](5 * DEEPEST))
+    assert apart(nest, 5 * DEEPEST, 8 << 20) == "ParseError"
 
 
 @pytest.mark.parametrize(
