@@ -20,7 +20,7 @@ from math import prod
 from typing import Final
 
 from solver.division import common_atoms, divide_atoms, divide_content
-from solver.explain import prove_side
+from solver.explain import prove_side, weakened
 from solver.expr import Atom, Expr
 from solver.isolation import isolations
 from solver.knowledge import Entry, Knowledge, Uses
@@ -130,7 +130,8 @@ def prove_product(known: Knowledge, e: Expr) -> Reason | None:
         else:  # (x - a)*(y - b) + b*(x - a) + a*(y - b) is x*y - a*b
             product = combine([times(product, one), product, one], [1, low, least])
         least *= low
-    return product
+    goal = Prop.nonnegative(e)
+    return product if product is None or product.conclusion is goal else weakened(product, goal)
 
 
 def prove_exact(known: Knowledge, e: Expr) -> Reason | None:

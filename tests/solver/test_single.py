@@ -145,3 +145,14 @@ def test_answers_about_clamps_are_those_of_enumeration() -> None:
             expected = {frozenset([True]): Always, frozenset([False]): Never}.get(frozenset(truths), Depends)
             assert type(verdict) is expected and verdict.check(), (facts, question)
     assert decided > 100
+
+
+@pytest.mark.parametrize("least", range(9))
+def test_a_product_whose_factors_are_large_proves_what_is_asked_of_it(least: int) -> None:
+    """If it fails, the proof is of another inequality than the verdict says."""
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    for name in "abc":
+        env.symbol(name, lo=2)
+    for text in (f"a*b*min(b, c) >= {least}", f"3*a**2*min(b, c) >= {least}", f"min(a, b)*min(b, c)*c >= {least}"):
+        verdict = env.ask(text)
+        assert isinstance(verdict, Always) and verdict.check(), text
