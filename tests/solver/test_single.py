@@ -153,6 +153,6 @@ def test_a_product_whose_factors_are_large_proves_what_is_asked_of_it(least: int
     env = ShapeEnv(origin=lambda: None, solvers=False)
     for name in "abc":
         env.symbol(name, lo=2)
-    for text in (f"a*b*min(b, c) >= {least}", f"3*a**2*min(b, c) >= {least}", f"min(a, b)*min(b, c)*c >= {least}"):
+    for text in (f"a*b*min(b, c) >= {least}", f"3*a**2*min(b, c) >= {least}", f"2*a*b*c*max(b, c) >= {least}"):
         verdict = env.ask(text)
         assert isinstance(verdict, Always) and verdict.check(), text
