@@ -26,11 +26,12 @@ from solver import MADE_FROM, checksum  # noqa: E402
 HOT = {
     "solver": """
         expr monomials prop interner division choice bits intervals operations rewriting reasons fact persistent
-        knowledge draft inequalities equalities learn facts laws dividing isolation settled explain roots polynomials
-        pool sampling search finding witness core climb ladder consistency substitutes shrinking shunting
+        knowledge draft inequalities equalities learn facts laws dividing isolation multiples settled explain roots
+        polynomials pool sampling search finding witness core climb ladder consistency substitutes shrinking shunting
         """,
     "solver/integer": "certificate derivation equalities lattice meter search simplex",
-    "solver/rungs": "bounds box extremes factor isolate lemmas linear model multiplied refine remainder residues shift",
+    "solver/rungs": "bounds box extremes factor isolate lemmas linear model multiplied refine remainder residues shift "
+    "single",
 }
 """What a question goes through. Printing, the edges and the trusted checker stay as they are written, and so does the
 parser for any text: it walks as deep as a text is nested, for which compiled code has no room."""
