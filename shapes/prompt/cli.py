@@ -1,7 +1,8 @@
-"""The `shapes` command: a prompt, one question from a shell, or a replay of recorded sessions.
+"""The `shapes` command: a prompt, one question from a shell, guards judged, or a replay of recorded sessions.
 
     $ shapes
     $ shapes ask --given "s % 16 == 0" --given "b % 4 == 0" "(b*s) % 64 == 0"
+    $ shapes certify guards.txt --range s0=1..8192
     $ shapes replay benchmarks/corpus/*.jsonl.gz
 
 Only the prompt needs `prompt_toolkit` and `rich`; questions and replays run with what `import shapes` needs.
@@ -51,7 +52,7 @@ def arguments() -> Parser:
         description="Ask what follows from what about integer sizes. Without a command: a prompt.",
     )
     parser.add_argument("--version", action=Version, nargs=0, help="the version, and which solver runs")
-    commands = parser.add_subparsers(dest="command", metavar="{ask,replay}", parser_class=Parser)
+    commands = parser.add_subparsers(dest="command", metavar="{ask,certify,replay}", parser_class=Parser)
     ask = commands.add_parser(
         "ask",
         help="one question; exits 0 always, 1 never, 2 depends, 3 gave up, 64 usage",
@@ -67,6 +68,26 @@ def arguments() -> Parser:
     ask.add_argument("--why", action="store_true", help="the steps of the proof, or what both witnesses give")
     ask.add_argument("--export", choices=["coq"], help="the evidence as a file for coqc, instead of the answer")
     ask.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
+    certify = commands.add_parser(
+        "certify",
+        help="whether guards hold for all sizes; exits 0 proven, 1 refuted, 2 unknown, 3 contradictory, 64 usage",
+        description="Whether the guards in a file hold for all sizes in the ranges, or which can fail, and at which "
+        "size. Exits with 0 for proven, 1 a guard can fail, 2 some were not shown to hold, 3 the ranges and facts "
+        "contradict each other, 64 usage, 66 no such file. A size without a range is any size >= 0.",
+    )
+    certify.add_argument("file", metavar="FILE", help="a guard on each line, or a recorded session")
+    certify.add_argument(
+        *("--range", "--size"),
+        dest="ranges",
+        action="append",
+        default=[],
+        metavar="NAME=LO..HI[:MULTIPLE]",
+        help="the sizes that occur, such as s0=1..8192 or x.shape[1]=16..4096:16; may be repeated",
+    )
+    certify.add_argument("--fact", action="append", default=[], metavar="PROPOSITION", help="what else holds of sizes")
+    certify.add_argument("--session", metavar="NAME", help="which session of a recorded file")
+    certify.add_argument("--json", action="store_true", help="the certificate as one JSON object")
+    certify.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
     replay = commands.add_parser(
         "replay",
         help="answer the questions of recorded sessions",
@@ -97,6 +118,17 @@ def main(argv: Sequence[str] | None = None) -> int:
                     as_json=options.json,
                     why=options.why,
                     export=options.export,
+                    solvers=not options.no_solver,
+                )
+            case "certify":
+                from shapes.prompt.certifying import certify_file
+
+                return certify_file(
+                    options.file,
+                    options.ranges,
+                    options.fact,
+                    session=options.session,
+                    as_json=options.json,
                     solvers=not options.no_solver,
                 )
             case "replay":

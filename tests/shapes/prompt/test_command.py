@@ -55,6 +55,54 @@ def test_ask(status: int, arguments: list[str], output: str) -> None:
     assert not done.stderr
 
 
+GUARDS_OF_A_FILE = """
+# what a server drops
+s0 <= 8192              # if tokens.shape[1] <= 8192:  # serve/model.py:41 in forward
+L['x'].size()[0] == s1  # model.py:50
+s1 % 16 == 0
+"""
+CERTIFIED = [
+    (0, ["--range", "s0=1..8192", "--range", "s1=16..64:16", "--fact", "x.0 == s1"], "proven         3 guards hold"),
+    (1, ["--size", "s0=1..8193", "--fact", "x.shape[0] == s1 and s1 % 16 == 0"], "refuted        1 of 3 guards can"),
+    (3, ["--range", "s0=1..8192", "--fact", "s0 > 9000"], "contradictory  no sizes satisfy "),
+    (64, ["--range", "s0=1.8192"], ""),
+    (64, ["--fact", "s0 = 3"], ""),
+]
+
+
+@pytest.mark.parametrize(("status", "arguments", "output"), CERTIFIED)
+def test_certify(tmp_path: Path, status: int, arguments: list[str], output: str) -> None:
+    """If it fails, a pipeline lets guards be dropped that can fail."""
+    path = tmp_path / "guards.txt"
+    path.write_text(GUARDS_OF_A_FILE)
+    done = shapes("certify", str(path), *arguments)
+    assert done.returncode == status and done.stdout.startswith(output), done
+    assert bool(done.stderr) == (status == 64)
+
+
+def test_certify_for_a_pipeline(tmp_path: Path) -> None:
+    path = tmp_path / "guards.txt"
+    path.write_text(GUARDS_OF_A_FILE + "foo(s0) == 1\n")
+    done = shapes("certify", str(path), "--json", "--range", "s0=1..10000", "--range", "s1=16", "--fact", "x.0 == s1")
+    found = json.loads(done.stdout)
+    assert done.returncode == 1 and found["status"] == "refuted" and found["checked"] is True
+    assert found["findings"] == [
+        {
+            "guard": "s0 <= 8192",
+            "size": {"s0": 8193},
+            "smallest": True,
+            "file": "serve/model.py",
+            "line": 41,
+            "function": "forward",
+            "why": "",
+        }
+    ]
+    assert [each["line"] for each in found["not_shown"]] == [6]
+    done = shapes("certify", str(path), "--range", "s0=1", "--range", "s1=16", "--fact", "x.0 == s1")
+    assert done.returncode == 2 and done.stdout.startswith("unknown        1 of 4 guards were not shown")
+    assert shapes("certify", str(tmp_path / "none.txt")).returncode == 66
+
+
 USAGE = [
     (["--given", "s % 16 = 0", "s > 0"], "s % 16 = 0", 7),
     (["(s > 0"], "(s > 0", 6),

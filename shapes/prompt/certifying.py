@@ -1,0 +1,96 @@
+"""Guards judged from a command line: `shapes certify guards.txt --range s0=1..8192 --fact 's1 % 16 == 0'`.
+
+>>> read_range("x.shape[0]=16..4096:16"), read_range("s0=1.."), read_range("b=4")
+(('x.shape[0]', (16, 4096, 16)), ('s0', (1, None, 1)), ('b', (4, 4, 1)))
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from shapes.certificates import Certificate, Condition, certify
+from shapes.errors import ShapeError
+from shapes.guard_files import read_guards
+from shapes.origin import Origin
+from shapes.prompt import display
+from shapes.prompt.page import Page, Style, columns, json_text, line, show, span
+from solver.errors import ParseError
+
+USAGE: Final = 64
+NO_INPUT: Final = 66
+RANGE: Final = re.compile(r"(?P<name>[^=]+)=(?P<lo>-?\d+)?(?P<dots>\.\.)?(?P<hi>-?\d+)?(?::(?P<multiple>\d+))?")
+STYLES: Final[dict[str, Style]] = {
+    "proven": "always",
+    "refuted": "never",
+    "unknown": "gave up",
+    "contradictory": "error",
+}
+
+
+def read_range(text: str) -> tuple[str, tuple[int | None, int | None, int]]:
+    """`NAME=LO..HI`, `NAME=LO..HI:MULTIPLE` or `NAME=SIZE`; an end that is left out is unbounded."""
+    found = RANGE.fullmatch(text.replace(" ", ""))
+    if found is None or not (found["dots"] or found["lo"]) or (found["hi"] and not found["dots"]):
+        raise ParseError("expected NAME=LO..HI, NAME=LO..HI:MULTIPLE or NAME=SIZE", text, 0)
+    lo, hi, multiple = [None if found[part] is None else int(found[part]) for part in ("lo", "hi", "multiple")]
+    return found["name"], (lo, hi if found["dots"] else lo, 1 if multiple is None else multiple)
+
+
+def certify_file(
+    path: str,
+    ranges: Sequence[str],
+    facts: Sequence[str],
+    *,
+    session: str | None = None,
+    as_json: bool = False,
+    solvers: bool = True,
+) -> int:
+    """Print whether the guards of a file hold; the result is the exit status."""
+    try:
+        guards = read_guards(Path(path), session)
+        found = certify([guards], dict(map(read_range, ranges)), facts, solvers=solvers)
+    except OSError as error:
+        show([line(span("error", "error"), f"     {path}: {error.strerror or error}")], sys.stderr)
+        return NO_INPUT
+    except ShapeError as error:
+        show(display.error_page(error), sys.stderr)
+        return USAGE
+    if as_json:
+        print(json_text(found.json()))
+    else:
+        show(page_of(found), sys.stdout)
+    return found.exit_status
+
+
+def page_of(found: Certificate) -> Page:
+    """What a person reads: the answer, and a line for each guard that is in doubt."""
+    head, *_ = str(found).splitlines()
+    status, _, rest = head.partition(":")
+    page = [line(span(f"{status:14} ", STYLES[status]), rest.strip())]
+    rows = [
+        [
+            span(f"  {each.guard}", "fact"),
+            span("fails at " + (", ".join([f"{n}={display.digits(v)}" for n, v in each.size.items()]) or "any size")),
+            span(place_of(each.condition), "line"),
+        ]
+        for each in found.findings
+    ]
+    rows += [
+        [span(f"  {each.guard}", "fact"), span(f"not shown: {each.reason}"), span(place_of(each.condition), "line")]
+        for each in found.not_shown
+    ]
+    return [*page, *columns(rows), *[line(span(f"  assumed  {text}", "muted")) for text in found.assumed]]
+
+
+def place_of(condition: Condition) -> str:
+    """The line of the program, with its text where that can be read, or of the file."""
+    if isinstance(condition.origin, Origin):
+        return condition.where
+    return condition.why or (f"line {condition.line}" if condition.line is not None else "")
+
+
+__all__ = ["certify_file", "read_range"]

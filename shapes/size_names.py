@@ -1,0 +1,61 @@
+"""The sizes that guards are about, as programs write them: one name for each, whatever the spelling.
+
+    >>> canonical("L['x'].size()[0]"), canonical("x.size(0)"), canonical("x.0"), canonical("s0")
+    ('x.shape[0]', 'x.shape[0]', 'x.shape[0]', 's0')
+    >>> renamed("2 <= L['x'].size()[1] and min(n, 4) < L['y']['a'].stride()[0]", lambda name: f"<{name}>")
+    "2 <= <x.shape[1]> and min(<n>, 4) < <y['a'].stride(0)>"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+STEP: Final = r"""(?:\.[^\W\d]\w*(?:\(\d*\))?|\[(?:'[^']*'|"[^"]*"|\d+)\])"""
+NAME: Final = re.compile(rf"(?<![\w.])(?P<head>[^\W\d]\w*){STEP}*(?:\.\d+)?(?!\w)(?!\s*\()")
+WORDS: Final = frozenset({"and", "or", "not", "if", "else", "True", "False"})
+LOCAL: Final = re.compile(r"""^L\[(['"])([^\W\d]\w*)\1\]""")
+SHORT: Final = re.compile(r"\.(\d+)$")
+INDEXED: Final = re.compile(r"\.(size|stride)\(\)\[(\d+)\]$")
+CALLED: Final = re.compile(r"\.size\((\d+)\)$")
+SHAPE: Final = re.compile(r"\.shape\[\d+\]$")
+LAYOUT: Final = re.compile(r"\.(stride\(\d+\)|storage_offset\(\))$")
+
+
+def canonical(text: str) -> str:
+    """The one name of a size."""
+    text = LOCAL.sub(r"\2", text.strip())
+    text = SHORT.sub(r".shape[\1]", text)
+    text = INDEXED.sub(lambda found: f".{found[1]}({found[2]})", text)
+    return CALLED.sub(r".shape[\1]", text)
+
+
+def renamed(text: str, name_of: Callable[[str], str]) -> str:
+    """A proposition with every size that it mentions as `name_of` calls it, which is given canonical names."""
+    return NAME.sub(lambda found: found[0] if found["head"] in WORDS else name_of(canonical(found[0])), text)
+
+
+def names_in(text: str) -> list[str]:
+    """The canonical names of the sizes that a text mentions, in order."""
+    found: dict[str, None] = {}
+
+    def seen(name: str) -> str:
+        found[name] = None
+        return name
+
+    renamed(text, seen)
+    return list(found)
+
+
+def is_layout(name: str) -> bool:
+    """Whether it says how a tensor lies in memory, rather than how large it is."""
+    return LAYOUT.search(name) is not None
+
+
+def is_size(name: str) -> bool:
+    """Whether it is never negative: the size of an axis, or something with a plain name."""
+    return SHAPE.search(name) is not None or name.isidentifier()
+
+
+__all__ = ["canonical", "is_layout", "is_size", "names_in", "renamed"]
