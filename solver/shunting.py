@@ -199,6 +199,32 @@ def _read(tokens: list[str], names: Mapping[str, Expr], interner: Interner) -> S
             return level.finish(interner), tuple(obligations)
 
 
+def read_condition(
+    text: str, names: Mapping[str, Expr], interner: Interner, sides: dict[str, Side]
+) -> tuple[Prop, Prop] | None:
+    """The proposition that a text says and its domain: comparisons of integers, joined without brackets by or and and.
+
+    None where another reader has to look, as where a part after the first is defined only where those before it fail.
+    """
+    found = read_comparison(text, names, interner, sides)
+    if found is not None or len(text) > LONGEST:
+        return found
+    alternatives: list[str] = text.split(" or ")
+    either: list[Prop] = []
+    for alternative in alternatives:
+        parts: list[str] = alternative.split(" and ")
+        if len(alternatives) == len(parts) == 1:
+            return None
+        both: list[Prop] = []
+        for part in parts:
+            found = read_comparison(part, names, interner, sides)
+            if found is None or found[1] is not interner.true:
+                return None
+            both.append(found[0])
+        either.append(both[0] if len(both) == 1 else Prop.join(interner, "and", both))
+    return either[0] if len(either) == 1 else Prop.join(interner, "or", either), interner.true
+
+
 def read_comparison(
     text: str, names: Mapping[str, Expr], interner: Interner, sides: dict[str, Side]
 ) -> tuple[Prop, Prop] | None:

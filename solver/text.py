@@ -25,7 +25,7 @@ from solver.arithmetic import Arithmetic
 from solver.expr import Expr
 from solver.interner import Interner
 from solver.prop import Prop
-from solver.shunting import Side, compared, read_comparison
+from solver.shunting import Side, compared, read_condition
 from solver.tokens import BITWISE, COMPARISONS, Decimals, Value
 
 
@@ -62,7 +62,7 @@ def parse(
         ParseError: the text is not a proposition over these names; it has the column.
     """
     if sides is not None:
-        found = read_comparison(text, names, interner, sides)
+        found = read_condition(text, names, interner, sides)
         if found is not None:
             return Parsed(*found)
     reader = Reader(text, names, interner, decimals)
