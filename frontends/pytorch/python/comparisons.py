@@ -27,6 +27,7 @@ Found = tuple["Operand | None", "Operand | None"]
 LOADS: Final = frozenset(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_CONST"))
 _known: Final[weakref.WeakKeyDictionary[FunctionType, tuple[Found, ...]]] = weakref.WeakKeyDictionary()
 _missing: Final = object()
+_IS: Final = dis.opmap["IS_OP"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,9 @@ def compared_tensor(function: FunctionType, starts: Iterable[object]) -> str | N
 def _comparisons(function: FunctionType) -> tuple[Found, ...]:
     """What a function compares by `is`; None for what is no name."""
     found = _known.get(function)
+    if found is None and _IS not in function.__code__.co_code[::2]:
+        # most have no such instruction (`x is None` before a branch is another), and to take one apart is slow
+        found = _known[function] = ()
     if found is None:
         steps = [step for step in dis.get_instructions(function) if step.opname not in ("CACHE", "EXTENDED_ARG")]
         pairs: list[Found] = []

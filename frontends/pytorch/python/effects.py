@@ -64,7 +64,7 @@ PLAIN: Final = (int, float, bool, str, bytes, complex, type(None), torch.Tensor,
 SETTLED: Final = {FunctionType, BuiltinFunctionType, *(kind for kind in PLAIN if kind is not torch.Tensor)}
 """What a global can not be changed in, only assigned anew."""
 NUMBERS: Final = frozenset(("SymInt", "SymFloat", "SymBool"))
-STORES: Final = ("STORE_GLOBAL", "DELETE_GLOBAL")
+STORES: Final = frozenset([dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]])
 MUTABLE: Final = list | dict | set | deque | bytearray
 
 
@@ -348,8 +348,10 @@ def stored_names(function: FunctionType) -> frozenset[str]:
     """The globals that a function assigns."""
     found = _stored.get(function)
     if found is None:
-        steps = [step for each in codes(function.__code__) for step in dis.get_instructions(each)]
-        found = _stored[function] = frozenset([step.argval for step in steps if step.opname in STORES])
+        # few have such an instruction, and to take one apart is slow
+        storing = [each for each in codes(function.__code__) if not STORES.isdisjoint(each.co_code[::2])]
+        steps = [step for each in storing for step in dis.get_instructions(each)]
+        found = _stored[function] = frozenset([step.argval for step in steps if step.opcode in STORES])
     return found
 
 
