@@ -80,6 +80,21 @@ def remainders_guarded(count: int) -> Thing:
     return lambda: ([env.guard(size % i == 0) for i in range(2, count + 2)], env.guards())
 
 
+def remainders_among_multiples(count: int) -> Thing:
+    """The same, where the size is a multiple of many of them."""
+    env = environment()
+    size = env.symbol("s", hint=720720)
+    return lambda: ([env.guard(size % i == 0) for i in range(2, count + 2)], env.guards())
+
+
+def remainders_of_remainders(count: int) -> Thing:
+    env = environment()
+    size, divisor = env.symbol("x", hint=50), env.symbol("n", lo=1, hint=7)
+    for _ in range(count):
+        size = (3 * size + 1) // 2 % divisor
+    return lambda: env.ask(size >= 0)
+
+
 def conditionals(count: int) -> Thing:
     env = environment()
     size = env.symbol("s", hint=5)
@@ -111,6 +126,8 @@ CLIFFS: dict[str, tuple[Callable[[int], Thing], int]] = {
     "excluded sizes of one symbol": (excluded_sizes, 200),
     "remainders of one size, asked": (remainders_asked, 200),
     "remainders of one size, guards": (remainders_guarded, 200),
+    "remainders of a multiple of many, guards": (remainders_among_multiples, 200),
+    "remainders of remainders, asked": (remainders_of_remainders, 30),
     "nested conditionals, asked": (conditionals, 90),
     "parity of truths, asked and assumed": (parity_asked, 18),
     "parity of truths, printed": (parity_printed, 18),

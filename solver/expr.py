@@ -292,6 +292,17 @@ def bounded_power(base: int, exponent: int) -> int:
     return int(base**exponent)
 
 
+def arguments(atom: Atom) -> list[Expr]:
+    """The expressions that an operation is about, those in a condition included."""
+    found: list[Expr] = []
+    for arg in atom.args:
+        if isinstance(arg, Expr):
+            found.append(arg)
+        else:
+            found += [p.expr for p in arg.comparisons()]
+    return found
+
+
 def _reachable(e: Expr | Prop) -> set[Atom]:
     seen: set[Atom] = set()
     compounds: set[Prop] = set()
@@ -299,6 +310,10 @@ def _reachable(e: Expr | Prop) -> set[Atom]:
     while stack:
         node = stack.pop()
         if isinstance(node, Expr):
+            known = node._atoms
+            if known is not None:
+                seen |= known
+                continue
             monomials = node.interner.monomials
             for m, _ in node.terms:
                 for atom in monomials[m]:

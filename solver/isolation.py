@@ -11,10 +11,14 @@ d*k <= n and d*k + d > n
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from solver.expr import Atom, Expr
 from solver.knowledge import Knowledge
 from solver.prop import Prop
+
+TERMS: Final = 64
+"""In a longer sum no quotient is isolated: what is left of it would be multiplied by the divisor."""
 
 
 def isolated(atom: Atom, rest: Expr, sign: int) -> Prop:
@@ -28,6 +32,8 @@ def isolations(known: Knowledge, e: Expr) -> Iterator[tuple[Atom, Expr, int]]:
     """The quotients by something positive that occur once in an expression, with coefficient 1 or -1, and what is left
     of it.
     """
+    if len(e.terms) > TERMS:
+        return
     monomials = known.interner.monomials
     for m, c in e.terms:
         atoms = monomials[m]
@@ -36,7 +42,8 @@ def isolations(known: Knowledge, e: Expr) -> Iterator[tuple[Atom, Expr, int]]:
         atom = atoms[0]
         divisor = atom.args[1]
         assert isinstance(divisor, Expr)
-        rest = e - c * atom.expr
         low = known.low(divisor)
-        if atom not in rest.atoms and low is not None and low >= 1:
-            yield atom, rest, c
+        if low is not None and low >= 1:
+            rest = e - c * atom.expr
+            if atom not in rest.atoms:
+                yield atom, rest, c

@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Final
 
 from solver import intervals
-from solver.expr import Atom, Expr
+from solver.expr import Atom, Expr, arguments
 from solver.interner import Interner
 from solver.intervals import Interval
 from solver.monomials import divides, without
@@ -137,11 +137,7 @@ class Knowledge:
         explicit = self.ranges.get(m)
         atoms = self.interner.monomials[m]
         if atoms[0].depth > DEEP or atoms[-1].depth > DEEP:
-            # innermost first, so that nothing recurses through all the levels
-            for atom in atoms:
-                for inner in atom.expr.schedule:
-                    if inner is not atom and inner.monomial not in self.range_cache:
-                        self.range_of(inner.monomial)
+            self._bound_inside(atoms)
         if len(atoms) == 1 and atoms[0].kind == "symbol":
             result = explicit or UNBOUNDED
         else:
@@ -152,6 +148,23 @@ class Knowledge:
             result = _merge(explicit, derived)
         self.range_cache[m] = result
         return result
+
+    def _bound_inside(self, atoms: tuple[Atom, ...]) -> None:
+        """The bounds of what the atoms contain, innermost first, so that nothing recurses through all the levels."""
+        cache = self.range_cache
+        pending = [inner for atom in atoms for inner in self._unbounded_inside(atom)]
+        while pending:
+            inside = [] if pending[-1].monomial in cache else self._unbounded_inside(pending[-1])
+            if inside:
+                pending += inside
+            else:
+                self.range_of(pending.pop().monomial)
+
+    def _unbounded_inside(self, atom: Atom) -> list[Atom]:
+        """The operations in its arguments whose bounds are not known yet."""
+        cache, monomials = self.range_cache, self.interner.monomials
+        direct = [inner for e in arguments(atom) for m, _ in e.terms for inner in monomials[m]]
+        return [inner for inner in direct if inner.args and inner.monomial not in cache]
 
     def interval(self, m: int) -> Interval:
         r = self.range_of(m)
@@ -266,35 +279,34 @@ class Knowledge:
         """Whether no substitution applies to the expression."""
         inert = self.inert
         for m, _ in e.terms:
-            if m not in inert:
-                if not self._monomial_is_inert(m):
-                    return False
-                inert.add(m)
+            if m in inert:
+                continue
+            if not self._monomial_is_inert(m):
+                return False
         return True
 
     def _monomial_is_inert(self, m: int) -> bool:
-        if self.product_rules and self.product_rule(m) is not None:
-            return False
-        solved = self.solved
-        for atom in self.interner.monomials[m]:
-            if not atom.args:
-                if solved.count and solved.get(atom.monomial) is not None:
-                    return False
-                continue
-            if self.elementary(atom.monomial) is not None:
+        """Whether nothing applies to a monomial, nor to those inside of it: they are then inert as well."""
+        inert, solved, monomials = self.inert, self.solved, self.interner.monomials
+        seen = {m}
+        pending = [m]
+        while pending:
+            m = pending.pop()
+            if self.product_rules and self.product_rule(m) is not None:
                 return False
-            for inner in atom.expr.atoms:
-                if self.elementary(inner.monomial) is not None:
+            for atom in monomials[m]:
+                if not atom.args:
+                    if solved.count and solved.get(atom.monomial) is not None:
+                        return False
+                    continue
+                if self.elementary(atom.monomial) is not None:
                     return False
-                if self.product_rules and not self._arguments_inert(inner):
-                    return False
-        return True
-
-    def _arguments_inert(self, atom: Atom) -> bool:
-        for arg in atom.args:
-            for e in (arg,) if isinstance(arg, Expr) else tuple(p.expr for p in arg.comparisons()):
-                if any(len(self.interner.monomials[m]) > 1 and self.product_rule(m) is not None for m, _ in e.terms):
-                    return False
+                for e in arguments(atom):
+                    for inner, _ in e.terms:
+                        if inner not in seen and inner not in inert:
+                            seen.add(inner)
+                            pending.append(inner)
+        inert.update(seen)
         return True
 
     def product_rule(self, m: int) -> tuple[int, Rule] | None:

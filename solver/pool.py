@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from solver.expr import Atom, Expr, evaluate_atom
+from solver.expr import Atom, Expr, arguments, evaluate_atom
 from solver.fact import Fact
 from solver.persistent import ShardedMap
 from solver.prop import SHARING, Prop
@@ -229,12 +229,24 @@ class Pool:
             else:
                 found = [0] * ROWS
         else:
-            for inner in atom.expr.schedule:
-                if inner not in self.cache:
-                    self.cache[inner] = self.operation_column(inner)
+            pending = [atom]  # innermost first, so that nothing recurses through all the levels
+            while pending:
+                inside = [] if pending[-1] in self.cache else self._missing_inside(pending[-1])
+                if inside:
+                    pending += inside
+                else:
+                    inner = pending.pop()
+                    if inner not in self.cache:
+                        self.cache[inner] = self.operation_column(inner)
             return self.cache[atom]
         self.cache[atom] = found
         return found
+
+    def _missing_inside(self, atom: Atom) -> list[Atom]:
+        """The operations in its arguments whose columns are not known yet."""
+        monomials = atom.expr.interner.monomials
+        direct = [inner for e in arguments(atom) for m, _ in e.terms for inner in monomials[m]]
+        return [inner for inner in direct if inner.args and inner not in self.cache]
 
     def operation_column(self, atom: Atom) -> list[int]:
         match atom.kind, atom.args:

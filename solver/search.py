@@ -19,7 +19,7 @@ search may miss, it cannot be wrong.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import lcm
+from math import gcd, lcm
 from typing import TYPE_CHECKING, Final
 
 from solver.expr import Atom, Expr
@@ -39,6 +39,8 @@ SYMBOLS: Final = 6
 LONG: Final = 8192
 """A symbol grows by no more bits than this in one move: roots of powers of roots would soon have millions."""
 PLACES: Final = 14
+ROOTS: Final = 6
+"""Roots that are tried as a remainder which the target has."""
 FEWEST: Final = 5
 """A search of fewer moves is not begun."""
 EVALUATED: Final = 100_000
@@ -48,7 +50,7 @@ EVALUATED: Final = 100_000
 class Search:
     """One search from one row."""
 
-    __slots__ = ("base", "facts", "first", "left", "limit", "pool", "row", "shifted", "solving")
+    __slots__ = ("base", "facts", "first", "left", "limit", "periods", "pool", "row", "shifted", "solving")
 
     def __init__(self, facts: Facts, pool: Pool, row: int, *, effort: int = 2) -> None:
         self.facts = facts
@@ -59,6 +61,7 @@ class Search:
         self.limit = CROWD
         self.first: Prop | None = None  # what is mended before anything else
         self.shifted = False  # whether the base differs from the row
+        self.periods: dict[Atom, int] = {}
         self.solving: set[Atom] = set()  # the names whose value by an equality is being computed
 
     def value(self, atom: Atom, moved: dict[Atom, int]) -> int:
@@ -214,12 +217,16 @@ class Search:
                 return [v for v in found if v != current and (lo is None or v >= lo) and (hi is None or v <= hi)]
         strides = self.strides(target, atom)
         found = []
+        roots: list[int] = []
+        for p in target.comparisons()[:4]:
+            if atom in p.symbols or self.facts.solved.count:
+                roots += self.roots(p, atom, current, moved)
+        if strides:
+            found += self.congruent(target, atom, current, roots, moved)
         common = lcm(*strides)
         if len(strides) > 1 and common.bit_length() <= LONG:
             found += [max(lo or 0, 1) + -max(lo or 0, 1) % common, current - current % common + common]
-        for p in target.comparisons()[:4]:
-            if atom in p.symbols or self.facts.solved.count:
-                found += self.roots(p, atom, current, moved)
+        found += roots
         if lo is not None:
             found += [lo, lo + 1]
         if hi is not None:
@@ -272,6 +279,50 @@ class Search:
                 if abs(c) > 1 and whole % c:
                     found[abs(c)] = None
         return list(found)[:3]
+
+    def congruent(
+        self, target: Prop, atom: Atom, current: int, roots: list[int], moved: dict[Atom, int]
+    ) -> list[int]:
+        """Values where the target holds as it does at one of the roots, and the symbol leaves the remainders that its
+        facts ask for: by the Chinese remainder theorem.
+        """
+        modulus = 1
+        for inner in target.atoms:
+            if inner.kind == "floordiv" and isinstance(inner.args[1], Expr) and inner.args[1].is_constant:
+                modulus = lcm(modulus, inner.args[1].constant)
+        held = self.period(atom)
+        common = lcm(modulus, held)
+        if held == 1 or common.bit_length() > LONG:
+            return []
+        for root in roots[:ROOTS]:
+            steps, rest = divmod(root - current, gcd(held, modulus))
+            trial = None if rest else self.recompute(atom, {**moved, atom: root})
+            if trial is not None and self.holds(target, trial):
+                inverse = pow(held // gcd(held, modulus), -1, modulus // gcd(held, modulus))
+                value = current + held * (steps * inverse % (modulus // gcd(held, modulus)))
+                limits = self.pool.limits.get(atom.serial)
+                lo = 0 if limits is None else limits[0] or 0
+                least = lo + (value - lo) % common
+                return [least or common, value, least + common, value - common]
+        return []
+
+    def period(self, atom: Atom) -> int:
+        """So far the symbol may be moved without changing the remainders that facts give it."""
+        found = self.periods.get(atom)
+        if found is None:
+            found = 1
+            touching = self.pool.touching.get(atom.serial)
+            for _ in range(CROWD):
+                if touching is None:
+                    break
+                p = touching.fact.prop
+                if p.kind == "eq" and len(p.schedule) == 1:
+                    (inner,) = p.schedule
+                    if inner.kind == "floordiv" and isinstance(inner.args[1], Expr) and inner.args[1].is_constant:
+                        found = lcm(found, inner.args[1].constant)
+                touching = touching.rest
+            self.periods[atom] = found
+        return found
 
     def multiple(self, e: Expr) -> int:
         """What an eliminated symbol is a multiple of: `s = 2*t` and `t = 3*u`."""

@@ -46,9 +46,32 @@ DEGREE: Final = 4
 
 def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
     """`e >= 0` by division with remainder."""
-    if len(e.terms) > TERMS or e.degree > DEGREE or not _replaced(known, e):
+    if len(e.terms) > TERMS:
+        return prove_long(known, e)
+    if e.degree > DEGREE or not _replaced(known, e):
         return None
     return _Search(known).prove(e, STEPS) or single.prove_nonnegative(known, e)
+
+
+def prove_long(known: Knowledge, e: Expr) -> Reason | None:
+    """`e >= 0` for a long sum that is a remainder, or what one is less than its divisor, and something not negative.
+
+    Nothing is searched for: a remainder is written as the dividend less so many divisors, and the quotient, which has
+    the whole dividend in it, lies deepest.
+    """
+    deepest = e.depth
+    for atom in [atom for atom in shift.direct_atoms(e) if atom.kind == "floordiv" and atom.depth == deepest][:STEPS]:
+        if not _is_nonnegative(known, _divisor(atom) - 1):
+            continue
+        for lower in (True, False):
+            law_of = law_expr(atom, lower)
+            rest = e - law_of
+            if _is_nonnegative(known, rest):
+                law = floordiv_law(known, atom, lower)
+                total = None if law is None else added(e, rest, prove_side(known, rest, True, 0), law_of, law)
+                if total is not None:
+                    return total
+    return None
 
 
 class _Search:
@@ -140,14 +163,17 @@ def _replaced(known: Knowledge, e: Expr) -> list[Atom]:
     found = []
     for atom in shift.direct_atoms(e):
         if atom.kind == "floordiv":
-            divisor = atom.args[1]
-            assert isinstance(divisor, Expr)
-            low = known.low(divisor)
-            if low is not None and low >= 1:
+            if _is_nonnegative(known, _divisor(atom) - 1):
                 found.append(atom)
         elif atom.kind == "relu" and e.degree > 1:
             found.append(atom)
     return sorted(found, key=lambda atom: atom.key)
+
+
+def _divisor(atom: Atom) -> Expr:
+    divisor = atom.args[1]
+    assert isinstance(divisor, Expr)
+    return divisor
 
 
 def _law_expr(known: Knowledge, atom: Atom, lower: bool) -> Expr:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shapes import ShapeEnv
+from shapes import Always, Depends, ShapeEnv, sym_ite
 from solver.depth import DEEPEST
 from solver.errors import NotExpressible
 from solver.facts import Facts
@@ -119,3 +119,44 @@ def test_clamps_that_make_clamps() -> None:
     env.assume("max(b, 0) == (max((b*b//max(n, 1)), b) - (n//16)*b*a*n)")
     verdict = env.ask("(n - min(min((b - c), min(c, b)), a)) == max((c*n + (c//b))*min((a//16), n), 1)")
     assert type(verdict).__name__ in ("GaveUp", "Depends", "Never")
+
+
+def test_what_lies_inside_is_looked_at_once() -> None:
+    """Not once for each level that it lies under: what is remembered of operations grows with how many there are."""
+    sizes = []
+    for levels in (60, 600):
+        env = ShapeEnv(origin=lambda: None, solvers=False)
+        size = env.symbol("x", hint=5)
+        for i in range(levels):
+            size = sym_ite(size > i, size + 1, size)
+        assert isinstance(env.ask(size >= 0), Always)
+        facts, seen, pending = env.facts, 0, list(size.expr.atoms)
+        for atom in pending:
+            found = atom.expr._atoms
+            seen += 0 if found is None else len(found)
+        assert facts.pool.values(size.expr)
+        sizes.append(seen)
+    assert sizes[1] <= 20 * sizes[0]
+
+
+@pytest.mark.parametrize("levels", [3, 25, 60])
+def test_a_remainder_of_a_long_sum(levels: int) -> None:
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    size, divisor = env.symbol("x", hint=50), env.symbol("n", 1, None, hint=7)
+    for _ in range(levels):
+        size = (3 * size + 1) // 2 % divisor
+    for question in (size >= 0, size < divisor, size <= divisor + 3):
+        verdict = env.ask(question)
+        assert isinstance(verdict, Always) and verdict.check()
+    assert not isinstance(env.ask(size < divisor - 1), Always)
+
+
+@pytest.mark.parametrize("length", [10, 30, 100])
+def test_a_remainder_of_many_sizes(length: int) -> None:
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    divisor = env.symbol("n", 2, None)
+    total = sum((i + 1) * env.symbol(f"x{i}") for i in range(length))
+    for question in (total % divisor >= 0, total % divisor < divisor, total // divisor * divisor <= total):
+        verdict = env.ask(question)
+        assert isinstance(verdict, Always) and verdict.check()
+    assert isinstance(env.ask(total % divisor < divisor - 1), Depends)

@@ -2,6 +2,7 @@
 
 import random
 from itertools import product
+from math import lcm
 
 import pytest
 
@@ -10,7 +11,7 @@ from solver.facts import Facts
 from solver.interner import Interner
 from solver.multiples import prove_no_multiple
 from solver.reasons import Reason
-from solver.verdict import Always, Depends, Never
+from solver.verdict import Always, Depends, GaveUp, Never
 
 
 def environment() -> ShapeEnv:
@@ -123,3 +124,45 @@ def test_minimal_guards_of_remainders_are_those_of_primes(hint: int) -> None:
         assert guard.rejects is not None
         value = guard.rejects["s"]
         assert [p for p in primes if value % p == 0] == [i]
+
+
+@pytest.mark.parametrize("hint", [720720, 2**20, 10**6])
+def test_sizes_that_leave_the_remainders_known_are_found(hint: int) -> None:
+    """If it fails, a search moves a size to the next multiple of the divisor asked about, and loses all others."""
+    env = environment()
+    size = env.symbol("s", lo=0, hint=hint)
+    open_ones = 0
+    for divisor in range(2, 200):
+        verdict = env.ask(size % divisor == 0)
+        assert not isinstance(verdict, GaveUp), divisor
+        open_ones += isinstance(verdict, Depends)
+        env.guard(size % divisor == 0)
+    assert open_ones > 20
+
+
+def test_remainders_of_one_size_against_all_its_values() -> None:
+    """If it fails, remainders are combined where their divisors share a factor and they differ."""
+    numbers = random.Random(11)
+    found = []
+    for _ in range(120):
+        env = environment()
+        env.symbol("s", lo=0)
+        hidden = numbers.randrange(10_000)
+        facts = []
+        for _ in range(numbers.randint(2, 6)):
+            divisor = numbers.choice([2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16])
+            same = numbers.random() < 0.5
+            others = [rest for rest in range(divisor) if rest != hidden % divisor]
+            facts.append((divisor, hidden % divisor if same else numbers.choice(others), same))
+        for divisor, rest, same in facts:
+            env.assume(f"s % {divisor} {'==' if same else '!='} {rest}")
+        divisor = numbers.choice([2, 3, 4, 5, 7, 9, 11, 13, 25, 27])
+        rest = numbers.choice([0, hidden % divisor, numbers.randrange(divisor)])
+        period = lcm(divisor, *[each for each, _, _ in facts])
+        values = [v for v in range(period) if all((v % each == r) == same for each, r, same in facts)]
+        truths = {v % divisor == rest for v in values}
+        expected = Depends if len(truths) == 2 else Always if truths == {True} else Never
+        verdict = env.ask(f"s % {divisor} == {rest}")
+        assert isinstance(verdict, expected) and verdict.check(), (facts, divisor, rest)
+        found.append(expected)
+    assert {Always, Depends, Never} == set(found)
