@@ -14,6 +14,7 @@ from frontends.pytorch.calls.compiling import compile
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.calls.marks import mark_dynamic, mark_maybe_dynamic, mark_static, mark_unbacked
 from frontends.pytorch.calls.relations import dims, one_of
+from frontends.pytorch.certificates import certify
 from frontends.pytorch.recording import cond as _cond  # stands behind torch.cond while a function is traced
 from frontends.pytorch.recording import contraction as _contraction  # registers itself
 from frontends.pytorch.recording import masks as _masks  # registers itself
@@ -25,6 +26,7 @@ __all__ = [
     "Expected",
     "Policy",
     "Variant",
+    "certify",
     "compile",
     "dims",
     "mark_dynamic",

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from shapes.certificates import Certificate, Condition, certify
+from shapes.certificates import Certificate, Condition
+from shapes.certifying import certify
 from shapes.errors import ShapeError
 from shapes.guard_files import read_guards
 from shapes.origin import Origin

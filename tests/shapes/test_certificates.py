@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from shapes.certificates import Certificate, Condition, Conditions, certify
+from shapes.certificates import Certificate, Condition, Conditions
+from shapes.certifying import certify
 from shapes.errors import ShapeError
 from shapes.guard_files import read_guards, read_lines
 from shapes.origin import Origin

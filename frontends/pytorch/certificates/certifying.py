@@ -1,0 +1,78 @@
+"""`certify`: whether the guards of what was compiled hold for all sizes that will occur, or which can fail, and where.
+
+    >>> import torch
+    >>> from frontends.pytorch import certify, compile
+    >>> @compile(dynamic=True)
+    ... def f(x):
+    ...     return x * 2 if x.shape[0] <= 64 else x
+    >>> out = f(torch.ones(8, 3))
+    >>> certify(f, {"x.shape[0]": (1, 64), "x.shape[1]": (1, None)}).status
+    'proven'
+    >>> found = certify(f, {"x.shape[0]": (1, 4096), "x.shape[1]": (1, None)})
+    >>> [(finding.guard, finding.size) for finding in found.findings]
+    [('x.shape[0] <= 64', {'x.shape[0]': 65})]
+
+What judges is `shapes.certifying`; here guards are read: of our variants (`variants.py`), of what `torch.compile` has
+compiled (`compiled.py`), of programs that `torch.export` made (`exported.py`). Nothing of these is changed or called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from frontends.pytorch.calls.compilation import Compilation
+from frontends.pytorch.calls.compiled import OWN, Compiled
+from frontends.pytorch.certificates.variants import of_compilation, of_variant
+from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.places import origin
+from frontends.pytorch.tracing import Variant
+from shapes.accepted import shown
+from shapes.certificates import Certificate, Conditions
+from shapes.certifying import Range
+from shapes.certifying import certify as judged
+from shapes.guard_files import read_guards
+
+
+def certify(compiled: object, sizes: Mapping[str, Range], facts: Sequence[str] = ()) -> Certificate:
+    """Whether every guard holds for all sizes in these ranges: `{"x.shape[0]": (1, 64), "x.shape[1]": (16, 4096, 16)}`,
+    where the third number is what a size is a multiple of; `facts` are propositions about several.
+
+    `compiled` is a function or module that `compile` or `torch.compile` gave and that was called, a variant of ours, a
+    `torch.export` program, or the path of a file of guards. Of variants beside each other, one has to accept.
+
+    Raises:
+        WrongStatement: it is none of these, or was never called.
+        ShapeError: a range that is none, or of a size that there is not.
+    """
+    variants, alternatives = guards_of(compiled)
+    return judged(variants, sizes, facts, alternatives=alternatives)
+
+
+def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool]:
+    """The guards of each variant, and whether others stand in for one that does not accept."""
+    if issubclass(type(compiled), Compiled):
+        compiled = object.__getattribute__(compiled, OWN)
+    match compiled:
+        case Compilation():
+            return of_compilation(compiled), True
+        case Variant():
+            return [of_variant(compiled)], True
+        case str() | Path():
+            return [read_guards(Path(compiled))], True
+        case torch.export.ExportedProgram():
+            from frontends.pytorch.certificates.exported import of_program
+
+            return [of_program(compiled)], True
+    from frontends.pytorch.certificates.compiled import is_compiled, of_compiled
+
+    if is_compiled(compiled):
+        return of_compiled(compiled)
+    what = f"compiled={shown(compiled)}: nothing that was compiled"
+    fix = "certify(compile(f), ...), torch.compile(f), a torch.export program, or the path of a file of guards"
+    raise WrongStatement(refusal(what, fix, origin()))
+
+
+__all__ = ["certify"]

@@ -1,0 +1,163 @@
+"""The guards of what `torch.compile` has compiled: of each entry of Dynamo's cache, from the ShapeEnv of its graph.
+
+    >>> import torch
+    >>> @torch.compile(dynamic=True, backend="eager")
+    ... def f(x):
+    ...     return x * 2 if x.shape[0] % 4 == 0 else x
+    >>> out = f(torch.ones(8, 3))
+    >>> (read,), alternatives = of_compiled(f)
+    >>> [(each.text, read.names["s77"]) for each in read.conditions][0]
+    ('s77 % 4 == 0', 'x.shape[0]')
+    >>> torch._dynamo.reset()
+
+The ShapeEnv has the guards that were made, not those that are tested: what a `guard_filter_fn` dropped is there too,
+and so is what Inductor assumed while it made kernels. It is reached from the compiled graph, which an entry's code
+calls.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+import torch
+from torch._dynamo.eval_frame import OptimizedModule, _debug_get_cache_entry_list
+from torch._subclasses import FakeTensor
+
+from frontends.pytorch.certificates.shape_envs import first_use, of_shape_env
+from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.places import origin
+from shapes.certificates import Condition, Conditions
+from shapes.origin import Origin
+
+GRAPH: Final = "__compiled_fn_"
+RESUMED: Final = "__resume_at_"
+MOST_LOOKED_AT: Final = 100_000
+"""Objects that are looked at for a graph behind a compiled function."""
+GONE: Final = "its graph is not kept, and with it what its guards are about"
+
+
+def is_compiled(compiled: object) -> bool:
+    """Whether `torch.compile` gave it."""
+    return isinstance(compiled, OptimizedModule) or callable(getattr(compiled, "_torchdynamo_orig_callable", None))
+
+
+def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
+    """The guards of each entry; and whether others stand in for one that does not accept, which they do unless guards
+    are dropped."""
+    context = context_of(compiled)
+    function = function_of(compiled)
+    entries = entries_of(function, context) if function is not None else []
+    if not entries:
+        what = "certify() of a function that has nothing compiled: it was never called, or not compiled"
+        raise WrongStatement(refusal(what, "call it once with typical arguments", origin()))
+    assert function is not None
+    found = [of_entry(entry, function) for entry in entries]
+    hooks = getattr(getattr(context, "callback", None), "hooks", None)
+    return found, getattr(hooks, "guard_filter_fn", None) is None
+
+
+def context_of(compiled: Any) -> Any:
+    """How it is compiled."""
+    if isinstance(compiled, OptimizedModule):
+        return compiled.dynamo_ctx
+    cells = [cell.cell_contents for cell in getattr(compiled, "__closure__", None) or ()]
+    return next((each for each in cells if hasattr(each, "callback") and hasattr(each, "compiler_config")), None)
+
+
+def function_of(compiled: Any) -> FunctionType | None:
+    """The function whose code Dynamo compiled."""
+    original = compiled._orig_mod if isinstance(compiled, OptimizedModule) else compiled._torchdynamo_orig_callable
+    if isinstance(original, torch.nn.Module):
+        original = original.forward
+    original = getattr(original, "__func__", original)
+    return original if isinstance(original, FunctionType) else None
+
+
+def entries_of(function: FunctionType, context: Any) -> list[Any]:
+    """What Dynamo keeps for the code of a function, as this backend compiled it."""
+    backend = getattr(context, "callback", None)
+    while hasattr(backend, "_torchdynamo_orig_backend"):
+        backend = backend._torchdynamo_orig_backend
+    entries = _debug_get_cache_entry_list(function.__code__)
+    return [entry for entry in entries if backend is None or entry.backend is backend or entry.backend == backend]
+
+
+def of_entry(entry: Any, function: FunctionType) -> Conditions:
+    """The guards of one entry, and of what follows after its graph breaks."""
+    conditions: list[Condition] = []
+    read: Conditions | None = None
+    names = [name for name in entry.code.co_names if name.startswith(GRAPH)]
+    for name in names:
+        graph = graph_behind(function.__globals__.get(name))
+        found = None if graph is None else of_graph(graph)
+        if found is None:
+            conditions.append(Condition("the guards of a graph", fault=GONE))
+        else:
+            read = found
+            conditions += found.conditions
+    conditions += after_breaks(entry.code, function)
+    if read is None:
+        return Conditions(conditions)
+    return Conditions(
+        conditions,
+        names=read.names,
+        integers=read.integers,
+        assumed=read.assumed,
+        inputs=read.inputs,
+    )
+
+
+def after_breaks(code: CodeType, function: FunctionType) -> Iterator[Condition]:
+    """What runs behind a graph break is compiled for sizes that are no inputs: nothing is known of these."""
+    for name in code.co_names:
+        resumed = function.__globals__.get(name) if name.startswith(RESUMED) else None
+        if isinstance(resumed, FunctionType):
+            place = Origin(code.co_filename, resumed.__code__.co_firstlineno, code.co_name)
+            yield Condition("what runs behind a graph break", place, fault="its sizes are no sizes of the arguments")
+
+
+def graph_behind(compiled: object) -> torch.fx.GraphModule | None:
+    """The graph of Dynamo's that a compiled function was made from: what it refers to is gone through for it."""
+    seen, pending = {id(compiled)}, [compiled]
+    for each in pending:
+        if isinstance(each, torch.fx.GraphModule) and is_captured(each):
+            return each
+        if len(seen) > MOST_LOOKED_AT:
+            return None
+        for found in gc.get_referents(each):
+            if id(found) not in seen and not isinstance(found, type | ModuleType | str | int | CodeType):
+                seen.add(id(found))
+                if not (isinstance(found, dict) and "__builtins__" in found):
+                    pending.append(found)
+    return None
+
+
+def is_captured(module: torch.fx.GraphModule) -> bool:
+    """Whether it is as Dynamo gave it, its inputs with what they were."""
+    return any("example_value" in node.meta for node in module.graph.find_nodes(op="placeholder"))
+
+
+def of_graph(module: torch.fx.GraphModule) -> Conditions | None:
+    """The guards of a graph's ShapeEnv, and the sizes of its inputs that are constants."""
+    shapes = shapes_of(module)
+    if shapes is None:
+        return None
+    uses = {id(node.meta.get("example_value")): first_use(node) for node in module.graph.find_nodes(op="placeholder")}
+    return of_shape_env(shapes, first_uses={fake: place for fake, place in uses.items() if place is not None})
+
+
+def shapes_of(module: torch.fx.GraphModule) -> Any:
+    """The ShapeEnv that the inputs of a graph are of."""
+    for node in module.graph.find_nodes(op="placeholder"):
+        value = node.meta.get("example_value")
+        if isinstance(value, torch.SymInt):
+            return value.node.shape_env
+        if isinstance(value, FakeTensor):
+            return value.fake_mode.shape_env
+    return None
+
+
+__all__ = ["is_compiled", "of_compiled"]

@@ -1,0 +1,96 @@
+"""The guards of a `torch.export` program: ranges, equalities and constants of its inputs, and what it branched on.
+
+    >>> import torch
+    >>> from torch.export import Dim, export
+    >>> class Net(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x * 2 if x.shape[0] <= 64 else x
+    >>> program = export(Net(), (torch.ones(8, 3),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))
+    >>> [each.text for each in of_program(program).conditions][:2]
+    ['s77 <= 64', 's77 >= 2']
+
+A program that was loaded from a file has no lines any more, and of its guards what the file keeps as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+import torch
+
+from frontends.pytorch.certificates.shape_envs import first_use, of_shape_env
+from shapes.certificates import Condition, Conditions
+from shapes.size_names import renamed
+
+CONSTANT: Final = "a constant of the exported program"
+EQUAL: Final = "one size of the exported program"
+RANGE: Final = "a range of the exported program"
+
+
+def of_program(program: torch.export.ExportedProgram) -> Conditions:
+    """All that the sizes of a program's inputs are held to."""
+    given = set(program.graph_signature.user_inputs)
+    nodes = [node for node in program.graph.find_nodes(op="placeholder") if node.name in given]
+    sizes = list(sizes_of([(node.name, node.meta.get("val")) for node in nodes]))
+    shapes = next((size.node.shape_env for _, size in sizes if isinstance(size, torch.SymInt)), None)
+    if shapes is not None and shapes.tracked_fakes:
+        # made in this process: it knows where each size is found
+        called = {f"flat_args[{number}]": name for number, name in enumerate(program.graph_signature.user_inputs)}
+        known = {str(symbol) for symbol, sources in shapes.var_to_sources.items() if sources}
+        tracked = [each for each in shapes.tracked_fakes if each.source.name.startswith("L[")][-len(nodes) :]
+        uses = {id(each.fake): first_use(node) for each, node in zip(tracked, nodes)}
+        first_uses = {fake: place for fake, place in uses.items() if place is not None}
+        return of_shape_env(
+            shapes, more=list(ranges_of(program, known)), called=called, first_uses=first_uses
+        )
+    names: dict[str, str] = {}
+    rest: list[Condition] = []
+    for name, size in sizes:
+        expression = size.node.expr if isinstance(size, torch.SymInt) else None
+        if expression is None:
+            rest.append(Condition(f"{name} == {size}", None, CONSTANT, static=True))
+        elif not expression.is_Symbol:
+            rest.append(Condition(f"{name} == {expression}", None, EQUAL))
+        elif names.setdefault(str(expression), name) != name:
+            rest.append(Condition(f"{name} == {names[str(expression)]}", None, EQUAL))
+    rest += ranges_of(program, set(names))
+    rest += [Condition(flat(text, given)) for text in getattr(program, "_guards_code", None) or ()]
+    inputs = [name for name, _ in sizes]
+    if shapes is None:
+        return Conditions(rest, inputs=frozenset(inputs))
+    return of_shape_env(shapes, names=names, more=rest, inputs=inputs)
+
+
+def flat(text: str, given: Collection[str]) -> str:
+    """A guard with its inputs as the graph calls them: `y['a']` is `y_a` there."""
+
+    def name_of(name: str) -> str:
+        tensor, dot, rest = name.partition(".shape[")
+        flattened = re.sub(r"\W+", "_", tensor).strip("_")
+        return f"{flattened}{dot}{rest}" if flattened in given else name
+
+    return renamed(text, name_of)
+
+
+def ranges_of(program: torch.export.ExportedProgram, known: set[str]) -> Iterator[Condition]:
+    """The ranges that a program states, which its own checks are made from."""
+    for symbol, bounds in program.range_constraints.items():
+        if str(symbol) in known:
+            if bounds.lower.is_Integer and bounds.lower > 0:
+                yield Condition(f"{symbol} >= {bounds.lower}", None, RANGE, derived=True)
+            if bounds.upper.is_Integer and bounds.upper < 2**63 - 1:
+                yield Condition(f"{symbol} <= {bounds.upper}", None, RANGE, derived=True)
+
+
+def sizes_of(values: list[tuple[str, object]]) -> Iterator[tuple[str, object]]:
+    """The sizes among inputs, by name."""
+    for name, value in values:
+        if isinstance(value, torch.Tensor):
+            yield from [(f"{name}.shape[{axis}]", size) for axis, size in enumerate(value.shape)]
+        elif isinstance(value, torch.SymInt):
+            yield name, value
+
+
+__all__ = ["of_program"]

@@ -1,0 +1,291 @@
+"""The guards in a ShapeEnv of torch, as propositions over the sizes of a program's inputs, each with its line.
+
+    >>> import torch
+    >>> from torch.fx.experimental.symbolic_shapes import ShapeEnv
+    >>> from torch._dynamo.source import LocalSource
+    >>> from torch._subclasses import FakeTensorMode
+    >>> mode = FakeTensorMode(shape_env=ShapeEnv())
+    >>> x = mode.from_tensor(torch.ones(8, 3), static_shapes=False, source=LocalSource("x"))
+    >>> bool(x.shape[0] % 4 == 0)
+    True
+    >>> read = of_shape_env(mode.shape_env)
+    >>> [each.text for each in read.conditions], dict(read.names)
+    (['s77 % 4 == 0', 's77 >= 2', 's27 >= 2'], {'s77': 'x.shape[0]', 's27': 'x.shape[1]'})
+
+Everything is taken from where torch makes its own guards from: what was branched on, the ranges of symbols, what they
+were replaced by, and their sources. Inductor's assumptions are among these: the width of indices (`numel <=
+2**31 - 1`), sizes that it takes for equal or for multiples, are guarded on while it makes kernels.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import sympy
+import torch
+from torch.fx.experimental.symbolic_shapes import ShapeEnv as TorchEnv
+from torch.fx.experimental.symbolic_shapes import SymT, symbol_is_type
+from torch.utils._sympy.numbers import int_oo
+
+from frontends.pytorch.dynamo.graphs import frames_of
+from frontends.pytorch.places import is_users
+from shapes.certificates import Condition, Conditions
+from shapes.env import ShapeEnv
+from shapes.errors import ShapeError
+from shapes.origin import Origin
+from shapes.size_names import canonical, renamed
+from solver.display import text_of, text_of_both
+from solver.edges.sympy import from_sympy
+from solver.errors import NotExpressible
+from solver.text import Parsed
+
+LINE: Final = re.compile(r"# (?P<file>[^\n#]+?):(?P<line>\d+) in (?P<function>[^\s()]+)")
+DYNAMO: Final = os.path.join(os.path.dirname(torch.__file__), "_dynamo") + os.sep
+SPECIALIZED: Final = "sizes of 0 and 1 are specialized"
+CONSTANT: Final = "a constant: it was never a symbol"
+EQUAL: Final = "duck sizing: the sizes were equal when it was compiled"
+
+
+class Reader:
+    """Translates what one ShapeEnv knows.
+
+    Attributes:
+        names: the canonical name of each of torch's symbols, by its text.
+    """
+
+    def __init__(
+        self,
+        shapes: TorchEnv,
+        names: Mapping[str, str] | None = None,
+        called: Mapping[str, str] = {},
+        first_uses: Mapping[int, Origin] = {},
+    ) -> None:
+        self.shapes = shapes
+        self.called = called
+        self.first_uses = first_uses
+        self.env = ShapeEnv(origin=lambda: None)
+        self.names = {
+            str(symbol): self.name_of(sources[0].name) for symbol, sources in shapes.var_to_sources.items() if sources
+        }
+        self.names |= dict(names or {})
+        for name in self.names:
+            self.env.symbol(name, lo=None)
+
+    def name_of(self, source: str) -> str:
+        """The canonical name of a size, as torch names where it is found."""
+        name = canonical(source)
+        for theirs, ours in self.called.items():
+            if name.startswith(theirs):
+                return ours + name.removeprefix(theirs)
+        return name
+
+    # ------------------------------------------------------------------ guards
+
+    def conditions(self) -> Iterator[Condition]:
+        """Guards as they were asked, then what became of symbols, then their ranges: what is said twice is known by the
+        line that said it first."""
+        for guard in self.shapes.guards:
+            if not is_of_floats(guard.expr):
+                yield self.condition(guard.expr, guard.sloc)
+        for symbol, target in self.shapes.replacements.items():
+            if str(symbol) in self.names and not is_float(symbol):
+                sloc = self.shapes.replacements_slocs.get(symbol)
+                yield replace(self.condition(sympy.Eq(symbol, target, evaluate=False), sloc), derived=True)
+        for symbol, sources in self.shapes.var_to_sources.items():
+            if str(symbol) in self.names and not is_float(symbol):
+                yield from self._equal(symbol, sources)
+                yield from self._range(symbol)
+
+    def _equal(self, symbol: sympy.Symbol, sources: Sequence[Any]) -> Iterator[Condition]:
+        first, *others = dict.fromkeys([self.name_of(source.name) for source in sources])
+        for other in others:
+            if other != self.names[str(symbol)]:
+                yield Condition(f"{other} == {first}", self.first_use([symbol]), EQUAL)
+
+    def _range(self, symbol: sympy.Symbol) -> Iterator[Condition]:
+        known = self.shapes.var_to_range.get(symbol)
+        if known is None or self.shapes.replacements.get(symbol, symbol).is_number:
+            return
+        slocs = self.shapes.var_to_range_sloc.get(symbol)
+        for end, sign, which in ((known.lower, ">=", "lower"), (known.upper, "<=", "upper")):
+            if end in (int_oo, -int_oo, sympy.oo, -sympy.oo) or (sign == ">=" and end == 0):
+                continue
+            if sign == "<=" and end >= 2**63 - 1:
+                # no tensor has more
+                continue
+            sloc = getattr(slocs, which, None)
+            origin, why = self.place(sloc, [symbol])
+            if sloc is not None and "0/1 specialization" in str(sloc):
+                why = SPECIALIZED
+            yield Condition(f"{symbol} {sign} {end}", origin, why, derived=True)
+
+    def condition(self, expression: sympy.Basic, sloc: Any) -> Condition:
+        """A guard of torch's; one that has no exact form here says so."""
+        symbols = sorted(expression.free_symbols, key=str)
+        origin, why = self.place(sloc, symbols)
+        if any(map(is_float, symbols)):
+            return Condition(self.shown(expression), origin, why, fault="it is about a float and sizes")
+        unknown = [symbol for symbol in symbols if str(symbol) not in self.names]
+        if unknown:
+            return Condition(self.shown(expression), origin, why, fault=f"{unknown[0]} is no size of an input")
+        try:
+            parsed = from_sympy(expression, self.env.interner, self.env.names)
+        except (NotExpressible, ShapeError) as error:
+            return Condition(self.shown(expression), origin, why, fault=f"no exact form is known: {error}")
+        if not isinstance(parsed, Parsed):
+            return Condition(self.shown(expression), origin, why, fault="it is no proposition")
+        plain = parsed.domain.kind == "true"
+        text = text_of(parsed.prop) if plain else text_of_both(parsed.domain, parsed.prop)
+        return Condition(text, origin, why, static=self.is_setting(symbols), derived=bool(why) or is_operators(sloc))
+
+    def is_setting(self, symbols: Sequence[sympy.Symbol]) -> bool:
+        """Whether it is about integers that are no arguments and no sizes: attributes and globals."""
+        names = [self.names[str(symbol)] for symbol in symbols]
+        return all(not name.isidentifier() and ".shape[" not in name for name in names)
+
+    def shown(self, expression: sympy.Basic) -> str:
+        """An expression of torch's for people, its symbols by their names."""
+        return renamed(str(expression), lambda name: self.names.get(name, name))
+
+    # ------------------------------------------------------------------ lines
+
+    def place(self, sloc: Any, symbols: Sequence[sympy.Symbol]) -> tuple[Origin | None, str]:
+        """The line of the program that a guard is due to, and what else asked, if it was none of its lines. Of a guard
+        that torch has no line of the program for, it is the line that made its size a constant, or first used it."""
+        user = None if sloc is None else line_of(sloc.maybe_user_loc)
+        if user is not None and is_users(user.file):
+            return user, ""
+        frame = None if sloc is None else sloc.framework_loc
+        file = getattr(frame, "filename", None)
+        if user is None and file is not None:
+            user = Origin(file, frame.lineno, frame.name)
+            if is_users(file):
+                return user, ""
+        asked = "" if user is None else f"{short(user.file)}:{user.line} in {user.function}"
+        return self.specialized(symbols) or self.first_use(symbols), asked
+
+    def specialized(self, symbols: Sequence[sympy.Symbol]) -> Origin | None:
+        """The line of the program that made one of these sizes a constant."""
+        for symbol in symbols:
+            for source in self.shapes.var_to_sources.get(symbol, ()):
+                frames = [each for each in self.shapes.specialization_stacks.get(source, ()) if is_users(each.filename)]
+                if frames:
+                    return Origin(frames[-1].filename, frames[-1].lineno or 0, frames[-1].name)
+        return None
+
+    def first_use(self, symbols: Sequence[sympy.Symbol]) -> Origin | None:
+        """The line of the program that first used one of these sizes, or their tensor."""
+        for symbol in symbols:
+            slocs = self.shapes.var_to_range_sloc.get(symbol)
+            for which in ("lower", "upper"):
+                found = line_of(getattr(getattr(slocs, which, None), "maybe_user_loc", None))
+                if found is not None and is_users(found.file):
+                    return found
+            name = self.names.get(str(symbol), "").partition(".shape[")[0]
+            for tracked in self.shapes.tracked_fakes or ():
+                if self.name_of(tracked.source.name) == name and id(tracked.fake) in self.first_uses:
+                    return self.first_uses[id(tracked.fake)]
+        return None
+
+
+def of_shape_env(
+    shapes: TorchEnv,
+    *,
+    names: Mapping[str, str] | None = None,
+    more: Sequence[Condition] = (),
+    inputs: Sequence[str] = (),
+    called: Mapping[str, str] = {},
+    first_uses: Mapping[int, Origin] = {},
+) -> Conditions:
+    """All that a ShapeEnv holds its sizes to. `names` are symbols whose sources it does not know, `more` further
+    guards, `inputs` further sizes that there are; `called` says how inputs are called that it has another name for,
+    `first_uses` which line uses a fake tensor first."""
+    reader = Reader(shapes, names, called, first_uses)
+    static, tracked = constants_of(shapes, reader)
+    inputs = [*inputs, *tracked]
+    asserts = [each for found in shapes.deferred_runtime_asserts.values() for each in found]
+    known = set(reader.names.values())
+    integers = [name for name in known if not name.endswith("]") and name.isidentifier()]
+    return Conditions(
+        [*reader.conditions(), *static, *more],
+        names=reader.names,
+        integers=frozenset(integers),
+        assumed=[
+            *[f"run-time check {each.expr}" for each in asserts],
+            *[reader.shown(each.expr) for each in shapes.guards if is_of_floats(each.expr)],
+        ],
+        inputs=frozenset([*known, *[reader.name_of(each) for each in shapes.source_to_var], *inputs]),
+    )
+
+
+def constants_of(shapes: TorchEnv, reader: Reader) -> tuple[list[Condition], list[str]]:
+    """The sizes of a program's inputs that never were symbols, and the names of all of its inputs."""
+    static: list[Condition] = []
+    names: list[str] = []
+    for tracked in shapes.tracked_fakes or ():
+        if not isinstance(tracked.fake, torch.Tensor):
+            names.append(reader.name_of(tracked.source.name))
+            continue
+        place = reader.first_uses.get(id(tracked.fake))
+        for axis, size in enumerate(tracked.fake.shape):
+            source = f"{tracked.source.name}.size()[{axis}]"
+            names.append(reader.name_of(source))
+            if isinstance(size, int) and source not in shapes.source_to_var:
+                static.append(Condition(f"{names[-1]} == {size}", place, CONSTANT, static=True))
+    return static, names
+
+
+def first_use(node: torch.fx.Node) -> Origin | None:
+    """The line of the program that first uses an input of a graph."""
+    for user in node.users:
+        places = [frame for frame in frames_of(user) if is_users(whole(frame[0]))]
+        if places:
+            return Origin(*places[-1])
+    return None
+
+
+def is_float(symbol: sympy.Basic) -> bool:
+    return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, (SymT.FLOAT, SymT.UNBACKED_FLOAT))
+
+
+def is_operators(sloc: Any) -> bool:
+    """Whether an operator asked, not a branch of the program's: Dynamo evaluates these itself."""
+    file = getattr(getattr(sloc, "framework_loc", None), "filename", None)
+    return file is not None and not is_users(file) and not file.startswith(DYNAMO)
+
+
+def is_of_floats(expression: sympy.Basic) -> bool:
+    """Whether it is about floats alone, which are no sizes."""
+    symbols = expression.free_symbols
+    return bool(symbols) and all(map(is_float, symbols))
+
+
+def line_of(text: str | None) -> Origin | None:
+    """The place at the end of a line that torch shows, its file as whole as it can be had."""
+    found = None if text is None else LINE.search(text)
+    if found is None:
+        return None
+    return Origin(whole(found["file"]), int(found["line"]), found["function"])
+
+
+def whole(file: str) -> str:
+    """The path of a loaded file of which torch shows the end."""
+    candidates = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    for each in candidates:
+        if isinstance(each, str) and each.endswith(file):
+            return each
+    return file
+
+
+def short(file: str) -> str:
+    """A file of torch's as torch shows it."""
+    root = os.path.dirname(torch.__file__) + os.sep
+    return file.removeprefix(root)
+
+
+__all__ = ["Reader", "first_use", "of_shape_env"]

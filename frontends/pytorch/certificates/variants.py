@@ -1,0 +1,162 @@
+"""The guards of our own variants, as propositions over the sizes of the arguments.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> f = compile(lambda x: x * 2 if x.shape[0] % 4 == 0 else x, dynamic=True)
+    >>> out = f(torch.ones(8, 3))
+    >>> (conditions,) = of_compilation(f._compilation)
+    >>> [each.text for each in conditions.conditions], conditions.names["x_size0"]
+    (['x_size0 >= 1', 'x_size1 >= 1', 'x_size0 % 4 == 0'], 'x.shape[0]')
+
+Read is what the look-up tests, so it is what calls are held to. Variants for another dtype, device or mode answer other
+calls, and do not stand in for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from frontends.pytorch.calls.compilation import Compilation
+from frontends.pytorch.calls.signatures import is_backed
+from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.places import origin
+from frontends.pytorch.recording.inputs import LARGEST
+from frontends.pytorch.tracing import Variant
+from shapes.arguments import access
+from shapes.certificates import Condition, Conditions
+from shapes.guards import within
+from shapes.origin import Origin
+from shapes.size_names import canonical
+from solver.display import text_of, text_of_both
+from solver.prop import Prop
+
+if TYPE_CHECKING:
+    from frontends.pytorch.calls.signatures import Signature
+    from shapes.codegen import Requirement
+    from shapes.entries import Entry
+
+STATIC: Final = "a constant, as it was not seen to differ"
+EMPTY: Final = "a size of 0 has a variant of its own"
+
+
+def of_compilation(compilation: Compilation) -> list[Conditions]:
+    """Those of all variants of a function; of calls that run without one nothing is shown."""
+    if not compilation.signatures:
+        what = "certify() of a function that has never been called: nothing is compiled"
+        raise WrongStatement(refusal(what, "call it once with typical arguments", origin()))
+    reasons = [fallback.reason for fallback in compilation.fallbacks]
+    if compilation.broken is not None:
+        reasons.append("calls run with graph breaks")
+    rest = [Condition("a variant for every call", fault=first_line(reason)) for reason in reasons]
+    found = [
+        of_entry(signature, entry) for signature in compilation.signatures.values() for entry in entries_of(signature)
+    ]
+    if not found and not rest:
+        rest = [Condition("a variant for every call", fault="there is no variant")]
+    return [*found, *([Conditions(rest)] if rest else [])]
+
+
+def entries_of(signature: Signature) -> Sequence[Entry[object]]:
+    return signature.dispatch.entries
+
+
+def of_entry(signature: Signature, entry: Entry[object]) -> Conditions:
+    """What the look-up tests of sizes before it takes a variant."""
+    plan = entry.check.plan
+    shown = [canonical(access(signature.shown(path[:1]), *path[1:])) for path in plan.arguments.paths]
+    names, equal = {}, []
+    for symbol, positions in plan.arguments.positions.items():
+        first, *others = [shown[place] for place in positions]
+        names[symbol] = first
+        equal += [Condition(f"{first} == {other}", why="one size of the trace") for other in others]
+    bits = {f"{leaf.name}_bits" for leaf in signature.leaves if leaf.kind == "float"}
+    floats = {
+        symbol for symbol, (place, *_) in plan.arguments.positions.items() if plan.arguments.paths[place][0] in bits
+    }
+    tests = [(signature.shown(path), repr(wanted)) for path, wanted in entry.tests.items()]
+    conditions = [*equal, *conditions_of(plan.requirements, floats)]
+    integers = [name for name in shown if name.isidentifier()]
+    return stated(
+        conditions, names, integers, assumed=about(plan.requirements, floats), group=tuple(sorted(tests))
+    )
+
+
+def of_variant(variant: Variant) -> Conditions:
+    """What one variant relies on, whatever else there is."""
+    names = {
+        symbol: canonical(access(given.name, *path))
+        for given in variant.inputs
+        for symbol, path in given.symbols
+        if is_backed(variant, symbol)
+    }
+    numbers = {each.symbol: each.name for each in variant.integers if each.choice.kind != "unbacked"}
+    known: dict[str, tuple[int | None, int | None]] = dict.fromkeys(names, (0, LARGEST))
+    sources = {symbol: place for place, symbol in enumerate([*names, *numbers])}
+    check = variant.env.compile_guards(sources, known=known)
+    floats = {each.symbol for each in variant.integers if each.is_float}
+    requirements = check.plan.requirements
+    conditions = conditions_of(requirements, floats)
+    return stated(conditions, names | numbers, list(numbers.values()), assumed=about(requirements, floats))
+
+
+def stated(
+    conditions: Iterable[Condition],
+    names: Mapping[str, str],
+    integers: Sequence[str],
+    *,
+    assumed: Sequence[str],
+    group: object = None,
+) -> Conditions:
+    """Conditions on the sizes of tensors, and on `integers` among the arguments."""
+    sizes = set(names.values()) - set(integers)
+    return Conditions(
+        list(conditions),
+        names=names,
+        integers=frozenset(integers),
+        bounds=dict.fromkeys(sizes, (0, LARGEST)),
+        assumed=assumed,
+        inputs=frozenset(names.values()),
+        group=group,
+    )
+
+
+def about(requirements: Sequence[Requirement], floats: Collection[str]) -> list[str]:
+    """What is about floats alone, which are no sizes."""
+    return [each.text for each in requirements if is_about(each, floats)]
+
+
+def is_about(requirement: Requirement, floats: Collection[str]) -> bool:
+    symbols = within(requirement).symbols
+    return bool(symbols) and all(atom.name in floats for atom in symbols)
+
+
+def conditions_of(requirements: Sequence[Requirement], floats: Collection[str]) -> Iterator[Condition]:
+    """What a compiled check tests, as guards."""
+    for each in requirements:
+        if is_about(each, floats):
+            continue
+        place = each.origin if isinstance(each.origin, Origin) else None
+        if any(atom.name in floats for atom in within(each).symbols):
+            yield Condition(each.text, place, fault="it is about a float and sizes")
+        elif each.kind != "range":
+            whole = text_of(each.prop) if each.domain.kind == "true" else text_of_both(each.domain, each.prop)
+            yield Condition(whole, place)
+        else:
+            # its place is where the function was called
+            for part in parts_of(each.prop):
+                text = text_of(part)
+                why = EMPTY if text.endswith((">= 1", "== 0")) else STATIC
+                yield Condition(text, place, why, static=part.kind == "eq")
+
+
+def parts_of(prop: Prop) -> Sequence[Prop]:
+    """The two ends of a range, each as a guard of its own."""
+    return prop.parts if prop.kind == "and" else [prop]
+
+
+def first_line(text: str) -> str:
+    return text.splitlines()[0] if text else ""
+
+
+__all__ = ["of_compilation", "of_variant"]
