@@ -92,11 +92,7 @@ class Judgement:
         bounds = {canonical(name): known for each in self.variants for name, known in each.bounds.items()}
         known = list(dict.fromkeys([name for each in self.variants for name in _names_of(each)]))
         mentioned = [name for text in facts for name in names_in(text)]
-        inputs = [each.inputs for each in self.variants]
-        for name in [*spoken, *mentioned] if None not in inputs else ():
-            if name not in known:
-                listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-                raise ShapeError(f"{name!r}: no guard is about it; they are about {listed}{did_you_mean(name, known)}")
+        self._check_known([*spoken, *mentioned], known)
         for name in dict.fromkeys([*spoken, *mentioned, *known]):
             least = None if name in self._integers or not (is_size(name) or is_layout(name)) else 0
             lo, hi, _ = spoken.get(name, (*bounds.get(name, (least, None)), 1))
@@ -104,6 +100,17 @@ class Judgement:
             self._symbols[name] = symbol
             self.env.symbol(symbol, lo, hi)
         return {*spoken, *mentioned}
+
+    def _check_known(self, names: Sequence[str], known: Sequence[str]) -> None:
+        """Whether there are such sizes, where it is known which there are."""
+        inputs = [each.inputs for each in self.variants if each.inputs is not None]
+        if len(inputs) < len(self.variants):
+            return
+        among = sorted({*known, *[name for each in inputs for name in each]})
+        for name in names:
+            if name not in among:
+                listed = ", ".join(among[:12]) + (", ..." if len(among) > 12 else "")
+                raise ShapeError(f"{name!r}: there is no such size; there are {listed}{did_you_mean(name, among)}")
 
     def _free_name(self, name: str) -> str:
         stem = re.sub(r"\W+", "_", name).strip("_")

@@ -182,7 +182,7 @@ def test_ranges_that_are_none(sizes: object, message: str) -> None:
 def test_sizes_that_there_are_not() -> None:
     """If it fails, a misspelled range leaves the size that was meant without one, unnoticed."""
     variant = Conditions([Condition("x.shape[0] <= 8")], inputs=frozenset({"x.shape[0]"}))
-    with pytest.raises(ShapeError, match=r"'x.shape\[1\]': no guard is about it"):
+    with pytest.raises(ShapeError, match=r"'x.shape\[1\]': there is no such size"):
         certify([variant], {"x.shape[1]": (1, 2)})
 
 

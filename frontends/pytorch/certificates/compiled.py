@@ -18,6 +18,8 @@ calls.
 from __future__ import annotations
 
 import gc
+import operator
+import re
 from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
@@ -36,25 +38,40 @@ GRAPH: Final = "__compiled_fn_"
 RESUMED: Final = "__resume_at_"
 MOST_LOOKED_AT: Final = 100_000
 """Objects that are looked at for a graph behind a compiled function."""
+PART: Final = re.compile(r"\._(?:modules|parameters|buffers)\['([^']*)'\]")
+WEIGHT: Final = re.compile(
+    r"^\w+(?P<path>(?:\._modules\['[^']*'\])*\._(?:parameters|buffers)\['[^']*'\])"
+    r"\.shape\[(?P<axis>\d+)\] == (?P<size>\d+)$"
+)
 GONE: Final = "its graph is not kept, and with it what its guards are about"
 
 
 def is_compiled(compiled: object) -> bool:
     """Whether `torch.compile` gave it."""
-    return isinstance(compiled, OptimizedModule) or callable(getattr(compiled, "_torchdynamo_orig_callable", None))
+    if isinstance(compiled, torch.nn.Module):
+        return isinstance(compiled, OptimizedModule) or compiled._compiled_call_impl is not None
+    return callable(getattr(compiled, "_torchdynamo_orig_callable", None))
 
 
 def of_compiled(compiled: Any) -> tuple[list[Conditions], bool]:
     """The guards of each entry; and whether others stand in for one that does not accept, which they do unless guards
     are dropped."""
-    context = context_of(compiled)
-    function = function_of(compiled)
+    if isinstance(compiled, torch.nn.Module) and not isinstance(compiled, OptimizedModule):
+        # compiled in place: `module.compile()`
+        context, original = context_of(compiled._compiled_call_impl), compiled
+    else:
+        context = context_of(compiled)
+        original = compiled._orig_mod if isinstance(compiled, OptimizedModule) else compiled._torchdynamo_orig_callable
+    function = function_of(original)
     entries = entries_of(function, context) if function is not None else []
     if not entries:
         what = "certify() of a function that has nothing compiled: it was never called, or not compiled"
         raise WrongStatement(refusal(what, "call it once with typical arguments", origin()))
     assert function is not None
     found = [of_entry(entry, function) for entry in entries]
+    if isinstance(original, torch.nn.Module):
+        # modules of one class share what is compiled of it
+        found = [each for each in found if is_for(each, original)]
     hooks = getattr(getattr(context, "callback", None), "hooks", None)
     return found, getattr(hooks, "guard_filter_fn", None) is None
 
@@ -67,9 +84,23 @@ def context_of(compiled: Any) -> Any:
     return next((each for each in cells if hasattr(each, "callback") and hasattr(each, "compiler_config")), None)
 
 
-def function_of(compiled: Any) -> FunctionType | None:
+def is_for(read: Conditions, module: torch.nn.Module) -> bool:
+    """Whether the weights of a module have the sizes that guards give them."""
+    for each in read.conditions:
+        weight = WEIGHT.search(each.text) if each.static else None
+        if weight is not None:
+            path = ".".join(PART.findall(weight["path"]))
+            try:
+                tensor = operator.attrgetter(path)(module)
+            except AttributeError:
+                continue
+            if isinstance(tensor, torch.Tensor) and [*tensor.shape][int(weight["axis"]) :][:1] != [int(weight["size"])]:
+                return False
+    return True
+
+
+def function_of(original: Any) -> FunctionType | None:
     """The function whose code Dynamo compiled."""
-    original = compiled._orig_mod if isinstance(compiled, OptimizedModule) else compiled._torchdynamo_orig_callable
     if isinstance(original, torch.nn.Module):
         original = original.forward
     original = getattr(original, "__func__", original)

@@ -70,7 +70,9 @@ class Reader:
         self.first_uses = first_uses
         self.env = ShapeEnv(origin=lambda: None)
         self.names = {
-            str(symbol): self.name_of(sources[0].name) for symbol, sources in shapes.var_to_sources.items() if sources
+            str(symbol): self.name_of(sources[0].name)
+            for symbol, sources in shapes.var_to_sources.items()
+            if sources and not is_unbacked(symbol)
         }
         self.names |= dict(names or {})
         for name in self.names:
@@ -90,10 +92,10 @@ class Reader:
         """Guards as they were asked, then what became of symbols, then their ranges: what is said twice is known by the
         line that said it first."""
         for guard in self.shapes.guards:
-            if not is_of_floats(guard.expr):
+            if not is_left(guard.expr):
                 yield self.condition(guard.expr, guard.sloc)
         for symbol, target in self.shapes.replacements.items():
-            if str(symbol) in self.names and not is_float(symbol):
+            if str(symbol) in self.names and not is_float(symbol) and not any(map(is_unbacked, target.free_symbols)):
                 sloc = self.shapes.replacements_slocs.get(symbol)
                 yield replace(self.condition(sympy.Eq(symbol, target, evaluate=False), sloc), derived=True)
         for symbol, sources in self.shapes.var_to_sources.items():
@@ -216,8 +218,8 @@ def of_shape_env(
         names=reader.names,
         integers=frozenset(integers),
         assumed=[
-            *[f"run-time check {each.expr}" for each in asserts],
-            *[reader.shown(each.expr) for each in shapes.guards if is_of_floats(each.expr)],
+            *[f"run-time check {reader.shown(each.expr)}" for each in asserts],
+            *[reader.shown(each.expr) for each in shapes.guards if is_left(each.expr)],
         ],
         inputs=frozenset([*known, *[reader.name_of(each) for each in shapes.source_to_var], *inputs]),
     )
@@ -259,10 +261,15 @@ def is_operators(sloc: Any) -> bool:
     return file is not None and not is_users(file) and not file.startswith(DYNAMO)
 
 
-def is_of_floats(expression: sympy.Basic) -> bool:
-    """Whether it is about floats alone, which are no sizes."""
+def is_unbacked(symbol: sympy.Basic) -> bool:
+    """Whether only run time knows it, which checks what is said of it."""
+    return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, (SymT.UNBACKED_INT, SymT.UNBACKED_FLOAT))
+
+
+def is_left(expression: sympy.Basic) -> bool:
+    """Whether it is not judged: about floats alone, which are no sizes, or checked at run time."""
     symbols = expression.free_symbols
-    return bool(symbols) and all(map(is_float, symbols))
+    return any(map(is_unbacked, symbols)) or (bool(symbols) and all(map(is_float, symbols)))
 
 
 def line_of(text: str | None) -> Origin | None:

@@ -219,6 +219,56 @@ def test_settings_and_weights_are_assumed() -> None:
         assert certify(compiled, {"x.0": (2, 64), "x.1": 5}).proven, compiler
 
 
+class Layers(torch.nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inner = torch.nn.Sequential(torch.nn.Linear(width, width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.inner(x)
+        return y if y.shape[0] <= 64 else y * 2
+
+
+def test_modules_of_one_class() -> None:
+    """If it fails, what was compiled of one module stands in for another one, or is reported of it."""
+    first, second = [torch.compile(Layers(width), backend="eager", dynamic=True) for width in (5, 7)]
+    first(torch.ones(8, 5))
+    second(torch.ones(80, 7))
+    (finding,) = certify(first, {"x.0": (2, 128), "x.1": 5}).findings
+    assert finding.size == {"x.shape[0]": 65}
+    (finding,) = certify(second, {"x.0": (2, 128), "x.1": 7}).findings
+    assert finding.size == {"x.shape[0]": 2}
+
+
+def test_a_module_compiled_in_place() -> None:
+    module = Layers(5)
+    module.compile(backend="eager", dynamic=True)
+    with pytest.raises(WrongStatement, match="never called"):
+        certify(module, {})
+    module(torch.ones(8, 5))
+    assert [each.size for each in certify(module, {"x.0": (2, 128), "x.1": 5}).findings] == [{"x.shape[0]": 65}]
+
+
+def test_what_only_run_time_knows() -> None:
+    """If it fails, a check that the program makes itself is reported, or a size without a symbol is unknown."""
+
+    def cut_at(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        end = n.sum().item()
+        torch._check(end >= 2)
+        torch._check(end <= x.shape[0])
+        return x[:end].sum()
+
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        for compiler in ("ours", "eager"):
+            compiled = COMPILERS[compiler](cut_at, [torch.ones(8, 5), torch.tensor([1, 2])])
+            assert certify(compiled, {"x.0": (2, 128), "x.1": (2, 9), "n.0": 2}).proven, compiler
+    x = torch.ones(8, 5)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    unbacked = torch.compile(lambda x: x * 2, backend="eager")
+    unbacked(x)
+    assert certify(unbacked, {"x.0": (0, 128), "x.1": 5}).proven
+
+
 def test_integers_among_the_arguments() -> None:
     def scaled(x: torch.Tensor, n: int) -> torch.Tensor:
         return x * n if n <= 9 else x
@@ -284,7 +334,7 @@ def test_sizes_that_there_are_not() -> None:
     """If it fails, a misspelled size has any value, and nobody hears of it."""
     for compiler in ("ours", "eager", "export"):
         compiled = COMPILERS[compiler](cut, given(8))
-        with pytest.raises(ShapeError, match=r"'x.shape\[2\]': no guard is about it; they are about"):
+        with pytest.raises(ShapeError, match=r"'x.shape\[2\]': there is no such size; there are"):
             certify(compiled, {"x.2": (1, 2)})
 
 
