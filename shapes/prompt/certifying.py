@@ -1,18 +1,27 @@
 """Guards judged from a command line: `shapes certify guards.txt --range s0=1..8192 --fact 's1 % 16 == 0'`.
 
+`shapes certify MODULE:NAME` judges what a module has by that name: guards (`Conditions`), or what a reader among the
+entry points `symshape.guards` knows, such as a compiled function; else a function that gives one of these.
+
 >>> read_range("x.shape[0]=16..4096:16"), read_range("s0=1.."), read_range("b=4")
 (('x.shape[0]', (16, 4096, 16)), ('s0', (1, None, 1)), ('b', (4, 4, 1)))
 """
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import entry_points
+from operator import attrgetter
 from pathlib import Path
-from typing import Final
+from types import FunctionType
+from typing import Final, cast
 
-from shapes.certificates import Certificate, Condition
+from shapes.accepted import shown
+from shapes.certificates import Certificate, Condition, Conditions
 from shapes.certifying import certify
 from shapes.errors import ShapeError
 from shapes.guard_files import read_guards
@@ -24,6 +33,10 @@ from solver.errors import ParseError
 USAGE: Final = 64
 NO_INPUT: Final = 66
 RANGE: Final = re.compile(r"(?P<name>[^=]+)=(?P<lo>-?\d+)?(?P<dots>\.\.)?(?P<hi>-?\d+)?(?::(?P<multiple>\d+))?")
+NAMED: Final = re.compile(r"(?P<module>[^\W\d][\w.]*):(?P<name>[^\W\d][\w.]*)")
+READERS: Final = "symshape.guards"
+"""The entry points that read guards: given an object, its variants and whether they stand in for each other."""
+Read = tuple[Sequence[Conditions], bool]
 STYLES: Final[dict[str, Style]] = {
     "proven": "always",
     "refuted": "never",
@@ -41,8 +54,53 @@ def read_range(text: str) -> tuple[str, tuple[int | None, int | None, int]]:
     return found["name"], (lo, hi if found["dots"] else lo, 1 if multiple is None else multiple)
 
 
-def certify_file(
-    path: str,
+def named_object(text: str) -> object:
+    """What a module has by a name: `MODULE:NAME`.
+
+    Raises:
+        ShapeError: the module can not be imported, or has nothing of that name.
+    """
+    found = NAMED.fullmatch(text)
+    assert found is not None
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        return attrgetter(found["name"])(importlib.import_module(found["module"]))
+    except Exception as error:  # whatever the module raises
+        raise ShapeError(f"{text}: {type(error).__name__}: {error}") from None
+
+
+def guards_of(text: str, session: str | None) -> Read:
+    """The guards in a file, or of what a module has."""
+    if Path(text).exists() or NAMED.fullmatch(text) is None:
+        return [read_guards(Path(text), session)], True
+    value = named_object(text)
+    found = next(read_by_all(value), None)
+    if found is None and isinstance(value, FunctionType):
+        try:
+            value = value()
+        except Exception as error:  # whatever the program raises
+            raise ShapeError(f"{text}(): {type(error).__name__}: {error}") from None
+        found = next(read_by_all(value), None)
+    if found is None:
+        raise ShapeError(f"{text} is {shown(value)}: nothing with guards that could be read")
+    return found
+
+
+def read_by_all(value: object) -> Iterator[Read]:
+    """What is read of an object, by whoever knows it."""
+    if isinstance(value, Conditions):
+        yield [value], True
+        return
+    for each in entry_points(group=READERS):
+        reader = cast(Callable[[object], Read | None], each.load())
+        found = reader(value)
+        if found is not None:
+            yield found
+
+
+def certify_named(
+    what: str,
     ranges: Sequence[str],
     facts: Sequence[str],
     *,
@@ -50,12 +108,13 @@ def certify_file(
     as_json: bool = False,
     solvers: bool = True,
 ) -> int:
-    """Print whether the guards of a file hold; the result is the exit status."""
+    """Print whether the guards of a file, or of what a module has, hold; the result is the exit status."""
     try:
-        guards = read_guards(Path(path), session)
-        found = certify([guards], dict(map(read_range, ranges)), facts, solvers=solvers)
+        sizes = dict(map(read_range, ranges))
+        variants, alternatives = guards_of(what, session)
+        found = certify(variants, sizes, facts, alternatives=alternatives, solvers=solvers)
     except OSError as error:
-        show([line(span("error", "error"), f"     {path}: {error.strerror or error}")], sys.stderr)
+        show([line(span("error", "error"), f"     {what}: {error.strerror or error}")], sys.stderr)
         return NO_INPUT
     except ShapeError as error:
         show(display.error_page(error), sys.stderr)
@@ -94,4 +153,4 @@ def place_of(condition: Condition) -> str:
     return condition.why or (f"line {condition.line}" if condition.line is not None else "")
 
 
-__all__ = ["certify_file", "read_range"]
+__all__ = ["certify_named", "read_range"]

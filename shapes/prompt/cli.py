@@ -71,11 +71,17 @@ def arguments() -> Parser:
     certify = commands.add_parser(
         "certify",
         help="whether guards hold for all sizes; exits 0 proven, 1 refuted, 2 unknown, 3 contradictory, 64 usage",
-        description="Whether the guards in a file hold for all sizes in the ranges, or which can fail, and at which "
-        "size. Exits with 0 for proven, 1 a guard can fail, 2 some were not shown to hold, 3 the ranges and facts "
-        "contradict each other, 64 usage, 66 no such file. A size without a range is any size >= 0.",
+        description="Whether the guards in a file, or of a compiled function, hold for all sizes in the ranges, or "
+        "which can fail, and where. Exits with 0 for proven, 1 a guard can fail, 2 some were not shown to hold, "
+        "3 the ranges and facts contradict each other, 64 usage, 66 no such file. A size without a range is any size "
+        ">= 0.",
     )
-    certify.add_argument("file", metavar="FILE", help="a guard on each line, or a recorded session")
+    certify.add_argument(
+        "guards",
+        metavar="FILE | MODULE:NAME",
+        help="a guard on each line, or a recorded session; or what a module has, such as a compiled function that was "
+        "called, or a function without arguments that gives one",
+    )
     certify.add_argument(
         *("--range", "--size"),
         dest="ranges",
@@ -121,10 +127,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                     solvers=not options.no_solver,
                 )
             case "certify":
-                from shapes.prompt.certifying import certify_file
+                from shapes.prompt.certifying import certify_named
 
-                return certify_file(
-                    options.file,
+                return certify_named(
+                    options.guards,
                     options.ranges,
                     options.fact,
                     session=options.session,

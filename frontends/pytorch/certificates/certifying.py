@@ -47,12 +47,17 @@ def certify(compiled: object, sizes: Mapping[str, Range], facts: Sequence[str] =
         WrongStatement: it is none of these, or was never called.
         ShapeError: a range that is none, or of a size that there is not.
     """
-    variants, alternatives = guards_of(compiled)
+    found = guards_of(compiled)
+    if found is None:
+        what = f"compiled={shown(compiled)}: nothing that was compiled"
+        fix = "certify(compile(f), ...), torch.compile(f), a torch.export program, or the path of a file of guards"
+        raise WrongStatement(refusal(what, fix, origin()))
+    variants, alternatives = found
     return judged(variants, sizes, facts, alternatives=alternatives)
 
 
-def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool]:
-    """The guards of each variant, and whether others stand in for one that does not accept."""
+def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool] | None:
+    """The guards of each variant, and whether others stand in for one that does not accept; None for what has none."""
     if issubclass(type(compiled), Compiled):
         compiled = object.__getattribute__(compiled, OWN)
     match compiled:
@@ -68,11 +73,7 @@ def guards_of(compiled: object) -> tuple[Sequence[Conditions], bool]:
             return [of_program(compiled)], True
     from frontends.pytorch.certificates.compiled import is_compiled, of_compiled
 
-    if is_compiled(compiled):
-        return of_compiled(compiled)
-    what = f"compiled={shown(compiled)}: nothing that was compiled"
-    fix = "certify(compile(f), ...), torch.compile(f), a torch.export program, or the path of a file of guards"
-    raise WrongStatement(refusal(what, fix, origin()))
+    return of_compiled(compiled) if is_compiled(compiled) else None
 
 
 __all__ = ["certify"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import configparser
 import io
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,8 @@ from frontends.pytorch import certify, compile
 from frontends.pytorch.errors import WrongStatement
 from shapes.certificates import Certificate
 from shapes.errors import ShapeError
+from shapes.prompt import certifying
+from shapes.prompt.cli import main
 from tests.frontends.pytorch.planted_faults import FACTS, PROGRAMS, Planted
 
 Program = Callable[..., Any]
@@ -316,6 +321,62 @@ def test_a_variant_and_a_file(tmp_path: Path) -> None:
     path.write_text("L['x'].size()[0] <= 64  # model.py:3 in f\n")
     (finding,) = certify(path, {"x.0": (2, 128)}).findings
     assert finding.size == {"x.shape[0]": 65} and str(finding.origin) == "model.py:3 in f"
+
+
+SERVED = """
+import torch
+from frontends.pytorch import compile
+
+def cut(x):
+    return x * 2 if x.shape[0] <= 64 else x
+
+own, torchs, nothing = compile(cut, dynamic=True), torch.compile(cut, backend="eager", dynamic=True), 3
+own(torch.ones(8, 3))
+
+def served():
+    torchs(torch.ones(8, 3))
+    return torchs
+
+def fails():
+    raise RuntimeError("no weights")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "status", "printed"),
+    [
+        ("own", 64, 0, "proven"),
+        ("own", 65, 1, "x.shape[0] <= 64   fails at x.shape[0]=65   certified_programs.py:6 in cut"),
+        ("served", 64, 0, "proven"),
+        ("served", 65, 1, "x.shape[0] <= 64   fails at x.shape[0]=65   certified_programs.py:6 in cut"),
+        ("fails", 64, 64, "certified_programs:fails(): RuntimeError: no weights"),
+        ("nothing", 64, 64, "certified_programs:nothing is 3: nothing with guards"),
+        ("missing", 64, 64, "certified_programs:missing: AttributeError: "),
+    ],
+)
+def test_from_a_command_line(
+    name: str,
+    size: int,
+    status: int,
+    printed: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """If it fails, a pipeline can not ask of a program what it asks of a file."""
+    (tmp_path / "certified_programs.py").write_text(SERVED)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "certified_programs", raising=False)
+    setup = configparser.ConfigParser()
+    setup.read(Path(__file__).parents[3] / "setup.cfg")
+    reader, _, target = setup["options.entry_points"]["symshape.guards"].strip().splitlines()[-1].partition(" = ")
+    point = EntryPoint(reader, target, "symshape.guards")
+    # as it is once the distribution is installed
+    monkeypatch.setattr(certifying, "entry_points", lambda group: [point] if group == point.group else [])
+    found = main(["certify", f"certified_programs:{name}", "--size", f"x.0=2..{size}", "--size", "x.1=2..9"])
+    sys.modules.pop("certified_programs", None)
+    said = capsys.readouterr()
+    assert found == status and printed in said.out + said.err, said
 
 
 @pytest.mark.parametrize("what", [3, torch.nn.Linear(2, 2), cut, None])
