@@ -122,7 +122,7 @@ def of_entry(entry: Any, function: FunctionType) -> Conditions:
     read: Conditions | None = None
     names = [name for name in entry.code.co_names if name.startswith(GRAPH)]
     for name in names:
-        graph = graph_behind(function.__globals__.get(name))
+        graph = graph_behind(function.__globals__.get(name), name)
         found = None if graph is None else of_graph(graph)
         if found is None:
             conditions.append(Condition("the guards of a graph", fault=GONE))
@@ -150,11 +150,12 @@ def after_breaks(code: CodeType, function: FunctionType) -> Iterator[Condition]:
             yield Condition("what runs behind a graph break", place, fault="its sizes are no sizes of the arguments")
 
 
-def graph_behind(compiled: object) -> torch.fx.GraphModule | None:
-    """The graph of Dynamo's that a compiled function was made from: what it refers to is gone through for it."""
+def graph_behind(compiled: object, name: str) -> torch.fx.GraphModule | None:
+    """The graph of Dynamo's that a compiled function was made from: what it refers to is gone through for it. Other
+    graphs may be among that; torch notes in each what it calls the function."""
     seen, pending = {id(compiled)}, [compiled]
     for each in pending:
-        if isinstance(each, torch.fx.GraphModule) and is_captured(each):
+        if isinstance(each, torch.fx.GraphModule) and each.meta.get("backend_id") == name and is_captured(each):
             return each
         if len(seen) > MOST_LOOKED_AT:
             return None

@@ -245,6 +245,22 @@ def test_modules_of_one_class() -> None:
     assert finding.size == {"x.shape[0]": 2}
 
 
+def test_graphs_within_graphs() -> None:
+    """If it fails, the guards of a graph are taken from another one that it leads to."""
+    inner = torch.compile(lambda x: x * 3 if x.shape[0] <= 7 else x, backend="eager", dynamic=True)
+    inner(torch.ones(5, 4))
+
+    def outer(x: torch.Tensor) -> torch.Tensor:
+        both = torch.cond(x.shape[0] > 2, lambda x: x * 2, lambda x: x + 1, (x,))
+        return inner(x) + (both if x.shape[1] <= 9 else 2)
+
+    compiled = torch.compile(outer, backend="eager", dynamic=True)
+    compiled(torch.ones(5, 4))
+    sizes = {"x.0": (3, 64), "x.1": (2, 64)}
+    assert {each.guard for each in certify(compiled, sizes).findings} == {"x.shape[0] <= 7", "x.shape[1] <= 9"}
+    assert [each.guard for each in certify(inner, sizes).findings] == ["x.shape[0] <= 7"]
+
+
 def test_a_module_compiled_in_place() -> None:
     module = Layers(5)
     module.compile(backend="eager", dynamic=True)
