@@ -434,25 +434,28 @@ def _operation(step: Reason) -> Prop:
 def _shift(step: Reason) -> Prop:
     """A polynomial without a negative coefficient once each atom is its end plus (or minus) something not negative.
 
-    The end of a relu may be its argument, which is written in its place first.
+    The end of a relu may be an expression, its argument or what it is at most, which is written in its place first.
     """
     e = _inequality(step.conclusion)
     interner = e.interner
     ends = _payload(step, tuple)
     over: dict[Atom, Expr] = {}
     images: dict[Atom, Expr] = {}
+    written: list[Expr] = []
     for p, (atom, (end, lower)) in zip(_premises(step, len(ends)), ends, strict=True):
         _require(isinstance(atom, Atom) and atom not in images and atom not in over, "shifts an atom twice")
         if isinstance(end, Expr):
-            _require(lower is True, "has no lower end")
-            stated = Prop.nonnegative(atom.expr - end)
+            _require(type(lower) is bool, "names no side")
+            stated = Prop.nonnegative(atom.expr - end if lower else end - atom.expr)
         else:
             stated = _bound(atom.expr, lower, (end, end))
         if p is not stated:
             raise Wrong(f"has an end of {atom} that `{p}` does not state")
         (over if isinstance(end, Expr) else images)[atom] = atom.expr + end if lower else end - atom.expr
-    for atom, image in over.items():
-        _require(over.keys() & (image - atom.expr).atoms == set(), "has ends that depend on each other")
+        if isinstance(end, Expr):
+            written.append(end)
+    for end in written:
+        _require(over.keys() & end.atoms == set(), "has ends that depend on each other")
     e = interner.replace(e, over)
     used = {atom for m, _ in e.terms for atom in interner.monomials[m]}
     _require(images.keys() <= used <= images.keys() | over.keys(), "shifts other atoms than it has")

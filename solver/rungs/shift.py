@@ -16,19 +16,23 @@ With `s = lo + s'` (or `s = hi - s'`), s' >= 0, a polynomial without a negative 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from solver.division import common_atoms, divide_atoms
-from solver.explain import prove_bound, prove_side
+from solver.explain import prove_bound, prove_side, weakened
 from solver.expr import Atom, Expr
 from solver.knowledge import Knowledge
 from solver.laws import floordiv_law, times_nonnegative
 from solver.prop import Prop
-from solver.reasons import Reason, combine, gap
+from solver.reasons import Reason, axiom, combine, gap
 
 DEGREE: Final = 6
 TERMS: Final = 40
+CLAMPED: Final = 16
+RELUS: Final = 3
+"""Clamps in an expression of so many terms that are written as what they are at least, and more."""
+NESTED: Final = 3
 
 
 def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
@@ -46,8 +50,92 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
         relus = {atom: argument for atom in atoms if atom.kind == "relu" and isinstance(argument := atom.args[0], Expr)}
         if relus and all(argument.atoms.isdisjoint(relus) for argument in relus.values()):
             above = known.interner.replace(e, {atom: atom.expr + argument for atom, argument in relus.items()})
-            proof = _by_ends(known, e, above, direct_atoms(above), relus)
+            over = {atom: (argument, True) for atom, argument in relus.items()}
+            proof = _by_ends(known, e, above, direct_atoms(above), over)
+        if proof is None and relus and e.degree > 1:
+            proof = by_clamps(known, e, list(relus))
     return proof
+
+
+def by_clamps(known: Knowledge, e: Expr, relus: list[Atom]) -> Reason | None:
+    """`e >= 0` for a polynomial of clamps, each written as what it is at least and something not negative.
+
+    `min(x, y)` is `x - relu(x - y)`. Of `min(x, y) >= c` the relu is at most `x - c`, so what is written in its place
+    is `x - c - r`, r >= 0: products of clamps become products of `c + r`. `max(x, y)` is `y + relu(x - y)`, which is at
+    least x and y, whichever is known to be more.
+    """
+    if len(e.terms) > CLAMPED or len(relus) > RELUS:
+        return None
+    over: dict[Atom, tuple[Expr, bool]] = {}
+    above = e
+    for atom in sorted(relus, key=_outermost_first):
+        (argument,) = atom.args
+        assert isinstance(argument, Expr)
+        upper = _is_subtracted(above, atom)
+        clamped = _clamped(known, argument)
+        if clamped is None:
+            if upper:
+                return None
+            continue
+        x, low, other_low = clamped
+        if not upper and low <= other_low:
+            continue
+        end = x - min(low, other_low) if upper else argument
+        if any(atom in other.atoms for other, _ in over.values()) or not end.atoms.isdisjoint(over):
+            return None
+        over[atom] = (end, not upper)
+        above = known.interner.replace(above, {atom: end - atom.expr if upper else end + atom.expr})
+        if len(above.terms) > TERMS:
+            return None
+    return _by_ends(known, e, above, direct_atoms(above), over) if over else None
+
+
+def _is_subtracted(e: Expr, atom: Atom) -> bool:
+    """Whether a relu makes the expression smaller somewhere, other relus left aside."""
+    monomials = e.interner.monomials
+    return any(
+        c < 0 and atom in monomials[m] and all(other is atom or other.kind != "relu" for other in monomials[m])
+        for m, c in e.terms
+    )
+
+
+def _clamped(known: Knowledge, argument: Expr) -> tuple[Expr, int, int] | None:
+    """The x of `x - y`, and what x and y are at least. Relus belong to the clamp that they are part of: subtracted from
+    x they make it one, or added to it.
+    """
+    monomials = known.interner.monomials
+    for added in (False, True):
+        first = [
+            (m, c)
+            for m, c in argument.terms
+            if (c > 0) == (added or all(atom.kind != "relu" for atom in monomials[m]))
+        ]
+        x = known.interner.expr(tuple(first), max(argument.constant, 0))
+        low = _least(known, x, NESTED)
+        other_low = None if low is None else _least(known, x - argument, NESTED)
+        if low is not None and other_low is not None:
+            return x, low, other_low
+    return None
+
+
+def _least(known: Knowledge, e: Expr, nested: int) -> int | None:
+    """A lower bound, also of a clamp: `x - k*relu(y)` is the smaller one of `x` and `x - k*y`."""
+    low = known.low(e)
+    if low is not None or not nested:
+        return low
+    monomials = known.interner.monomials
+    for m, c in e.terms:
+        atom = monomials[m][0]
+        if c < 0 and len(monomials[m]) == 1 and atom.kind == "relu":
+            (argument,) = atom.args
+            assert isinstance(argument, Expr)
+            rest = e - atom.expr * c
+            ends = [_least(known, rest, nested - 1), _least(known, rest + argument * c, nested - 1)]
+            return None if None in ends else min([end for end in ends if end is not None])
+    return None
+
+
+_outermost_first: Callable[[Atom], tuple[int, tuple[int, int]]] = lambda atom: (-atom.depth, atom.key)  # noqa: E731
 
 
 def by_factors(known: Knowledge, e: Expr) -> Reason | None:
@@ -104,10 +192,12 @@ def direct_atoms(e: Expr) -> list[Atom]:
     return list(dict.fromkeys([atom for m, _ in e.terms for atom in e.interner.monomials[m]]))
 
 
-def _by_ends(known: Knowledge, e: Expr, above: Expr, atoms: Iterable[Atom], relus: dict[Atom, Expr]) -> Reason | None:
+def _by_ends(
+    known: Knowledge, e: Expr, above: Expr, atoms: Iterable[Atom], relus: dict[Atom, tuple[Expr, bool]]
+) -> Reason | None:
     """`e >= 0` with its atoms at ends of their ranges.
 
-    `above` is `e` with these relus written as their argument plus something not negative.
+    `above` is `e` with these relus written as their lower end plus, or their upper end minus, something not negative.
     """
     ends: dict[Atom, tuple[int, bool]] = {}
     both = []
@@ -163,11 +253,20 @@ def is_nonnegative(e: Expr) -> bool:
 
 
 def _proof(
-    known: Knowledge, e: Expr, above: Expr, ends: dict[Atom, tuple[int, bool]], relus: dict[Atom, Expr]
-) -> Reason:
+    known: Knowledge,
+    e: Expr,
+    above: Expr,
+    ends: dict[Atom, tuple[int, bool]],
+    relus: dict[Atom, tuple[Expr, bool]],
+) -> Reason | None:
     """The proof, with each bound replaced by an older one where that suffices too."""
-    laws = [(Prop.nonnegative(atom.expr - argument), (atom, "above argument")) for atom, argument in relus.items()]
-    premises = [Reason("axiom", law, (), data) for law, data in laws]
+    premises: list[Reason] = []
+    for atom, (image, lower) in relus.items():
+        above_it = (atom, "above argument")
+        law = axiom(Prop.nonnegative(atom.expr - image), above_it) if lower else _below(known, atom, image)
+        if law is None:
+            return None
+        premises.append(law)
     final: dict[Atom, tuple[int, bool]] = dict(ends)
     for atom, (end, lower) in ends.items():
         older = known.ranges.get(atom.monomial)
@@ -188,5 +287,13 @@ def _proof(
         # at least as tight, which no coefficient minds
         final[atom] = (-constant if lower else constant, lower)
         premises.append(reason)
-    over = [(atom, (argument, True)) for atom, argument in relus.items()]
-    return Reason("shift", Prop.nonnegative(e), tuple(premises), (*over, *final.items()))
+    return Reason("shift", Prop.nonnegative(e), tuple(premises), (*relus.items(), *final.items()))
+
+
+def _below(known: Knowledge, relu: Atom, end: Expr) -> Reason | None:
+    """Why a relu is at most its upper end."""
+    from solver.rungs import extremes
+
+    goal = Prop.nonnegative(end - relu.expr)
+    proof = extremes.prove_nonnegative(known, goal.expr)
+    return proof if proof is None or proof.conclusion is goal else weakened(proof, goal)

@@ -120,18 +120,26 @@ def prove_product(known: Knowledge, e: Expr) -> Reason | None:
     if prod(lows) * size < -e.constant:
         return None
     product: Reason | None = None
-    least = 1
+    left = known.interner.one
     for factor, low in zip(factors, lows, strict=True):
         one = prove_side(known, factor, True, low) if low > 1 else prove_positive(known, factor)
         if one is None:
             return None
         if product is None:
             product = one
-        else:  # (x - a)*(y - b) + b*(x - a) + a*(y - b) is x*y - a*b
-            product = combine([times(product, one), product, one], [1, low, least])
-        least *= low
+        else:  # with x = k*p + a and y = j*q + b, x*y is k*j*p*q + k*b*p + j*a*q + a*b
+            (k, a), (j, b) = _size_and_least(left, product), _size_and_least(factor, one)
+            scale = k * j * size_of(product.conclusion.expr * one.conclusion.expr)
+            product = combine([times(product, one), product, one], [scale, k * b, j * a])
+        left = left * factor
     goal = Prop.nonnegative(e)
     return product if product is None or product.conclusion is goal else weakened(product, goal)
+
+
+def _size_and_least(e: Expr, proof: Reason) -> tuple[int, int]:
+    """How often `p >= 0` stands in an expression that it is a lower bound of, and the bound."""
+    size = size_of(e)
+    return size, e.constant - size * proof.conclusion.expr.constant
 
 
 def prove_exact(known: Knowledge, e: Expr) -> Reason | None:

@@ -101,9 +101,9 @@ def shift(script: Script, step: Reason) -> str:
     for premise, (atom, (end, lower)) in zip(step.premises, step.data, strict=True):
         v = names.variable(atom)
         if isinstance(end, Expr):
-            over[atom] = atom.expr + end
-            text = f"{v} - ({names.expression(end)})"
-            stated = atom.expr - end
+            over[atom] = atom.expr + end if lower else end - atom.expr
+            text = f"{v} - ({names.expression(end)})" if lower else f"({names.expression(end)}) - {v}"
+            stated = atom.expr - end if lower else end - atom.expr
         else:
             images[atom] = atom.expr + end if lower else end - atom.expr
             text = f"{v} - {integer(end)}" if lower else f"{integer(end)} - {v}"
