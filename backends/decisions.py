@@ -32,6 +32,8 @@ from solver.errors import Undefined
 from solver.verdict import Always, Depends, Never, Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from backends.guards import Weighed
     from shapes.env import ShapeEnv
     from solver.expr import Atom, Expr
@@ -136,6 +138,7 @@ class Decisions:
         bought: guards that were added for the sake of kernels, by what they say.
         known: the sizes of inputs that can only be one number.
         log: every decision, in order, each once.
+        libraries: what was compiled for the program, in order.
         unanswered: the questions that a fact would have answered, each once for what it is about.
     """
 
@@ -146,6 +149,7 @@ class Decisions:
         self.withheld = frozenset(withheld)
         self.bought = bought or {}
         self.known = dict(self._known())
+        self.libraries: dict[Path, None] = {}
         self.where = ""
         self.origin = ""
         self._log: dict[tuple[object, ...], Decision] = {}

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from shapes.arguments import Accepts
-from shapes.toolchain import SECONDS, Unavailable, compiler, library
+from shapes.toolchain import SECONDS, Unavailable, compiler, digest, library, supplied
 
 MODULE: Final = "symshape_check"
 FLAGS: Final = ("-O2", "-fPIC", "-w", "-fno-semantic-interposition")
@@ -31,21 +31,28 @@ FLAGS: Final = ("-O2", "-fPIC", "-w", "-fno-semantic-interposition")
 Bind = Callable[[Accepts], Accepts]
 
 _loaded: dict[Path, Bind] = {}
+identities: Final[dict[Path, str]] = {}
+"""What each module that is loaded is made of, whatever compiler built it."""
 
 
 def build(source: str, *, seconds: float = SECONDS) -> Bind | Unavailable:
     """The `bind` function of the module with this C source: from this process, from the cache, or built now."""
-    command = extension_command()
-    if isinstance(command, Unavailable):
-        return command
     suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
     key = f"{sys.version} {sysconfig.get_platform()}"
-    found = library(source, command, suffix, load=_load, known=_loaded, key=key, seconds=seconds)
+    identity = digest(source, suffix, key)
+    found = supplied(identity, suffix, load=_load, known=_loaded) or _built(source, suffix, key, seconds)
     if isinstance(found, Unavailable):
         return found
     place, bind = found
-    _loaded[place] = bind
+    _loaded[place], identities[place] = bind, identity
     return bind
+
+
+def _built(source: str, suffix: str, key: str, seconds: float) -> tuple[Path, Bind] | Unavailable:
+    command = extension_command()
+    if isinstance(command, Unavailable):
+        return command
+    return library(source, command, suffix, load=_load, known=_loaded, key=key, seconds=seconds)
 
 
 def extension_command() -> tuple[str, ...] | Unavailable:

@@ -27,7 +27,7 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -44,6 +44,10 @@ NO_ROOM: Final = "No space left on device"
 
 Loaded = TypeVar("Loaded")
 
+_supplied: dict[str, bytes] = {}
+"""What was built by another process and is taken as if it had been built here, by `digest` of all it is made of."""
+_made_of: dict[Path, tuple[str, tuple[str, ...], tuple[str, ...], float]] = {}
+"""How each library of this process is built, should the folder of results no longer have it."""
 _given_up: dict[tuple[str, ...], str] = {}
 """Compilers that did not come back are not tried again in this process."""
 
@@ -96,6 +100,7 @@ def library(
         return Unavailable(f"there is no folder for what is compiled: {error}")
     if place in known:
         return place, known[place]
+    _made_of[place] = source, command, libraries, seconds
     content = library_cache.read(place)
     if content is not None:
         loaded = _loaded(content, place.name, load, lasting)
@@ -117,6 +122,45 @@ def library(
 def digest(*parts: str) -> str:
     """A name for all of this."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def supply(libraries: Mapping[str, bytes]) -> list[str]:
+    """Take libraries that another process has built, by what they are made of, as if they had been built here; those
+    that were not known. Whoever calls this has verified the content, and trusts where it is from: it is run."""
+    new = [identity for identity in libraries if identity not in _supplied]
+    _supplied.update({identity: libraries[identity] for identity in new})
+    return new
+
+
+def withdraw(identities: Iterable[str]) -> None:
+    """Forget what was supplied, but for what is loaded already."""
+    for identity in identities:
+        _supplied.pop(identity, None)
+
+
+def content_of(place: Path, identity: str) -> bytes | Unavailable:
+    """A library that this process has loaded, as it was supplied or built; built again where nothing has kept it."""
+    content = _supplied.get(identity) or library_cache.read(place)
+    if content is not None:
+        return content
+    made_of = _made_of.get(place)
+    return Unavailable(f"{place} is not kept") if made_of is None else _built(*made_of)
+
+
+def supplied(
+    identity: str, suffix: str, *, load: Callable[[str], Loaded | Unavailable], known: Mapping[Path, Loaded]
+) -> tuple[Path, Loaded] | None:
+    """A library that was supplied and what `load` makes of it, under a name that is no file; None where there is none,
+    it does not load, or nothing built is wanted."""
+    content = _supplied.get(identity)
+    if content is None or os.environ.get("SYMSHAPE_NATIVE", "1") == "0":
+        return None
+    # what was loaded of one content is not taken for another
+    place = Path(f"{identity}-{hashlib.sha256(content).hexdigest()[:32]}{suffix}")
+    if place in known:
+        return place, known[place]
+    loaded = _loaded(content, place.name, load, False)
+    return None if isinstance(loaded, Unavailable) else (place, loaded)
 
 
 def _loaded(

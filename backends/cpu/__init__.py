@@ -63,6 +63,7 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
     for inside, path in zip(files, compile_all([file_source(each, decisions) for each in files], openmp=True)):
         if isinstance(path, Unavailable):
             return path
+        decisions.libraries[path] = None
         library = load(path)
         for place, kernel in enumerate(inside):
             address, several = _address(library, f"k{place}"), f"k{place}_together"

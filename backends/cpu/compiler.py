@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Final
 
 from backends.progress import awaited
-from shapes.toolchain import SECONDS, Unavailable, compiler, library
+from shapes.toolchain import SECONDS, Unavailable, compiler, digest, library, supplied
 
 STRICT: Final = (
     *("-O2", "-w", "-fPIC", "-shared"),
@@ -59,6 +59,10 @@ SANITIZED: Final = (
 
 _libraries: Final[dict[Path, ctypes.CDLL]] = {}
 """What is loaded, by where it is kept. It stays loaded to the end of the process."""
+identities: Final[dict[Path, str]] = {}
+"""What each of them is made of, whatever compiler built it: the text, and what it is for."""
+_gnu: list[bool] = []
+"""Whether what was supplied is of GCC, if anything was: texts are written as it wants them then."""
 
 
 def compile_source(
@@ -71,11 +75,19 @@ def compile_source(
         sanitize: stop the process at the first error that a sanitizer sees; None asks `SYMSHAPE_SANITIZE`.
         architecture: what stands behind `-march=`; None asks `SYMSHAPE_ARCHITECTURE`.
     """
+    if sanitize is None:
+        sanitize = os.environ.get("SYMSHAPE_SANITIZE") == "1"
+    pool = _pool() if openmp else None
+    for_whom = "" if pool is None else os.path.basename(pool)
+    identity = digest(text, _processor(), architecture or chosen_architecture(), str(openmp), for_whom)
+    given = None if sanitize else supplied(identity, ".so", load=_load, known=_libraries)
+    if given is not None:
+        path, _libraries[path] = given
+        identities[path] = identity
+        return path
     command = compiler()
     if isinstance(command, Unavailable):
         return command
-    if sanitize is None:
-        sanitize = os.environ.get("SYMSHAPE_SANITIZE") == "1"
     if sanitize and "libasan" not in _mapped():
         return Unavailable("the process does not run under the address sanitizer: see sanitizer_environment")
     version = _version(command)
@@ -103,6 +115,8 @@ def compile_source(
     if isinstance(found, Unavailable):
         return found
     path, _libraries[path] = found
+    if not sanitize:
+        identities[path] = identity
     return path
 
 
@@ -139,19 +153,40 @@ def macros(architecture: str) -> frozenset[str]:
     return frozenset(re.findall(r"^#define (\w+)(?: 1)?$", said, re.MULTILINE))
 
 
+def assume_gnu(gnu: bool | None) -> bool | None:
+    """Write texts as those were written that another process compiled, and ask no compiler; None asks it again. Gives
+    what was assumed before."""
+    before = _gnu[0] if _gnu else None
+    _gnu[:] = () if gnu is None else (gnu,)
+    return before
+
+
+def made_for() -> str:
+    """The processor and its instruction sets that texts are compiled for, by a name."""
+    return digest(_processor(), chosen_architecture())
+
+
 def is_gnu() -> bool:
     """Whether the compiler is GCC, whose builtins have names of their own."""
+    if _gnu:
+        return _gnu[0]
     command = compiler()
     return not isinstance(command, Unavailable) and "Free Software Foundation" in _version(command)
 
 
 def openmp_library() -> str | None:
     """What to link for OpenMP: the library that is loaded here (torch brings its own), else the compiler's; or None."""
-    loaded = re.search(r"/\S*libgomp[^/\s]*\.so[^/\s]*", _mapped())
+    loaded = _pool()
     if loaded is not None:
-        return loaded.group()
+        return loaded
     command = compiler()
     return None if isinstance(command, Unavailable) else _own_openmp(command)
+
+
+def _pool() -> str | None:
+    """The OpenMP that this process runs."""
+    loaded = re.search(r"/\S*libgomp[^/\s]*\.so[^/\s]*", _mapped())
+    return None if loaded is None else loaded.group()
 
 
 def sanitizer_environment() -> dict[str, str] | Unavailable:

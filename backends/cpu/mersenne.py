@@ -65,6 +65,14 @@ def _bernoulli(kept: torch.Tensor, share: float, generator: torch.Generator) -> 
             return kept
 
 
+def library() -> Path | None:
+    """What is compiled for it, if anything was yet."""
+    if not _draw.cache_info().currsize or _draw() is None:
+        return None
+    found = compile_source((Path(__file__).parent / "mersenne.c").read_text())
+    return None if isinstance(found, Unavailable) else found
+
+
 @cache
 def _draw() -> Draw | None:
     path = compile_source((Path(__file__).parent / "mersenne.c").read_text())

@@ -12,6 +12,7 @@ from frontends.pytorch.breaks import control_flow as _control_flow  # stands bef
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.compiling import compile
 from frontends.pytorch.calls.dynamism import Policy
+from frontends.pytorch.calls.loading import load
 from frontends.pytorch.calls.marks import mark_dynamic, mark_maybe_dynamic, mark_static, mark_unbacked
 from frontends.pytorch.calls.relations import dims, one_of
 from frontends.pytorch.certificates import certify
@@ -29,6 +30,7 @@ __all__ = [
     "certify",
     "compile",
     "dims",
+    "load",
     "mark_dynamic",
     "mark_maybe_dynamic",
     "mark_static",

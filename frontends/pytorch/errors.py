@@ -70,6 +70,10 @@ class WrongStatement(TraceError):
     """Marks or stated relations that contradict each other, or the sizes at hand."""
 
 
+class WrongArtifact(TraceError):
+    """A file that was saved for something else, was altered, or is none."""
+
+
 def refusal(what: str, fix: str, place: Origin | None) -> str:
     """The text of an error: what, where, and what to do."""
     lines = [what]

@@ -99,6 +99,7 @@ class Variant(Captured):
         cause: why it was traced.
         running: how it runs, once a backend has been chosen.
         memoized: what it used of the results that functions remember.
+        taken: what of the call that it was traced for is kept for other processes (`calls/taken.py`).
     """
 
     def __init__(
@@ -137,6 +138,7 @@ class Variant(Captured):
         self.cause = cause
         self.running: Running | None = None
         self.memoized: tuple[Use, ...] = ()
+        self.taken: object = None
 
     @property
     def guards(self) -> tuple[Guard, ...]:

@@ -40,6 +40,7 @@ from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilatio
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
 from frontends.pytorch.calls.surroundings import Surroundings
+from frontends.pytorch.calls.taken import Taken
 from frontends.pytorch.calls.times import Times
 from frontends.pytorch.errors import (
     EagerOnly,
@@ -67,6 +68,8 @@ from frontends.pytorch.tracing import Variant, trace
 from shapes.errors import SpecializedDynamic, UndecidedGuard
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from frontends.pytorch.calls.exploring import Unguarded
     from frontends.pytorch.calls.native import Native
     from frontends.pytorch.calls.reads import Place
@@ -193,6 +196,16 @@ class Compilation:
         finally:
             self._lookup = self._find
             self.enter = None if self.native is None else self.native.entry
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write what `frontends.pytorch.load(path, fn)` needs to make these variants again without a compiler.
+
+        Raises:
+            WrongStatement: there is nothing to save, or something that another process could not make.
+        """
+        from frontends.pytorch.calls.saving import save
+
+        save(self, path)
 
     def coverage(self, ranges: Ranges | None = None) -> Verdict:
         """Whether some variant accepts all sizes in the ranges (by input, as in "x.shape[0]"; 0 and up where none is
@@ -393,6 +406,8 @@ class Compilation:
             run = after(replay, run)
         if signature.surroundings == self._surroundings.state:
             self._traced_at.add(self._surroundings.state())
+        if not self._is_graph:
+            variant.taken = Taken.of(args, kwargs, ran.functions(), reads=bool(self._read))
         return variant, signature.add(variant, signature.values(leaves), run)
 
     @property

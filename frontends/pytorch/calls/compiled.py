@@ -30,6 +30,7 @@ from frontends.pytorch.calls.copying import deep_copy, pickled, returning, shall
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from os import PathLike
     from types import ModuleType
 
     from frontends.pytorch.breaks.breaks import Broken
@@ -83,6 +84,7 @@ class Compiled:
         def report(self) -> Report: ...
         def timed(self) -> AbstractContextManager[Times]: ...
         def coverage(self, ranges: Ranges | None = None) -> Verdict: ...
+        def save(self, path: str | PathLike[str]) -> None: ...
 
     def __new__(cls, fn: Callable[..., object], **options: object) -> Compiled:
         """The function `fn` compiled; `options` are those of `compile`."""
@@ -172,7 +174,7 @@ class Compiled:
 
 PUBLIC: Final = frozenset((
     *("fn", "options", "backend", "dynamic", "fullgraph", "limits", "relations", "history", "native", "signatures"),
-    *("variants", "recompilations", "fallbacks", "broken", "times", "explain", "report", "timed", "coverage"),
+    *("variants", "recompilations", "fallbacks", "broken", "times", "explain", "report", "timed", "coverage", "save"),
 ))  # fmt: skip
 """What is asked of the compilation where the original has no such name."""
 

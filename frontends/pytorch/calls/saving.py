@@ -1,0 +1,192 @@
+"""What `compiled.save(path)` writes: for each variant what it was traced for and what came of it, and all libraries.
+
+    >>> import os, tempfile, torch
+    >>> from frontends.pytorch import compile, load
+    >>> def f(x, y):
+    ...     return torch.softmax(x + y, -1)
+    >>> compiled = compile(f, backend="cpu", dynamic=True)
+    >>> out = compiled(torch.zeros(2, 3), torch.zeros(3))
+    >>> path = os.path.join(tempfile.mkdtemp(), "f.artifact")
+    >>> compiled.save(path)
+    >>> again = load(path, f)
+    >>> len(again.variants), again(torch.zeros(4, 2), torch.zeros(2))[0]
+    (1, tensor([0.5000, 0.5000]))
+
+A graph is not in it, nor a parameter. Who loads it traces the function again, for tensors of the same kinds without
+elements, so that what a graph relies on is what holds there; guards, functions and kernels are compared with those that
+were saved. What takes longest, the C compiler, does not run, and need not be there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Final, NoReturn, Protocol
+
+import torch
+
+from frontends.pytorch.calls import artifact
+from frontends.pytorch.calls.taken import Taken, source_of
+from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.places import origin
+from frontends.pytorch.python.forcing import own_code
+from shapes import __version__, native, toolchain
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from frontends.pytorch.tracing import Variant
+
+BACKENDS: Final = ("cpu", "eager")
+OPTIONS: Final = ("dynamic", "backend", "fullgraph")
+
+
+class Compilation(Protocol):
+    """A function with its variants, as far as it matters here."""
+
+    fn: Callable[..., object]
+    options: dict[str, object]
+    variants: list[Variant]
+
+
+def save(compilation: Compilation, path: str | PathLike[str]) -> None:
+    """Write the variants that there are.
+
+    Raises:
+        WrongStatement: there are none, or one that another process could not make.
+    """
+    options = compilation.options
+    if not compilation.variants:
+        _cannot("there are no variants", "call it first, with all that is to be saved")
+    if options["backend"] not in BACKENDS:
+        _cannot(f"backend={options['backend']!r}", f"one of the backends {', '.join(BACKENDS)}")
+    if options["policy"] is not None or not (options["dynamic"] is None or isinstance(options["dynamic"], bool)):
+        _cannot("it has a policy, or dynamic= is a function or relations", "dynamic=True, False or None, and marks")
+    described = []
+    libraries: dict[str, bytes] = {}
+    for place, variant in enumerate(compilation.variants):
+        taken = variant.taken
+        if not isinstance(taken, Taken) or taken.arguments is None:
+            reason = taken.reason if isinstance(taken, Taken) else "it was not traced by a call"
+            _cannot(f"variant {place}: {reason}", "call what is to be saved with tensors, numbers, text and containers")
+        used = libraries_of(variant)
+        libraries.update(used)
+        described.append(
+            {
+                "arguments": taken.arguments,
+                "gradients": taken.gradients,
+                "inference": taken.inference,
+                "default": taken.default,
+                "functions": taken.sources(),
+                "libraries": [*used],
+                "note": "" if variant.running is None else variant.running.note,
+                **outcome(variant),
+            }
+        )
+    libraries.update(shared())
+    manifest = {
+        **surroundings(),
+        "name": name_of(compilation.fn),
+        "code": code_of(compilation.fn),
+        "tensors": tensors_of(compilation.fn),
+        "options": {name: options[name] for name in OPTIONS},
+        "gnu": is_gnu(str(options["backend"])),
+        "variants": described,
+        "libraries": [
+            {"identity": identity, "size": len(content), "hash": hashlib.sha256(content).hexdigest()}
+            for identity, content in libraries.items()
+        ],
+    }
+    artifact.write(path, manifest, [*libraries.values()])
+
+
+def surroundings() -> dict[str, str]:
+    """What a file is for, whatever is compiled."""
+    from backends.cpu.compiler import made_for
+
+    return {
+        "symshape": __version__,
+        "torch": torch.__version__,
+        "python": f"{sys.implementation.name} {sys.version}",
+        "platform": sysconfig.get_platform(),
+        "processor": made_for(),
+    }
+
+
+def outcome(variant: Variant) -> dict[str, list[str]]:
+    """What came of a trace, in words: guards, and what is known of the sizes besides."""
+    return {
+        "guards": [str(guard) for guard in variant.guards],
+        "facts": [fact.text for fact in variant.env.facts.records()],
+    }
+
+
+def libraries_of(variant: Variant) -> dict[str, bytes]:
+    """The kernels of a variant, by what they are made of."""
+    from backends.cpu import compiler
+
+    hosts = () if variant.running is None else variant.running.hosts
+    paths = dict.fromkeys([path for host in hosts for path in host.program.decisions.libraries])
+    return {compiler.identities[path]: content_of(path, compiler.identities[path]) for path in paths}
+
+
+def shared() -> dict[str, bytes]:
+    """What all variants run on: our modules for launching and watching."""
+    from backends.cpu import compiler, mersenne
+
+    found = dict(native.identities)
+    generator = mersenne.library()
+    if generator is not None:
+        found[generator] = compiler.identities[generator]
+    return {identity: content_of(path, identity) for path, identity in found.items()}
+
+
+def content_of(path: Path, identity: str) -> bytes:
+    """A library as it was built.
+
+    Raises:
+        WrongStatement: nothing has kept it, and it cannot be built again.
+    """
+    content = toolchain.content_of(path, identity)
+    if isinstance(content, toolchain.Unavailable):
+        _cannot(f"what was compiled is gone: {content.reason}", "a folder for SYMSHAPE_CACHE that can be written")
+    return content
+
+
+def is_gnu(backend: str) -> bool | None:
+    """For whose compiler C texts were written, if any were."""
+    from backends.cpu import compiler
+
+    return compiler.is_gnu() if backend == "cpu" else None
+
+
+def name_of(fn: Callable[..., object]) -> str:
+    """What is compiled, for people."""
+    named = fn if isinstance(fn, FunctionType | MethodType) else type(fn)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def code_of(fn: Callable[..., object]) -> str:
+    """A hash of the function, or of the module's `forward`: what can be told before anything is traced."""
+    found = fn.forward if isinstance(fn, torch.nn.Module) else fn
+    found = found.__func__ if isinstance(found, MethodType) else found
+    return source_of(own_code(found)) if isinstance(found, FunctionType) else ""
+
+
+def tensors_of(fn: Callable[..., object]) -> list[list[object]]:
+    """The parameters and buffers of a module: what they are, never what they hold."""
+    if not isinstance(fn, torch.nn.Module):
+        return []
+    both = [*fn.named_parameters(remove_duplicate=False), *fn.named_buffers(remove_duplicate=False)]
+    return [[name, f"{x.dtype}", list(x.shape), f"{x.device}", x.requires_grad] for name, x in both]
+
+
+def _cannot(what: str, fix: str) -> NoReturn:
+    raise WrongStatement(refusal(f"save(): {what}", fix, origin()))
+
+
+__all__ = ["save"]
