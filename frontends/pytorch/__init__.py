@@ -7,6 +7,12 @@
     torch.Size([15, 4])
 """
 
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
 from backends.costs import Expected
 from frontends.pytorch.breaks import control_flow as _control_flow  # stands before torch.cond where a graph breaks
 from frontends.pytorch.calls.compiled import Compiled
@@ -22,6 +28,36 @@ from frontends.pytorch.recording import masks as _masks  # registers itself
 from frontends.pytorch.recording import overlap as _overlap  # registers itself
 from frontends.pytorch.tracing import Variant, trace
 
+if TYPE_CHECKING:
+    from frontends.pytorch.reasoning.comparing import Comparison
+
+
+def reasoner(*, compare: bool = False) -> AbstractContextManager[Comparison | None]:
+    """Torch's own compilation with dynamic sizes in less time.
+
+    Inside of the block, what torch computes with its symbols is computed once, and remembered for as long as torch's
+    replacements stand; results, graphs and guards are those that torch has without. The first call is what compiles,
+    so it belongs in the block: `with reasoner(): torch.compile(model, dynamic=True)(x)`. Blocks may be nested.
+    `SYMSHAPE_REASONER=1` is the same for a whole process, from the import of this package on. On a torch that was not
+    tested one warning says so, and nothing is changed.
+
+    Args:
+        compare: have torch compute everything as well, take its answers, and log each that differs as an error;
+            the block is given how many were compared and which differed.
+
+    Raises:
+        RuntimeError: with `compare`, inside of another such block.
+    """
+    from frontends.pytorch.reasoning.installing import reasoner as installed
+
+    return installed(compare=compare)
+
+
+if os.environ.get("SYMSHAPE_REASONER", "0") not in ("", "0"):
+    from frontends.pytorch.reasoning.installing import INSTALLATION as _INSTALLATION
+
+    _INSTALLATION.enter()
+
 __all__ = [
     "Compiled",
     "Expected",
@@ -36,5 +72,6 @@ __all__ = [
     "mark_static",
     "mark_unbacked",
     "one_of",
+    "reasoner",
     "trace",
 ]

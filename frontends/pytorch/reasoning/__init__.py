@@ -1,0 +1,1 @@
+"""What torch computes with its own symbols, computed faster: `frontends.pytorch.reasoner()`."""

@@ -1,0 +1,249 @@
+"""Torch's arithmetic on symbolic numbers, each operation done once.
+
+A tensor with symbolic sizes asks torch for products of its sizes, compares strides with them and compares sizes with
+one, and so does the next tensor of the same sizes: most operations of a compilation have been done before. Here the
+expression that an operation gave is remembered by the identity of the two expressions that it was given.
+Nothing else is taken over: the hint is computed each time, and each result is a node of its own, as torch's are,
+because what traces programs tells numbers apart by their nodes.
+
+What torch computes depends on the expressions and on what its `ShapeEnv` replaces. Torch counts the changes of that
+and holds its own caches against the count (`ShapeEnv.replace`), so what is remembered here is forgotten by the same
+count. Remainders depend on ranges as well, and are torch's each time; so is every operation while a proxy mode records
+it, where torch validates its translations or writes down where expressions come from, and on numbers that are not both
+integers or both truths.
+"""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
+
+import sympy
+import torch._logging._internal as records
+import torch.fx.experimental.sym_node as torchs
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+Node = torchs.SymNode
+Implementation = Callable[..., Any]
+
+ARITHMETIC: Final[dict[str, Callable[[int, int], int]]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "int_floordiv": operator.floordiv,
+    "sym_max": max,
+    "sym_min": min,
+}
+COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
+    "and_": operator.and_,
+    "or_": operator.or_,
+    "sym_and": operator.and_,
+    "sym_or": operator.or_,
+}
+LARGEST: Final = 1 << 16
+"""Remembered operations, of one kind and environment; past it they are forgotten."""
+
+
+class Answers:
+    """What operations on the numbers of one environment gave, as long as its replacements stand.
+
+    Attributes:
+        version: torch's count of the changes of the replacements.
+        operations: for each operation, by the identities of the operands, the expression and whether torch knows it
+            as a sum of different symbols; with the operands, so that their identities are no others'.
+        replaced: expressions after replacement, by identity.
+        constants: whether an expression is a constant, by identity.
+    """
+
+    __slots__ = ("constants", "operations", "replaced", "version")
+
+    def __init__(self) -> None:
+        self.forget(0)
+
+    def forget(self, version: int) -> None:
+        self.version = version
+        self.operations: dict[str, dict[tuple[object, ...], tuple[Any, bool, object, object]]] = {
+            name: {} for name in (*ARITHMETIC, *COMPARISONS, *CONNECTIVES)
+        }
+        self.replaced: dict[int, tuple[object, Any]] = {}
+        self.constants: dict[int, tuple[object, bool]] = {}
+
+
+class Environments:
+    """The answers of each environment, by identity, for as long as it lives."""
+
+    def __init__(self) -> None:
+        self.answers: dict[int, Answers] = {}
+
+    def of(self, environment: Any) -> Answers:
+        """The answers that stand now."""
+        found = self.answers.get(id(environment))
+        if found is None:
+            found = self.answers[id(environment)] = Answers()
+            weakref.finalize(environment, self.answers.pop, id(environment), None).atexit = False
+        version = environment._replacements_version_counter
+        if found.version != version:
+            found.forget(version)
+        return found
+
+
+def operations(environments: Environments) -> dict[str, Any]:
+    """What takes the place of attributes of torch's node, by their names."""
+    found: dict[str, Any] = {
+        "expr": property(replaced_expression(environments, Node.expr.fget)),
+        "maybe_as_int": constant(environments, Node.maybe_as_int),
+        "wrap_int": wrapped(Node.wrap_int),
+    }
+    for table, given, result in (
+        (ARITHMETIC, int, int),
+        (COMPARISONS, int, bool),
+        (CONNECTIVES, bool, bool),
+    ):
+        for name, operation in table.items():
+            found[name] = once(environments, name, getattr(Node, name), operation, given, result)
+    return found
+
+
+def node_of(expression: Any, environment: Any, kind: type, hint: object, summation: bool) -> Any:
+    """A new node, as torch's constructor makes it where nothing is left to compute or to validate."""
+    node = Node.__new__(Node)
+    node._expr = expression
+    node.shape_env = environment
+    node.pytype = kind
+    node._optimized_summation = summation
+    node._expr_ver = -1
+    node._expr_cache = None
+    node._hint = hint
+    node.constant = None
+    node.fx_node = False
+    return node
+
+
+def once(
+    environments: Environments, name: str, original: Implementation, operation: Implementation, *kinds: type
+) -> Implementation:
+    """An operation of two numbers of one kind, its expression looked up where it was computed before.
+
+    Args:
+        kinds: that of the operands, and that of the result.
+    """
+    given, result = kinds
+
+    def found_or_computed(self: Any, other: Any) -> Any:
+        environment = self.shape_env
+        if (
+            type(other) is not Node
+            or other.shape_env is not environment
+            or self.pytype is not given
+            or other.pytype is not given
+            or environment is None
+            or environment._translation_validation_enabled
+            or records.GET_DTRACE_STRUCTURED
+            or get_proxy_mode() is not None
+        ):
+            return original(self, other)
+        x, y = self._hint, other._hint
+        if x is None or y is None:
+            hint = None
+        elif type(x) is given and type(y) is given:
+            hint = operation(x, y)
+        else:
+            return original(self, other)
+        answers = environments.of(environment)
+        table = answers.operations[name]
+        a, b = self._expr, other._expr
+        key = (id(a), id(b), self._optimized_summation, other._optimized_summation)
+        found = table.get(key)
+        if found is not None:
+            return node_of(found[0], environment, result, hint, found[1])
+        node = original(self, other)
+        if type(node) is Node and node.pytype is result and environments.of(environment).operations[name] is table:
+            if len(table) >= LARGEST:
+                table.clear()
+            table[key] = (node._expr, node._optimized_summation, a, b)
+        return node
+
+    return found_or_computed
+
+
+def replaced_expression(environments: Environments, original: Implementation) -> Implementation:
+    """A node's expression after what the environment replaces."""
+
+    def expression(self: Any) -> Any:
+        environment = self.shape_env
+        if environment is None:
+            return original(self)
+        version = environment._replacements_version_counter
+        if version == 0:
+            return self._expr
+        if self._expr_ver == version and self._expr_cache is not None:
+            return self._expr_cache
+        replaced = environments.of(environment).replaced
+        before = self._expr
+        found = replaced.get(id(before))
+        if found is not None:
+            self._expr_ver, self._expr_cache = version, found[1]
+            return found[1]
+        after = original(self)
+        if environments.of(environment).replaced is replaced:
+            if len(replaced) >= LARGEST:
+                replaced.clear()
+            replaced[id(before)] = (before, after)
+        return after
+
+    return expression
+
+
+def constant(environments: Environments, original: Implementation) -> Implementation:
+    """The integer that a node is, or None."""
+
+    def as_integer(self: Any) -> Any:
+        expression = self.expr
+        if self.shape_env is None or type(expression) is int:
+            return original(self)
+        if expression.is_Symbol:
+            return None
+        if expression.is_Integer:
+            return expression.p
+        constants = environments.of(self.shape_env).constants
+        found = constants.get(id(expression))
+        if found is None:
+            if len(constants) >= LARGEST:
+                constants.clear()
+            found = constants[id(expression)] = (expression, bool(expression.is_number))
+        return original(self) if found[1] else None
+
+    return as_integer
+
+
+def wrapped(original: Implementation) -> Implementation:
+    """Nodes of integers."""
+    integers: dict[int, sympy.Integer] = {}
+
+    def wrap_int(self: Any, number: int) -> Any:
+        environment = self.shape_env
+        if type(number) is not int or environment is None or environment._translation_validation_enabled:
+            return original(self, number)
+        expression = integers.get(number)
+        if expression is None:
+            if len(integers) >= LARGEST:
+                integers.clear()
+            expression = integers[number] = sympy.Integer(number)
+        node = node_of(expression, environment, int, number, False)
+        node.constant = number
+        return node
+
+    return wrap_int
+
+
+__all__ = ["Answers", "Environments", "operations"]

@@ -1,0 +1,72 @@
+"""Both answers, torch's and what is remembered, side by side: for tests, and for whoever suspects a difference.
+
+Torch's answer is taken, so a difference changes nothing; it is logged as an error of the logger `symshape`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+logger = logging.getLogger("symshape")
+Implementation = Callable[..., Any]
+
+
+class Comparison:
+    """How many answers were compared, and which differed.
+
+    Attributes:
+        count: the answers compared.
+        differences: for each that differs, a line with both.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.differences: list[str] = []
+
+    def attributes(self, faster: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+        """Attributes that ask both."""
+        found: dict[str, Any] = {}
+        for name, attribute in faster.items():
+            if isinstance(attribute, property):
+                assert attribute.fget is not None
+                found[name] = property(self.both(name, attribute.fget, before[name].fget))
+            else:
+                found[name] = self.both(name, attribute, before[name])
+        return found
+
+    def both(self, name: str, faster: Implementation, original: Implementation) -> Implementation:
+        """An operation whose result is torch's, after it was compared."""
+
+        def compared(self_: Any, *others: Any) -> Any:
+            ours = faster(self_, *others)
+            theirs = original(self_, *others)
+            self.count += 1
+            if described(ours) != described(theirs):
+                operands = ", ".join([str(getattr(each, "_expr", each)) for each in (self_, *others)])
+                line = f"{name}({operands}): torch gives {described(theirs)}, remembered is {described(ours)}"
+                self.differences.append(line)
+                logger.error("reasoner: %s", line)
+            return theirs
+
+        return compared
+
+
+def described(answer: Any) -> object:
+    """What is compared of an answer: of a node, everything that torch reads of it."""
+    if not hasattr(answer, "_expr"):
+        return type(answer), answer
+    return (
+        answer._expr,
+        type(answer._expr),
+        answer.pytype,
+        answer._optimized_summation,
+        (type(answer._hint), answer._hint),
+        answer.constant,
+        answer.fx_node,
+        id(answer.shape_env),
+    )
+
+
+__all__ = ["Comparison"]

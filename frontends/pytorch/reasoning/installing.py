@@ -1,0 +1,93 @@
+"""Turned on and off: see `reasoner`."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+
+if TYPE_CHECKING:
+    from frontends.pytorch.reasoning.comparing import Comparison
+
+TESTED: Final = ("2.13.0",)
+"""The releases of torch whose answers were compared with what is remembered; on others nothing is changed."""
+
+logger = logging.getLogger("symshape")
+
+
+class Installation:
+    """The attributes of torch's node that others stand in for, and how many blocks want it so."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.count = 0
+        self.before: dict[str, Any] = {}
+
+    def enter(self, comparison: Comparison | None = None) -> None:
+        """The first block that is entered says whether answers are compared.
+
+        Raises:
+            RuntimeError: answers shall be compared, and are being given already.
+        """
+        with self.lock:
+            if self.count and comparison is not None:
+                raise RuntimeError("reasoner(compare=True) inside of another: leave that first")
+            self.count += 1
+            if self.count > 1 or not is_tested():
+                return
+            from torch.fx.experimental.sym_node import SymNode
+
+            from frontends.pytorch.reasoning.arithmetic import Environments, operations
+
+            attributes = operations(Environments())
+            self.before = {name: SymNode.__dict__[name] for name in attributes}
+            if comparison is not None:
+                attributes = comparison.attributes(attributes, self.before)
+            for name, attribute in attributes.items():
+                setattr(SymNode, name, attribute)
+
+    def leave(self) -> None:
+        """The last block that is left puts back what was there."""
+        with self.lock:
+            self.count -= 1
+            if self.count or not self.before:
+                return
+            from torch.fx.experimental.sym_node import SymNode
+
+            for name, attribute in self.before.items():
+                setattr(SymNode, name, attribute)
+            self.before = {}
+
+
+INSTALLATION: Final = Installation()
+
+
+def is_tested() -> bool:
+    """Whether this torch is one of those tested; says so if it is not."""
+    release = str(torch.__version__).partition("+")[0]
+    if release in TESTED:
+        return True
+    logger.warning("reasoner: torch %s is not among those tested (%s): nothing is changed", release, ", ".join(TESTED))
+    return False
+
+
+@contextlib.contextmanager
+def reasoner(*, compare: bool = False) -> Iterator[Comparison | None]:
+    """See `frontends.pytorch.reasoner`."""
+    comparison = None
+    if compare:
+        from frontends.pytorch.reasoning.comparing import Comparison
+
+        comparison = Comparison()
+    INSTALLATION.enter(comparison)
+    try:
+        yield comparison
+    finally:
+        INSTALLATION.leave()
+
+
+__all__ = ["INSTALLATION", "TESTED", "reasoner"]
