@@ -13,7 +13,7 @@ from solver.depth import DEEPEST
 from solver.errors import NotExpressible
 from solver.facts import Facts
 from solver.interner import Interner
-from solver.search import FEWEST, Search, terms_evaluated
+from solver.search import EVALUATED, FEWEST, Search, terms_evaluated
 
 NESTS = {
     "halves": lambda levels: "(" * levels + "x" + " // 2 + y)" * levels + " >= 0",
@@ -106,8 +106,10 @@ def test_a_search_costs_what_its_goals_cost() -> None:
         costs.append(terms_evaluated(goal))
         assert search.reach([terms.true, goal]) is None
         moves.append(search.left)
-    assert costs == sorted(costs) and costs[-1] > 10_000
-    assert moves[-1] < FEWEST
+    assert costs == sorted(costs) and costs[0] < 100 and costs[-1] > 10_000
+    assert FEWEST < moves[0] < EVALUATED // costs[0], "a small goal is searched for"
+    # of the large one no move is tried: what is left is what its price allowed, and a search that moved has less
+    assert 0 < moves[-1] == EVALUATED // costs[-1] < FEWEST
 
 
 def test_clamps_that_make_clamps() -> None:
