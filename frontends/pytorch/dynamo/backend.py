@@ -23,7 +23,7 @@ from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.dynamo.graphs import function_of
 from frontends.pytorch.dynamo.symbols import GraphSizes
-from frontends.pytorch.errors import TraceError, WrongStatement, refusal
+from frontends.pytorch.errors import TraceError, WrongStatement, reason_of, refusal
 from frontends.pytorch.places import origin
 from shapes.accepted import did_you_mean
 from shapes.errors import UndecidedGuard
@@ -99,10 +99,20 @@ class Region:
             log.warning("runs operator by operator, as Dynamo captured it: %s", self.reason)
             return self._operators
         except Exception as error:
-            # perhaps as the program does with these arguments: what it raises is the answer
-            log.info("not traced: %r", error)
-            return self._operators
+            return self._perhaps_raised(error)
         return lambda *args: call(args, {})
+
+    def _perhaps_raised(self, error: Exception) -> Callable[..., object]:
+        """The call after a trace that failed, perhaps as the program does with these arguments: if so, what it raises
+        is the answer. If it does not, the graph is not traced again."""
+
+        def call(*args: object) -> object:
+            found = self._operators(*args)
+            self.reason = reason_of(error)
+            log.warning("runs operator by operator, as Dynamo captured it: %s", self.reason)
+            return found
+
+        return call
 
 
 def unwrapped(graph: torch.fx.Graph) -> frozenset[int]:

@@ -177,3 +177,26 @@ def test_options_that_are_none(options: dict[str, object], text: str) -> None:
     module = torch.fx.symbolic_trace(lambda x: x + 1)
     with pytest.raises(ShapeError, match=text):
         symshape(module, [torch.ones(2)], options=options)
+
+
+def test_a_trace_that_fails_where_the_graph_does_not_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, each call of a graph that cannot be traced traces it again."""
+    traced: list[object] = []
+
+    def found(args: object, kwargs: object) -> Any:
+        traced.append(args)
+        raise KeyError("not of ours")
+
+    region = Region(torch.fx.symbolic_trace(lambda x: x * 2), backend="eager", policy=None)
+    monkeypatch.setattr(region.compilation, "found", found)
+    assert [region(torch.ones(1)).item() for _ in range(3)] == [2.0, 2.0, 2.0]
+    assert len(traced) == 1 and "not of ours" in region.reason
+
+
+def test_a_program_that_raises_is_traced_for_other_arguments() -> None:
+    """If it fails, one call that raises, as it does in Python, is the end of a graph's variants."""
+    region = Region(torch.fx.symbolic_trace(lambda x, y: x @ y), backend="eager", policy=None)
+    with pytest.raises(RuntimeError):
+        region(torch.ones(2, 3), torch.ones(2, 3))
+    assert region(torch.ones(2, 3), torch.ones(3, 2)).shape == (2, 2)
+    assert not region.reason and len(region.compilation.variants) == 1
