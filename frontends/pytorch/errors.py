@@ -46,6 +46,10 @@ class GraphBreak(TraceError):
     """What cannot be part of a graph: a branch on data, a value that leaves torch."""
 
 
+class OpensObjects(TraceError):
+    """Objects among the arguments are changed: the function is to be traced again, as they are nodes from now on."""
+
+
 class Uninitialized(TraceError):
     """A parameter of a lazy module, which only the module's first call makes a tensor."""
 

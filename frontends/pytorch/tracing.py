@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from dataclasses import replace
@@ -27,7 +27,14 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from frontends.pytorch import composites, differentiation
-from frontends.pytorch.errors import TraceError, WrongStatement, eager_only, located
+from frontends.pytorch.errors import (
+    GraphBreak,
+    OpensObjects,
+    TraceError,
+    WrongStatement,
+    eager_only,
+    located,
+)
 from frontends.pytorch.graphs.captured import Captured, Joint, in_graph
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
@@ -35,7 +42,7 @@ from frontends.pytorch.places import returned_at
 from frontends.pytorch.python.autograd_calls import autograd_watched, saving_plainly
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects, line_of
-from frontends.pytorch.python.fields import classes_in, in_place
+from frontends.pytorch.python.fields import classes_in, in_place, opens
 from frontends.pytorch.python.forcing import Symbolic
 from frontends.pytorch.python.importing import FirstImport, import_first
 from frontends.pytorch.python.memoized import Memoized
@@ -84,6 +91,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from backends.costs import Expected
+    from frontends.pytorch.python.changes import Changes
+    from frontends.pytorch.python.side_effects import SideEffect
     from shapes.guards import Guard
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
@@ -100,6 +109,11 @@ class Variant(Captured):
         running: how it runs, once a backend has been chosen.
         memoized: what it used of the results that functions remember.
         taken: what of the call that it was traced for is kept for other processes (`calls/taken.py`).
+        effects: what it does to what outlives the call, after its graph. Where there are any, `structure` is that of
+            what the function returns and of the list of all that is stored.
+        program, watched: the function itself, which runs where such an effect can not be done; and by identity what is
+            read without being given, which no container among the arguments may be.
+        needs_distinct: whether it is for calls only in which no container is given twice, or read otherwise as well.
     """
 
     def __init__(
@@ -139,6 +153,10 @@ class Variant(Captured):
         self.running: Running | None = None
         self.memoized: tuple[Use, ...] = ()
         self.taken: object = None
+        self.effects: tuple[SideEffect, ...] = ()
+        self.program: Callable[..., object] | None = None
+        self.watched: Container[int] = frozenset()
+        self.needs_distinct = False
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -178,7 +196,7 @@ class Variant(Captured):
 class Place(Protocol):
     """Where a program reads something that it is not given."""
 
-    def read(self) -> object: ...
+    def held(self) -> object: ...
 
     def write(self, value: object) -> None: ...
 
@@ -205,6 +223,7 @@ def trace(
     pre_autograd: bool = False,
     gradients: bool = False,
     shared: bool = False,
+    effects: bool = False,
     read: Mapping[str, Place] = {},
 ) -> Variant:
     """The graph of a function for arguments like these, whatever their sizes, without running anything.
@@ -212,8 +231,9 @@ def trace(
     `dynamic=False` makes every size a number. With `gradients`, the backward of what comes out is recorded as well
     (see `frontends.pytorch.graphs.joint`); with `pre_autograd`, composite operators stay whole, and there is no
     backward. With `shared`, a tensor that is given twice is one input, and the graph is right for such calls only; a
-    container among the arguments that is returned is the caller's own (`recording/given_back.py`). The numbers in
-    `kwargs` that are named in `read` are not given to the function, which reads them in these places.
+    container among the arguments that is returned is the caller's own (`recording/given_back.py`). With `effects`, which
+    takes `shared`, a variant may have some, which whoever runs it does. What is named in `read` among the `kwargs` is
+    not given to the function, which reads it in these places.
     """
     if not callable(fn):
         raise WrongStatement(f"fn={shown(fn)}: expected a function or a module")
@@ -227,7 +247,7 @@ def trace(
         raise WrongStatement(f"dynamic={shown(dynamic)}: expected True, False or a function of name, axis and size")
     else:
         dynamism = Dynamism(dynamic if callable(dynamic) else lambda name, axis, size: dynamic and axis >= 0)
-    given = (fn, args, kwargs or {}, dynamism, pre_autograd, gradients, shared)
+    given = (fn, args, kwargs or {}, dynamism, pre_autograd, gradients, shared, effects and shared)
     while True:
         try:
             return _traced_alone(*given, dynamism=dynamism, read=read)
@@ -284,6 +304,7 @@ def _traced(
     pre_autograd: bool,
     gradients: bool,
     shared: bool,
+    has_effects: bool,
     read: Mapping[str, Place],
 ) -> Variant:
     """What `trace` gives; no tensor of the trace is referred to any more when it returns."""
@@ -321,16 +342,20 @@ def _traced(
         positional, named = tree_unflatten(symbolic, structure)
         containers = containers_given(structure, (positional, named)) if shared else {}
         symbols_read = [(place, named.pop(name)) for name, place in read.items()]
+        all_given = (positional, named, *[value for _, value in symbols_read])
         changed, starts = put_there(symbols_read), (fn, *leaves, *classes_in(structure))
         with changed, mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, starts) as python:
             with (
-                Effects(python.functions, starts, (positional, named), inside.before, memoized) as effects,
+                Effects(
+                    python.functions, starts, all_given, inside.before, memoized, has_effects=has_effects
+                ) as effects,
                 autograd_watched(lambda: recorder.backward),
                 settings_watched(lambda name: line_of(python.functions, name)),
             ):
                 returned = fn(*positional, **named)
                 try:
-                    values, output_structure = tree_flatten(objects_opened(returned, inside, containers))
+                    side_effects, tree = returned_and_stored(effects.changes, returned, inside, containers, leaves)
+                    values, output_structure = tree_flatten(tree)
                 except RecursionError:
                     eager_only("a container is returned that holds itself", "return what is in it", returned_at(fn))
                 effects.changes.returns(returned, values)
@@ -369,7 +394,7 @@ def _traced(
     if recorder.kinds.offset_read or any(operation.target in READS_OFFSET for operation in operations):
         inputs = [with_offset(env, each) for each in inputs]
     number_places = [names.index(each.name) for each in numbers if each.choice.kind != "static"]
-    return Variant(
+    variant = Variant(
         env,
         recorder.recording,
         inputs,
@@ -384,12 +409,41 @@ def _traced(
         written=written,
         marks_matter=recorder.marks_asked or bool(written),
     )
+    variant.effects, variant.needs_distinct = tuple(side_effects), effects.changes.needs_distinct
+    return variant
+
+
+def returned_and_stored(
+    changes: Changes,
+    returned: object,
+    inside: MadeInside,
+    containers: Mapping[int, GivenBack],
+    leaves: Sequence[object],
+) -> tuple[list[SideEffect], object]:
+    """The side effects of a call; and what it returns as a tree, together with what they store, if there are any.
+
+    Raises:
+        OpensObjects: they are on objects among the arguments that are no nodes of these yet.
+    """
+    found = changes.side_effects({identity: node.number for identity, node in containers.items()})
+    if not found:
+        return [], objects_opened(returned, inside, containers)
+    changed = changes.said
+    if opens([leaf for leaf in leaves if not isinstance(leaf, torch.Tensor)], changed):
+        raise OpensObjects("objects among the arguments are changed")
+    stored = [value for _, values in found for value in values]
+    try:
+        return [effect for effect, _ in found], objects_opened((returned, stored), inside, containers, changed)
+    except GraphBreak:
+        # what is stored can not be made again
+        changes.refuse_effects()
+        return [], objects_opened(returned, inside, containers)
 
 
 @contextmanager
 def put_there(numbers: Sequence[tuple[Place, object]]) -> Iterator[None]:
-    """For the time of a trace, the numbers that a program reads are those of the trace."""
-    before = [(place, place.read()) for place, _ in numbers]
+    """For the time of a trace, what a program reads is what the trace is given."""
+    before = [(place, place.held()) for place, _ in numbers]
     try:
         for place, number in numbers:
             place.write(number)

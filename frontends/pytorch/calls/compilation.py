@@ -36,6 +36,7 @@ from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.marks import marks_of
 from frontends.pytorch.calls.opening import Call, Run, elsewhere, nothing_around
 from frontends.pytorch.calls.options import check_options
+from frontends.pytorch.calls.reads import can_be_given, holds_tensors, shown
 from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilation, form_question, question_of
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
@@ -45,6 +46,7 @@ from frontends.pytorch.calls.times import Times
 from frontends.pytorch.errors import (
     EagerOnly,
     GraphBreak,
+    OpensObjects,
     Settles,
     TraceError,
     Uninitialized,
@@ -311,6 +313,9 @@ class Compilation:
         try:
             try:
                 variant, check = self._tried(signature, bound, named, leaves, mixed)
+            except OpensObjects:
+                # the arguments are of another structure from now on
+                return self._variant(args, kwargs)
             except (EagerOnly, Settles, Uninitialized, KeptTensor):
                 raise
             except (TraceError, UndecidedGuard):
@@ -367,8 +372,8 @@ class Compilation:
         """The function traced with symbols for numbers, or as they are where something wants that."""
         try:
             return self._made(signature, args, kwargs, leaves, mixed)
-        except Exception:
-            if not mixed.tentative:
+        except Exception as error:
+            if not mixed.tentative or isinstance(error, OpensObjects):
                 raise
             # they are no symbols from now on
             self.history.fixed.update(mixed.tentative)
@@ -393,12 +398,21 @@ class Compilation:
                     dynamic=mixed,
                     gradients=gradients,
                     shared=True,
+                    effects=not self._is_graph,
                     read=self._read,
                 )
-        finally:
-            unguarded = self._explore(signature, ran, leaves)
+        except OpensObjects:
+            # what is read of these is given from now on
+            raise
+        except BaseException:
+            self._explore(signature, ran, leaves)
+            raise
+        unguarded = self._explore(signature, ran, leaves)
         if unguarded:
             refuse_unguarded(unguarded[0], ran.functions())
+        if variant.effects or variant.needs_distinct:
+            variant.program, variant.watched = self.fn, self._surroundings.containers
+            self._surroundings.stored.update([place for effect in variant.effects for place in effect.places])
         policy = self.limits.policy
         run = variant.run_by(self.backend, policy.withheld, policy.guards, self._varying)
         replay = replayed(variant.memoized)
@@ -417,23 +431,27 @@ class Compilation:
 
     def _read_numbers(self) -> list[str]:
         """Take numbers that are seen to change out of what is around, so that variants are given them; what changed."""
-        if self._known_surroundings is None or self.dynamic is False:
+        if self._known_surroundings is None:
             return []
         around = self._known_surroundings
-        others = [name for name, place in around.varying.items() if type(place.read()) not in (int, float)]
+        others = [name for name, place in around.varying.items() if not can_be_given(place.held())]
         if others:
             around.take_back(others)
         changing = around.changing(self._traced_at) if self._traced_at else {}
+        if self.dynamic is False:
+            changing = {name: found for name, found in changing.items() if holds_tensors(found[0].held())}
         if changing:
             around.leave_out({name: place for name, (place, _) in changing.items()})
         if not others and not changing:
             return []
         notes = []
         for name, (place, before) in changing.items():
-            observe = self.history.observe if type(before) is int else self.history.observe_float
-            observe(name, before)
-            observe(name, place.read())
-            notes.append(f"{name} is {place.read()}, was {before}")
+            for value in (before, place.held()):
+                if isinstance(value, float):
+                    self.history.observe_float(name, value)
+                elif type(value) is int or isinstance(value, torch.Tensor):
+                    self.history.observe(name, value)
+            notes.append(f"{name} is {shown(place.read())}, was {shown(before)}")
         # arguments are more from now on, and no state from before is one
         self._forms.read(around.varying)
         self._traced_at.clear()

@@ -119,6 +119,8 @@ def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str,
         raise NotNative("there is a float that varies")
     if given["autocast"] is not None:
         raise NotNative("autocast is on")
+    if variant.effects or variant.needs_distinct:
+        raise NotNative("what outlives the call is changed")
     if variant.given_back:
         raise NotNative("a container that was given is returned")
     tensors = variant.places[: len(variant.inputs)]

@@ -38,11 +38,14 @@ from frontends.pytorch.python.assembling import maker
 from frontends.pytorch.python.fields import Fields, held_by
 from frontends.pytorch.python.python_calls import pattern as bits
 from frontends.pytorch.python.wrappers import Lengths, Opened, apart
+from frontends.pytorch.recording.given_back import GivenBack
+from frontends.pytorch.recording.operations import is_random
 from frontends.pytorch.tracing import Variant
 from shapes.arguments import Opening, usable
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.forms import Form
+    from frontends.pytorch.python.side_effects import SideEffect
     from shapes.arguments import Path
 
 Call = Callable[[Sequence[object], Mapping[str, object]], object]
@@ -273,6 +276,8 @@ class OpeningPrinter:
 
     def call(self, variant: Variant, run: Run) -> FunctionType:
         """A function from arguments to what the traced function returns; `_run` and `_variant` are its globals."""
+        if variant.effects or variant.needs_distinct:
+            return self._call_with_effects(variant, run)
         scope: dict[str, object] = {**self.scope, "_run": run, "_variant": variant, "_assembled": variant.assembled}
         names = [self.names[place] for place in variant.places]
         flat = names == self.names and self._is_flat()
@@ -296,9 +301,72 @@ class OpeningPrinter:
             lines.append(f"return {shown.format(*outputs)}")
         return _defined("call(_args, _kwargs)", lines, scope)
 
+    def _call_with_effects(self, variant: Variant, run: Run) -> FunctionType:
+        """The same where the call changes what outlives it. The program itself runs where containers are given twice,
+        or read otherwise as well, and where the graph raises: nothing was changed up to there."""
+        scope: dict[str, object] = {**self.scope, "_run": run, "_variant": variant, "_program": variant.program}
+        scope["_watched"], scope["_map"], scope["_id"] = variant.watched, map, id
+        nodes = changeable(self.structure)
+        self._given_back = {*variant.given_back, *nodes}
+        lines = ["_all_args, _all_kwargs = _args, _kwargs", *self.unpacking(checked=False)]
+        self._given_back = ()
+        again = "return _program(*_all_args, **_all_kwargs)"
+        if nodes:
+            given = ", ".join([f"_given_{number}" for number in nodes])
+            lines += [f"_ids = set(_map(_id, ({given},)))", f"if len(_ids) != {len(nodes)} or _ids & _watched:"]
+            lines.append(f"    {again}")
+        names = [self.names[place] for place in variant.places]
+        outputs = [f"_{place}" for place in range(len(variant.outputs))]
+        lines += ["try:", f"    {targets_text(outputs)} = _run(({', '.join([*names, ''])}))"]
+        can_run_again = not variant.written and not any(map(is_random, variant.recording.operations))
+        lines += ["except Exception:", f"    {again if can_run_again else 'raise'}"]
+        for place, output in enumerate(variant.outputs):
+            if type(output) is GivenBack:
+                outputs[place] = f"_given_{output.number}"
+            elif not in_graph(output):
+                scope[f"_constant_{place}"], outputs[place] = output, f"_constant_{place}"
+        shown = expression(variant.structure, scope).format(*outputs)
+        if not variant.effects:
+            return _defined("call(_args, _kwargs)", [*lines, f"return {shown}"], scope)
+        lines += [f"_returned, _stored = {shown}", *self._performing(variant.effects, scope), "return _returned"]
+        return _defined("call(_args, _kwargs)", lines, scope)
+
+    def _performing(self, effects: Sequence[SideEffect], scope: dict[str, object]) -> list[str]:
+        """Statements that store what is in `_stored`."""
+        lines, start = [], 0
+        for place, effect in enumerate(effects):
+            owner = f"_given_{effect.node}"
+            if effect.node is None:
+                owner = f"_owner_{place}"
+                scope[owner] = effect.owner
+            scope[f"_part_{place}"], scope[f"_perform_{place}"] = effect.part, effect.steps.perform
+            end = start + effect.count
+            lines.append(f"_perform_{place}({owner}, _part_{place}, _stored[{start}:{end}])")
+            start = end
+        return lines
+
     def _is_flat(self) -> bool:
         arguments, named = self.structure.children()
         return not named.context and all(child.is_leaf() for child in arguments.children())
+
+
+def changeable(structure: TreeSpec) -> list[int]:
+    """The numbers of the containers in a call's arguments that may be changed."""
+    found: list[int] = []
+    count = 0
+
+    def visit(spec: TreeSpec) -> None:
+        nonlocal count
+        for child in spec.children():
+            if not child.is_leaf():
+                if child.type not in (tuple, Lengths, Opened) and child.type.__name__ != "namedtuple":
+                    found.append(count)
+                count += 1
+                visit(child)
+
+    for each in structure.children():
+        visit(each)
+    return found
 
 
 def targets_text(names: Sequence[str]) -> str:

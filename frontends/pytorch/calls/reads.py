@@ -18,7 +18,7 @@ import array
 import sys
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -98,6 +98,11 @@ class Place:
         except (KeyError, ValueError, IndexError, AttributeError):
             return ABSENT
         return Kept(found, layout(found)) if isinstance(found, torch.Tensor) else found
+
+    def held(self) -> object:
+        """What is there, of a tensor itself."""
+        found = self.read()
+        return found.tensor if type(found) is Kept else found
 
     def write(self, value: object) -> None:
         """Put something else there: an item, what is in a cell, or an attribute that is in no dictionary."""
@@ -260,9 +265,17 @@ def differences(place: Place, old: object, new: object) -> Iterator[tuple[str, o
     yield place.text, new, old
 
 
-def numbers(place: Place, old: object, new: object) -> Iterator[tuple[Place, int | float]]:
-    """The numbers at a place that are others than they were, of the same class: where, and what they were."""
+def varying(
+    place: Place, old: object, new: object, stored: Container[tuple[int, object]] = ()
+) -> Iterator[tuple[Place, object]]:
+    """What variants can be given of a place where something else is than was: numbers of the same class, and what calls
+    have `stored` there, by container and key, if it is tensors; where, and what was there."""
     if place.kind in ("item", "cell", "slot"):
+        if (id(place.container), place.key) in stored and not same(old, new):
+            before, now = [each.tensor if type(each) is Kept else each for each in (old, new)]
+            if can_be_given(now) and (holds_tensors(now) or holds_tensors(before)):
+                yield place, before
+                return
         if type(old) is type(new) and type(old) in (int, float) and not same(old, new):
             yield place, old
         return
@@ -281,7 +294,18 @@ def numbers(place: Place, old: object, new: object) -> Iterator[tuple[Place, int
     for key, was, value in found:
         shown = f"{place.text}.{key}" if isinstance(key, str) else f"{place.text}[{key!r}]"
         if type(key) in (str, int):
-            yield from numbers(Place(shown, container, key), was, value)
+            yield from varying(Place(shown, container, key), was, value, stored)
+
+
+def can_be_given(value: object) -> bool:
+    """Whether a value is one that variants can be given of what a program reads: tensors and plain values, in tuples."""
+    if type(value) is tuple:
+        return all(map(can_be_given, value))
+    return isinstance(value, torch.Tensor) or type(value) in (int, float, bool, type(None))
+
+
+def holds_tensors(value: object) -> bool:
+    return any(map(holds_tensors, value)) if type(value) is tuple else isinstance(value, torch.Tensor)
 
 
 def kept(value: object, contents: Contents) -> object:
@@ -344,4 +368,4 @@ def view_of(value: object) -> Callable[[object], object] | None:
     return elements if found is None and is_numpy(value, "ndarray") else found
 
 
-__all__ = ["Contents", "Kept", "Place", "layout", "numbers", "same", "shown"]
+__all__ = ["Contents", "Kept", "Place", "can_be_given", "layout", "same", "shown", "varying"]

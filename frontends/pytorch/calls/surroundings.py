@@ -38,9 +38,9 @@ from frontends.pytorch.calls.reads import (
     elements_in,
     is_numpy,
     layout,
-    numbers,
     same,
     shown,
+    varying,
 )
 from frontends.pytorch.calls.unchanged import Held, Layouts
 from frontends.pytorch.python.forcing import own_code
@@ -53,13 +53,17 @@ class Surroundings:
 
     Attributes:
         places: what is looked at.
-        varying: the numbers that are no part of a state, as variants are given them, by what they are called.
+        varying: what is no part of a state, as variants are given it, by what it is called.
+        stored: where calls have stored something, by the container and the key.
+        containers: by identity, what is looked into.
         state: gives the number of the present state.
     """
 
     def __init__(self, roots: Iterable[object] = ()) -> None:
         self.places: list[Place] = []
         self.varying: dict[str, Place] = {}
+        self.stored: set[tuple[int, object]] = set()
+        self.containers: set[int] = set()
         self._fixed: set[tuple[int, str, object]] = set()
         """Places that held something else than a number after all."""
         self._known: set[tuple[int, str, object]] = set()
@@ -85,6 +89,7 @@ class Surroundings:
             found = tuple([place.read() for place in new])
             self._known.update([place.identity for place in new])
             self.places += new
+            self.containers.update([id(place.container) for place in new])
             self._states = [(*state, *found) for state in self._states]
             self._checks = [
                 never if check is never else self._check(state) for state, check in zip(self._states, self._checks)
@@ -107,14 +112,14 @@ class Surroundings:
         self._current = len(self._states) - 1
         return self._current
 
-    def changing(self, earlier: Iterable[int]) -> dict[str, tuple[Place, int | float]]:
-        """The numbers, by what they are called, that are others than in some of these states: where, and what they
-        were."""
-        found: dict[str, tuple[Place, int | float]] = {}
+    def changing(self, earlier: Iterable[int]) -> dict[str, tuple[Place, object]]:
+        """The numbers, and what calls have stored, by what they are called, that are others than in some of these
+        states: where, and what they were."""
+        found: dict[str, tuple[Place, object]] = {}
         current = self._states[self.state()]
         for number in earlier:
             for place, old, new in zip(self.places, self._states[number], current):
-                for each, was in numbers(place, old, new) if old is not new else ():
+                for each, was in varying(place, old, new, self.stored) if old is not new else ():
                     known = {*[one.identity for one, _ in found.values()], *self._fixed}
                     if each.identity not in known:
                         found[self._free(each.text, found)] = each, was

@@ -35,17 +35,19 @@ import sys
 import threading
 import warnings
 import weakref
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
 from types import (
     BuiltinFunctionType,
+    CellType,
     CodeType,
     FunctionType,
     MethodDescriptorType,
     MethodWrapperType,
     ModuleType,
+    SimpleNamespace,
     WrapperDescriptorType,
 )
 from typing import Any, Final, NoReturn
@@ -60,8 +62,10 @@ from frontends.pytorch.python.identities import identity
 from frontends.pytorch.python.lifetimes import COMPREHENSIONS, is_told_of_its_end, refers_weakly
 from frontends.pytorch.python.memoized import Memoized
 from frontends.pytorch.python.ran import remembered, young
+from frontends.pytorch.python.side_effects import SideEffect, Unsayable, steps_between
 from frontends.pytorch.python.snapshots import (
     ABSENT,
+    DICT,
     IMMUTABLE,
     WITHOUT_STATE,
     Noted,
@@ -87,6 +91,10 @@ OWN: Final = (*FRAMEWORKS, *FRAMEWORK)
 OURS: Final = ("frontends.", "backends.", "shapes.", "solver.")
 ARRAYS: Final = bytearray | array.array | memoryview
 NUMBERS: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
+CONTAINERS: Final = (
+    *(dict, list, set, deque, OrderedDict, defaultdict, Counter, SimpleNamespace, CellType),
+)
+"""Classes of Python's own whose objects a graph may change."""
 LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
 MOST_QUESTIONS: Final = 64
 """Dictionaries of which it is found out who holds them; the others are taken to be known outside."""
@@ -139,9 +147,19 @@ class Changes:
         settles: whether only plain values were filled in, so that another call may find nothing to change.
     """
 
-    def __init__(self, before: Iterable[object], given: object, memoized: Memoized) -> None:
-        """`before` was there before the trace and is not frozen; `given` are the arguments."""
+    def __init__(
+        self, before: Iterable[object], given: object, memoized: Memoized, *, has_effects: bool = False
+    ) -> None:
+        """`before` was there before the trace and is not frozen; `given` are the arguments. Where the graph
+        `has_effects`, what can be said as a side effect is not refused."""
         self._memoized: Final = memoized
+        self._has_effects: Final = has_effects
+        self._outliving: tuple[list[Noted], list[Any], set[int]] | None = None
+        self._said: set[int] = set()
+        """By identity, the records of what is changed by side effects of the graph; then the objects themselves."""
+        self._said_owners: frozenset[int] = frozenset()
+        self.needs_distinct = False
+        """Whether a container is changed that may be another of the arguments at another call."""
         self._noted: dict[int, Noted] = {}
         self._entries: dict[tuple[int, object], tuple[Any, object, object, Origin | None]] = {}
         """Single names: of globals, and Python's attributes of tensors."""
@@ -290,8 +308,10 @@ class Changes:
     def note(self, owner: object, place: tuple[CodeType, int], *, surely: bool = True) -> bool:
         """Keep what an object is. What can not be is refused, if it is `surely` changed and no object of the call's."""
         twin = id(owner) in self._given and self._has_twin(owner)
-        if surely and twin:
+        if surely and twin and not self._has_effects:
             self._only_eager("a container is changed that may be another of the arguments as well", place)
+        self.needs_distinct |= surely and id(owner) in self._given
+        twin = twin and not self._has_effects
         if id(owner) in self._noted:
             return not twin
         if is_settled(owner) or (self._ends_are_seen and self._is_made_here(owner)):
@@ -488,6 +508,32 @@ class Changes:
         for cache in self._caches.values():
             if cache is not None:
                 cache.put_back()
+        old, entries, new = self._outliving or self._changed()
+        self._outliving = self._returned = None
+        unsaid = [each for each in old if id(each) not in self._said]
+        found = [(each.text(), each.keeps_tensors(), each.place) for each in unsaid]
+        self.settles = bool(unsaid) and not entries and self._is_settling(old)
+        for each in old:
+            each.put_back()
+        for lock, count, place in self._locks.values():
+            if count:
+                found.append((f"a {type(lock).__name__}", False, place))
+                lock.release() if count > 0 else lock.acquire(blocking=False)
+        for entry in entries:
+            owner, name, before, place = entry
+            if id(owner) not in new:
+                value = now(owner, name)
+                if id(entry) not in self._said:
+                    found.append((f"`{name}`", isinstance(value, Traced), place))
+                scope = owner if isinstance(owner, dict) else vars(owner)
+                if before is ABSENT:
+                    scope.pop(name, None)
+                else:
+                    scope[name] = before
+        return found
+
+    def _changed(self) -> tuple[list[Noted], list[Any], set[int]]:
+        """What was there before and is not what it was; names of scopes that are not; what of all this is new."""
         changed = [each for each in self._noted.values() if each.differs()]
         entries = [
             each
@@ -495,26 +541,55 @@ class Changes:
             if now(*each[:2]) is not each[2] and not same(now(*each[:2]), each[2])
         ]
         new = self._new([each.owner for each in changed] + [owner for owner, *_ in entries])
-        old = [each for each in changed if not self._is_calls_own([each.owner], new)]
-        self._returned = None
-        found = [(each.text(), each.keeps_tensors(), each.place) for each in old]
-        self.settles = bool(old) and not entries and self._is_settling(old)
-        for each in old:
-            each.put_back()
-        for lock, count, place in self._locks.values():
-            if count:
-                found.append((f"a {type(lock).__name__}", False, place))
-                lock.release() if count > 0 else lock.acquire(blocking=False)
-        for owner, name, before, place in entries:
-            if id(owner) not in new:
-                value = now(owner, name)
-                found.append((f"`{name}`", isinstance(value, Traced), place))
-                scope = owner if isinstance(owner, dict) else vars(owner)
-                if before is ABSENT:
-                    scope.pop(name, None)
-                else:
-                    scope[name] = before
+        return [each for each in changed if not self._is_calls_own([each.owner], new)], entries, new
+
+    def side_effects(self, containers: Mapping[int, int]) -> list[tuple[SideEffect, list[object]]]:
+        """What is done to what outlives the call, each with the values that it stores: what `put_back` then tells
+        nothing of. Nothing where some of it can not be said so, or where a later call may find nothing to change.
+        `containers` are the numbers of those in the arguments, by identity."""
+        if not self._has_effects or self._ends_are_seen:
+            return []
+        self._outliving = old, entries, new = self._changed()
+        if old and not entries and self._is_settling(old):
+            return []
+        try:
+            found = [effect for each in old for effect in self._effects_on(each, containers)]
+            for owner, name, before, _ in entries:
+                if id(owner) not in new:
+                    if isinstance(owner, torch.Tensor):
+                        raise Unsayable
+                    value = now(owner, name)
+                    one, other = ({name: each} if each is not ABSENT else {} for each in (before, value))
+                    steps, stored = steps_between(DICT, one, other)
+                    found.append((SideEffect(owner, None, DICT, steps, len(stored)), stored))
+        except Unsayable:
+            return []
+        self._said = {id(each) for each in (*old, *entries)}
+        self._said_owners = frozenset([id(each.owner) for each in old] + [id(owner) for owner, *_ in entries])
         return found
+
+    @property
+    def said(self) -> Container[int]:
+        """By identity, the objects that the graph changes again."""
+        return self._said_owners
+
+    def refuse_effects(self) -> None:
+        """Let the graph have no side effects after all."""
+        self._said.clear()
+        self._said_owners = frozenset()
+
+    def _effects_on(
+        self, noted: Noted, containers: Mapping[int, int]
+    ) -> Iterator[tuple[SideEffect, list[object]]]:
+        owner = noted.owner
+        node = containers.get(id(owner))
+        if (node is None and id(owner) in self._given) or not is_open_to_effects(owner):
+            raise Unsayable
+        for part, before in noted.before.items():
+            after = part.read(owner)
+            if not alike(before, after):
+                steps, stored = steps_between(part, before, after)
+                yield SideEffect(owner if node is None else None, node, part, steps, len(stored)), stored
 
     def _is_settling(self, old: Sequence[Noted]) -> bool:
         """Whether the changes may be made once only."""
@@ -555,6 +630,18 @@ def is_asked_for_class(function: Any, given: Sequence[object]) -> bool:
     if not given or not isinstance(given[-1], NUMBERS) or getattr(function, "__name__", "") != "__instancecheck__":
         return False
     return getattr(function, "__self__", None) in NUMBERS or given[0] in NUMBERS
+
+
+def is_open_to_effects(owner: object) -> bool:
+    """Whether a change of an object is one that a graph may do again: of the program's, and of its containers."""
+    if isinstance(owner, type | ModuleType):
+        file = getattr(sys.modules.get(owner.__module__) if isinstance(owner, type) else owner, "__file__", None)
+        return file is None or is_users(file)
+    kind = type(owner)
+    if isinstance(owner, torch.nn.Module) or kind in CONTAINERS:
+        return True
+    package = (kind.__module__ or "").partition(".")[0]
+    return not is_torchs(kind) and (package not in sys.stdlib_module_names or package == "__main__")
 
 
 def is_settled(owner: object) -> bool:

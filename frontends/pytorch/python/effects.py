@@ -83,8 +83,11 @@ class Effects:
         arguments: object,
         before: Iterable[object],
         memoized: Memoized,
+        *,
+        has_effects: bool = False,
     ) -> None:
-        """`before` was there before the trace; what else was is frozen (`MadeInside`)."""
+        """`before` was there before the trace; what else was is frozen (`MadeInside`). Where the graph `has_effects`,
+        only changes are refused that it does not do again."""
         self._memoized = memoized
         self._functions = list(functions)
         self._starts = tuple(starts)
@@ -101,7 +104,7 @@ class Effects:
         self._modules: frozenset[str] = frozenset()
         """Those that were imported before."""
         self._refused: GraphBreak | None = None
-        self.changes = Changes(before, arguments, memoized)
+        self.changes = Changes(before, arguments, memoized, has_effects=has_effects)
         with suspended():
             # may build the hook
             self._ran = Ran((self._entered, self.changes.changes, self.changes.audited))
@@ -125,11 +128,16 @@ class Effects:
         self._memoized.end()
         self._watching.__exit__(kind, error, traceback)
         used = self.generators.restore()
+        said = self.changes.said
+        if said and error is None:
+            # what is left then is nothing that the graph does
+            noted = self.changes.put_back()
         changed = [] if error is not None else [entry for entry in self._held if differs(entry[2], entry[3])]
         keeps = any(keeps_tensors(place) for _, _, place, _ in changed)
         text, name = attribute_of(*changed[0]) if changed else ("", "")
-        # what an instruction changed first was then as it was before
-        noted = self.changes.put_back()
+        if not said or error is not None:
+            # what an instruction changed first was then as it was before
+            noted = self.changes.put_back()
         for _, _, place, before in changed if error is None else self._held:
             put_back(place, before)
         if error is not None:

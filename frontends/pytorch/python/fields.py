@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import MemberDescriptorType, SimpleNamespace
@@ -36,6 +37,8 @@ HEAP_TYPE: Final = 1 << 9
 """The flag of a class that Python code made."""
 MOST: Final = 256
 """So many objects are looked into."""
+DEEPEST: Final = 8
+"""So far is looked for what a call has changed."""
 FRAMEWORKS: Final = ("torch", "frontends", "backends", "shapes", "solver")
 _placing: Final = threading.local()
 
@@ -70,7 +73,7 @@ def objects_in(tree: object) -> dict[int, object]:
                 if len(seen) > MOST:
                     raise _Shared
                 inside.add(id(leaf))
-                if holds_tensor(list(attributes_of(leaf).values())):
+                if holds_tensor(list(attributes_of(leaf).values())) or type(leaf) in _changed:
                     found[id(leaf)] = leaf
                     any_tensor = True
                 inside.remove(id(leaf))
@@ -81,6 +84,36 @@ def objects_in(tree: object) -> dict[int, object]:
     except (_Shared, RecursionError):
         return {}
     return found
+
+
+_changed: Final[weakref.WeakSet[type]] = weakref.WeakSet()
+"""Classes whose objects calls were seen to change: they are nodes before they hold tensors as well."""
+
+
+def opens(given: Iterable[object], changed: Container[int]) -> bool:
+    """Have objects be nodes from now on that are no nodes of the arguments `given` and lead to what is `changed`, by
+    identity; whether there are any."""
+    found: set[type] = set()
+
+    def leads_there(value: object, depth: int) -> bool:
+        if depth == 0 or isinstance(value, torch.Tensor):
+            return False
+        leads = id(value) in changed
+        if isinstance(value, list | tuple | dict):
+            for each in value.values() if isinstance(value, dict) else value:
+                leads |= leads_there(each, depth - 1)
+        elif is_open(type(value)):
+            for each in attributes_of(value).values():
+                leads |= leads_there(each, depth - 1)
+            if leads:
+                found.add(type(value))
+        return leads
+
+    for each in given:
+        leads_there(each, DEEPEST)
+    new = found - set(_changed)
+    _changed.update(new)
+    return bool(new)
 
 
 @lru_cache(maxsize=1024)
@@ -187,4 +220,4 @@ def classes_in(structure: TreeSpec) -> list[type]:
     return [*own, *[kind for child in structure.children() for kind in classes_in(child)]]
 
 
-__all__ = ["Attribute", "Fields", "attributes_of", "classes_in", "held_by", "in_place", "is_plain", "objects_in", "put"]
+__all__ = ["Attribute", "Fields", "attributes_of", "classes_in", "held_by", "in_place", "is_plain", "objects_in", "opens", "put"]

@@ -23,7 +23,7 @@ import gc
 import threading
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MappingView, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -179,8 +179,11 @@ register_pytree_node(
 )
 
 
-def objects_opened(tree: object, inside: MadeInside, given: Mapping[int, object] = NONE) -> object:
+def objects_opened(
+    tree: object, inside: MadeInside, given: Mapping[int, object] = NONE, changed: Container[int] = ()
+) -> object:
     """A tree of results whose objects are nodes of it; `given` is what stands for containers that are the caller's.
+    What is in those of before the call that are `changed`, by identity, the graph puts there.
 
     Raises:
         GraphBreak: an object that can not be made again.
@@ -190,7 +193,7 @@ def objects_opened(tree: object, inside: MadeInside, given: Mapping[int, object]
     plain = [type(leaf) in CONSTANTS or (isinstance(leaf, LEAVES) and not is_wrapper(leaf)) for leaf in leaves]
     if all(plain) and not is_shared(tree, inside):
         return tree
-    walk = _Walk(inside, given)
+    walk = _Walk(inside, given, changed)
     root = walk.part(tree)
     if not walk.beyond_pytree:
         return tree
@@ -201,7 +204,7 @@ def objects_opened(tree: object, inside: MadeInside, given: Mapping[int, object]
 class _Walk:
     """Goes through what a call returned."""
 
-    def __init__(self, inside: MadeInside, given: Mapping[int, object]) -> None:
+    def __init__(self, inside: MadeInside, given: Mapping[int, object], changed: Container[int]) -> None:
         self.leaves: list[object] = []
         self.classes: list[type] = []
         self.containers: list[tuple[Callable[[list[object]], object], tuple[Part, ...]]] = []
@@ -210,6 +213,7 @@ class _Walk:
         """Whether torch's pytree would not make the same."""
         self._inside = inside
         self._given = given
+        self._changed = changed
         self._parts: dict[int, Part | None] = {}
         """What stands for objects and containers, by their identity; None for those that are being looked at."""
         self._kept: list[object] = []
@@ -260,7 +264,7 @@ class _Walk:
                 self.beyond_pytree = True
                 return self._gathered(type(value), value)
             return self._object(value)
-        if holds_traced(value):
+        if holds_traced(value, self._changed):
             what = f"a {type(value).__qualname__} that was there before the call holds tensors that it made"
             eager_only(what, "return the tensors, or make it in the function", None)
         self.beyond_pytree |= old
@@ -329,11 +333,11 @@ def refuse(what: str, fix: str) -> NoReturn:
     raise GraphBreak(refusal(what, fix, None))
 
 
-def holds_traced(value: object, depth: int = 4) -> bool:
-    """Whether there is a tensor of a trace in the attributes of an object."""
+def holds_traced(value: object, but: Container[int], depth: int = 4) -> bool:
+    """Whether there is a tensor of a trace in the attributes of an object, `but` in those objects."""
     if isinstance(value, Traced):
         return True
-    if depth == 0 or isinstance(value, (*DEFINED, torch.nn.Module)):
+    if depth == 0 or id(value) in but or isinstance(value, (*DEFINED, torch.nn.Module)):
         return False
     if isinstance(value, dict):
         inside: Iterable[object] = value.values()
@@ -341,7 +345,7 @@ def holds_traced(value: object, depth: int = 4) -> bool:
         inside = value
     else:
         inside = attributes_of(value).values()
-    return any(holds_traced(each, depth - 1) for each in inside)
+    return any(holds_traced(each, but, depth - 1) for each in inside)
 
 
 __all__ = ["MadeInside", "objects_opened"]
