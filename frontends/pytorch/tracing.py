@@ -91,7 +91,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from backends.costs import Expected
-    from frontends.pytorch.python.changes import Changes
     from frontends.pytorch.python.side_effects import SideEffect
     from shapes.guards import Guard
 
@@ -231,9 +230,9 @@ def trace(
     `dynamic=False` makes every size a number. With `gradients`, the backward of what comes out is recorded as well
     (see `frontends.pytorch.graphs.joint`); with `pre_autograd`, composite operators stay whole, and there is no
     backward. With `shared`, a tensor that is given twice is one input, and the graph is right for such calls only; a
-    container among the arguments that is returned is the caller's own (`recording/given_back.py`). With `effects`, which
-    takes `shared`, a variant may have some, which whoever runs it does. What is named in `read` among the `kwargs` is
-    not given to the function, which reads it in these places.
+    container among the arguments that is returned is the caller's own (`recording/given_back.py`). With `effects`,
+    which takes `shared`, a variant may have some, which whoever runs it does. What is named in `read` among the
+    `kwargs` is not given to the function, which reads it in these places.
     """
     if not callable(fn):
         raise WrongStatement(f"fn={shown(fn)}: expected a function or a module")
@@ -354,7 +353,7 @@ def _traced(
             ):
                 returned = fn(*positional, **named)
                 try:
-                    side_effects, tree = returned_and_stored(effects.changes, returned, inside, containers, leaves)
+                    side_effects, tree = returned_and_stored(effects, returned, inside, containers, leaves)
                     values, output_structure = tree_flatten(tree)
                 except RecursionError:
                     eager_only("a container is returned that holds itself", "return what is in it", returned_at(fn))
@@ -414,7 +413,7 @@ def _traced(
 
 
 def returned_and_stored(
-    changes: Changes,
+    effects: Effects,
     returned: object,
     inside: MadeInside,
     containers: Mapping[int, GivenBack],
@@ -425,7 +424,9 @@ def returned_and_stored(
     Raises:
         OpensObjects: they are on objects among the arguments that are no nodes of these yet.
     """
+    changes = effects.changes
     found = changes.side_effects({identity: node.number for identity, node in containers.items()})
+    inside.known = effects.known
     if not found:
         return [], objects_opened(returned, inside, containers)
     changed = changes.said

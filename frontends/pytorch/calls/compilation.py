@@ -296,6 +296,8 @@ class Compilation:
         if reason is not None and question is not None and question.is_data:
             # numbers that only the run knows have a graph each, and the rest of the program theirs
             return self._break(signature, values, f"{question.key.partition(': ')[2]} is another at every call")
+        if reason is not None and question is not None and self._never_settles(question):
+            return self._stop(reason)
         if reason is not None:
             return self._fall_back(signature, values, reason, question)
         notes = [*changed, *[note for note in self._observe(signature, leaves) if note not in changed]]
@@ -589,6 +591,23 @@ class Compilation:
         signature.add_other(values, call, but=None if question is None else question.test)
         self._refresh()
         return call
+
+    def _never_settles(self, question: Question) -> bool:
+        """Whether what variants store is what tells each call from the one before."""
+        return question.test == ("surroundings",) and any(effect.places for v in self.variants for effect in v.effects)
+
+    def _stop(self, reason: str) -> Call:
+        """From now on no call looks at what it reads, which would be something else each time: all run as they are."""
+        self.fallbacks.append(Fallback("", reason))
+        log.warning("%s runs as it is: %s", self._name, reason)
+        self.native = self.enter = None
+        if self._lookup == self._find:
+            self._lookup = self._runs_plainly
+        self._find = self._runs_plainly
+        return self._plainly
+
+    def _runs_plainly(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Call:
+        return self._plainly
 
     def _unless_new(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         """Run as it is, where a question that was asked too often is why no variant accepts the call."""

@@ -317,9 +317,16 @@ class OpeningPrinter:
             lines.append(f"    {again}")
         names = [self.names[place] for place in variant.places]
         outputs = [f"_{place}" for place in range(len(variant.outputs))]
-        lines += ["try:", f"    {targets_text(outputs)} = _run(({', '.join([*names, ''])}))"]
-        can_run_again = not variant.written and not any(map(is_random, variant.recording.operations))
-        lines += ["except Exception:", f"    {again if can_run_again else 'raise'}"]
+        given = f"({', '.join([*names, ''])})"
+        is_plain = not variant.written and not any(map(is_random, variant.recording.operations))
+        if not is_plain:
+            scope["_torch_state"] = partial(torch_state, variant)
+            lines.append(f"_before = _torch_state({given})")
+        lines += ["try:", f"    {targets_text(outputs)} = _run({given})", "except Exception:"]
+        if not is_plain:
+            scope["_is_put_back"] = is_put_back
+            lines += ["    if not _is_put_back(*_before):", "        raise"]
+        lines.append(f"    {again}")
         for place, output in enumerate(variant.outputs):
             if type(output) is GivenBack:
                 outputs[place] = f"_given_{output.number}"
@@ -348,6 +355,20 @@ class OpeningPrinter:
     def _is_flat(self) -> bool:
         arguments, named = self.structure.children()
         return not named.context and all(child.is_leaf() for child in arguments.children())
+
+
+def torch_state(variant: Variant, given: Sequence[object]) -> tuple[list[torch.Tensor], list[int], torch.Tensor]:
+    """The tensors that a call is to write, how often they were, and the state of random numbers."""
+    written = [given[place] if type(place) is int else place for place, _ in variant.written]
+    return written, [-1 if each.is_inference() else each._version for each in written], torch.get_rng_state()
+
+
+def is_put_back(written: Sequence[torch.Tensor], versions: Sequence[int], numbers: torch.Tensor) -> bool:
+    """Whether all is as it was, after a graph that raised: kernels write at their end."""
+    if any(each.is_inference() or each._version != version for each, version in zip(written, versions)):
+        return False
+    torch.set_rng_state(numbers)
+    return True
 
 
 def changeable(structure: TreeSpec) -> list[int]:

@@ -298,7 +298,7 @@ def varying(
 
 
 def can_be_given(value: object) -> bool:
-    """Whether a value is one that variants can be given of what a program reads: tensors and plain values, in tuples."""
+    """Whether variants can be given a value that a program reads: tensors and plain values, in tuples."""
     if type(value) is tuple:
         return all(map(can_be_given, value))
     return isinstance(value, torch.Tensor) or type(value) in (int, float, bool, type(None))

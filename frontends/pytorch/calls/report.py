@@ -111,6 +111,7 @@ class VariantReport:
         guards: what a call is held against; `promises` are those that the caller stated.
         asserts: what the graph checks when it runs.
         specializations: sizes that became constants, and the lines that made them so.
+        effects: what is changed that outlives the call, after the graph.
         kernels: what it runs as, where a backend makes kernels: loops, decisions, memory.
     """
 
@@ -121,6 +122,7 @@ class VariantReport:
     guards: tuple[Line, ...]
     asserts: tuple[Line, ...]
     specializations: tuple[Line, ...]
+    effects: tuple[Line, ...]
     graph: str
     kernels: tuple[str, ...]
 
@@ -141,6 +143,7 @@ class VariantReport:
             tuple([Line.of(text(each), each.origin) for each in variant.guards]),
             tuple([Line.of(str(each), each.origin) for each in variant.runtime_asserts]),
             tuple([Line.of(str(each), each.origin) for each in env.specializations()]),
+            tuple([Line.of(each.text, each.line) for each in variant.effects]),
             graph_text(variant),
             tuple(kernel_lines(variant)),
         )
@@ -151,6 +154,7 @@ class VariantReport:
             ("guards", self.guards),
             ("checks of the run", self.asserts),
             ("specialized", self.specializations),
+            ("side effects", self.effects),
         ]
 
     def lines(self, *, kernels: bool) -> Iterable[str]:

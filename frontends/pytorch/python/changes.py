@@ -554,14 +554,14 @@ class Changes:
             return []
         try:
             found = [effect for each in old for effect in self._effects_on(each, containers)]
-            for owner, name, before, _ in entries:
+            for owner, name, before, place in entries:
                 if id(owner) not in new:
                     if isinstance(owner, torch.Tensor):
                         raise Unsayable
                     value = now(owner, name)
                     one, other = ({name: each} if each is not ABSENT else {} for each in (before, value))
                     steps, stored = steps_between(DICT, one, other)
-                    found.append((SideEffect(owner, None, DICT, steps, len(stored)), stored))
+                    found.append((SideEffect(owner, None, DICT, steps, len(stored), f"`{name}`", place), stored))
         except Unsayable:
             return []
         self._said = {id(each) for each in (*old, *entries)}
@@ -589,7 +589,8 @@ class Changes:
             after = part.read(owner)
             if not alike(before, after):
                 steps, stored = steps_between(part, before, after)
-                yield SideEffect(owner if node is None else None, node, part, steps, len(stored)), stored
+                kept = owner if node is None else None
+                yield SideEffect(kept, node, part, steps, len(stored), noted.text(), noted.place), stored
 
     def _is_settling(self, old: Sequence[Noted]) -> bool:
         """Whether the changes may be made once only."""

@@ -27,7 +27,7 @@ import dis
 import sys
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
 from inspect import CO_OPTIMIZED
@@ -110,6 +110,11 @@ class Effects:
             self._ran = Ran((self._entered, self.changes.changes, self.changes.audited))
             self._watching: AbstractContextManager[None] = watching(self._ran)
         self.generators = Generators(mentioned_states(functions))
+
+    @property
+    def known(self) -> Container[int]:
+        """By identity, containers that were there before."""
+        return {*[id(place) for _, _, place, _ in self._held if isinstance(place, MUTABLE)], *self.changes.said}
 
     def __enter__(self) -> Effects:
         for function in self._functions:

@@ -220,4 +220,15 @@ def classes_in(structure: TreeSpec) -> list[type]:
     return [*own, *[kind for child in structure.children() for kind in classes_in(child)]]
 
 
-__all__ = ["Attribute", "Fields", "attributes_of", "classes_in", "held_by", "in_place", "is_plain", "objects_in", "opens", "put"]
+__all__ = [
+    "Attribute",
+    "Fields",
+    "attributes_of",
+    "classes_in",
+    "held_by",
+    "in_place",
+    "is_plain",
+    "objects_in",
+    "opens",
+    "put",
+]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from types import CellType, MemberDescriptorType, ModuleType
 from typing import Any, Final, TypeAlias
@@ -41,6 +41,7 @@ from frontends.pytorch.python.snapshots import (
     SLOTS,
     Part,
 )
+from shapes.origin import Origin
 
 PLAIN: Final = frozenset((bool, int, str, bytes, type(None), torch.dtype, torch.device))
 """Classes of which equal values are one to a program; 0.0 equals -0.0."""
@@ -136,6 +137,8 @@ class SideEffect:
         owner: the object; None where it is among the arguments.
         node: its number among the containers in the arguments; None where it is none of them.
         count: how many values are stored.
+        text: what is changed, for people.
+        line: the line of the program that does it first.
     """
 
     owner: object
@@ -143,6 +146,8 @@ class SideEffect:
     part: Part
     steps: Steps
     count: int
+    text: str
+    line: Origin | None
 
     @property
     def places(self) -> list[tuple[int, object]]:
@@ -154,17 +159,11 @@ class SideEffect:
                 return [(id(holder_of(self.owner, self.part)), key) for key in stored]
             case Items(0, kept):
                 return [(id(self.owner), place) for place in range(kept, kept + self.count)]
-            case Items():
-                return [(id(self.owner), place) for place in range(kept_and(self))]
+            case Items(_, kept):
+                return [(id(self.owner), place) for place in range(kept + self.count)]
             case Content():
                 return [(id(self.owner), None)]
         return []
-
-
-def kept_and(effect: SideEffect) -> int:
-    """How many items there are in the end."""
-    assert isinstance(effect.steps, Items)
-    return effect.steps.kept + effect.count
 
 
 def holder_of(owner: Any, part: Part) -> object:
@@ -174,22 +173,6 @@ def holder_of(owner: Any, part: Part) -> object:
     if isinstance(owner, type):
         return next((each for each in gc.get_referents(vars(owner)) if type(each) is dict), owner)
     return owner
-
-
-def performed(effects: Sequence[SideEffect], nodes: Sequence[object]) -> Callable[[Sequence[object]], None]:
-    """What does the side effects, given all values that are stored; `nodes` are the containers in the arguments, by
-    their numbers."""
-    spans, start = [], 0
-    for each in effects:
-        spans.append((each, slice(start, start + each.count)))
-        start += each.count
-
-    def perform(values: Sequence[object]) -> None:
-        for effect, span in spans:
-            owner = effect.owner if effect.node is None else nodes[effect.node]
-            effect.steps.perform(owner, effect.part, values[span])
-
-    return perform
 
 
 def steps_between(part: Part, before: Any, after: Any) -> tuple[Steps, list[object]]:
@@ -272,4 +255,4 @@ def slots_of(kind: type) -> dict[Any, MemberDescriptorType]:
     }
 
 
-__all__ = ["SideEffect", "Unsayable", "performed", "steps_between"]
+__all__ = ["SideEffect", "Steps", "Unsayable", "steps_between"]

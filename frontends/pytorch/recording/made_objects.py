@@ -71,6 +71,9 @@ class MadeInside:
     def __init__(self) -> None:
         self._before: list[object] = []
         self._young: set[int] | None = None
+        self.known: Container[int] = ()
+        """By identity, containers that are known to have been there before: the collector does not know those of
+        plain values, and takes them for new when something else is put into them."""
 
     @property
     def before(self) -> list[object]:
@@ -112,7 +115,7 @@ class MadeInside:
 
     def is_old(self, value: object) -> bool:
         """Whether a container was there before; one with nothing but plain values may not be known."""
-        return gc.is_tracked(value) and not self.holds(value)
+        return id(value) in self.known or (gc.is_tracked(value) and not self.holds(value))
 
     def holds(self, value: object) -> bool:
         """Whether an object, or a container with more than plain values, was made in the block."""
