@@ -158,6 +158,9 @@ class Changes:
         self._said: set[int] = set()
         """By identity, the records of what is changed by side effects of the graph; then the objects themselves."""
         self._said_owners: frozenset[int] = frozenset()
+        self._then: dict[int, dict[Any, object]] = {}
+        self._then_entries: dict[tuple[int, object], object] = {}
+        """What everything was when the function had returned."""
         self.needs_distinct = False
         """Whether a container is changed that may be another of the arguments at another call."""
         self._noted: dict[int, Noted] = {}
@@ -510,6 +513,10 @@ class Changes:
                 cache.put_back()
         old, entries, new = self._outliving or self._changed()
         self._outliving = self._returned = None
+        if self._said:
+            old = [*old, *self._changed_since(old)]
+            entries = self._changed_entries()
+            new |= self._new([owner for owner, *_ in entries])
         unsaid = [each for each in old if id(each) not in self._said]
         found = [(each.text(), each.keeps_tensors(), each.place) for each in unsaid]
         self.settles = bool(unsaid) and not entries and self._is_settling(old)
@@ -535,13 +542,16 @@ class Changes:
     def _changed(self) -> tuple[list[Noted], list[Any], set[int]]:
         """What was there before and is not what it was; names of scopes that are not; what of all this is new."""
         changed = [each for each in self._noted.values() if each.differs()]
-        entries = [
+        entries = self._changed_entries()
+        new = self._new([each.owner for each in changed] + [owner for owner, *_ in entries])
+        return [each for each in changed if not self._is_calls_own([each.owner], new)], entries, new
+
+    def _changed_entries(self) -> list[Any]:
+        return [
             each
             for each in self._entries.values()
             if now(*each[:2]) is not each[2] and not same(now(*each[:2]), each[2])
         ]
-        new = self._new([each.owner for each in changed] + [owner for owner, *_ in entries])
-        return [each for each in changed if not self._is_calls_own([each.owner], new)], entries, new
 
     def side_effects(self, containers: Mapping[int, int]) -> list[tuple[SideEffect, list[object]]]:
         """What is done to what outlives the call, each with the values that it stores: what `put_back` then tells
@@ -549,7 +559,7 @@ class Changes:
         `containers` are the numbers of those in the arguments, by identity."""
         if not self._has_effects or self._ends_are_seen:
             return []
-        self._outliving = old, entries, new = self._changed()
+        old, entries, new = self._changed()
         if old and not entries and self._is_settling(old):
             return []
         try:
@@ -564,12 +574,17 @@ class Changes:
                     found.append((SideEffect(owner, None, DICT, steps, len(stored), f"`{name}`", place), stored))
         except Unsayable:
             return []
+        if not found:
+            return []
+        self._outliving = old, entries, new
+        self._then = {id(each): {part: part.read(each.owner) for part in each.before} for each in self._noted.values()}
+        self._then_entries = {key: now(*entry[:2]) for key, entry in self._entries.items()}
         self._said = {id(each) for each in (*old, *entries)}
         self._said_owners = frozenset([id(each.owner) for each in old] + [id(owner) for owner, *_ in entries])
         return found
 
     @property
-    def said(self) -> Container[int]:
+    def said(self) -> frozenset[int]:
         """By identity, the objects that the graph changes again."""
         return self._said_owners
 
@@ -577,6 +592,24 @@ class Changes:
         """Let the graph have no side effects after all."""
         self._said.clear()
         self._said_owners = frozenset()
+        self._outliving = None
+
+    def _changed_since(self, old: Sequence[Noted]) -> list[Noted]:
+        """What is changed after the function itself has ended, as by the backward of a function of the program's: no
+        side effect does that. Those that are not in `old`."""
+        later = []
+        for each in self._noted.values():
+            then = self._then.get(id(each), each.before)
+            if any(not alike(part.read(each.owner), before) for part, before in then.items()):
+                later.append(each)
+        self._said -= {id(each) for each in later}
+        for key, entry in self._entries.items():
+            if now(*entry[:2]) is not self._then_entries.get(key, entry[2]):
+                self._said.discard(id(entry))
+        self._then, self._then_entries = {}, {}
+        known = {id(each) for each in old}
+        new = self._new([each.owner for each in later])
+        return [each for each in later if id(each) not in known and id(each.owner) not in new]
 
     def _effects_on(
         self, noted: Noted, containers: Mapping[int, int]

@@ -348,3 +348,26 @@ def test_the_report_names_them() -> None:
     compiled = compile(type("Stateful", (Counter,), {"forward": counts})())
     compiled(torch.ones(2))
     assert "side effects:\n    `calls` of a Stateful" in compiled._compilation.explain()
+
+
+def test_a_backward_that_changes_something() -> None:
+    """If it fails, what a backward of the program's does is done by the forward, or by nobody."""
+    seen: list[str] = []
+
+    class Counted(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append("forward")
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            seen.append("backward")
+            return gradient * 2
+
+    compiled = compile(lambda x: Counted.apply(x) + 1)
+    for _ in range(3):
+        x = torch.ones(2, requires_grad=True)
+        compiled(x).sum().backward()
+        assert x.grad.tolist() == [2.0, 2.0]
+    assert seen == ["forward", "backward"] * 3
