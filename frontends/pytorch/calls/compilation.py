@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.calls.native import Native
     from frontends.pytorch.calls.reads import Place
     from frontends.pytorch.calls.report import Report
+    from frontends.pytorch.python.side_effects import SideEffect
     from frontends.pytorch.recording.inputs import Choice, Input
     from shapes.codegen import Check
     from shapes.coverage import Ranges
@@ -412,6 +413,9 @@ class Compilation:
         unguarded = self._explore(signature, ran, leaves)
         if unguarded:
             refuse_unguarded(unguarded[0], ran.functions())
+        for effect in variant.effects:
+            if effect.node is None and id(effect.holder) not in self._surroundings.containers:
+                refuse_unwatched(effect)
         if variant.effects or variant.needs_distinct:
             variant.program, variant.watched = self.fn, self._surroundings.containers
             self._surroundings.stored.update([place for effect in variant.effects for place in effect.places])
@@ -691,6 +695,17 @@ def refuse_unguarded(found: Unguarded, functions: Sequence[FunctionType]) -> NoR
     what = f"the function reads {found}: the graph would not notice a change of it"
     fix = "read it outside of the compiled function and pass what is needed; fullgraph=False reads it on every call"
     raise GraphBreak(refusal(what, fix, line_of(functions, found.name)))
+
+
+def refuse_unwatched(effect: SideEffect) -> NoReturn:
+    """Say that a call changes what no place tells of, so that at another call it may be something else.
+
+    Raises:
+        GraphBreak: always.
+    """
+    what = f"the function changes {effect.text}, which outlives the call: the graph would not notice other changes of it"
+    fix = "return the value, or do it outside; fullgraph=False runs this Python on every call"
+    raise GraphBreak(refusal(what, fix, effect.line))
 
 
 def decisive(leaf: object) -> object:

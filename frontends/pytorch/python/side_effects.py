@@ -5,7 +5,7 @@
     >>> from frontends.pytorch.python.snapshots import DEQUE, DICT, LIST
     >>> steps, stored = steps_between(LIST, [1, 2, 3], [2, 3, "new"])
     >>> steps, stored
-    (Items(dropped=1, kept=2), ['new'])
+    (Items(dropped=1, kept=None), ['new'])
     >>> items = [7, 8, 9]
     >>> steps.perform(items, LIST, [10])
     >>> items
@@ -88,22 +88,24 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The first items are dropped, of the others so many stay, and then come those that are stored."""
+    """The first items are dropped, of the others so many stay, or all, and then come those that are stored."""
 
     dropped: int
-    kept: int
+    kept: int | None
 
     def perform(self, owner: Any, part: Part, values: Sequence[object]) -> None:
         if part is DEQUE:
             for _ in range(self.dropped):
                 deque.popleft(owner)
-            while len(owner) > self.kept:
+            while self.kept is not None and len(owner) > self.kept:
                 deque.pop(owner)
             deque.extend(owner, values)
-        elif self.dropped == 0:
+        elif self.kept is not None:
             list.__setitem__(owner, slice(self.kept, None), values)
         else:
-            list.__setitem__(owner, slice(None), [*list.__getitem__(owner, slice(self.dropped, None)), *values])
+            if self.dropped:
+                list.__delitem__(owner, slice(self.dropped))
+            list.extend(owner, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +152,21 @@ class SideEffect:
     line: Origin | None
 
     @property
+    def holder(self) -> object:
+        """What a program that reads the object is known to look into."""
+        return holder_of(self.owner, self.part)
+
+    @property
     def places(self) -> list[tuple[int, object]]:
         """What is stored to, each by the container's identity and the key."""
         if self.node is not None:
             return []
         match self.steps:
             case Entries(_, stored):
-                return [(id(holder_of(self.owner, self.part)), key) for key in stored]
-            case Items(0, kept):
-                return [(id(self.owner), place) for place in range(kept, kept + self.count)]
-            case Items(_, kept):
-                return [(id(self.owner), place) for place in range(kept + self.count)]
+                return [(id(self.holder), key) for key in stored]
+            case Items() if isinstance(self.owner, list):
+                # which it is shifted to or not, in the end
+                return [(id(self.owner), place) for place in range(list.__len__(self.owner) + self.count)]
             case Content():
                 return [(id(self.owner), None)]
         return []
@@ -218,10 +224,12 @@ def _entries(before: dict[Any, object], after: dict[Any, object]) -> tuple[Steps
 
 
 def _items(before: list[object], after: list[object]) -> tuple[Steps, list[object]]:
+    if not before:
+        return Items(0, None), after
     for dropped in range(len(before)):
         left = len(before) - dropped
         if left <= len(after) and all(map(is_one, before[dropped:], after)):
-            return Items(dropped, left), after[left:]
+            return Items(dropped, None), after[left:]
     kept = next((place for place, pair in enumerate(zip(before, after)) if not is_one(*pair)), None)
     kept = min(len(before), len(after)) if kept is None else kept
     return Items(0, kept), after[kept:]

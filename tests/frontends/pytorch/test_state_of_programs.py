@@ -5,6 +5,7 @@ and objects of a module, of a global and of the arguments, and read them.
 """
 
 import builtins
+import contextlib
 import random
 from collections import OrderedDict, deque
 
@@ -348,6 +349,26 @@ def test_the_report_names_them() -> None:
     compiled = compile(type("Stateful", (Counter,), {"forward": counts})())
     compiled(torch.ones(2))
     assert "side effects:\n    `calls` of a Stateful" in compiled._compilation.explain()
+
+
+def test_a_list_that_nothing_reads() -> None:
+    """If it fails, what a call appends overwrites what an earlier one has."""
+    log: list[str] = []
+
+    @contextlib.contextmanager
+    def logged(name):
+        log.append("in " + name)
+        yield
+        log.append("out " + name)
+
+    def step(x):
+        with logged("a"):
+            return x * 2
+
+    compiled = compile(step, dynamic=True)
+    for number in range(1, 5):
+        compiled(torch.ones(number))
+        assert log == ["in a", "out a"] * number
 
 
 def test_a_backward_that_changes_something() -> None:
