@@ -703,7 +703,7 @@ def refuse_unwatched(effect: SideEffect) -> NoReturn:
     Raises:
         GraphBreak: always.
     """
-    what = f"the function changes {effect.text}, which outlives the call: the graph would not notice other changes of it"
+    what = f"the function changes {effect.text}, which outlives the call: nothing tells of other changes of it"
     fix = "return the value, or do it outside; fullgraph=False runs this Python on every call"
     raise GraphBreak(refusal(what, fix, effect.line))
 
