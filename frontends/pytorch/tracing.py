@@ -353,8 +353,12 @@ def _traced(
             ):
                 returned = fn(*positional, **named)
                 try:
-                    side_effects, tree = returned_and_stored(effects, returned, inside, containers, leaves)
+                    numbers_of = {key: node.number for key, node in containers.items()}
+                    found = effects.changes.side_effects(numbers_of, effects.known)
+                    side_effects, tree = returned_and_stored(effects, found, returned, inside, containers, leaves)
                     values, output_structure = tree_flatten(tree)
+                    # who refers to what is returned is counted in the end
+                    del tree
                 except RecursionError:
                     eager_only("a container is returned that holds itself", "return what is in it", returned_at(fn))
                 effects.changes.returns(returned, values)
@@ -414,18 +418,19 @@ def _traced(
 
 def returned_and_stored(
     effects: Effects,
+    found: Sequence[tuple[SideEffect, list[object]]],
     returned: object,
     inside: MadeInside,
     containers: Mapping[int, GivenBack],
     leaves: Sequence[object],
 ) -> tuple[list[SideEffect], object]:
-    """The side effects of a call; and what it returns as a tree, together with what they store, if there are any.
+    """The side effects of a call, of those that were `found`; and what it returns as a tree, together with what they
+    store, if there are any.
 
     Raises:
         OpensObjects: they are on objects among the arguments that are no nodes of these yet.
     """
     changes = effects.changes
-    found = changes.side_effects({identity: node.number for identity, node in containers.items()})
     inside.known = effects.known
     if not found:
         return [], objects_opened(returned, inside, containers)

@@ -36,7 +36,7 @@ import threading
 import warnings
 import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
 from types import (
@@ -553,14 +553,24 @@ class Changes:
             if now(*each[:2]) is not each[2] and not same(now(*each[:2]), each[2])
         ]
 
-    def side_effects(self, containers: Mapping[int, int]) -> list[tuple[SideEffect, list[object]]]:
+    def side_effects(
+        self, containers: Mapping[int, int], known: Container[int]
+    ) -> list[tuple[SideEffect, list[object]]]:
         """What is done to what outlives the call, each with the values that it stores: what `put_back` then tells
         nothing of. Nothing where some of it can not be said so, or where a later call may find nothing to change.
-        `containers` are the numbers of those in the arguments, by identity."""
+        `containers` are the numbers of those in the arguments, by identity; `known` are containers of before the call,
+        where of a dictionary its age says nothing."""
         if not self._has_effects or self._ends_are_seen:
             return []
         old, entries, new = self._changed()
         if old and not entries and self._is_settling(old):
+            return []
+        if any(
+            (type(each.owner) is dict or not gc.is_tracked(each.owner))
+            and id(each.owner) not in known
+            and id(each.owner) not in containers
+            for each in old
+        ):
             return []
         try:
             found = [effect for each in old for effect in self._effects_on(each, containers)]
