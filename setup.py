@@ -27,7 +27,8 @@ HOT = {
     "solver": """
         expr monomials prop interner division choice bits intervals operations rewriting reasons fact persistent
         knowledge draft inequalities equalities learn facts laws dividing isolation multiples settled explain roots
-        polynomials pool sampling search finding witness core climb ladder consistency substitutes shrinking shunting
+        polynomials pool sampling search finding witness core climb ladder consistency substitutes minimal shrinking
+        shunting
         """,
     "solver/integer": "certificate derivation equalities lattice meter search simplex",
     "solver/rungs": "bounds box extremes factor isolate lemmas linear model multiplied refine remainder residues shift "

@@ -10,6 +10,7 @@ ORDER = (
     "entailment",
     "textbook",
     "evidence",
+    "cores",
     "coq",
     "ablation",
     "growth",

@@ -3,11 +3,11 @@
     python -m benchmarks.entailment [--peers torch,z3] [--seconds 180] [--by-file] [--write] [FILES...]
 
 Each engine runs in a process of its own, one at a time, in a fresh environment for each session, and is timed from
-the text of a line to its answer: symbols and facts included, evidence included (this engine's cores and both witnesses
-are read, these as they were found), so that the times of the lines add up to the time on the wall. An answer is judged
-by the recorded label, and each witness by evaluating the question and every fact before it. A peer that has used up
-`--seconds` sits out the rest; sessions come in a fixed random order, and ratios are taken over the sessions that both
-have seen.
+the text of a line to its answer: symbols and facts included, evidence included as it was found (this engine's proofs
+with the facts at their leaves, and both witnesses), so that the times of the lines add up to the time on the wall. An
+answer is judged by the recorded label, and each witness by evaluating the question and every fact before it. A peer
+that has used up `--seconds` sits out the rest; sessions come in a fixed random order, and ratios are taken over the
+sessions that both have seen.
 """
 
 import argparse

@@ -46,7 +46,7 @@ def rules(proof: Reason) -> set[str]:
     return found
 
 
-def certificates(session: RecordedSession, count: Counter[str], micros: list[float]) -> None:
+def certificates(session: RecordedSession, count: Counter[str], micros: list[float], reading: list[float]) -> None:
     """Re-verify each verdict of a session."""
     env = ShapeEnv(decimals="real")
     for line in session.lines:
@@ -62,6 +62,9 @@ def certificates(session: RecordedSession, count: Counter[str], micros: list[flo
                 match verdict:
                     case Always() | Never():
                         begin = time.perf_counter()
+                        count["minimal"] += verdict.core_minimal
+                        reading.append(1e6 * (time.perf_counter() - begin))
+                        begin = time.perf_counter()
                         count["verified"] += verdict.check()
                         micros.append(1e6 * (time.perf_counter() - begin))
                         count["proofs"] += 1
@@ -71,7 +74,7 @@ def certificates(session: RecordedSession, count: Counter[str], micros: list[flo
                         count["witnesses verified"] += verdict.check()
 
 
-def settled_by(session: RecordedSession, question: QuestionLine, core: set[int]) -> str:
+def settled_by(session: RecordedSession, question: QuestionLine, core: set[int], *, solvers: bool = True) -> str:
     """The verdict when nothing is known but the lines of `core`."""
     lines: list[SessionLine] = []
     for line in session.lines:
@@ -82,12 +85,20 @@ def settled_by(session: RecordedSession, question: QuestionLine, core: set[int])
             lines.append(SymbolLine(line.number, line.name, line.lo if kept else None, line.hi if kept else None, None))
         elif line.number in core:
             lines.append(line)
-    (answer,) = replay_session([*lines, question]).answers
+    (answer,) = replay_session([*lines, question], solvers=solvers, evidence=False).answers
     return answer.verdict
 
 
-def cores(session: RecordedSession, count: Counter[str], sizes: list[int], redundant: list[str]) -> None:
-    """Try each core of a session with each of its facts withheld."""
+def cores(
+    session: RecordedSession,
+    count: Counter[str],
+    sizes: list[int],
+    redundant: list[str],
+    *,
+    solvers: bool = True,
+    least: int = 0,
+) -> None:
+    """Try each core of a session, if it has `least` facts or more, with each of its facts withheld."""
     texts = {
         line.number: line.text if isinstance(line, FactLine) else f"{line.lo} <= {line.name} <= {line.hi}"
         for line in session.lines
@@ -95,16 +106,17 @@ def cores(session: RecordedSession, count: Counter[str], sizes: list[int], redun
     }
     questions = {line.number: line for line in session.lines if isinstance(line, QuestionLine)}
     tried: set[tuple[str, tuple[int, ...]]] = set()
-    for answer in replay_session(session.lines).answers:
+    for answer in replay_session(session.lines, solvers=solvers).answers:
         question = questions[answer.line]
-        if answer.core is None or (question.text, answer.core) in tried:
+        if answer.core is None or len(answer.core) < least or (question.text, answer.core) in tried:
             continue
         tried.add((question.text, answer.core))
         core = set(answer.core)
         sizes.append(len(core))
         count["cores"] += 1
-        count["sufficient"] += settled_by(session, question, core) == answer.verdict
-        idle = [number for number in core if settled_by(session, question, core - {number}) == answer.verdict]
+        count["sufficient"] += settled_by(session, question, core, solvers=solvers) == answer.verdict
+        without = {number: settled_by(session, question, core - {number}, solvers=solvers) for number in core}
+        idle = [number for number in core if without[number] == answer.verdict]
         count["irredundant"] += not idle
         if idle:
             facts = ", ".join(f"[{texts[number]}]" if number in idle else texts[number] for number in sorted(core))
@@ -115,6 +127,11 @@ def percent(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,} ({100 * part / whole:.2f} %)" if whole else "-"
 
 
+def _spread(micros: list[float]) -> str:
+    ordered = sorted(micros)
+    return f"{statistics.median(ordered):.0f}, {ordered[len(ordered) * 99 // 100]:.0f}" if ordered else "-"
+
+
 def run(options: argparse.Namespace) -> str:
     sessions = []
     for path in options.files or [*corpus_files(), *question_files()]:
@@ -123,17 +140,20 @@ def run(options: argparse.Namespace) -> str:
     random.Random(0).shuffle(sessions)
     count: Counter[str] = Counter()
     micros: list[float] = []
+    reading: list[float] = []
     sizes: list[int] = []
     redundant: list[str] = []
     for session in sessions:
         if count["proofs"] >= options.sample:
             break
-        certificates(session, count, micros)
+        certificates(session, count, micros, reading)
         cores(session, count, sizes, redundant)
     rows: list[list[report.Cell]] = [
         ["always/never re-verified by `check()`", percent(count["verified"], count["proofs"])],
         ["of them without z3", percent(count["without z3"], count["proofs"])],
         ["median µs of `check()`", f"{statistics.median(micros):.0f}" if micros else "-"],
+        ["cores made minimal within their budget", percent(count["minimal"], count["proofs"])],
+        ["µs to read a core: median, 99 % within", _spread(reading)],
         ["`depends` with two witnesses that hold", percent(count["witnesses verified"], count["witnesses"])],
         ["cores that suffice by themselves", percent(count["sufficient"], count["cores"])],
         ["cores from which no fact can be left out", percent(count["irredundant"], count["cores"])],

@@ -72,7 +72,8 @@ def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[At
     supposed = [Reason("fact", newest.prop, fact=newest)]
     if newest.domain.kind != "true":
         supposed.append(Reason("domain", newest.domain, fact=newest))
-    return _searched(facts, supposed, rows[0] if rows else None, solved)
+    found = _searched(facts, supposed, rows[0] if rows else None, solved)
+    return found if isinstance(found, Facts) else Conflict(found, facts)
 
 
 def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
@@ -82,10 +83,12 @@ def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
     found = find(facts, domain, facts.interner.true)
     if found is not None:
         return revived(inside, found)
-    return _searched(inside, [Reason("domain", domain)], facts.pool.alive[0], ())
+    searched = _searched(inside, [Reason("domain", domain)], facts.pool.alive[0], ())
+    return searched if isinstance(searched, Facts) else Conflict(searched)
 
 
-def _searched(facts: Facts, supposed: Sequence[Reason], row: int | None, solved: Sequence[Atom]) -> Facts | Conflict:
+def _searched(facts: Facts, supposed: Sequence[Reason], row: int | None, solved: Sequence[Atom]) -> Facts | Reason:
+    """The facts, with a sample if one was found, or the proof of a contradiction."""
     climb = climb_of(facts)
     climb.opposite = tuple([reason.conclusion for reason in supposed])
     climb.base = row
@@ -96,7 +99,7 @@ def _searched(facts: Facts, supposed: Sequence[Reason], row: int | None, solved:
         )
     except Open as found:
         return revived(facts, found.witness)
-    return facts if false is None else Conflict(false)
+    return facts if false is None else false
 
 
 def revived(facts: Facts, witness: Witness) -> Facts:

@@ -17,7 +17,6 @@ with it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from solver.core import Subsets
 from solver.depth import SHALLOW, room_for
@@ -27,20 +26,63 @@ from solver.fact import Fact, Kind, Record
 from solver.interner import Interner
 from solver.knowledge import Knowledge
 from solver.learn import Learner
-from solver.pool import Pool
+from solver.pool import ENOUGH, Pool
 from solver.prop import Prop
 from solver.reasons import Reason, leaves
 
 
-@dataclass(frozen=True, slots=True)
 class Conflict:
-    """Facts that contradict each other: the proof of false, and the facts at its leaves."""
+    """Facts that contradict each other: the proof of false, and the facts at its leaves.
 
-    proof: Reason
-    core: tuple[Fact, ...] = field(init=False)
+    Where it is a new fact that contradicts others, none of the core can be left out; that is found out when somebody
+    looks.
+    """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "core", tuple(leaves(self.proof)))
+    __slots__ = ("_core", "_facts", "_minimal", "found")
+    __match_args__ = ("proof",)
+
+    def __init__(self, proof: Reason, facts: Facts | None = None) -> None:
+        self.found = proof
+        self._facts = facts  # None where the proof rests on more than facts
+        self._core: tuple[Fact, ...] | None = None
+        self._minimal = False
+
+    @property
+    def proof(self) -> Reason:
+        """The proof that was found, or one that rests on fewer facts."""
+        if self._facts is not None:
+            self._read()
+        return self.found
+
+    @property
+    def core(self) -> tuple[Fact, ...]:
+        return self._read()
+
+    @property
+    def core_minimal(self) -> bool:
+        """Whether none of the core can be left out, as far as the engine can tell."""
+        self._read()
+        return self._minimal
+
+    def _read(self) -> tuple[Fact, ...]:
+        if self._core is None:
+            with self.found.conclusion.interner.lock:
+                self._minimize()
+        assert self._core is not None
+        return self._core
+
+    def _minimize(self) -> None:
+        """Make the core minimal, unless another thread was faster."""
+        if self._core is not None:
+            return
+        if self._facts is None:
+            self._core = tuple(leaves(self.found))
+            return
+        from solver.minimal import minimized
+
+        false = self.found.conclusion
+        self.found, core, self._minimal = minimized(self.found, false, false, false.negation, self._facts)
+        self._core, self._facts = tuple(core), None
 
 
 class Facts(Knowledge):
@@ -66,11 +108,12 @@ class Facts(Knowledge):
         self.inert, self.scratch = known.inert, {}
 
     @staticmethod
-    def empty(interner: Interner) -> Facts:
+    def empty(interner: Interner, *, enough: int = ENOUGH) -> Facts:
+        """No facts; `enough` says how many samples are kept alive, if they can be."""
         facts = Facts(Knowledge(interner))
         facts.count = facts.steps = 0
         facts.last = None
-        facts.pool = Pool.empty()
+        facts.pool = Pool.empty(enough=enough)
         facts.supposing = False
         facts.symbols = None
         facts.subsets = Subsets(interner)
@@ -100,7 +143,7 @@ class Facts(Knowledge):
             if fact.prop.kind != "true":
                 draft.learn_fact(fact)
         except Contradictory as contradiction:
-            return Conflict(contradiction.reason)
+            return Conflict(contradiction.reason, self)
         facts = self._from(draft, fact)
         facts.symbols = SymbolList(atom, fact, hint, self.symbols)
         facts.pool = self.pool.declare(atom, lo, hi, hint, atom.key[1] if seed is None else seed)
@@ -119,7 +162,7 @@ class Facts(Knowledge):
         try:
             draft.learn_fact(fact)
         except Contradictory as contradiction:
-            return Conflict(contradiction.reason)
+            return Conflict(contradiction.reason, self)
         facts = self._from(draft, fact)
         facts.pool = self.pool.assume(facts, fact, draft.new_solved)
         if not facts.pool.alive:

@@ -98,6 +98,20 @@ def decide(
     return verdict
 
 
+def attempt(facts: Facts, prop: Prop, domain: Prop, *, effort: Effort, work: int) -> tuple[Verdict, int]:
+    """The same within so much work, and not asked once more of its slice. With the work that it took.
+
+    Raises:
+        Undefined, Contradictory: as above.
+    """
+    facts = _inside(facts, prop, domain)
+    climb = climb_of(facts, effort=effort, solvers=effort == "thorough")
+    climb.sliced = True
+    climb.work = before = min(climb.work, work)
+    verdict = _decide(climb, facts, prop, domain)
+    return verdict, before - climb.work
+
+
 def _inside(facts: Facts, prop: Prop, domain: Prop) -> Facts:
     """The facts with the domain of a question."""
     if domain.kind == "true":

@@ -55,7 +55,7 @@ class Touching:
 class Pool:
     """Rows of values; `alive` are the rows that satisfy every fact."""
 
-    __slots__ = ("alive", "cache", "columns", "dependents", "limits", "touching")
+    __slots__ = ("alive", "cache", "columns", "dependents", "enough", "limits", "touching")
 
     columns: ShardedMap[tuple[int, ...]]
     limits: ShardedMap[tuple[int | None, int | None]]
@@ -63,10 +63,13 @@ class Pool:
     dependents: ShardedMap[tuple[Atom, ...]]
     alive: tuple[int, ...]
     cache: dict[Atom | int, list[int]]
+    enough: int
+    """While so many rows are alive, none is mended."""
 
     @staticmethod
-    def empty() -> Pool:
+    def empty(*, enough: int = ENOUGH) -> Pool:
         pool = Pool()
+        pool.enough = enough
         pool.columns = ShardedMap()
         pool.limits = ShardedMap()
         pool.touching = ShardedMap()
@@ -77,6 +80,7 @@ class Pool:
 
     def copy(self) -> Pool:
         pool = Pool()
+        pool.enough = self.enough
         pool.columns = self.columns
         pool.limits = self.limits
         pool.touching = self.touching
@@ -120,7 +124,7 @@ class Pool:
             pool.alive = pool.evaluable(tuple([row for row in self.alive if truth[row]]), fact.prop, fact.domain)
             if solved and len(pool.alive) < ROWS - 2:
                 pool = pool.recomputed([row for row in self.alive if not truth[row]], solved, fact)
-        if len(pool.alive) >= ENOUGH:
+        if len(pool.alive) >= self.enough:
             return pool
         wanted = MENDED if pool.alive else 2 * MENDED
         candidates = [row for row in self.alive if row not in pool.alive] or ([] if pool.alive else list(range(ROWS)))

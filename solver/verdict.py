@@ -67,7 +67,7 @@ class Answer:
 class Settled(Answer):
     """A proof of the proposition or of its negation."""
 
-    __slots__ = ("_core", "_facts", "_records", "found")
+    __slots__ = ("_core", "_facts", "_minimal", "_records", "found")
     __match_args__ = ("core",)
 
     def __init__(self, prop: Prop, domain: Prop, rung: str, proof: Reason, facts: Facts | None = None) -> None:
@@ -78,6 +78,7 @@ class Settled(Answer):
         self._facts = facts
         self._records = None if facts is None else facts.last
         self._core: tuple[Fact, ...] | None = None
+        self._minimal = False
 
     @property
     def goal(self) -> Prop:
@@ -86,32 +87,44 @@ class Settled(Answer):
 
     @property
     def core(self) -> tuple[Fact, ...]:
-        """The facts that the proof rests on, as they were recorded; none idle, as far as the cheap rungs can tell."""
+        """The facts that the proof rests on, as they were recorded; without any one of them it is not shown."""
         if self._core is None:
-            proof = self.proof
-            self._core = self._core or tuple(leaves(proof))
+            self._read()
+        assert self._core is not None
         return self._core
+
+    @property
+    def core_minimal(self) -> bool:
+        """Whether the core was made minimal: false where that would have taken too many questions."""
+        self._read()
+        return self._minimal
 
     @property
     def proof(self) -> Reason:
         """The proof that was found, or one that rests on fewer facts."""
-        if self._facts is not None:
-            with self.prop.interner.lock:
-                self._make_leaner()
+        self._read()
         return self.found
 
-    def _make_leaner(self) -> None:
-        if self._facts is None:
-            return
-        from solver.core import leaner
+    def _read(self) -> None:
+        """Make the core minimal when it is looked at first."""
+        if self._core is None:
+            with self.prop.interner.lock:
+                if self._core is None:
+                    self._minimize()
 
-        if self.prop.depth > SHALLOW:
-            with room_for(self.prop.depth):
-                self.found, core = leaner(self.found, self.goal, self.domain, self._facts)
-        else:
-            self.found, core = leaner(self.found, self.goal, self.domain, self._facts)
-        self._core = tuple(core)
+    def _minimize(self) -> None:
+        if self._facts is None or self._facts.interner is not self.prop.interner:
+            self._core, self._minimal = tuple(leaves(self.found)), self.found.rule == "trivial"
+            return
+        from solver.minimal import minimized
+
+        depth = self.prop.depth
+        with room_for(depth) if depth > SHALLOW else nullcontext():
+            self.found, core, self._minimal = minimized(
+                self.found, self.goal, self.prop, self.domain, self._facts, solvers=self.rung == "z3"
+            )
         self._facts = None
+        self._core = tuple(core)
 
     def check(self) -> bool:
         from solver.check import verify, verify_core

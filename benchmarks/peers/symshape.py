@@ -1,11 +1,12 @@
-"""This project's engine as a compiler would use it: text in, verdict out, and its evidence read, witnesses as found.
+"""This project's engine as a compiler would use it: text in, verdict out, and its evidence read, as it was found.
 
-They are made small for people who read them: `shapes replay --evidence` says what that takes.
+Cores are made minimal and witnesses small for people who read them: `shapes replay --evidence` says what that takes.
 """
 
 from benchmarks.peers import OPEN, Answer
 from shapes import Always, Depends, Never, ShapeEnv
 from solver.expr import Atom
+from solver.reasons import leaves
 
 
 class WithSolvers:
@@ -30,10 +31,10 @@ class WithSolvers:
 
     def ask(self, prop: str) -> Answer:
         match verdict := self.env.ask(prop):
-            case Always(core):
-                return Answer("always", verdict.rung) if core is not None else OPEN
-            case Never(core):
-                return Answer("never", verdict.rung) if core is not None else OPEN
+            case Always(found=proof):
+                return Answer("always", verdict.rung) if leaves(proof) is not None else OPEN
+            case Never(found=proof):
+                return Answer("never", verdict.rung) if leaves(proof) is not None else OPEN
             case Depends(found=(true, false)):
                 return Answer("depends", verdict.rung, _named(true), _named(false))
         return Answer(None, verdict.rung)

@@ -45,6 +45,7 @@ SESSIONS = {
     "comparisons": ["triple of loops", "isolated quotients k=3"],
     "solvers": ["rational reasoning needed", "triangle inequality"],
     "division": ["quotient and remainder k=2"],
+    "boolean": ["nested and negated"],
     "sets": ["reflections at an edge"],
 }
 """Written cases that between them need every rule that any written case needs."""
