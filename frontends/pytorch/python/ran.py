@@ -67,6 +67,8 @@ WITHOUT_STATE: Final = frozenset(
 )
 """Modules whose functions tell of nothing but their arguments, as far as a program goes by it. What is imported is read
 where it is imported; Python's own random numbers are noticed otherwise."""
+WRAPPERS: Final = frozenset(("contextlib", "functools"))
+"""Modules of Python's own whose functions stand for a function of the program: a compiled one may be such."""
 STATELESS: Final = tuple(
     [
         os.path.join(place, name)
@@ -190,20 +192,25 @@ class Ran:
             owner = owner_of(function, code)
             if owner == "ours" or by is None or code in called_anywhere or code.co_name in ("<module>", "__del__"):
                 continue
-            if module_of(function) in WITHOUT_STATE:
-                continue
             if kind_of(by.co_filename) != "ours":
                 waiting.setdefault(by, []).append((function, code))
-            elif owner == "program" and not by.co_filename.startswith(ENGINE):
-                started.append((function, code))
+            elif not by.co_filename.startswith(ENGINE):
+                if is_program(function, code) or module_of(function) in WRAPPERS:
+                    started.append((function, code))
         while started:
             function, code = started.pop()
-            if id(function) in found:
-                continue
-            found[id(function)] = function
+            is_stateless = module_of(function) in WITHOUT_STATE
+            if not is_stateless:
+                if id(function) in found:
+                    continue
+                found[id(function)] = function
             if code not in codes:
                 codes.add(code)
-                started += waiting.pop(code, ())
+                callees = waiting.pop(code, [])
+                if is_stateless:
+                    # what it calls for the program, as a context manager or a dispatcher does, and for itself
+                    callees = [each for each in callees if is_program(*each) or module_of(each[0]) in WITHOUT_STATE]
+                started += callees
         return list(found.values())
 
 
@@ -230,6 +237,11 @@ def owner_of(function: FunctionType, code: CodeType) -> str:
     if file[:1] == "<" and not file.startswith(("<frozen", "<doctest")):
         file = function.__globals__.get("__file__") or file
     return kind_of(file)
+
+
+def is_program(function: FunctionType, code: CodeType) -> bool:
+    """Whether a function is the program's, or of a library that may keep state for it."""
+    return owner_of(function, code) == "program" and module_of(function) not in WITHOUT_STATE
 
 
 def module_of(function: FunctionType) -> str:
