@@ -39,7 +39,7 @@ from typing import Final, cast
 
 import torch
 
-from frontends.pytorch.places import FRAMEWORKS, INSTALLED, STANDARD
+from frontends.pytorch.places import FRAMEWORKS, INSTALLED, OURS, STANDARD
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.native import build
 from shapes.origin import FRAMEWORK
@@ -62,7 +62,7 @@ WITHOUT_STATE: Final = frozenset(
         *("pprint", "re", "reprlib", "statistics", "string", "textwrap", "token", "tokenize", "traceback", "types"),
         *("typing", "typing_extensions", "warnings", "weakref", "_collections_abc", "_weakrefset", "decimal"),
         *("importlib", "_frozen_importlib", "_frozen_importlib_external", "random", "sympy", "mpmath", "networkx", "z3",
-        "hypothesis", "numpy", "opt_einsum"),
+        "hypothesis", "numpy", "opt_einsum", "triton"),
     )
 )
 """Modules whose functions tell of nothing but their arguments, as far as a program goes by it. What is imported is read
@@ -74,7 +74,7 @@ STATELESS: Final = tuple(
         os.path.join(place, name)
         for place in {sysconfig.get_paths()[kind] for kind in ("purelib", "platlib")}
         for name in (
-            *[package + os.sep for package in ("sympy", "mpmath", "networkx", "z3", "numpy", "opt_einsum")],
+            *[package + os.sep for package in ("sympy", "mpmath", "networkx", "z3", "numpy", "opt_einsum", "triton")],
             # functions of which stand in for those of `typing`
             "typing_extensions.py",
         )
@@ -194,9 +194,11 @@ class Ran:
                 continue
             if kind_of(by.co_filename) != "ours":
                 waiting.setdefault(by, []).append((function, code))
-            elif not by.co_filename.startswith(ENGINE):
-                if is_program(function, code) or module_of(function) in WRAPPERS:
+            elif is_program(function, code):
+                if not by.co_filename.startswith(ENGINE):
                     started.append((function, code))
+            elif module_of(function) in WRAPPERS and by.co_filename.startswith(OURS):
+                started.append((function, code))
         while started:
             function, code = started.pop()
             is_stateless = module_of(function) in WITHOUT_STATE
