@@ -58,6 +58,15 @@ def recorded() -> Rows:
     return {name: (float(mean), float(longest)) for mean, longest, name in rows}
 
 
+def longest_by_file(seconds: Rows) -> dict[str, float]:
+    """Of the cases of each file: the first to run also pays for the fixture that computes for all of them."""
+    longest: dict[str, float] = {}
+    for name, (_, of_a_case) in seconds.items():
+        path = name.partition("::")[0]
+        longest[path] = max(longest.get(path, 0.0), of_a_case)
+    return longest
+
+
 def cases_within_share(count: int, mean: float, longest: float) -> set[int]:
     """Which of `count` cases run, if each takes so long: the first one, and others spread evenly."""
     if mean > MEAN or longest > LONGEST:
@@ -71,7 +80,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     seconds = recorded()
     counts = Counter(map(unit_of, items))
-    shared = {unit_of(item): (SHARE, SHARE) for item in items if item.get_closest_marker("shared")}
+    longest_of_file = longest_by_file(seconds)
+    shared = {
+        unit_of(item): (SHARE, longest_of_file.get(unit_of(item), SHARE))
+        for item in items
+        if item.get_closest_marker("shared")
+    }
     searches = {unit_of(item) for item in items if item.get_closest_marker("hypothesis")}
     chosen = {}
     for name, count in counts.items():

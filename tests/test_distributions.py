@@ -20,6 +20,7 @@ from shapes.siblings import NAMES
 from tests.distributions import build, clone, tracked, unpacked
 
 pytest.importorskip("setuptools", minversion="77")
+pytestmark = pytest.mark.shared
 
 
 @pytest.fixture(scope="module")
