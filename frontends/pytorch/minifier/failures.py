@@ -1,0 +1,140 @@
+"""What is wrong with a compiled program: another result than eager torch's, an error, or a guard.
+
+    >>> import torch
+    >>> from frontends.pytorch.minifier.failures import Settings, failure_of
+    >>> settings = Settings("eager", True, 1e-5, 1e-6)
+    >>> def halved(x):
+    ...     return x.view(2, -1)
+    >>> str(failure_of(halved, lambda: [torch.ones(4, 2)], settings))
+    'specializes: guard ...'
+    >>> failure_of(torch.relu, lambda: [torch.ones(4, 2)], settings)
+
+Each is looked for in a compilation of its own, with `fullgraph=True`, after eager torch has run: a program that eager
+torch does not run fails for nobody. Random numbers start anew for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from frontends.pytorch.calls.compiling import compile
+
+if TYPE_CHECKING:
+    from frontends.pytorch.tracing import Variant
+    from solver.prop import Prop
+
+Kind = Literal["raises", "differs", "specializes"]
+Made = Callable[[], Sequence[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a program is compiled, and how near its results are to be; None takes what is usual for the dtype."""
+
+    backend: str
+    dynamic: bool | None
+    rtol: float | None = None
+    atol: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong.
+
+    Attributes:
+        what: for people.
+        where: of an error, its class and the functions that raised it: another one is another failure.
+        guards: each with the line of the program.
+        sizes: their symbols that are sizes of arguments: the place among the tensors, and the axis.
+    """
+
+    kind: Kind
+    what: str
+    where: tuple[object, ...] = ()
+    guards: tuple[tuple[Prop, str], ...] = field(default=(), compare=False)
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.what}"
+
+    def is_same(self, other: Failure | None) -> bool:
+        """Whether a smaller program that fails so still fails as this does."""
+        return other is not None and other.kind == self.kind and other.where == self.where
+
+
+def failure_of(
+    fn: Callable[..., object],
+    made: Made,
+    settings: Settings,
+    kind: Kind | None = None,
+    named: Mapping[str, Any] = MappingProxyType({}),
+) -> Failure | None:
+    """How a program fails on the arguments that `made` makes, if it does; of one kind, if that is given."""
+    try:
+        expected = observed(lambda *given: fn(*given, **named), made())
+    except Exception:
+        return None
+    compiled = compile(fn, backend=settings.backend, dynamic=settings.dynamic, fullgraph=True)
+    try:
+        found = observed(lambda *given: compiled(*given, **named), made())
+    except Exception as error:
+        if kind not in (None, "raises"):
+            return None
+        what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        return Failure("raises", what, (type(error), *raised_by(error.__traceback__)))
+    if kind in (None, "differs"):
+        try:
+            torch.testing.assert_close(found, expected, rtol=settings.rtol, atol=settings.atol, equal_nan=True)
+        except AssertionError as error:
+            return Failure("differs", str(error).strip().partition("\n")[0])
+    if kind in (None, "specializes"):
+        for variant in compiled._compilation.variants:
+            if variant.guards:
+                return specializes(variant)
+    return None
+
+
+def specializes(variant: Variant) -> Failure:
+    """That a variant has guards, as a failure."""
+    guards = tuple([(guard.prop, str(guard.origin)) for guard in variant.guards])
+    sizes = {
+        symbol: (place, path[1])
+        for place, given in enumerate(variant.inputs)
+        for symbol, path in given.symbols
+        if path[0] == ".shape"
+    }
+    shown = ", ".join([str(guard) for guard in variant.guards])
+    return Failure("specializes", f"guard {shown}", (), guards, sizes)
+
+
+def observed(run: Callable[..., object], given: Sequence[object]) -> list[object]:
+    """What a call tells: what it returns, what it writes, and the gradients, if there are any."""
+    torch.manual_seed(0)
+    returned = [each for each in tree_leaves(run(*given)) if isinstance(each, torch.Tensor)]
+    tensors = [each for each in tree_leaves(list(given)) if isinstance(each, torch.Tensor)]
+    gradients: list[object] = []
+    followed = [each for each in returned if each.requires_grad]
+    learned = [each for each in tensors if each.requires_grad]
+    if followed and learned:
+        ones = [torch.ones_like(each) for each in followed]
+        gradients = list(torch.autograd.grad(followed, learned, ones, allow_unused=True))
+    return [*[each.detach() for each in (*returned, *tensors)], *gradients]
+
+
+def raised_by(step: TracebackType | None) -> list[tuple[str, str]]:
+    """The two innermost functions of an error."""
+    frames = []
+    while step is not None:
+        code = step.tb_frame.f_code
+        frames.append((code.co_filename, code.co_name))
+        step = step.tb_next
+    return frames[-2:]
+
+
+__all__ = ["Failure", "Kind", "Settings", "failure_of"]

@@ -1,0 +1,222 @@
+"""`minify`: the smallest graph of a program that fails, the smallest facts, and a script that shows it.
+
+    >>> import torch
+    >>> from frontends.pytorch import minify
+    >>> def program(x, y):
+    ...     z = torch.softmax(x @ x.t(), -1) + 1
+    ...     return (z * 2).sum(0) + y
+    >>> found = minify(program, (torch.randn(3, 4), torch.randn(3)), kind="specializes", backend="eager")
+    >>> found.operators
+    ('aten.add.Tensor',)
+    >>> print(*found.facts, sep="\\n")
+    mark_maybe_dynamic(sum_1, 0)
+    >>> print(found.program)
+    def program(sum_1, arg1_1):
+        add_1 = torch.ops.aten.add.Tensor(sum_1, arg1_1)
+        return (add_1,)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import torch
+
+from frontends.pytorch.calls.compiled import Compiled
+from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.minifier.delta import ddmin
+from frontends.pytorch.minifier.failures import Failure, Kind, Settings, failure_of
+from frontends.pytorch.minifier.programs import Fact, Operators, Program, copied
+from frontends.pytorch.minifier.scripts import made_by, script, tensor_text
+from frontends.pytorch.places import origin
+from shapes.accepted import shown
+
+KINDS: Final = ("raises", "differs", "specializes")
+
+
+@dataclass(frozen=True, slots=True)
+class Minified:
+    """What is left of a program.
+
+    Attributes:
+        failure: how it fails.
+        program: its text.
+        operators: what it calls, in order.
+        facts: which sizes of its inputs are symbols, each by the statement that says so: without one of them it does
+            not fail.
+        script: shows the failure in a process of its own.
+        tried: how many programs were compiled.
+    """
+
+    failure: Failure
+    program: str
+    operators: tuple[str, ...]
+    facts: tuple[str, ...]
+    script: str
+    tried: int
+
+    def __str__(self) -> str:
+        return self.script
+
+
+def minify(
+    fn: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object] | None = None,
+    *,
+    kind: Kind | None = None,
+    backend: str = "cpu",
+    dynamic: bool | None = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    preamble: str = "",
+) -> Minified:
+    """The smallest graph with which compiling fails as it does for this program, with the arguments at hand.
+
+    Args:
+        kind: "raises" (compiled, it is an error), "differs" (another result, or gradient, than eager torch's) or
+            "specializes" (a guard on sizes); None is the first of these that there is.
+        backend, dynamic: as of `compile`; sizes of arguments may be marked instead.
+        rtol, atol: how near results are to be; what is usual for their dtypes, if neither is given.
+        preamble: what the script does first, such as an import that registers an operator.
+
+    Raises:
+        WrongStatement: nothing fails, or not in a graph of torch's operators.
+    """
+    if not callable(fn) or not isinstance(args, list | tuple) or not (kwargs is None or isinstance(kwargs, Mapping)):
+        _wrong("minify()", "a function, a tuple of its arguments, and those by name", "minify(f, (x,))")
+    if kind is not None and kind not in KINDS:
+        _wrong(f"kind={shown(kind)}", f"one of {', '.join(KINDS)}, or None", 'kind="differs"')
+    if not (dynamic is None or isinstance(dynamic, bool)):
+        _wrong(f"dynamic={shown(dynamic)}", "True, False or None, and marks of the arguments", "mark_dynamic(x, 0)")
+    fn = fn._compilation.fn if isinstance(fn, Compiled) else fn
+    settings = Settings(backend, dynamic, rtol, atol)
+    failure = failure_of(fn, lambda: again(args), settings, kind, again(dict(kwargs or {})))
+    if failure is None:
+        said = "the compiled program" if kind is None else f"nothing {kind}: it"
+        what = f"minify(): {said} does what eager torch does, and eager torch runs it"
+        raise WrongStatement(refusal(what, "the arguments with which it fails", origin()))
+    return _Minifier(Operators(fn, args, kwargs, dynamic=dynamic), failure, settings, preamble).minified()
+
+
+def _wrong(what: str, expected: str, fix: str) -> None:
+    raise WrongStatement(refusal(f"{what}: expected {expected}", fix, origin()))
+
+
+def again(value: Any) -> Any:
+    """Arguments as they were, whose tensors a call may change."""
+    if type(value) in (list, tuple):
+        return type(value)([again(each) for each in value])
+    if type(value) is dict:
+        return {key: again(each) for key, each in value.items()}
+    if type(value) in (torch.Tensor, torch.nn.Parameter):
+        made = copied(value)
+        made.__dict__.update(value.__dict__)
+        return made
+    return value
+
+
+class _Minifier:
+    """One search. What was tried once is not tried again."""
+
+    def __init__(self, operators: Operators, failure: Failure, settings: Settings, preamble: str) -> None:
+        self._operators = operators
+        self._failure = failure
+        self._settings = replace(settings, dynamic=False)
+        self._preamble = preamble
+        self._known: dict[frozenset[torch.fx.Node], bool] = {}
+        self._tried = 0
+
+    def minified(self) -> Minified:
+        program = self._least_graph() or self._branch()
+        if program is None:
+            what = f"minify(): {self._failure}\n  but not as a graph of torch's operators alone"
+            raise WrongStatement(refusal(what, "look at the Python around them, and at the error's own line", origin()))
+        facts = self._least_facts(program)
+        tensors, failure = self._tensors(program, facts)
+        calls = [line.partition(" = ")[2] for line in program.text.splitlines() if " = torch.ops." in line]
+        return Minified(
+            failure,
+            program.text,
+            tuple([text.partition("(")[0].removeprefix("torch.ops.") for text in calls]),
+            tuple(map(str, facts)),
+            script(program, facts, tensors, failure, self._settings, preamble=self._preamble),
+            self._tried,
+        )
+
+    def _least_graph(self) -> Program | None:
+        """As few operators as fail; None where all of them do not."""
+        nodes = self._operators.nodes
+        return self._operators.program(ddmin(nodes, self._fails_with)) if self._fails_with(nodes) else None
+
+    def _branch(self) -> Program | None:
+        """A branch of the program's own on sizes, which is in no graph: the first that alone is a guard."""
+        for guard, line in self._failure.guards:
+            atoms = sorted(guard.symbols, key=lambda atom: atom.name)
+            reads = {atom.name: self._failure.sizes[atom.name] for atom in atoms if atom.name in self._failure.sizes}
+            if len(reads) == len(atoms) > 0:
+                program = self._operators.branch(str(guard), reads, line)
+                if self._fails(program, marked(program, program.facts)) is not None:
+                    return program
+        return None
+
+    def _fails_with(self, nodes: Sequence[torch.fx.Node]) -> bool:
+        key = frozenset(nodes)
+        if not key:
+            return False
+        if key not in self._known:
+            program = self._operators.program(nodes)
+            self._known[key] = self._fails(program, marked(program, program.facts)) is not None
+        return self._known[key]
+
+    def _fails(self, program: Program, made: Callable[[], list[torch.Tensor]]) -> Failure | None:
+        """How a program fails, if it does as the whole one did."""
+        self._tried += 1
+        found = failure_of(program.call, made, self._settings, self._failure.kind)
+        return found if self._failure.is_same(found) else None
+
+    def _least_facts(self, program: Program) -> list[Fact]:
+        """Sizes that must be symbols, each within as few bounds as do."""
+        def fails(facts: Sequence[Fact]) -> bool:
+            return self._fails(program, marked(program, facts)) is not None
+
+        left = ddmin(program.facts, fails) if len(program.facts) != 1 or not fails([]) else []
+        for place, fact in enumerate(left):
+            for name in ("lo", "hi"):
+                if getattr(fact.choice, name) is not None:
+                    freer = replace(left[place], choice=replace(left[place].choice, **{name: None}))
+                    if fails([*left[:place], freer, *left[place + 1 :]]):
+                        left[place] = freer
+        return left
+
+    def _tensors(self, program: Program, facts: Sequence[Fact]) -> tuple[list[str], Failure]:
+        """The inputs as text: each with random elements where these fail as well."""
+        given = program.inputs()
+        texts = [tensor_text(each, seeded=False)[0] for each in given]
+        for place, each in enumerate(given):
+            text, exact = tensor_text(each, seeded=True)
+            tried = [*texts[:place], text, *texts[place + 1 :]]
+            if not exact and self._fails(program, made_by(program.names, facts, tried)) is not None:
+                texts = tried
+        found = self._fails(program, made_by(program.names, facts, texts))
+        return texts, found or self._failure
+
+
+def marked(program: Program, facts: Sequence[Fact]) -> Callable[[], list[torch.Tensor]]:
+    """What makes the inputs of a program, marked as facts say."""
+    from frontends.pytorch.calls.marks import ATTRIBUTE, Mark
+
+    def made() -> list[torch.Tensor]:
+        tensors = program.inputs()
+        for name, tensor in zip(program.names, tensors):
+            marks = {fact.axis: Mark(fact.choice, str(fact), None) for fact in facts if fact.name == name}
+            if marks:
+                setattr(tensor, ATTRIBUTE, marks)
+        return tensors
+
+    return made
+
+
+__all__ = ["Minified", "minify"]

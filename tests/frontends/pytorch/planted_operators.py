@@ -1,0 +1,64 @@
+"""Operators with faults planted in what is registered for them: a lowering, a shape. `planted` registers the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from frontends.pytorch.lowering.registry import LOWERINGS, Site, lowering
+from frontends.pytorch.lowering.values import Value
+
+
+@torch.library.custom_op("planted::shifted", mutates_args=())
+def shifted(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+@shifted.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("planted::widened", mutates_args=())
+def widened(x: torch.Tensor) -> torch.Tensor:
+    return torch.cat([x, x], -1)
+
+
+@widened.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    """Not wider."""
+    return torch.empty_like(x)
+
+
+@contextmanager
+def planted() -> Iterator[None]:
+    """Inside of the block, kernels add 2 where the operator adds 1."""
+
+    @lowering(torch.ops.planted.shifted.default)
+    def shifted_by_more(site: Site, x: Value) -> Value:
+        return site.operand(x) + 2.0
+
+    try:
+        yield
+    finally:
+        del LOWERINGS[torch.ops.planted.shifted.default]
+
+
+@contextmanager
+def planted_in_gradients() -> Iterator[None]:
+    """Inside of the block, kernels compute another gradient of `tanh`."""
+    target = torch.ops.aten.tanh_backward.default
+    before = LOWERINGS[target]
+
+    @lowering(target)
+    def doubled(site: Site, gradient: Value, x: Value) -> Value:
+        found = before(site, gradient, x)
+        assert isinstance(found, Value)
+        return found * 2.0
+
+    try:
+        yield
+    finally:
+        LOWERINGS[target] = before
