@@ -35,8 +35,10 @@ from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, tree_unflatten
 
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.assembling import maker
-from frontends.pytorch.python.fields import Fields, held_by
+from frontends.pytorch.python.fields import Fields, held_by, is_dictionary
 from frontends.pytorch.python.python_calls import pattern as bits
+from frontends.pytorch.python.side_effects import Entries, Items
+from frontends.pytorch.python.snapshots import ATTRIBUTES, LIST
 from frontends.pytorch.python.wrappers import Lengths, Opened, apart
 from frontends.pytorch.recording.given_back import GivenBack
 from frontends.pytorch.recording.operations import is_random
@@ -249,6 +251,14 @@ class OpeningPrinter:
             test = f"type({name}) is not dict or {differing}"
             self.scope["_differ"] = differ
             source = f"{name}.values()"
+        elif kind is Fields and is_dictionary(spec.context[0], spec.context[1:]):
+            own = self._named("type", spec.context[0])
+            self.scope[f"_keys_{number}"] = list(spec.context[1:])
+            self.scope["_attributes"] = object.__getattribute__
+            lines += [f"if type({name}) is not {own}:", "    return default"] if checked else []
+            lines.append(f"{name} = _attributes({name}, '__dict__')")
+            test = f"list({name}) != _keys_{number}"
+            source = f"{name}.values()"
         else:
             takes_apart = {Opened: apart, Fields: held_by}.get(kind)
             of_node = kind if takes_apart is None else spec.context[0]
@@ -308,9 +318,11 @@ class OpeningPrinter:
         scope["_watched"], scope["_map"], scope["_id"] = variant.watched, map, id
         nodes = changeable(self.structure)
         self._given_back = {*variant.given_back, *nodes}
-        lines = ["_all_args, _all_kwargs = _args, _kwargs", *self.unpacking(checked=False)]
-        self._given_back = ()
         again = "return _program(*_all_args, **_all_kwargs)"
+        # another thread may have changed a container since the call was looked up
+        unpacking = [line.replace("return default", again) for line in self.unpacking(checked=bool(nodes))]
+        lines = ["_all_args, _all_kwargs = _args, _kwargs", *unpacking]
+        self._given_back = ()
         if nodes:
             given = ", ".join([f"_given_{number}" for number in nodes])
             lines += [f"_ids = set(_map(_id, ({given},)))", f"if len(_ids) != {len(nodes)} or _ids & _watched:"]
@@ -335,26 +347,36 @@ class OpeningPrinter:
         shown = expression(variant.structure, scope).format(*outputs)
         if not variant.effects:
             return _defined("call(_args, _kwargs)", [*lines, f"return {shown}"], scope)
-        lines += [f"_returned, _stored = {shown}", *self._performing(variant.effects, scope), "return _returned"]
+        lines += [f"_returned, _stored = {shown}", *performing(variant.effects, scope), "return _returned"]
         return _defined("call(_args, _kwargs)", lines, scope)
-
-    def _performing(self, effects: Sequence[SideEffect], scope: dict[str, object]) -> list[str]:
-        """Statements that store what is in `_stored`."""
-        lines, start = [], 0
-        for place, effect in enumerate(effects):
-            owner = f"_given_{effect.node}"
-            if effect.node is None:
-                owner = f"_owner_{place}"
-                scope[owner] = effect.owner
-            scope[f"_part_{place}"], scope[f"_perform_{place}"] = effect.part, effect.steps.perform
-            end = start + effect.count
-            lines.append(f"_perform_{place}({owner}, _part_{place}, _stored[{start}:{end}])")
-            start = end
-        return lines
 
     def _is_flat(self) -> bool:
         arguments, named = self.structure.children()
         return not named.context and all(child.is_leaf() for child in arguments.children())
+
+
+def performing(effects: Sequence[SideEffect], scope: dict[str, object]) -> list[str]:
+    """Statements that store what is in `_stored`."""
+    lines, start = [], 0
+    for place, effect in enumerate(effects):
+        owner = f"_given_{effect.node}"
+        if effect.node is None:
+            owner = f"_owner_{place}"
+            scope[owner] = effect.owner
+        end = start + effect.count
+        match effect.steps:
+            case Entries(removed=(), stored=keys) if effect.part is ATTRIBUTES:
+                scope.update({"_set": dict.__setitem__, "_own": object.__getattribute__, f"_keys_{place}_": keys})
+                lines.append(f"_held = _own({owner}, '__dict__')")
+                lines += [f"_set(_held, _keys_{place}_[{at}], _stored[{start + at}])" for at in range(len(keys))]
+            case Items(dropped=0, kept=None) if effect.part is LIST:
+                scope["_extend"] = list.extend
+                lines.append(f"_extend({owner}, _stored[{start}:{end}])")
+            case steps:
+                scope[f"_part_{place}"], scope[f"_perform_{place}"] = effect.part, steps.perform
+                lines.append(f"_perform_{place}({owner}, _part_{place}, _stored[{start}:{end}])")
+        start = end
+    return lines
 
 
 def torch_state(variant: Variant, given: Sequence[object]) -> tuple[list[torch.Tensor], list[int], torch.Tensor]:
@@ -420,6 +442,15 @@ def assembler(structure: TreeSpec) -> Callable[[Sequence[object]], object]:
     leaves = [f"_{place}" for place in range(structure.num_leaves)]
     shown = expression(structure, scope).format(*leaves)
     return _defined("assembled(values)", [f"{targets_text(leaves)} = values", f"return {shown}"], scope)
+
+
+def performer(structure: TreeSpec, effects: Sequence[SideEffect]) -> Callable[[Sequence[object]], object]:
+    """What puts values together as a structure says, the result and what is stored, and stores this."""
+    scope: dict[str, object] = {}
+    leaves = [f"_{place}" for place in range(structure.num_leaves)]
+    shown = expression(structure, scope).format(*leaves)
+    lines = [f"{targets_text(leaves)} = values", f"_returned, _stored = {shown}", *performing(effects, scope)]
+    return _defined("performed(values)", [*lines, "return _returned"], scope)
 
 
 def _defined(head: str, lines: Sequence[str], scope: dict[str, object]) -> FunctionType:

@@ -24,7 +24,7 @@ import weakref
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from types import MemberDescriptorType, SimpleNamespace
+from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 import torch
@@ -153,6 +153,15 @@ def attributes_of(value: object) -> dict[Attribute, object]:
     return found
 
 
+def is_dictionary(kind: type, names: Iterable[object]) -> bool:
+    """Whether the attributes of an object of a class, which have these names, are all in its `__dict__`."""
+    if any(type(name) is not str for name in names) or kind.__getattribute__ is not object.__getattribute__:
+        return False
+    slots = [each for base in kind.__mro__ for each in vars(base).values() if isinstance(each, MemberDescriptorType)]
+    own = [vars(base)["__dict__"] for base in kind.__mro__ if "__dict__" in vars(base)]
+    return not slots and bool(own) and all(isinstance(each, GetSetDescriptorType) for each in own)
+
+
 def held_by(value: object) -> tuple[list[object], object]:
     """What is in the attributes of an object, and what these are."""
     found = attributes_of(value)
@@ -227,6 +236,7 @@ __all__ = [
     "classes_in",
     "held_by",
     "in_place",
+    "is_dictionary",
     "is_plain",
     "objects_in",
     "opens",

@@ -179,9 +179,14 @@ MATH_FUNCTIONS: Final = (
 """The functions of one number."""
 
 
+_as_bytes: Final = struct.Struct("<d").pack
+_as_integer: Final = struct.Struct("<Q").unpack
+
+
 def pattern(value: float) -> int:
     """The 64 bits of a double as an integer."""
-    return int.from_bytes(struct.pack("<d", value), "little")
+    (found,) = _as_integer(_as_bytes(value))
+    return found
 
 
 def _of_pattern(plain: Callable[[float], float], number: Callable[..., float]) -> Callable[..., int]:
