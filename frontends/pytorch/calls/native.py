@@ -26,7 +26,7 @@ from torch.utils._pytree import TreeSpec
 from backends.cpu.launcher.entry import Call, Form, Leaf, Structure, Variant, made_entry
 from backends.cpu.launcher.program import Description, Fixed, make_native
 from backends.cpu.launcher.whole import described
-from frontends.pytorch.calls.opening import Kind, assembler, nothing_around, performer
+from frontends.pytorch.calls.opening import Kind, assembler, changeable, nothing_around, performer
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.memoized import replayed
 from shapes.native_form import NotNative
@@ -119,10 +119,10 @@ def _variant(signature: Signature, variant: tracing.Variant, given: Mapping[str,
         raise NotNative("there is a float that varies")
     if given["autocast"] is not None:
         raise NotNative("autocast is on")
-    if variant.needs_distinct:
-        raise NotNative("a container that was given is changed")
-    if variant.given_back or any(effect.node is not None for effect in variant.effects):
-        raise NotNative("a container that was given is returned or stored")
+    if variant.given_back or variant.needs_distinct:
+        raise NotNative("a container that was given is returned or changed")
+    if variant.effects and changeable(signature.structure):
+        raise NotNative("a container that was given may be one that is changed")
     tensors = variant.places[: len(variant.inputs)]
     integers = variant.places[len(variant.inputs) :]
     fixed = [place for place, leaf in enumerate(signature.leaves) if leaf.kind == "integer" and place not in integers]

@@ -126,3 +126,26 @@ def test_a_list_that_another_thread_changes() -> None:
     seen.append("from elsewhere")
     assert found((x, seen), {}).tolist() == [2.0, 2.0]
     assert seen[0] == "from elsewhere" and seen[1].tolist() == [2.0, 2.0]
+
+
+KEPT: list[torch.Tensor] = []
+
+
+def reads_what_it_is_given(x, given):
+    KEPT.append(x * 2)
+    return x + len(given)
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+def test_what_is_changed_may_be_given(backend: str) -> None:
+    """If it fails, a list that is given and that the call changes by another name is read as it was before."""
+    compiled = compile(reads_what_it_is_given, dynamic=True, backend=backend)
+    x = torch.zeros(2)
+    for _ in range(4):
+        KEPT[:] = [x]
+        assert compiled(x, [x]).tolist() == [1.0, 1.0]
+        KEPT[:] = [x]
+        assert compiled(x, KEPT).tolist() == [2.0, 2.0]
+        assert len(KEPT) == 2
+    KEPT.clear()
+    assert compiled.variants
