@@ -22,6 +22,7 @@ import torch
 from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.dynamo.graphs import function_of
+from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.symbols import GraphSizes
 from frontends.pytorch.errors import TraceError, WrongStatement, reason_of, refusal
 from frontends.pytorch.places import origin
@@ -67,8 +68,10 @@ class Region:
     """
 
     def __init__(self, module: torch.fx.GraphModule, *, backend: str, policy: Policy | None) -> None:
-        self._floats = unwrapped(module.graph)
-        module.recompile()
+        with_checkpoints(module)
+        self._floats = unwrapped(module)
+        for each in graphs_in(module):
+            each.recompile()
         self._operators = module.forward
         graph, sizes = module.graph, GraphSizes(module.graph)
         self.compilation = Compilation(
@@ -115,18 +118,40 @@ class Region:
         return call
 
 
-def unwrapped(graph: torch.fx.Graph) -> frozenset[int]:
-    """The inputs that are Python floats, which Dynamo hands over as tensors that the graph reads with `item`."""
+def unwrapped(module: torch.fx.GraphModule) -> frozenset[int]:
+    """The inputs that are Python floats, which Dynamo hands over as tensors that the graph reads with `item`, or those
+    that its operators are given."""
     found = set()
-    for place, node in enumerate(graph.find_nodes(op="placeholder")):
+    for place, node in enumerate(module.graph.find_nodes(op="placeholder")):
         given = node.meta.get("grapharg")
-        readers = list(node.users)
-        if getattr(given, "pass_arg_as_tensor", False) and all(each.target == "item" for each in readers):
-            for each in readers:
-                each.replace_all_uses_with(node)
-                graph.erase_node(each)
+        readers = readers_of(module, node) if getattr(given, "pass_arg_as_tensor", False) else None
+        if readers is not None:
+            for each, tensor in readers:
+                each.replace_all_uses_with(tensor)
+                each.graph.erase_node(each)
             found.add(place)
     return frozenset(found)
+
+
+def readers_of(
+    module: torch.fx.GraphModule, node: torch.fx.Node
+) -> list[tuple[torch.fx.Node, torch.fx.Node]] | None:
+    """What takes the number out of a tensor, wherever a graph hands it on to; None where something else uses it."""
+    found = []
+    for user in node.users:
+        if user.target == "item":
+            found.append((user, node))
+            continue
+        inside = given_to(module, user, node)
+        if inside is None:
+            return None
+        graph, places = inside
+        for place in places:
+            more = readers_of(graph, place)
+            if more is None:
+                return None
+            found += more
+    return list(dict.fromkeys(found))
 
 
 __all__ = ["symshape"]

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import torch
 from torch._C._functorch import get_dynamic_layer_stack_depth, pop_dynamic_layer_stack_and_undo_to_depth
+from torch._functorch.predispatch import _enter_dual_level, _exit_dual_level
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
 
@@ -33,9 +34,10 @@ from frontends.pytorch.places import is_users
 FRAME: Final = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.*)$', re.MULTILINE)
 STEP: Final = "def step(function, args, kwargs): return function(*args, **kwargs)"
 
-LEFT_BY: Final[dict[object, Callable[[Any], object]]] = {
+LEFT_BY: Final[dict[object, Callable[..., object]]] = {
     _enter_autocast: _exit_autocast,
     _enter_inference_mode: _exit_inference_mode,
+    _enter_dual_level: _exit_dual_level,
 }
 
 Step = Callable[[Callable[..., object], Sequence[object], dict[str, object]], object]
@@ -53,11 +55,11 @@ def function_of(graph: torch.fx.Graph, module: torch.nn.Module) -> Callable[...,
     functions = {node: called(node, module) for node in nodes if node.op not in ("placeholder", "output")}
 
     def run(values: Sequence[object]) -> object:
-        entered: list[tuple[Callable[[Any], object], object]] = []
+        entered: list[tuple[Callable[..., object], object]] = []
         with restored(entered):
             return walk(values, entered)
 
-    def walk(values: Sequence[object], entered: list[tuple[Callable[[Any], object], object]]) -> object:
+    def walk(values: Sequence[object], entered: list[tuple[Callable[..., object], object]]) -> object:
         known: dict[torch.fx.Node, Any] = {}
         given = iter(values)
         for node in nodes:
@@ -86,18 +88,23 @@ def function_of(graph: torch.fx.Graph, module: torch.nn.Module) -> Callable[...,
 
 
 @contextmanager
-def restored(entered: Sequence[tuple[Callable[[Any], object], object]]) -> Iterator[None]:
+def restored(entered: Sequence[tuple[Callable[..., object], object]]) -> Iterator[None]:
     """Leave torch as it was found where a graph raises: its nodes enter modes and leave them one by one. `entered` are
     those that it has not left, each with what leaves it."""
     gradients, levels = torch.is_grad_enabled(), get_dynamic_layer_stack_depth()
+    forward = torch._C._is_fwd_grad_enabled()
     hooks = torch._C._autograd._saved_tensors_hooks_get_disabled_error_message()
     try:
         yield
     except BaseException:
-        pop_dynamic_layer_stack_and_undo_to_depth(levels)
         for leave, mode in reversed(entered):
-            leave(mode)
+            if leave is _exit_dual_level:
+                leave(level=mode)
+            else:
+                leave(mode)
+        pop_dynamic_layer_stack_and_undo_to_depth(levels)
         torch._C._set_grad_enabled(gradients)
+        torch._C._set_fwd_grad_enabled(forward)
         if hooks is None:
             torch._C._autograd._saved_tensors_hooks_enable()
         raise

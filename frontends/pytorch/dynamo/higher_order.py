@@ -74,8 +74,37 @@ PLAIN: Final[dict[str, Callable[..., Any]]] = {
     "autograd_function_apply": applied,
     "cond": cond,
     "invoke_subgraph": invoked,
-    "tag_activation_checkpoint": checkpoint,
 }
+
+
+def with_checkpoints(module: torch.fx.GraphModule) -> None:
+    """Call torch's checkpoints in a graph by their function: the operator that Dynamo has for them draws other random
+    numbers when it computes a block again, unless a compiler takes it apart."""
+    for each in graphs_in(module):
+        for node in each.graph.find_nodes(op="call_function", target=torch.ops.higher_order.tag_activation_checkpoint):
+            node.target = checkpoint
+            node.kwargs = {**node.kwargs, "use_reentrant": False}
+
+
+def graphs_in(module: torch.fx.GraphModule) -> list[torch.fx.GraphModule]:
+    """A graph and those that its operators are given."""
+    return [each for each in module.modules() if isinstance(each, torch.fx.GraphModule)]
+
+
+def given_to(
+    module: torch.fx.GraphModule, user: torch.fx.Node, node: torch.fx.Node
+) -> tuple[torch.fx.GraphModule, list[torch.fx.Node]] | None:
+    """The graph that a checkpoint or a region is given beside a node, and what the node is in it; None where the user
+    is neither."""
+    if user.target is checkpoint:
+        graph, *operands = user.args
+    elif user.target is torch.ops.higher_order.invoke_subgraph:
+        graph, _, *operands = user.args
+    else:
+        return None
+    inner = module.get_submodule(str(graph.target))
+    given = inner.graph.find_nodes(op="placeholder")
+    return inner, [place for place, value in zip(given, operands) if value is node]
 
 
 def plain(target: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,4 +114,4 @@ def plain(target: Callable[..., Any]) -> Callable[..., Any]:
     return target
 
 
-__all__ = ["plain"]
+__all__ = ["given_to", "graphs_in", "plain", "with_checkpoints"]

@@ -12,6 +12,8 @@ from torch.utils.checkpoint import checkpoint
 Program = Callable[[torch.Tensor, torch.Tensor], Any]
 PROGRAMS: Final[dict[str, Program]] = {}
 KEPT: Final[list[torch.Tensor]] = []
+BLOCK: Final = torch.nn.Sequential(torch.nn.Dropout(0.25), torch.nn.Tanh())
+"""A number of its own, which Dynamo hands over as a tensor."""
 
 
 def program(function: Program) -> Program:
@@ -162,3 +164,13 @@ def a_backward_inside(x: torch.Tensor, y: torch.Tensor) -> Any:
 @program
 def views_and_copies(x: torch.Tensor, y: torch.Tensor) -> Any:
     return x.unsqueeze(0).expand(2, -1, -1).reshape(-1, 4), torch.arange(x.shape[0])
+
+
+@program
+def a_checkpoint_with_dropout(x: torch.Tensor, y: torch.Tensor) -> Any:
+    return checkpoint(BLOCK, x * y, use_reentrant=False)
+
+
+@program
+def a_checkpoint_in_another(x: torch.Tensor, y: torch.Tensor) -> Any:
+    return checkpoint(lambda a: checkpoint(BLOCK, a * 2, use_reentrant=False) + y, x, use_reentrant=False)

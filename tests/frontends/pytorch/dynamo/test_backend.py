@@ -159,6 +159,33 @@ def test_modes_are_left_when_a_trace_fails(regions: list[Region]) -> None:
     assert torch._C._functorch.maybe_current_level() is None
 
 
+def test_forward_mode_is_left_when_a_trace_fails(regions: list[Region]) -> None:
+    """If it fails, a graph with tangents leaves their level behind, and its own run raises."""
+
+    def program(x: torch.Tensor) -> Any:
+        return torch.func.jvp(lambda a: (a * a).sum(), (x,), (torch.ones_like(x),))
+
+    compiled = torch.compile(program, backend=symshape, dynamic=True)
+    for size in (2, 3):
+        assert [each.item() for each in compiled(torch.ones(size))] == [size, 2 * size]
+    assert regions and torch._C._is_fwd_grad_enabled()
+
+
+def test_a_checkpoint_that_is_not_compiled(regions: list[Region], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, a block that runs operator by operator is computed again with other random numbers."""
+
+    def found(self: object, args: object, kwargs: object) -> Any:
+        raise KeyError("not traced")
+
+    monkeypatch.setattr(backend.Compilation, "found", found)
+    for name in ("a_checkpoint_with_dropout", "a_checkpoint_in_another"):
+        compiled = torch.compile(PROGRAMS[name], backend=symshape, dynamic=True)
+        for size in (3, 5):
+            x = torch.linspace(0, 1, size * 4).reshape(size, 4).requires_grad_()
+            same(outcome(compiled, x, x), outcome(PROGRAMS[name], x, x))
+    assert len(regions) == 2 and all(region.reason for region in regions)
+
+
 def test_it_is_found_by_name() -> None:
     assert "symshape" in torch._dynamo.list_backends()
     assert torch.equal(torch.compile(lambda x: x + 1, backend="symshape")(torch.ones(2)), torch.full((2,), 2.0))
