@@ -1,0 +1,222 @@
+"""Programs as people write them, run by eager torch and compiled, call by call.
+
+A program is made by a function that is given what compiles: nothing, our `compile`, or `torch.compile` with our
+backend. It compiles what its writer would (a model's `forward`, `optimizer.step`, a loss), and gives a function of a
+size, which is called at several sizes, some of them again. What each call returns and prints, what the program keeps,
+and the state of the random numbers are held against eager torch's.
+
+    >>> from tests.frontends.pytorch.real_programs.running import CASES, ours
+    >>> from tests.frontends.pytorch.real_programs import keeping
+    >>> ours(CASES["counts its calls"])
+    Outcome(wrong=(), how='graphs', variants=2)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._dynamo.utils import counters
+from torch.utils._pytree import tree_leaves
+
+from frontends.pytorch import compile
+from frontends.pytorch.calls.compiled import Compiled
+from frontends.pytorch.dynamo.backend import Region, symshape
+
+SIZES = (3, 5, 5, 2, 7, 4, 3)
+KINDS = ("graphs", "breaks", "eager")
+"""How calls run: as graphs; as Python with graphs between, some of them; as they are, some of them."""
+
+Call = Callable[[int], object]
+Compiling = Callable[[Any], Any]
+Made = tuple[Call, Callable[[], object]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was seen of a program that was compiled.
+
+    Attributes:
+        wrong: where it differs from eager torch.
+        how: how its calls run, one of `KINDS`.
+        variants: how many graphs there are in the end.
+    """
+
+    wrong: tuple[str, ...]
+    how: str
+    variants: int
+
+    @property
+    def text(self) -> str:
+        """As the page has it."""
+        return f"{self.how}, {self.variants}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program.
+
+    Attributes:
+        feature: what of torch it uses.
+        make: gives what is called with a size, and what it keeps.
+    """
+
+    feature: str
+    name: str
+    make: Callable[[Compiling], Made]
+
+
+CASES: dict[str, Case] = {}
+
+
+def program(feature: str) -> Callable[[Callable[[Compiling], Any]], Callable[[Compiling], Any]]:
+    """A program of a feature, in the list."""
+
+    def added(make: Callable[[Compiling], Any]) -> Callable[[Compiling], Any]:
+        def complete(compiling: Compiling) -> Made:
+            made = make(compiling)
+            return made if isinstance(made, tuple) else (made, lambda: None)
+
+        name = make.__name__.replace("_", " ").strip()
+        assert name not in CASES, name
+        CASES[name] = Case(feature, name, complete)
+        return make
+
+    return added
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What can be seen after a call."""
+
+    returned: list[object]
+    kept: list[object]
+    printed: str
+    random: torch.Tensor
+    settings: tuple[object, ...]
+
+
+def observed(case: Case, compiling: Compiling) -> Iterator[Seen]:
+    """What is seen of each call."""
+    torch.manual_seed(0)
+    call, state = case.make(compiling)
+    for number, size in enumerate(SIZES):
+        torch.manual_seed(100 + number)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            returned = plain(call(size))
+        settings = torch.is_grad_enabled(), torch.is_autocast_enabled("cpu"), torch.get_default_dtype()
+        yield Seen(returned, plain(state()), printed.getvalue(), torch.get_rng_state(), settings)
+
+
+def plain(value: object) -> list[object]:
+    """The leaves, tensors as copies with what else there is to see of them."""
+    found: list[object] = []
+    for leaf in tree_leaves(value):
+        if isinstance(leaf, torch.Tensor):
+            found += [leaf.detach().clone(), leaf.requires_grad, leaf.grad_fn is None, type(leaf).__name__]
+            found += plain(leaf.grad) if leaf.is_leaf else ()
+        else:
+            found.append(leaf)
+    return found
+
+
+def differences(found: Seen, expected: Seen) -> Iterator[str]:
+    for what in ("returned", "kept"):
+        one, other = getattr(found, what), getattr(expected, what)
+        if len(one) != len(other):
+            yield f"{what}: {len(one)} values, not {len(other)}"
+        for a, b in zip(one, other):
+            if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+                if a.shape != b.shape or a.dtype != b.dtype or a.stride() != b.stride():
+                    yield f"{what}: {a.dtype}{list(a.shape)}{a.stride()}, not {b.dtype}{list(b.shape)}{b.stride()}"
+                elif not torch.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True):
+                    yield f"{what}: {a}, not {b}"
+            elif isinstance(a, float) and isinstance(b, float):
+                if abs(a - b) > 1e-5 * max(1.0, abs(b)):
+                    yield f"{what}: {a}, not {b}"
+            elif type(a) is not type(b) or a != b:
+                yield f"{what}: {a!r}, not {b!r}"
+    if found.printed != expected.printed:
+        yield f"prints {found.printed!r}, not {expected.printed!r}"
+    if not torch.equal(found.random, expected.random):
+        yield "the state of the random numbers differs"
+    if found.settings != expected.settings:
+        yield f"settings {found.settings}, not {expected.settings}"
+
+
+def compared(case: Case, compiling: Compiling) -> tuple[str, ...]:
+    """Where a program, compiled, differs from eager torch."""
+    expected = list(observed(case, lambda fn: fn))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = list(observed(case, compiling))
+    return tuple([
+        f"call {number} of size {SIZES[number]}: {text}"
+        for number, (one, other) in enumerate(zip(found, expected))
+        for text in differences(one, other)
+    ])
+
+
+def ours(case: Case) -> Outcome:
+    """A program by our `compile`."""
+    compiled: list[Compiled] = []
+
+    def compiling(fn: Any) -> Any:
+        compiled.append(compile(fn, dynamic=True, backend="cpu"))
+        return compiled[-1]
+
+    wrong = compared(case, compiling)
+    assert compiled, f"{case.name} compiles nothing"
+    compilations = [each._compilation for each in compiled]
+    if any(each.broken is not None for each in compilations):
+        how = "breaks"
+    elif any(each.fallbacks for each in compilations) or not any(each.variants for each in compilations):
+        how = "eager"
+    else:
+        how = "graphs"
+    return Outcome(wrong, how, sum([len(each.variants) for each in compilations]))
+
+
+def by_dynamo(case: Case) -> Outcome:
+    """A program by `torch.compile` with our backend."""
+    regions: list[Region] = []
+
+    def watched(module: torch.fx.GraphModule, inputs: Any) -> Region:
+        region = symshape(module, inputs)
+        assert isinstance(region, Region)
+        regions.append(region)
+        return region
+
+    with dynamo():
+        wrong = compared(case, lambda fn: torch.compile(fn, backend=watched, dynamic=True))
+        broken = bool(counters["graph_break"])
+    whole = regions and all(region.compilation.variants and not region.reason for region in regions)
+    how = "eager" if not whole else "breaks" if broken else "graphs"
+    return Outcome(wrong, how, sum([len(region.compilation.variants) for region in regions]))
+
+
+def is_torchs(case: Case) -> bool:
+    """Whether `torch.compile` does a program otherwise than eager torch with torch's own backend as well."""
+    with dynamo():
+        try:
+            return bool(compared(case, lambda fn: torch.compile(fn, backend="aot_eager", dynamic=True)))
+        except Exception:
+            return True
+
+
+@contextlib.contextmanager
+def dynamo() -> Iterator[None]:
+    """Dynamo as in a new process, which it is again afterwards."""
+    torch.compiler.reset()
+    counters.clear()
+    try:
+        yield
+    finally:
+        torch.compiler.reset()
+        counters.clear()

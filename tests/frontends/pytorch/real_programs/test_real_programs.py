@@ -1,0 +1,64 @@
+"""Programs as people write them: equal to eager torch, and in graphs as `docs/programs.md` says."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("transformers")
+
+from tests.frontends.pytorch.real_programs.page import PAGE, TORCHS, is_as_good, rows
+from tests.frontends.pytorch.real_programs.running import CASES, KINDS, Outcome, by_dynamo, is_torchs, ours
+
+ROWS = rows(PAGE.read_text())
+QUICK = (
+    "counts its calls", "a recurrent state on a module", "a list of losses", "a growing cache of an object",
+    "a queue of keys", "prints a loss", "running statistics", "dropout", "training and evaluation in turns",
+    "spectral norm", "parameters frozen between calls", "hooks of modules", "a step of Adam", "a loss compiled",
+    "gradients accumulated", "a scaler", "activation checkpointing with dropout", "a gradient penalty",
+    "gradients by sample", "cond that learns", "greedy gpt2",
+)  # fmt: skip
+"""Those that take part in each run; `make thorough` looks at all."""
+QUICK_BY_DYNAMO = (
+    "a recurrent state on a module", "activation checkpointing with dropout", "a step of SGD",
+    "jvp in what is compiled", "a scaler", "cond",
+)  # fmt: skip
+
+
+def marked(quick: tuple[str, ...]) -> list[object]:
+    return [pytest.param(name, marks=() if name in quick else pytest.mark.thorough) for name in CASES]
+
+
+@pytest.mark.parametrize("name", marked(QUICK))
+def test_by_compile(name: str) -> None:
+    """If it fails, a program does something else when it is compiled, or has lost a graph that it had."""
+    found = ours(CASES[name])
+    assert found.wrong == ()
+    assert is_as_good(found, ROWS[name][1]), f"{found.text}, where the page says {ROWS[name][1]}"
+
+
+@pytest.mark.parametrize("name", marked(QUICK_BY_DYNAMO))
+def test_by_torch_compile(name: str) -> None:
+    """If it fails, our backend of `torch.compile` is wrong where torch's own is right, or runs less in graphs."""
+    said = ROWS[name][2]
+    if said == TORCHS:
+        assert is_torchs(CASES[name]), "torch is right by now: write the row anew"
+        return
+    found = by_dynamo(CASES[name])
+    assert found.wrong == ()
+    assert is_as_good(found, said), f"{found.text}, where the page says {said}"
+
+
+def test_the_page_lists_them() -> None:
+    """If it fails, a program is missing on the page, or stands there and is none."""
+    assert list(ROWS) == list(CASES) and len(ROWS) >= 40
+    for name, (feature, *said) in ROWS.items():
+        assert feature == CASES[name].feature
+        assert all(each == TORCHS or each.partition(", ")[0] in KINDS for each in said), name
+    assert set(QUICK) <= set(CASES) and set(QUICK_BY_DYNAMO) <= set(CASES)
+
+
+def test_a_worse_run_is_told() -> None:
+    """If it fails, the comparison with the page accepts whatever happens."""
+    assert is_as_good(Outcome((), "graphs", 2), "graphs, 2") and is_as_good(Outcome((), "graphs", 9), "breaks, 2")
+    assert not is_as_good(Outcome((), "graphs", 3), "graphs, 2")
+    assert not is_as_good(Outcome((), "eager", 0), "breaks, 2")
