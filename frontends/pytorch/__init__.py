@@ -54,6 +54,29 @@ def reasoner(*, compare: bool = False) -> AbstractContextManager[Comparison | No
     return installed(compare=compare)
 
 
+def save_profile(path: str | os.PathLike[str], *functions: Compiled) -> None:
+    """Write which sizes were found to differ: by Dynamo in this process, and by these compiled functions.
+
+    Raises:
+        WrongStatement: something else was given, or the file cannot be written.
+    """
+    from frontends.pytorch.dynamo.profile import save_profile as save
+
+    save(path, *functions)
+
+
+def load_profile(path: str | os.PathLike[str], *functions: Compiled) -> None:
+    """Tell Dynamo, and these compiled functions, which sizes were found to differ.
+
+    Raises:
+        WrongArtifact: it is no such file, or others can write to it.
+        WrongStatement: something else was given.
+    """
+    from frontends.pytorch.dynamo.profile import load_profile as load
+
+    load(path, *functions)
+
+
 if os.environ.get("SYMSHAPE_REASONER", "0") not in ("", "0"):
     from frontends.pytorch.reasoning.installing import INSTALLATION as _INSTALLATION
 
@@ -69,6 +92,7 @@ __all__ = [
     "compile",
     "dims",
     "load",
+    "load_profile",
     "mark_dynamic",
     "mark_maybe_dynamic",
     "mark_static",
@@ -76,5 +100,6 @@ __all__ = [
     "minify",
     "one_of",
     "reasoner",
+    "save_profile",
     "trace",
 ]

@@ -64,11 +64,20 @@ def write(path: str | os.PathLike[str], described: Mapping[str, object], librari
     name = os.fspath(path)
     if len(whole) + HASH > LARGEST or len(text) > LARGEST_TEXT:
         raise WrongStatement(refusal(f"save({name!r}): {len(whole)} bytes", f"at most {LARGEST} are read again", None))
+    write_whole(name, whole + hashlib.sha256(whole).digest(), f"save({name!r})")
+
+
+def write_whole(name: str, content: bytes, asked: str) -> None:
+    """Write a file, which is there when it is whole, and not before.
+
+    Raises:
+        WrongStatement: it cannot be written.
+    """
     part = None
     try:
         handle, part = tempfile.mkstemp(prefix=".part-", dir=os.path.dirname(os.path.abspath(name)))
         with os.fdopen(handle, "wb") as file:
-            file.write(whole + hashlib.sha256(whole).digest())
+            file.write(content)
             file.flush()
             os.fsync(handle)
         os.replace(part, name)
@@ -76,7 +85,7 @@ def write(path: str | os.PathLike[str], described: Mapping[str, object], librari
         if part is not None:
             with suppress(OSError):
                 os.unlink(part)
-        what = f"save({name!r}): {error.strerror or error}"
+        what = f"{asked}: {error.strerror or error}"
         raise WrongStatement(refusal(what, "a path in a folder that you can write to", None)) from None
 
 
@@ -87,7 +96,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, object], dict[str, byt
         WrongArtifact: it is not as it was written, or others may have written it.
     """
     name = os.fspath(path)
-    whole = _content(name)
+    whole = content_of(name)
     if not whole.startswith(MAGIC):
         refuse(name, "it is no artifact of symshape", "the path that `compiled.save` was given")
     start = len(MAGIC) + HEADER.size
@@ -100,7 +109,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, object], dict[str, byt
         refuse(name, "it is cut short, or was written to", AGAIN)
     if text_size > LARGEST_TEXT:
         refuse(name, f"its description has {text_size} bytes, of at most {LARGEST_TEXT}", AGAIN)
-    described = _described(name, whole[start : start + text_size])
+    described = parsed(name, whole[start : start + text_size])
     return described, _libraries(name, described, whole[start + text_size : -HASH])
 
 
@@ -133,7 +142,12 @@ def entry(name: str, described: Mapping[str, object], key: str, kind: type[Kind]
     return of_kind(name, kind, described.get(key), f"`{key}` in its description")
 
 
-def _content(name: str) -> bytes:
+def content_of(name: str) -> bytes:
+    """What is in a file that nobody can have written but the user or the system's administrator.
+
+    Raises:
+        WrongArtifact: others may have, or it cannot be read.
+    """
     try:
         # does not wait for somebody to write into a pipe
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -157,7 +171,12 @@ def _content(name: str) -> bytes:
         os.close(handle)
 
 
-def _described(name: str, text: bytes) -> dict[str, object]:
+def parsed(name: str, text: bytes) -> dict[str, object]:
+    """An object of JSON, read strictly.
+
+    Raises:
+        WrongArtifact: it is none.
+    """
     depth = 0
     for opened, closed in _BRACKETS.findall(text):
         depth += bool(opened) - bool(closed)
@@ -198,4 +217,4 @@ def _libraries(name: str, described: Mapping[str, object], content: bytes) -> di
     return found
 
 
-__all__ = ["entry", "of_kind", "read", "refuse", "write"]
+__all__ = ["content_of", "entry", "of_kind", "parsed", "read", "refuse", "write", "write_whole"]

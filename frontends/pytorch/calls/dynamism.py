@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from backends.costs import Expected
 from backends.decisions import KINDS
+from frontends.pytorch.calls.sources import is_named
 from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
 from frontends.pytorch.recording.outside import Outside
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from shapes.env import ShapeEnv
 
 SEEN_TO_DIFFER: Final = Choice("dynamic", why="seen to differ")
+NAMED: Final = Choice("dynamic", why="among torch.compiler.config.dynamic_sources")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +109,46 @@ class History:
                 found.append(f"{name if rank < 0 else f'{name}.size({axis})'} is {size}, was {before}")
         return found
 
+    def described(self) -> dict[str, object]:
+        """All of it, as JSON has it."""
+        return {
+            "sizes": [[*key, size, key in self.different] for key, size in sorted(self._seen.items())],
+            "floats": [[name, pattern, name in self.varying] for name, pattern in sorted(self._floats.items())],
+            "fixed": sorted(self.fixed),
+        }
+
+    def add(self, described: Mapping[str, object]) -> None:
+        """Take in what another history was.
+
+        Raises:
+            ValueError: it is not of the form in which it is written; nothing is taken in.
+        """
+        sizes, floats, fixed = [described.get(name) for name in ("sizes", "floats", "fixed")]
+        match sizes, floats, fixed:
+            case list(), list(), list() if (
+                all(kinds_of(each) == (str, int, int, int, bool) for each in sizes)
+                and all(kinds_of(each) == (str, str, bool) for each in floats)
+                and all(type(each) is str for each in fixed)
+            ):
+                pass
+            case _:
+                raise ValueError("what was seen of the arguments")
+        for name, rank, axis, size, differs in sizes:
+            key = (name, rank, axis)
+            if self._seen.setdefault(key, size) != size or differs:
+                self.different.add(key)
+        for name, pattern, varies in floats:
+            if self._floats.setdefault(name, pattern) != pattern or varies:
+                self.varying.add(name)
+        self.fixed.update(fixed)
+
     def differs(self, name: str, rank: int, axis: int) -> bool:
         return (name, rank, axis) in self.different
+
+
+def kinds_of(value: object) -> tuple[type, ...]:
+    """The classes of what is in a list; of anything else nothing."""
+    return tuple(map(type, value)) if type(value) is list else ()
 
 
 class Mixed(Dynamism):
@@ -166,10 +206,14 @@ class Mixed(Dynamism):
         if self.setting is False:
             return STATIC
         if axis < 0:
-            return SEEN_TO_DIFFER if self.history.differs(name, -1, 0) else STATIC
+            if self.history.differs(name, -1, 0):
+                return SEEN_TO_DIFFER
+            return NAMED if self.setting is None and is_named(name) else STATIC
         if self.setting is True:
             return DYNAMIC
-        return SEEN_TO_DIFFER if self.history.differs(name, self.ranks.get(name, 0), axis) else STATIC
+        if self.history.differs(name, self.ranks.get(name, 0), axis):
+            return SEEN_TO_DIFFER
+        return NAMED if is_named(name, axis) else STATIC
 
     def settle(self, env: ShapeEnv, inputs: Sequence[Input]) -> None:
         if self.relations is not None:

@@ -1,0 +1,277 @@
+"""Which sizes were found to differ, from one process to the next, so that the next compiles once.
+
+    >>> import os, tempfile, torch
+    >>> from frontends.pytorch import compile, load_profile, save_profile
+    >>> def f(x):
+    ...     return x * 2
+    >>> first = compile(f)
+    >>> for size in (3, 5):
+    ...     out = first(torch.ones(size))
+    >>> path = os.path.join(tempfile.mkdtemp(), "profile.json")
+    >>> save_profile(path, first)
+    >>> second = compile(f)
+    >>> load_profile(path, second)
+    >>> for size in (4, 7):
+    ...     out = second(torch.ones(size))
+    >>> len(first.variants), len(second.variants)
+    (2, 1)
+
+Dynamo keeps such a profile (`torch._dynamo.pgo`), by code and source, and writes it as a pickle under the name of a
+job. Here it is JSON in a file of your choice, beside what our own compiled functions have seen. A frame with a closure
+has its cells hashed in its name, by addresses that are another process's: what is written is how many there are, of
+frames that close over no function, as those of modules are. It decides what is a symbol, never what is right: a wrong
+profile costs a compilation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike, fspath
+from types import FunctionType, MethodType
+from typing import Any, Final
+
+import torch
+
+from frontends.pytorch.calls.artifact import AGAIN, content_of, entry, of_kind, parsed, refuse, write_whole
+from frontends.pytorch.calls.compiled import Compiled
+from frontends.pytorch.calls.saving import code_of, name_of
+from frontends.pytorch.errors import WrongStatement, refusal
+from frontends.pytorch.places import origin
+from frontends.pytorch.python.forcing import own_code
+
+FORMAT: Final = 1
+MOST_CELLS: Final = 64
+FIELDS: Final = ("filename", "firstlineno", "name", "file_hash", "closure_hash")
+LATTICE: Final = ("scalar", "size", "stride")
+log: Final = logging.getLogger("symshape")
+
+
+def save_profile(path: str | PathLike[str], *functions: Compiled) -> None:
+    """Write what Dynamo has seen in this process, and what these compiled functions have.
+
+    Raises:
+        WrongStatement: something else was given, or the file cannot be written.
+    """
+    given = [*_checked("save_profile", functions)]
+    described = {
+        "symshape profile": FORMAT,
+        "torch": torch.__version__,
+        "frames": [*of_dynamo(), *[each for compiled, _ in given for each in _as_frame(compiled)]],
+        "functions": [
+            {"name": name_of(fn), "code": code_of(fn), **compiled._compilation.history.described()}
+            for compiled, fn in given
+        ],
+    }
+    text = json.dumps(described, ensure_ascii=True, allow_nan=False, indent=1)
+    write_whole(fspath(path), text.encode(), f"save_profile({fspath(path)!r})")
+
+
+def load_profile(path: str | PathLike[str], *functions: Compiled) -> None:
+    """Tell Dynamo, and these compiled functions, what was seen.
+
+    Raises:
+        WrongArtifact: it is no such file, or others can write to it.
+        WrongStatement: something else was given.
+    """
+    name, given = fspath(path), [*_checked("load_profile", functions)]
+    described = parsed(name, content_of(name))
+    if described.get("symshape profile") != FORMAT:
+        refuse(name, "it is no profile of this symshape", "the path that `save_profile` was given")
+    frames = [of_kind(name, dict, each, "a frame in it") for each in entry(name, described, "frames", list)]
+    read = [(_frame(name, each), _sources(name, each)) for each in frames]
+    seen = [of_kind(name, dict, each, "a function in it") for each in entry(name, described, "functions", list)]
+    mine = []
+    for compiled, fn in given:
+        known = [each for each in seen if each.get("name") == name_of(fn) and each.get("code") == code_of(fn)]
+        mine += [(compiled._compilation.history, each) for each in known]
+        mine += [
+            (compiled._compilation.history, _as_history(sources)) for frame, sources in read if _is_frame_of(frame, fn)
+        ]
+    for history, each in mine:
+        try:
+            type(history)().add(each)
+        except ValueError as error:
+            refuse(name, f"{error} is not of the form in which it is written", AGAIN)
+    to_dynamo(read)
+    for history, each in mine:
+        history.add(each)
+
+
+def _checked(asked: str, functions: tuple[Compiled, ...]) -> Iterator[tuple[Compiled, Callable[..., object]]]:
+    for each in functions:
+        if not isinstance(each, Compiled):
+            what = f"{asked}(): {type(each).__qualname__} is nothing that `frontends.pytorch.compile` gives"
+            raise WrongStatement(refusal(what, "what torch compiles is in it without being given", origin()))
+        yield each, each._compilation.fn
+
+
+# ---------------------------------------------------------------------- what Dynamo has seen
+
+Frame = tuple[str, int, str, str, int]
+"""The file, the first line, the name, the hash of the file, and how many cells of a closure that hold no function."""
+Sources = Mapping[str, Mapping[str, Any]]
+
+
+def of_dynamo() -> list[dict[str, object]]:
+    """The frames that Dynamo has seen, with their sources, if they are what they were in the releases that we know."""
+    pgo = profile_of_torch()
+    if pgo is None:
+        return []
+    cells = {None: 0, **{hash((None,) * count): count for count in range(1, MOST_CELLS)}}
+    frames = []
+    for code, state in pgo.get_code_state().items():
+        sources = {
+            source: {part: _written(pgo, getattr(seen, part)) for part in LATTICE}
+            for source, seen in state.automatic_dynamic.items()
+            # a float is a number at every compilation
+            if type(seen.scalar) is not float
+        }
+        if sources and code.closure_hash in cells:
+            place = (code.filename, code.firstlineno, code.name, code.file_hash, cells[code.closure_hash])
+            frames.append({"frame": [*place], "sources": sources})
+    return frames
+
+
+def to_dynamo(frames: list[tuple[Frame, Sources]]) -> None:
+    """Have Dynamo know these."""
+    pgo = profile_of_torch() if frames else None
+    if pgo is None:
+        return
+    states = pgo.get_code_state()
+    for (file, line, name, hashed, cells), sources in frames:
+        code = pgo.CodeId(file, line, name, hashed, hash((None,) * cells) if cells else None)
+        for source, seen in sources.items():
+            known = states[code].automatic_dynamic[source]
+            known |= pgo.FrameStateSizeEntry(**{part: _read(pgo, seen[part]) for part in LATTICE})
+            # in this process nothing was compiled for the sizes that were first seen in the other
+            known.excluded_sizes = known.excluded_scalar = None
+
+
+def profile_of_torch() -> Any:
+    """The module of Dynamo's profile; None where it is not what we know."""
+    from torch._dynamo import pgo
+
+    parts = [field.name for field in dataclasses.fields(pgo.FrameStateSizeEntry)]
+    named = tuple([field.name for field in dataclasses.fields(pgo.CodeId)])
+    if named == FIELDS and {*LATTICE, "excluded_sizes", "excluded_scalar"} <= {*parts}:
+        return pgo
+    log.warning("torch %s keeps another profile than is known here: what Dynamo saw is left out", torch.__version__)
+    return None
+
+
+def _written(pgo: Any, value: object) -> object:
+    if value is pgo.auto_dynamic:
+        return "dynamic"
+    if value is pgo.auto_unset:
+        return "unset"
+    if isinstance(value, pgo.InferStride):
+        return {"behind": value.dim}
+    return [_written(pgo, each) for each in value] if isinstance(value, tuple) else value
+
+
+def _read(pgo: Any, value: Any) -> object:
+    if type(value) is str:
+        return pgo.auto_dynamic if value == "dynamic" else pgo.auto_unset
+    if type(value) is dict:
+        return pgo.InferStride(value["behind"])
+    return tuple([_read(pgo, each) for each in value]) if type(value) is list else value
+
+
+def _frame(name: str, described: Mapping[str, object]) -> Frame:
+    match described.get("frame"):
+        case [str(file), int(line), str(function), str(hashed), int(cells)] if 0 <= cells < MOST_CELLS:
+            return file, line, function, hashed, cells
+    refuse(name, "a frame in it is not of the form in which it is written", AGAIN)
+
+
+def _sources(name: str, described: Mapping[str, object]) -> Sources:
+    sources = entry(name, described, "sources", dict)
+    for source, seen in sources.items():
+        valid = type(seen) is dict and seen.keys() == {*LATTICE}
+        if not valid or not is_number(seen["scalar"]) or not all(is_layout(seen[part]) for part in ("size", "stride")):
+            refuse(name, f"what it says of {source} is not of the form in which it is written", AGAIN)
+    return sources
+
+
+def is_number(value: object) -> bool:
+    return value in ("dynamic", "unset") if type(value) is str else type(value) is int
+
+
+def is_layout(value: object) -> bool:
+    """Whether this is written of sizes or strides."""
+    if type(value) is not list:
+        return value == "dynamic" or value == "unset"
+    return all(each == "dynamic" or type(each) is int or is_behind(each) for each in value)
+
+
+def is_behind(value: object) -> bool:
+    """Whether this is written of a stride that is the extent of another axis."""
+    return type(value) is dict and value.keys() == {"behind"} and type(value["behind"]) is int
+
+
+# ---------------------------------------------------------------------- ours as theirs, and theirs as ours
+
+
+def _is_frame_of(frame: Frame, fn: object) -> bool:
+    """Whether Dynamo calls the code of a function by this."""
+    function = fn.__func__ if isinstance(fn, MethodType) else fn
+    if not isinstance(function, FunctionType) or function.__closure__:
+        return False
+    code = own_code(function)
+    return frame[1:3] == (code.co_firstlineno, code.co_name) and frame[3] == hash_of_file(code.co_filename)
+
+
+def hash_of_file(name: str) -> str | None:
+    """What Dynamo knows a file by."""
+    pgo = profile_of_torch()
+    return None if pgo is None else pgo._hash_containing_file(name)
+
+
+def _as_history(sources: Sources) -> dict[str, object]:
+    """What Dynamo has seen of parameters, as a history of ours."""
+    sizes: list[object] = []
+    for source, seen in sources.items():
+        if source[:3] != "L['" or source[-2:] != "']" or "'" in source[3:-2]:
+            continue
+        name, size, scalar = source[3:-2], seen["size"], seen["scalar"]
+        if type(size) is list:
+            for axis, each in enumerate(size):
+                differs = each == "dynamic"
+                sizes.append([name, len(size), axis, 0 if differs else each, differs])
+        elif type(scalar) is int:
+            sizes.append([name, -1, 0, scalar, False])
+        elif size == scalar == seen["stride"] == "dynamic":
+            sizes.append([name, -1, 0, 0, True])
+    return {"sizes": sizes, "floats": [], "fixed": []}
+
+
+def _as_frame(compiled: Compiled) -> Iterator[dict[str, object]]:
+    """What a compiled function of ours has seen, as Dynamo would have."""
+    fn = compiled._compilation.fn
+    function = fn.__func__ if isinstance(fn, MethodType) else fn
+    if not isinstance(function, FunctionType) or function.__closure__:
+        return
+    code = own_code(function)
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    sources: dict[str, dict[str, object]] = {}
+    for name, rank, axis, size, differs in compiled._compilation.history.described()["sizes"]:
+        if name in parameters:
+            seen = "dynamic" if differs else size
+            if rank < 0:
+                sources[f"L[{name!r}]"] = {"scalar": seen, "size": "dynamic", "stride": "dynamic"}
+                continue
+            found = sources.setdefault(f"L[{name!r}]", {"scalar": "dynamic", "size": [], "stride": "unset"})
+            if found["size"] == "dynamic" or axis != len(found["size"]):
+                # of another rank at another call
+                found["size"] = "dynamic"
+            else:
+                found["size"].append(seen)
+    hashed = hash_of_file(code.co_filename)
+    if sources and hashed is not None:
+        yield {"frame": [code.co_filename, code.co_firstlineno, code.co_name, hashed, 0], "sources": sources}
+
+
+__all__ = ["load_profile", "save_profile"]
