@@ -49,7 +49,8 @@ import torch
 from torch.nn.modules import module as modules
 
 from frontends.pytorch.calls.reads import ABSENT, Contents, Kept, Kind, Place, elements_in, layout, times_used, view_of
-from frontends.pytorch.python.forcing import CLOCKS
+from frontends.pytorch.python.appended import GROWING, read_otherwise
+from frontends.pytorch.python.forcing import CLOCKS, own_code
 from frontends.pytorch.python.memoized import is_programs
 from frontends.pytorch.python.mentions import Mentions, location, mentions_of
 from frontends.pytorch.python.ran import Ran, can_follow, kind_of
@@ -102,12 +103,18 @@ class Unguarded:
         return f"{self.text}, {self.what}"
 
 
+def can_grow(value: object) -> bool:
+    """Whether what is appended to a value is only added to it."""
+    return type(value) is list or (type(value) is deque and value.maxlen is None)
+
+
 class Explorer:
     """Finds places.
 
     Attributes:
         places: in the order in which they were found, each once.
         unguarded: what there is no place for.
+        appended: by identity, lists and queues that are added to whatever is in them, which nothing looks into.
     """
 
     def __init__(
@@ -128,6 +135,9 @@ class Explorer:
         # by code: of the functions that share one, some may have run unnoticed
         self._ran = {location(function.__code__) for function in (*functions, *inner)}
         self._waiting: deque[tuple[str, str, object]] = deque()
+        self._codes = [own_code(function) for function in (*functions, *inner)]
+        self._growing: dict[int, tuple[str, str, object, set[str | None]]] = {}
+        """Lists and queues, as they wait, and the names by which functions come to them: None for other ways."""
         mentions = [mentions_of(function.__code__) for function in functions]
         self._names: set[str] = set(ran.names if ran is not None else ())
         self._computed = bool(self._names)
@@ -151,8 +161,8 @@ class Explorer:
                 text = f"what `{getattr(use.function, '__name__', 'a function')}` remembers"
                 self._add(text, use.function, use.key, "result")
                 self._behind(text, "", use.result())
-        while self._waiting and self._items <= MOST_ITEMS:
-            self._look_at(*self._waiting.popleft())
+        self._look()
+        self.appended: dict[int, object] = {key: value for key, (_, _, value, _) in self._growing.items()}
         for tensor in ran.elements if ran is not None else ():
             self._add(f"what is in {self._name_of(tensor)}", tensor, elements_in, "view")
         if self._items > MOST_ITEMS:
@@ -189,26 +199,56 @@ class Explorer:
             self._most, self._largest = items, text
 
     def _held(
-        self, text: str, name: str, container: object, key: object, value: object, owner: type | None = None
+        self,
+        text: str,
+        name: str,
+        container: object,
+        key: object,
+        value: object,
+        owner: type | None = None,
+        *,
+        by: str | None = None,
     ) -> None:
         """An item of a dictionary, which may be that of a class, and what it leads to."""
         self._add(text, container, key, owner=owner)
-        self._behind(text, name, value)
+        self._behind(text, name, value, by=by)
 
-    def _behind(self, text: str, name: str, value: object) -> None:
-        """What a value leads to; of a tensor, whose layout is looked at with its place, the attributes that it has."""
+    def _behind(self, text: str, name: str, value: object, *, by: str | None = None) -> None:
+        """What a value leads to; of a tensor, whose layout is looked at with its place, the attributes that it has. The
+        functions come to it `by` that name, if by no other way."""
         if not isinstance(value, torch.Tensor):
-            self._value(text, name, value)
+            self._value(text, name, value, by=by)
         elif attributes := vars(value):
             for key in self._attributes(attributes):
                 self._held(f"{text}.{key}", key, attributes, key, attributes[key])
 
-    def _value(self, text: str, name: str, value: object) -> None:
+    def _value(self, text: str, name: str, value: object, *, by: str | None = None) -> None:
+        if id(value) in self._growing:
+            self._growing[id(value)][-1].add(by)
         if id(value) in self._seen or is_without_state(value):
             return
         self._seen.add(id(value))
         self._kept.append(value)
-        self._waiting.append((text, name, value))
+        if by is not None and can_grow(value):
+            self._growing[id(value)] = text, name, value, {by}
+        else:
+            self._waiting.append((text, name, value))
+
+    def _look(self) -> None:
+        """Look at what is waiting, and at what is found there; last at what is appended to and read as well."""
+        while self._items <= MOST_ITEMS:
+            while self._waiting and self._items <= MOST_ITEMS:
+                self._look_at(*self._waiting.popleft())
+            read = [key for key, (*_, names) in self._growing.items() if not all(map(self._is_appended_to, names))]
+            if not read:
+                break
+            self._waiting += [self._growing.pop(key)[:3] for key in read]
+
+    def _is_appended_to(self, name: str | None) -> bool:
+        """Whether all functions only append to what they come to by this name."""
+        if name is None or name in GROWING or self._whole or self._computed or "__self__" in self._names:
+            return False
+        return not any(name in read_otherwise(code) for code in self._codes)
 
     # ------------------------------------------------------------------ functions
 
@@ -223,7 +263,7 @@ class Explorer:
                 if isinstance(value, ModuleType):
                     self._module(name, value, mentioned.attributes)
                 else:
-                    self._behind(name, name, value)
+                    self._behind(name, name, value, by=name)
             else:
                 self._add(name, scope, name, "absent")
                 if name in plain:
@@ -265,7 +305,7 @@ class Explorer:
             value = cell.cell_contents
         except ValueError:
             return
-        self._behind(name, name, value)
+        self._behind(name, name, value, by=name)
 
     def _module(self, text: str, module: ModuleType, names: Iterable[str], within: tuple[ModuleType, ...] = ()) -> None:
         """What a function reads of a module, and of those in it."""
@@ -407,7 +447,9 @@ class Explorer:
         if not isinstance(attributes, dict):
             return
         for key in self._attributes(attributes, whole=whole):
-            self._held(f"{text}.{key}", key if isinstance(key, str) else name, attributes, key, attributes[key])
+            is_name = isinstance(key, str)
+            by = key if is_name and not whole else None
+            self._held(f"{text}.{key}", key if is_name else name, attributes, key, attributes[key], by=by)
         # another attribute may come before that of the class
         self._add(f"the attributes of {text}", attributes, kind="keys")
 
@@ -440,7 +482,8 @@ class Explorer:
         of_torch = names_of_library(type(module)) & attributes.keys()
         for key in dict.fromkeys([*self._attributes(attributes), *sorted(of_torch)]):
             if key not in OF_MODULES:
-                self._held(f"{text}.{key}", key, attributes, key, attributes[key])
+                by = key if key not in of_torch else None
+                self._held(f"{text}.{key}", key, attributes, key, attributes[key], by=by)
         self._add(f"the attributes of {text}", attributes, kind="keys")
         self._add(f"{text}.training", attributes, "training")
         for kind in ("_parameters", "_buffers", "_modules"):

@@ -279,6 +279,10 @@ def varying(
         if type(old) is type(new) and type(old) in (int, float) and not same(old, new):
             yield place, old
         return
+    if isinstance(place.container, deque) and place.kind == "view" and len(old) == len(new) and old[0] == new[0]:
+        for key, (was, value) in enumerate(zip(old[1:], new[1:])):
+            yield from varying(Place(f"{place.text}[{key}]", place.container, key), was, value, stored)
+        return
     if place.kind != "contents" or not (isinstance(old, Contents) and isinstance(new, Contents)):
         return
     container = new.container
@@ -323,6 +327,11 @@ def is_numpy(value: object, kind: str) -> bool:
 
 def queued(value: deque) -> object:
     return value.maxlen, *deque.__iter__(value)
+
+
+def queued_without(places: Sequence[int], value: deque) -> object:
+    """The same with nothing in these places, which are not looked at."""
+    return value.maxlen, *[None if place in places else each for place, each in enumerate(deque.__iter__(value))]
 
 
 def elements(value: object) -> object:

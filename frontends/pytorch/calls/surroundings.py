@@ -23,8 +23,10 @@ evaluation is traced twice, and never again.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import is_
 from types import FunctionType
 
@@ -38,6 +40,8 @@ from frontends.pytorch.calls.reads import (
     elements_in,
     is_numpy,
     layout,
+    queued,
+    queued_without,
     same,
     shown,
     varying,
@@ -67,6 +71,8 @@ class Surroundings:
         self._fixed: set[tuple[int, str, object]] = set()
         """Places that held something else than a number after all."""
         self._known: set[tuple[int, str, object]] = set()
+        self._appended: dict[int, object] = {}
+        """What calls only append to: in no state, and not to become another object."""
         self._roots: dict[int, object] = {id(root): root for root in roots}
         self._functions: dict[int, FunctionType] = {}
         self._states: list[tuple[object, ...]] = [()]
@@ -84,6 +90,8 @@ class Surroundings:
         self._functions.update({id(each): each for each in outer})
         explorer = Explorer([*self._functions.values()], self._roots.values(), ran, functions)
         new = [place for place in explorer.places if place.identity not in self._known]
+        self._appended = explorer.appended
+        self.containers.update(explorer.appended)
         if new:
             # what earlier states say about the new places is what these hold now
             found = tuple([place.read() for place in new])
@@ -153,7 +161,7 @@ class Surroundings:
                 without.setdefault(id(place.container), []).append(place.key)
         self._known |= left
         self.places = [
-            replace(place, key=tuple(without.get(id(place.container), ()))) if place.kind == "contents" else place
+            apart_from(place, without.get(id(place.container), ()))
             for place in self.places
             if place.identity not in left
         ]
@@ -245,6 +253,15 @@ class Surroundings:
         text = "\n".join(["def check():", "  try:", *[f"    {line}" for line in lines], *errors, "  return True"])
         exec(compile(text, "<surroundings>", "exec"), scope)
         return scope.pop("check")
+
+
+def apart_from(place: Place, keys: Sequence[object]) -> Place:
+    """The same place, of all that is in a container without what is at these keys."""
+    if place.kind == "contents":
+        return replace(place, key=tuple(keys))
+    if place.kind == "view" and isinstance(place.container, deque):
+        return replace(place, key=partial(queued_without, frozenset(keys)) if keys else queued)
+    return place
 
 
 def never() -> bool:

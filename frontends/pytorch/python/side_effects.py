@@ -164,9 +164,10 @@ class SideEffect:
         match self.steps:
             case Entries(_, stored):
                 return [(id(self.holder), key) for key in stored]
-            case Items() if isinstance(self.owner, list):
+            case Items() if isinstance(self.owner, list | deque):
                 # which it is shifted to or not, in the end
-                return [(id(self.owner), place) for place in range(list.__len__(self.owner) + self.count)]
+                kind = list if isinstance(self.owner, list) else deque
+                return [(id(self.owner), place) for place in range(kind.__len__(self.owner) + self.count)]
             case Content():
                 return [(id(self.owner), None)]
         return []

@@ -58,6 +58,16 @@ STATEMENTS = (
     "y = y if self.maybe is None else y + self.maybe",
     "self.history.append(y.sum())",
     "self.history.append([y.mean(), {'n': x.shape[0]}])",
+    "y = y + len(self.history)",
+    "y = y + self.history[-1].sum() if len(self.history) == 2 and torch.is_tensor(self.history[-1]) else y",
+    "self.same.append(y.sum())",
+    "y = y * len(self.same)",
+    "self.seen.append(self.n)\nself.seen.extend([x.shape[0]])",
+    "y = y + self.seen[-1] if self.seen else y",
+    "self.queue.append(y.sum(0))",
+    "y = y + self.queue[0] - self.queue[1]",
+    "self.queue.rotate(1)",
+    "self.unbounded.append(x)",
     "self.nested['in']['list'].append(1)",
     "self.fresh = [y.sum(0), y]",
     "del self.gone\nself.gone = y.sum()",
@@ -107,6 +117,8 @@ class Program(torch.nn.Module):
         self.table, self.order, self.names = {"old": 1}, OrderedDict(first=torch.zeros(4), second=2), {"a"}
         self.window, self.history, self.nested = deque([torch.ones(())], maxlen=2), [], {"in": {"list": []}}
         self.box, self.fresh = Box(torch.ones(4)), None
+        self.same, self.seen, self.unbounded = self.history, deque(), deque()
+        self.queue = deque([torch.zeros(4), torch.ones(4)], maxlen=2)
         self.register_buffer("memory", torch.zeros(4))
         self.weight = torch.nn.Parameter(torch.linspace(-1, 1, 4))
 
