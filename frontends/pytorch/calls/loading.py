@@ -29,7 +29,7 @@ import torch
 
 from frontends.pytorch.calls.artifact import AGAIN, entry, of_kind, read, refuse
 from frontends.pytorch.calls.compiled import Compiled
-from frontends.pytorch.calls.opening import elsewhere
+from frontends.pytorch.calls.opening import autocast, elsewhere
 from frontends.pytorch.calls.saving import (
     BACKENDS,
     OPTIONS,
@@ -191,12 +191,25 @@ def _ambient(name: str, described: Mapping[str, object]) -> Iterator[None]:
     try:
         if before is not default:
             torch.set_default_dtype(default)
-        with torch.inference_mode(inference), torch.set_grad_enabled(gradients):
+        with torch.inference_mode(inference), torch.set_grad_enabled(gradients), without_autocast():
             yield
     except TypeError as error:
         raise WrongArtifact(f"{name}: {error}") from None
     finally:
         torch.set_default_dtype(before)
+
+
+@contextmanager
+def without_autocast() -> Iterator[None]:
+    """No variant that is saved was traced under autocast."""
+    devices = [device for device, *_ in autocast()]
+    try:
+        for device in devices:
+            torch.set_autocast_enabled(device, False)
+        yield
+    finally:
+        for device in devices:
+            torch.set_autocast_enabled(device, True)
 
 
 __all__ = ["load"]
