@@ -104,6 +104,20 @@ def conditionals(count: int) -> Thing:
     return lambda: env.ask(result >= 0)
 
 
+def conditionals_else(count: int) -> Thing:
+    """Each where the one before does not hold: `0 + s if s == 0 else 1 + s if s == 1 else ...`."""
+    env = environment()
+    size = env.symbol("s", hint=5)
+
+    def build() -> object:
+        result = size
+        for i in range(count):
+            result = sym_ite(size == i, size + i, result)
+        return env.ask(result >= 0)
+
+    return build
+
+
 def quotients_printed(count: int) -> Thing:
     env = environment()
     size = env.symbol("a", hint=50)
@@ -129,6 +143,7 @@ CLIFFS: dict[str, tuple[Callable[[int], Thing], int]] = {
     "remainders of a multiple of many, guards": (remainders_among_multiples, 200),
     "remainders of remainders, asked": (remainders_of_remainders, 30),
     "nested conditionals, asked": (conditionals, 90),
+    "conditionals in place of each other, built and asked": (conditionals_else, 30),
     "parity of truths, asked and assumed": (parity_asked, 18),
     "parity of truths, printed": (parity_printed, 18),
     "product of sums, asked": (product_of_sums, 18),

@@ -10,13 +10,14 @@
 
 One atom, `relu(e) = max(e, 0)`, is behind min, max and abs; `relu(-e) = relu(e) - e` and `relu(k*e) = k*relu(e)` for k
 > 0 leave one spelling of each. A conditional keeps what its two values share outside: `ite(p, a, b) = b + ite(p, a - b,
-0)`.
+0)`. Where they share little that is as long as both together, which in a chain of conditionals would be as long as the
+chain in each of its links: a long difference is left apart, `ite(p, a, 0) + ite(not p, b, 0)`.
 """
 
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from solver.division import divide_content
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from solver.expr import Expr
     from solver.interner import Interner
     from solver.prop import Prop
+
+LONGEST_DIFFERENCE: Final = 16
+"""Terms by which the two values of a conditional may differ for one to be taken out of it."""
 
 
 def relu(terms: Interner, e: Expr) -> Expr:
@@ -60,10 +64,19 @@ def ite(terms: Interner, p: Prop, a: Expr, b: Expr) -> Expr:
         as_relu = _as_relu(terms, p, difference)
         if as_relu is not None:
             return terms.add(b, as_relu)
-    k = gcd(difference.content(), difference.constant)
-    if difference.lead()[1] < 0 if difference.terms else difference.constant < 0:
+    if len(difference.terms) <= LONGEST_DIFFERENCE or b is terms.zero:
+        return terms.add(b, _where(terms, p, difference))
+    if a is terms.zero:
+        return _where(terms, p.negation, b)
+    return terms.add(ite(terms, p, a, terms.zero), ite(terms, p.negation, b, terms.zero))
+
+
+def _where(terms: Interner, p: Prop, e: Expr) -> Expr:
+    """`e if p else 0`."""
+    k = gcd(e.content(), e.constant)
+    if e.lead()[1] < 0 if e.terms else e.constant < 0:
         k = -k
-    return terms.add(b, terms.scale(terms.atom("ite", (p, divide_content(difference, k))), k))
+    return terms.scale(terms.atom("ite", (p, divide_content(e, k))), k)
 
 
 def _flips(p: Prop) -> bool:

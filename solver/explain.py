@@ -18,6 +18,7 @@ so that a core does not name facts that the answer does not need:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from solver.expr import Atom, Expr
 from solver.intervals import Interval
@@ -27,6 +28,9 @@ from solver.operations import interval_of_atom, interval_reader, intervals_of_pr
 from solver.prop import Prop
 from solver.reasons import Reason, combine
 
+NESTED: Final = 2
+"""The bound of an atom as deep as this is explained once: what is inside of it may be inside of many others too, and
+written out the proof would be exponential in how deep they are nested."""
 Bound = tuple[Expr, bool]
 """An expression and a side: True for its lower bound."""
 
@@ -127,9 +131,15 @@ def prove_bound(known: Knowledge, m: int, lower: bool, needed: int) -> Reason:
     if recorded is not None:
         return recorded
     atoms = known.interner.monomials[m]
-    if len(atoms) == 1:
+    if len(atoms) > 1:
+        return _prove_product(known, m, atoms, lower, needed)
+    if atoms[0].depth < NESTED:
         return _prove_atom(known, atoms[0], lower, needed)
-    return _prove_product(known, m, atoms, lower, needed)
+    key = (m, lower, needed)
+    found = known.explained.get(key)
+    if found is None:
+        found = known.explained[key] = _prove_atom(known, atoms[0], lower, needed)
+    return found
 
 
 def prove_side(known: Knowledge, e: Expr, lower: bool, needed: int) -> Reason:

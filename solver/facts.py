@@ -105,7 +105,7 @@ class Facts(Knowledge):
         self.solved, self.uses, self.product_rules = known.solved, known.uses, known.product_rules
         self.bounded_products = known.bounded_products
         self.range_cache, self.elementary_cache = known.range_cache, known.elementary_cache
-        self.inert, self.scratch = known.inert, {}
+        self.inert, self.explained, self.scratch = known.inert, {}, {}
 
     @staticmethod
     def empty(interner: Interner, *, enough: int = ENOUGH) -> Facts:

@@ -105,8 +105,8 @@ class Knowledge:
     """The maps, and how to read them."""
 
     __slots__ = (
-        "bounded_products", "elementary_cache", "excluded", "forms", "inert", "interner", "product_rules",
-        "range_cache", "ranges", "scratch", "solved", "uses",
+        "bounded_products", "elementary_cache", "excluded", "explained", "forms", "inert", "interner",
+        "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
     )  # fmt: skip
 
     def __init__(self, interner: Interner) -> None:
@@ -125,6 +125,7 @@ class Knowledge:
         self.range_cache: dict[int, Range] = {}
         self.elementary_cache: dict[int, Rule | None] = {}
         self.inert: set[int] = set()
+        self.explained: dict[tuple[int, bool, int], Reason] = {}  # bounds of nested atoms (see `solver.explain`)
         self.scratch: dict[object, object] = {}
 
     # ------------------------------------------------------------------ ranges
@@ -290,11 +291,16 @@ class Knowledge:
         inert, solved, monomials = self.inert, self.solved, self.interner.monomials
         seen = {m}
         pending = [m]
+        looked_at: set[int] = set()
         while pending:
             m = pending.pop()
             if self.product_rules and self.product_rule(m) is not None:
                 return False
             for atom in monomials[m]:
+                # a product too large to expand is in many monomials: what is inside of it is looked at once
+                if atom.monomial in looked_at or atom.monomial in inert:
+                    continue
+                looked_at.add(atom.monomial)
                 if not atom.args:
                     if solved.count and solved.get(atom.monomial) is not None:
                         return False
@@ -307,6 +313,7 @@ class Knowledge:
                             seen.add(inner)
                             pending.append(inner)
         inert.update(seen)
+        inert.update(looked_at)
         return True
 
     def product_rule(self, m: int) -> tuple[int, Rule] | None:

@@ -3,7 +3,9 @@
 import pytest
 
 from shapes import ShapeEnv
-from solver.expr import Atom
+from solver.check import examine
+from solver.explain import prove_side
+from solver.expr import Atom, Expr
 from solver.facts import Facts
 from solver.interner import Interner
 from solver.prop import Prop
@@ -87,3 +89,80 @@ def test_complements_are_made_once() -> None:
         looked_at += whole._nodes is not None  # what lists all its parts takes as long as they are many
     assert whole.negation.negation is whole
     assert looked_at == 0
+
+
+def chain_of_conditionals(terms: Interner, count: int) -> Expr:
+    """`0 + s if s == 0 else 1 + s if s == 1 else ...`: each link is about all the links before it."""
+    s = terms.symbol("s")
+    whole = s
+    for i in range(count):
+        whole = terms.ite(terms.eq(s, i), s + i, whole)
+    return whole
+
+
+def test_the_proof_of_a_bound_shares_what_is_in_many_of_its_parts() -> None:
+    """If it fails, the proof of a bound is written out, which takes 2**n steps for n operations: this does not end."""
+    terms = Interner()
+    a, s = terms.symbol("a"), terms.symbol("s")
+    known = Facts.empty(terms).declare_range(a, 0, None).declare_range(s, 0, 1)
+    whole = a
+    for i in range(60):
+        whole = terms.floordiv(terms.floordiv(whole, 3) + whole + i, 2) + terms.floordiv(whole + s, 5)
+    proof = prove_side(known, whole, True, 0)
+    assert examine(proof, terms.ge(whole, 0), terms.true) is None
+    found, pending = set(), [proof]
+    while pending:
+        step = pending.pop()
+        if id(step) not in found:
+            found.add(id(step))
+            pending += step.premises
+    assert 120 < len(found) < 2000
+
+
+def test_the_links_of_a_chain_of_conditionals_are_no_longer_than_a_part_of_it() -> None:
+    """If it fails, a chain of n conditionals has n*n terms, and what walks it is no faster."""
+    terms = Interner()
+    whole = chain_of_conditionals(terms, 400)
+    inside = [arg for atom in whole.schedule for arg in atom.args if isinstance(arg, Expr)]
+    assert sum(len(e.terms) for e in inside) < 20 * 400
+    (s,) = whole.symbols
+    for value in (0, 1, 5, 17, 18, 399, 400, 10**6):
+        assert whole.evaluate({s: value}) == (2 * value if value < 400 else value)
+
+
+@pytest.mark.parametrize("longest", [3, 30])
+def test_conditionals_with_long_values_have_one_spelling(longest: int) -> None:
+    """If it fails, a conditional and what is rebuilt from it, or from the opposite condition, differ."""
+    terms = Interner()
+    symbols = [terms.symbol(f"s{i}") for i in range(longest)]
+    p, q = terms.ge(symbols[0], symbols[1]), terms.disjunction([terms.eq(symbols[0], 1), terms.ge(symbols[2], 5)])
+    short, long, other = symbols[0] - 3, terms.sum(symbols) * 2, terms.sum(symbols) * -3 + 1
+    for condition in (p, q, p.negation, q.negation):
+        for one, two in ((short, long), (long, other), (long, terms.zero), (long, terms.constant(7))):
+            whole = terms.ite(condition, one, two)
+            assert terms.ite(condition.negation, two, one) is whole
+            for atom in whole.schedule:
+                assert terms.rebuild(atom.kind, atom.name, atom.args) is atom.expr
+            for first in range(-3, 8):
+                values = {symbol.atom: first + 2 * place % 5 for place, symbol in enumerate(symbols)}
+                expected = one if condition.evaluate(values) else two
+                assert whole.evaluate(values) == expected.evaluate(values)
+
+
+def test_what_is_in_many_monomials_is_looked_at_once() -> None:
+    """If it fails, seeing that nothing is substituted in a large product takes the square of its terms."""
+    terms = Interner()
+    whole = terms.one
+    for i in range(60):
+        whole = whole * (terms.symbol(f"s{i}") + 1)
+    kept = Facts.empty(terms)
+    assert kept.is_inert(whole)
+    inner = {arg for atom in whole.schedule for arg in atom.args if isinstance(arg, Expr)}
+    assert len(inner) > 5 and kept.inert >= {m for e in inner for m, _ in e.terms}
+    assert kept.inert >= {atom.monomial for atom in whole.schedule}  # so none is entered again
+    solved = Facts.empty(terms)
+    for symbol in sorted(whole.symbols, key=lambda atom: atom.serial):
+        solved = solved.declare_range(symbol.expr, 0, None)
+    for place in (0, 30, 59):
+        symbol = sorted(whole.symbols, key=lambda atom: atom.serial)[place]
+        assert not solved.assume_prop(terms.eq(symbol.expr, 3)).is_inert(whole)
