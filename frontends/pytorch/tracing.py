@@ -287,7 +287,7 @@ def _traced_alone(*given: object, dynamism: Dynamism, read: Mapping[str, Place])
             raise
     ran = noted()
     if ran is not None:
-        ran.memoized = variant.memoized
+        ran.memoized, ran.has_computed = variant.memoized, memoized.has_computed
         ran.elements = tuple(dynamism.outside.tensors)
     return variant
 

@@ -140,6 +140,8 @@ class Explorer:
         """Lists and queues, as they wait, and the names by which functions come to them: None for other ways."""
         mentions = [mentions_of(function.__code__) for function in functions]
         self._names: set[str] = set(ran.names if ran is not None else ())
+        self._has_computed = ran is not None and ran.has_computed
+        """Whether what is done now may not be done again, as functions remember its results."""
         self._computed = bool(self._names)
         """Whether some function asks for attributes that may not be there."""
         self._whole = any(map(reflects, functions))
@@ -246,7 +248,9 @@ class Explorer:
 
     def _is_appended_to(self, name: str | None) -> bool:
         """Whether all functions only append to what they come to by this name."""
-        if name is None or name in GROWING or self._whole or self._computed or "__self__" in self._names:
+        if name is None or name in GROWING or self._whole or self._computed or self._has_computed:
+            return False
+        if not WHOLE.isdisjoint(self._names):
             return False
         return not any(name in read_otherwise(code) for code in self._codes)
 
@@ -506,6 +510,8 @@ class Explorer:
             self._add(text, hooks, kind="count")
 
 
+WHOLE: Final = frozenset(("__self__", "dump", "dumps", "Pickler"))
+"""Names of a method's own object, and of what looks into all that an object holds."""
 OURS: Final = ("frontends.", "backends.", "shapes.", "solver.")
 CALENDARS: Final = (datetime.datetime, datetime.date)
 HEAP_TYPE: Final = 1 << 9

@@ -47,9 +47,14 @@ def read_otherwise(code: CodeType) -> frozenset[str]:
             before = each.argval if each.argval not in GROWING else None
         else:
             found.add(each.argval)
+    if "locals" in code.co_names:
+        found.update(code.co_freevars, code.co_cellvars)
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             found |= read_otherwise(inner)
+        elif isinstance(inner, tuple):
+            # attributes that a pattern asks for
+            found.update([each for each in inner if isinstance(each, str)])
     return frozenset(found)
 
 

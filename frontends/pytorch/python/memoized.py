@@ -41,9 +41,14 @@ FIX: Final = "give it a larger `maxsize`; fullgraph=False calls it as it is"
 
 
 class Memoized:
-    """The functions that remember results and are followed in a trace."""
+    """The functions that remember results and are followed in a trace.
+
+    Attributes:
+        has_computed: whether one worked out a result, which it does once.
+    """
 
     def __init__(self) -> None:
+        self.has_computed = False
         self._followed: dict[int, tuple[Cache, list[tuple[object, ...]]]] = {}
         """By function, what it remembered before it was used, and then each key and result that it was used for."""
 
@@ -85,6 +90,9 @@ class Memoized:
         found = []
         for function, uses in self._followed.values():
             asked, uses[1:] = uses[1:], ()
+            if asked:
+                (_, _, _, misses), *_ = uses
+                self.has_computed = self.has_computed or function.cache_info().misses > misses
             if id(function) in made or function.cache_parameters()["maxsize"] == 0:
                 continue
             for key, result in asked:

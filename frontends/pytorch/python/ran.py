@@ -134,6 +134,7 @@ class Ran:
         names: attributes that the program asked for by a name that it computed.
         tensors: tensors of its own whose Python attributes it asked for so.
         memoized: results that it used of functions that remember them, if it is a graph.
+        has_computed: whether one of them was worked out, which is done once.
         elements: tensors whose elements it took as numbers, if it is a graph.
     """
 
@@ -141,6 +142,7 @@ class Ran:
         self.names: set[str] = set()
         self.tensors: dict[int, torch.Tensor] = {}
         self.memoized: tuple[Use, ...] = ()
+        self.has_computed = False
         self.elements: tuple[torch.Tensor, ...] = ()
         self._calls: list[Call] = []
         self._watch = _watch()
