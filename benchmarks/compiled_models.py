@@ -8,11 +8,14 @@
 | / dynamic | time of a call, ours by Inductor's with `dynamic=True`: geometric mean of the sizes, and the worst |
 | / eager | the same by torch operator by operator |
 | peak | the most memory allocated during a call at the largest size, as torch's profiler sees it, ours by Inductor's |
+| graphs | with `--dynamo`: Dynamo's graphs of all sizes, ours and Inductor's: more are sizes specialized |
 
-First calls are made in fresh processes with empty caches; each has compiled another function before, so that what is
-built once per machine is there. Inference runs without gradients; training is the loss and the gradients of all
-parameters. All take turns, size by size. With one thread it is processor time, with more wall time. With `--dynamo`,
-ours is `torch.compile(model, backend="symshape")`: Dynamo captures, our kernels run.
+Each row has a process of its own, with empty caches, and `--limit` seconds of wall time; what it has measured by
+then is its row, and the table is written row by row. Each engine has compiled another function before its first call,
+so that what is built once per machine is there; ours comes first, so what torch computes once for all is in ours.
+Inference runs without gradients; training is the loss and the gradients of all parameters. All take turns, size by
+size, and all results are compared with eager torch's. With one thread it is processor time, with more wall time. With
+`--dynamo`, ours is `torch.compile(model, backend="symshape")`: Dynamo captures, our kernels run.
 """
 
 from __future__ import annotations
@@ -25,8 +28,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from benchmarks import report
@@ -47,7 +50,7 @@ LEAST: Final = 2e-3
 def models() -> dict[str, Model]:
     """The models by name, made for sequences up to `LONGEST`, with the sizes that they run at; the first is traced."""
     from benchmarks.models import MODELS
-    from benchmarks.models.language import EAGER, KEY_VALUE_HEADS, TOKENS, VOCABULARY, decoder, made, text
+    from benchmarks.models.language import EAGER, KEY_VALUE_HEADS, TOKENS, VOCABULARY, decoder, encoder, made, text
     from benchmarks.models.model import Model
 
     gpt2 = made(
@@ -55,12 +58,18 @@ def models() -> dict[str, Model]:
         resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, **EAGER, **TOKENS,
     )  # fmt: skip
     mistral = decoder("mistral", "Mistral", max_position_embeddings=LONGEST, **KEY_VALUE_HEADS)
+    longer = {"max_position_embeddings": LONGEST}
     found = [
         Model("gpt2", gpt2, text, TEXT),
         replace(MODELS["t5"], sizes=TEXT),
         replace(mistral, sizes=TEXT),
         replace(MODELS["vit"], sizes=IMAGES),
         replace(MODELS["unet"], sizes=IMAGES),
+        replace(encoder("bert", "Bert", **longer), sizes=TEXT),
+        replace(decoder("llama", "Llama", **longer), sizes=TEXT),
+        replace(decoder("qwen3", "Qwen3", head_dim=16, **longer, **KEY_VALUE_HEADS), sizes=TEXT),
+        replace(decoder("phi", "Phi", embd_pdrop=0.0, resid_pdrop=0.0, **longer), sizes=TEXT),
+        replace(MODELS["resnet"], sizes=IMAGES),
     ]
     return {model.name: model for model in found}
 
@@ -108,11 +117,46 @@ def step(module: torch.nn.Module, function: Callable[..., torch.Tensor], trainin
     return train if training else inference
 
 
-# ---------------------------------------------------------------------- the first call
+# ---------------------------------------------------------------------- a row
 
 
-def cold(engine: str, name: str, training: bool, threads: int) -> float:
-    """CPU seconds of the first call, in a process of its own."""
+@dataclass(slots=True)
+class Measured:
+    """What a process has measured of a model: by engine, as its lines of JSON say one after the other.
+
+    Attributes:
+        first: CPU seconds of the first call.
+        times: of a call, size by size.
+        peak: the most bytes at once, at the last size.
+        graphs: Dynamo's, of all sizes so far.
+        problem: why there is no more.
+    """
+
+    first: dict[str, float] = field(default_factory=dict)
+    times: dict[str, list[float]] = field(default_factory=dict)
+    peak: dict[str, int] = field(default_factory=dict)
+    graphs: dict[str, int] = field(default_factory=dict)
+    problem: str = ""
+
+    def read(self, text: str) -> None:
+        """What a process has printed; of a line that it did not finish, nothing."""
+        for line in text.splitlines():
+            try:
+                found = json.loads(line)
+            except ValueError:
+                continue
+            if not isinstance(found, dict):
+                continue
+            self.first.update(found.get("first", {}))
+            self.peak.update(found.get("peak", {}))
+            self.graphs.update(found.get("graphs", {}))
+            for engine, seconds in found.get("times", {}).items():
+                self.times.setdefault(engine, []).append(seconds)
+
+
+def measured(name: str, training: bool, engines: Sequence[str], options: argparse.Namespace) -> Measured:
+    """A model in a process of its own, for as long as it may take."""
+    found = Measured()
     with tempfile.TemporaryDirectory() as folder:
         environment = {
             **os.environ,
@@ -120,28 +164,67 @@ def cold(engine: str, name: str, training: bool, threads: int) -> float:
             "TORCHINDUCTOR_CACHE_DIR": os.path.join(folder, "theirs"),
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
         }
-        command = [sys.executable, "-m", "benchmarks.compiled_models", "--cold", engine, name, str(int(training))]
-        run = subprocess.run(
-            [*command, "--threads", str(threads)], env=environment, capture_output=True, text=True, check=False
-        )
-        if run.returncode:
-            raise RuntimeError(run.stderr[-2000:])
-        return json.loads(run.stdout.splitlines()[-1])
+        command = [sys.executable, "-m", "benchmarks.compiled_models", "--row", name, str(int(training))]
+        command += [",".join(engines), "--threads", str(options.threads), "--rounds", str(options.rounds)]
+        try:
+            run = subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=False, timeout=options.limit
+            )
+        except subprocess.TimeoutExpired as ended:
+            found.read((ended.output or b"").decode())
+            found.problem = f"{options.limit:.0f} s were not enough"
+        else:
+            found.read(run.stdout)
+            if run.returncode:
+                found.problem = (run.stderr.strip().splitlines() or ["no message"])[-1][:200]
+    return found
 
 
-def first_call(engine: str, name: str, training: bool) -> float:
-    """The same, in this process."""
+def row_of(name: str, training: bool, engines: Sequence[str], options: argparse.Namespace) -> None:
+    """The same in this process: a line of JSON for the first calls, and for each size."""
     import torch
 
-    other = compiled(engine, lambda x: (x * 2).softmax(-1).sum())
-    other(torch.randn(3, 5, requires_grad=training))
+    torch.set_num_threads(options.threads)
+    # each engine has the number of compilations that it would have alone
+    torch._dynamo.config.recompile_limit *= len(engines)
+    graphs = dict.fromkeys(engines, 0)
+    for engine in engines:
+        other = compiled(engine, lambda x: (x * 2).softmax(-1).sum())
+        other(torch.randn(3, 5, requires_grad=training))
     model = models()[name]
     module, function = program(model)
-    run = step(module, compiled(engine, function), training)
-    inputs = model.inputs(*model.sizes[0])
-    began = spent()
-    run(inputs)
-    return spent() - began
+    runs = {engine: step(module, compiled(engine, function), training) for engine in engines}
+    for place, size in enumerate(model.sizes):
+        inputs = model.inputs(*size)
+        results = {}
+        for engine, run in runs.items():
+            before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+            began = spent()
+            results[engine] = run(inputs)
+            if not place:
+                print(json.dumps({"first": {engine: spent() - began}}), flush=True)
+            graphs[engine] += torch._dynamo.utils.counters["stats"]["unique_graphs"] - before
+        for engine, result in results.items():
+            torch.testing.assert_close(
+                result, results["eager"], rtol=1e-3, atol=1e-3, equal_nan=True, msg=f"{name} by {engine} at {size}"
+            )
+        del results
+        times = seconds_of_calls(runs, inputs, options.rounds, clock_for(options.threads))
+        found: dict[str, object] = {"times": times, "graphs": graphs}
+        if size == model.sizes[-1]:
+            found["peak"] = {engine: peak(run, inputs) for engine, run in runs.items()}
+        print(json.dumps(found), flush=True)
+
+
+def seconds_of_calls(
+    runs: Mapping[str, Callable[..., object]], inputs: dict[str, object], rounds: int, clock: Clock
+) -> dict[str, float]:
+    """Seconds of a call by each engine, which take turns."""
+    spans: dict[str, list[float]] = {engine: [] for engine in runs}
+    for _ in range(rounds):
+        for engine, run in runs.items():
+            spans[engine].append(stretch(run, inputs, clock))
+    return {engine: statistics.median(found) for engine, found in spans.items()}
 
 
 def spent() -> float:
@@ -149,66 +232,79 @@ def spent() -> float:
     return sum(os.times()[:4])
 
 
-# ---------------------------------------------------------------------- further calls
+# ---------------------------------------------------------------------- the table
 
 
-def measure(options: argparse.Namespace) -> str:
-    import torch
+def chosen(names: str, known: Sequence[str]) -> Sequence[str]:
+    """Some of the models, with commas between; all of them for no name."""
+    wanted = [name for name in names.split(",") if name]
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise SystemExit(f"--models {', '.join(unknown)}: expected of {', '.join(known)}")
+    return wanted or known
 
-    torch.set_num_threads(options.threads)
+
+def engines_of(options: argparse.Namespace) -> list[str]:
+    """Ours, and what it is held against."""
+    named = options.baselines.split(",")
+    unknown = [name for name in named if name not in ENGINES]
+    if unknown:
+        raise SystemExit(f"--baselines {', '.join(unknown)}: expected of {', '.join(ENGINES)}")
+    wanted = {*named, "eager", *["static"] * options.static}
+    return ["symshape" if options.dynamo else "ours", *[engine for engine in ENGINES if engine in wanted]]
+
+
+def measure(options: argparse.Namespace) -> Iterator[str]:
+    """The table, anew with each of its rows."""
+    engines = engines_of(options)
+    ours, peers = engines[0], engines[1:]
     rows: list[list[report.Cell]] = []
-    everything: dict[str, list[float]] = {}
-    for name, model in models().items():
-        if options.models and name not in options.models.split(","):
-            continue
+    everything: dict[str, list[float]] = {peer: [] for peer in peers}
+    problems = []
+    for name in chosen(options.models, list(models())):
         for training in (False, True):
-            ours = "symshape" if options.dynamo else "ours"
-            engines = [ours, *[engine for engine in ENGINES if engine != "static" or options.static]]
-            times, peaks = timed(model, training, engines, options.rounds, clock_for(options.threads))
-            seconds = [cold(engine, name, training, options.threads) for engine in (ours, "dynamic")]
-            row: list[report.Cell] = [f"{name}, training" if training else name, *seconds, seconds[0] / seconds[1]]
-            for peer in engines[1:]:
-                ratios = [mine / theirs for mine, theirs in zip(times[ours], times[peer])]
-                everything.setdefault(peer, []).extend(ratios)
-                row += [geometric(ratios), max(ratios)]
-            rows.append([*row, peaks[ours] / peaks["dynamic"]])
+            title = f"{name}, training" if training else name
+            found = measured(name, training, engines, options)
+            if found.problem:
+                problems.append(f"{title}: {found.problem}.")
+            row: list[report.Cell] = [title, found.first.get(ours)]
+            if "dynamic" in peers:
+                row += [found.first.get("dynamic"), quotient(found.first, ours)]
+            for peer in peers:
+                ratios = [mine / theirs for mine, theirs in zip(found.times.get(ours, ()), found.times.get(peer, ()))]
+                everything[peer] += ratios
+                row += [geometric(ratios), max(ratios)] if ratios else [None, None]
+            if "dynamic" in peers:
+                row.append(quotient(found.peak, ours))
+            if options.dynamo:
+                row += [found.graphs.get(engine) for engine in engines if engine in ("symshape", "dynamic")]
+            rows.append(row)
+            yield shown(rows, everything, problems, options)
+
+
+def quotient(values: Mapping[str, float], ours: str) -> float | None:
+    """Ours by Inductor's, where both were measured."""
+    return values[ours] / values["dynamic"] if ours in values and "dynamic" in values else None
+
+
+def shown(
+    rows: list[list[report.Cell]],
+    everything: Mapping[str, Sequence[float]],
+    problems: Sequence[str],
+    options: argparse.Namespace,
+) -> str:
+    inductor = "dynamic" in everything
     named = [cell for peer in everything for cell in (f"/ {peer}", "worst")]
-    header = ["model", "first call, s", "dynamic's", "ratio", *named, "peak"]
-    means = "; ".join([f"/ {peer} {report.text(geometric(each))}" for peer, each in everything.items()])
+    header = ["model", "first call, s", *["dynamic's", "ratio"] * inductor, *named, *["peak"] * inductor]
+    if options.dynamo:
+        header += ["graphs", *["dynamic's"] * inductor]
+    means = "; ".join([f"/ {peer} {report.text(geometric(each))}" for peer, each in everything.items() if each])
     versions = report.versions("torch", "transformers")
-    return f"All: {means}.\n\n{report.table(header, rows)}\n\n{versions}."
+    return "\n\n".join([f"All: {means}.", report.table(header, rows), *problems, f"{versions}."])
 
 
 def geometric(values: Sequence[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, values)))
-
-
-def timed(
-    model: Model, training: bool, engines: Sequence[str], rounds: int, clock: Clock
-) -> tuple[dict[str, list[float]], dict[str, int]]:
-    """Seconds of a call by each engine, size by size, and the most memory at the last size."""
-    import torch
-
-    torch._dynamo.reset()
-    module, function = program(model)
-    runs = {engine: step(module, compiled(engine, function), training) for engine in engines}
-    times: dict[str, list[float]] = {engine: [] for engine in engines}
-    peaks: dict[str, int] = {}
-    for size in model.sizes:
-        inputs = model.inputs(*size)
-        results = {engine: run(inputs) for engine, run in runs.items()}
-        for engine, result in results.items():
-            torch.testing.assert_close(
-                result, results["eager"], rtol=1e-3, atol=1e-3, equal_nan=True, msg=f"{model.name} by {engine}"
-            )
-        spans: dict[str, list[float]] = {engine: [] for engine in engines}
-        for _ in range(rounds):
-            for engine, run in runs.items():
-                spans[engine].append(stretch(run, inputs, clock))
-        for engine in engines:
-            times[engine].append(statistics.median(spans[engine]))
-        peaks = {engine: peak(run, inputs) for engine, run in runs.items()}
-    return times, peaks
 
 
 def stretch(run: Callable[..., object], inputs: dict[str, object], clock: Clock) -> float:
@@ -240,25 +336,26 @@ def main() -> None:
     parser = report.arguments(__doc__)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--models", default="")
+    parser.add_argument("--models", default="", help="some of them, with commas between")
+    parser.add_argument("--baselines", default="dynamic", help="what ours is compared with: dynamic, static, eager")
+    parser.add_argument("--limit", type=float, default=900, help="seconds of wall time for a row")
     parser.add_argument("--static", action="store_true", help="beside Inductor with constant sizes as well")
     parser.add_argument("--dynamo", action="store_true", help="ours as the backend of torch.compile")
-    parser.add_argument("--cold", nargs=3, metavar=("ENGINE", "MODEL", "TRAINING"), help="only the first call")
-    options, _ = parser.parse_known_args()
-    if options.cold:
-        import torch
-
-        torch.set_num_threads(options.threads)
-        engine, name, training = options.cold
-        print(json.dumps(first_call(engine, name, training == "1")))
+    parser.add_argument("--row", nargs=3, metavar=("MODEL", "TRAINING", "ENGINES"), help="one row, in this process")
+    options = parser.parse_args()
+    if options.row:
+        name, training, engines = options.row
+        row_of(name, training == "1", engines.split(","), options)
         return
     section = f"compiled_models, {options.threads}{', dynamo' if options.dynamo else ''}"
     how = "Models by torch.compile(backend='symshape')" if options.dynamo else "Compiled models"
     title = f"{how} beside Inductor, threads: {options.threads}"
-    with tempfile.TemporaryDirectory() as folder:
-        # what Inductor finds in a cache of another run may be for other strides
-        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", folder)
-        report.publish("compiled_models", title, measure, parser, section)
+    for body in measure(options):
+        print(body, end="\n\n", flush=True)
+        if options.write:
+            arguments = [argument for argument in sys.argv[1:] if argument != "--write"]
+            command = " ".join(["python", "-m", "benchmarks.compiled_models", *arguments])
+            report.write_section(section, title, body, command=command)
 
 
 if __name__ == "__main__":
