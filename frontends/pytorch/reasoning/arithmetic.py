@@ -11,6 +11,9 @@ and holds its own caches against the count (`ShapeEnv.replace`), so what is reme
 count. Remainders depend on ranges as well, and are torch's each time; so is every operation while a proxy mode records
 it, where torch validates its translations or writes down where expressions come from, and on numbers that are not both
 integers or both truths.
+
+Which side a comparison is on is remembered as torch remembers it: by its hint, and only as long as torch's count of
+what is known stands. Truths without a hint are torch's each time.
 """
 
 from __future__ import annotations
@@ -22,8 +25,11 @@ from typing import Any, Final
 
 import sympy
 import torch._logging._internal as records
+import torch._ops as dispatch
+import torch.fx.experimental._config as settings
 import torch.fx.experimental.sym_node as torchs
-from torch.fx.experimental.proxy_tensor import get_proxy_mode
+from torch._C import _get_dispatch_mode, _TorchDispatchModeKey
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols
 
 Node = torchs.SymNode
 Implementation = Callable[..., Any]
@@ -50,6 +56,7 @@ CONNECTIVES: Final[dict[str, Callable[[bool, bool], bool]]] = {
     "sym_and": operator.and_,
     "sym_or": operator.or_,
 }
+PROXY: Final = _TorchDispatchModeKey.PROXY
 LARGEST: Final = 1 << 16
 """Remembered operations, of one kind and environment; past it they are forgotten."""
 
@@ -62,21 +69,27 @@ class Answers:
         operations: for each operation, by the identities of the operands, the expression and whether torch knows it
             as a sum of different symbols; with the operands, so that their identities are no others'.
         replaced: expressions after replacement, by identity.
-        constants: whether an expression is a constant, by identity.
+        integers: the integer that an expression is after replacement, or None, by identity.
+        backed: whether an expression has no unbacked symbols after replacement, by identity.
+        known: torch's count of what is known, which `sides` were found at.
+        sides: of comparisons with a hint, by identity, hint, what torch is asked and whether guards are suppressed.
     """
 
-    __slots__ = ("constants", "operations", "replaced", "version")
+    __slots__ = ("backed", "integers", "known", "operations", "replaced", "sides", "version")
 
     def __init__(self) -> None:
         self.forget(0)
 
     def forget(self, version: int) -> None:
         self.version = version
+        self.known = -1
+        self.sides: dict[tuple[object, ...], tuple[object, Any]] = {}
         self.operations: dict[str, dict[tuple[object, ...], tuple[Any, bool, object, object]]] = {
             name: {} for name in (*ARITHMETIC, *COMPARISONS, *CONNECTIVES)
         }
         self.replaced: dict[int, tuple[object, Any]] = {}
-        self.constants: dict[int, tuple[object, bool]] = {}
+        self.integers: dict[int, tuple[object, int | None]] = {}
+        self.backed: dict[int, tuple[object, bool]] = {}
 
 
 class Environments:
@@ -101,8 +114,11 @@ def operations(environments: Environments) -> dict[str, Any]:
     """What takes the place of attributes of torch's node, by their names."""
     found: dict[str, Any] = {
         "expr": property(replaced_expression(environments, Node.expr.fget)),
-        "maybe_as_int": constant(environments, Node.maybe_as_int),
+        "maybe_as_int": integer(environments, Node.maybe_as_int),
         "wrap_int": wrapped(Node.wrap_int),
+        "expect_true": expected(environments, Node.expect_true),
+        "guard_or_false": with_default(Node.guard_or_false, False),
+        "guard_or_true": with_default(Node.guard_or_true, True),
     }
     for table, given, result in (
         (ARITHMETIC, int, int),
@@ -112,6 +128,16 @@ def operations(environments: Environments) -> dict[str, Any]:
         for name, operation in table.items():
             found[name] = once(environments, name, getattr(Node, name), operation, given, result)
     return found
+
+
+def evaluations(environments: Environments) -> dict[str, Any]:
+    """What takes the place of attributes of torch's environment, by their names."""
+    return {"evaluate_sym_node": evaluated(environments, ShapeEnv.evaluate_sym_node)}
+
+
+def is_recorded() -> bool:
+    """Whether a proxy mode records what is computed."""
+    return _get_dispatch_mode(PROXY) is not None or dispatch._mode_stack_state_for_pre_dispatch.get(0) is not None
 
 
 def node_of(expression: Any, environment: Any, kind: type, hint: object, summation: bool) -> Any:
@@ -149,7 +175,7 @@ def once(
             or environment is None
             or environment._translation_validation_enabled
             or records.GET_DTRACE_STRUCTURED
-            or get_proxy_mode() is not None
+            or is_recorded()
         ):
             return original(self, other)
         x, y = self._hint, other._hint
@@ -204,26 +230,88 @@ def replaced_expression(environments: Environments, original: Implementation) ->
     return expression
 
 
-def constant(environments: Environments, original: Implementation) -> Implementation:
+def integer(environments: Environments, original: Implementation) -> Implementation:
     """The integer that a node is, or None."""
 
     def as_integer(self: Any) -> Any:
-        expression = self.expr
-        if self.shape_env is None or type(expression) is int:
+        environment = self.shape_env
+        if environment is None:
             return original(self)
-        if expression.is_Symbol:
-            return None
-        if expression.is_Integer:
-            return expression.p
-        constants = environments.of(self.shape_env).constants
-        found = constants.get(id(expression))
+        integers = environments.of(environment).integers
+        expression = self._expr
+        found = integers.get(id(expression))
         if found is None:
-            if len(constants) >= LARGEST:
-                constants.clear()
-            found = constants[id(expression)] = (expression, bool(expression.is_number))
-        return original(self) if found[1] else None
+            if len(integers) >= LARGEST:
+                integers.clear()
+            found = integers[id(expression)] = (expression, original(self))
+        return found[1]
 
     return as_integer
+
+
+def evaluated(environments: Environments, original: Implementation) -> Implementation:
+    """Which side a comparison is on, and what an integer is, with a guard where torch's facts leave it open."""
+
+    def side(self: Any, node: Any, size_oblivious: bool = False, fallback_value: bool | None = None) -> Any:
+        expression, hint = node.expr, node._hint
+        if (
+            type(hint) not in (bool, int)
+            or node.fx_node is not False
+            or self.should_record_events
+            or self._translation_validation_enabled
+            or records.GET_DTRACE_STRUCTURED
+        ):
+            return original(self, node, size_oblivious, fallback_value)
+        if expression is sympy.true or expression is sympy.false:
+            return expression
+        answers = environments.of(self)
+        if answers.known != self._version_counter:
+            answers.known = self._version_counter
+            answers.sides.clear()
+        key = (id(expression), hint, size_oblivious, fallback_value, self._suppress_guards_tls())
+        found = answers.sides.get(key)
+        if found is not None:
+            self._expr_sym_node_id = id(node)
+            return found[1]
+        result = original(self, node, size_oblivious, fallback_value)
+        if answers.known == self._version_counter:
+            if len(answers.sides) >= LARGEST:
+                answers.sides.clear()
+            answers.sides[key] = (expression, result)
+        return result
+
+    return side
+
+
+def expected(environments: Environments, original: Implementation) -> Implementation:
+    """What must hold: a guard, or a check at run time where unbacked symbols are in it."""
+
+    def expect_true(self: Any, file: str, line: int) -> Any:
+        environment = self.shape_env
+        if self._hint is None or environment is None or environment.prefer_deferred_runtime_asserts_over_guards:
+            return original(self, file, line)
+        backed = environments.of(environment).backed
+        expression = self._expr
+        found = backed.get(id(expression))
+        if found is None:
+            if len(backed) >= LARGEST:
+                backed.clear()
+            found = backed[id(expression)] = (expression, not free_unbacked_symbols(self.expr))
+        return self.guard_bool(file, line) if found[1] else original(self, file, line)
+
+    return expect_true
+
+
+def with_default(original: Implementation, default: bool) -> Implementation:
+    """A guard, or a default where unbacked symbols leave it open."""
+
+    def guard(self: Any, file: str, line: int) -> bool:
+        environment = self.shape_env
+        if self.pytype is not bool or environment is None or settings.backed_size_oblivious:
+            return original(self, file, line)
+        return bool(environment.evaluate_sym_node(self, False, default))
+
+    return guard
 
 
 def wrapped(original: Implementation) -> Implementation:
@@ -246,4 +334,4 @@ def wrapped(original: Implementation) -> Implementation:
     return wrap_int
 
 
-__all__ = ["Answers", "Environments", "operations"]
+__all__ = ["Answers", "Environments", "evaluations", "operations"]

@@ -6,6 +6,7 @@ Torch's answer is taken, so a difference changes nothing; it is logged as an err
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,11 +19,13 @@ class Comparison:
 
     Attributes:
         count: the answers compared.
+        compared: how many, by the name of what was answered.
         differences: for each that differs, a line with both.
     """
 
     def __init__(self) -> None:
         self.count = 0
+        self.compared: Counter[str] = Counter()
         self.differences: list[str] = []
 
     def attributes(self, faster: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,18 +42,23 @@ class Comparison:
     def both(self, name: str, faster: Implementation, original: Implementation) -> Implementation:
         """An operation whose result is torch's, after it was compared."""
 
-        def compared(self_: Any, *others: Any) -> Any:
-            ours = faster(self_, *others)
-            theirs = original(self_, *others)
-            self.count += 1
-            if described(ours) != described(theirs):
-                operands = ", ".join([str(getattr(each, "_expr", each)) for each in (self_, *others)])
-                line = f"{name}({operands}): torch gives {described(theirs)}, remembered is {described(ours)}"
-                self.differences.append(line)
-                logger.error("reasoner: %s", line)
+        def compared(self_: Any, *others: Any, **named: Any) -> Any:
+            ours = faster(self_, *others, **named)
+            theirs = original(self_, *others, **named)
+            operands = ", ".join([str(getattr(each, "_expr", each)) for each in (self_, *others)])
+            self.add(name, described(ours), described(theirs), f"({operands})")
             return theirs
 
         return compared
+
+    def add(self, name: str, ours: object, theirs: object, operands: str = "") -> None:
+        """Compare an answer with torch's."""
+        self.count += 1
+        self.compared[name] += 1
+        if ours != theirs:
+            line = f"{name}{operands}: torch gives {theirs}, ours is {ours}"
+            self.differences.append(line)
+            logger.error("reasoner: %s", line)
 
 
 def described(answer: Any) -> object:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
@@ -15,17 +16,18 @@ if TYPE_CHECKING:
 
 TESTED: Final = ("2.13.0",)
 """The releases of torch whose answers were compared with what is remembered; on others nothing is changed."""
+OURS: Final = tuple([str(path) for path in Path(__file__).parent.glob("*.py")])
 
 logger = logging.getLogger("symshape")
 
 
 class Installation:
-    """The attributes of torch's node that others stand in for, and how many blocks want it so."""
+    """The attributes of torch's classes that others stand in for, and how many blocks want it so."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.count = 0
-        self.before: dict[str, Any] = {}
+        self.before: dict[tuple[type, str], Any] = {}
 
     def enter(self, comparison: Comparison | None = None) -> None:
         """The first block that is entered says whether answers are compared.
@@ -39,16 +41,27 @@ class Installation:
             self.count += 1
             if self.count > 1 or not is_tested():
                 return
+            from torch._subclasses.fake_tensor import FakeTensorMode
             from torch.fx.experimental.sym_node import SymNode
+            from torch.fx.experimental.symbolic_shapes import ShapeEnv, uninteresting_files
 
-            from frontends.pytorch.reasoning.arithmetic import Environments, operations
+            from frontends.pytorch.reasoning.arithmetic import Environments, evaluations, operations
+            from frontends.pytorch.reasoning.outputs import methods
 
-            attributes = operations(Environments())
-            self.before = {name: SymNode.__dict__[name] for name in attributes}
+            # so that what torch says a guard or a node comes from is the line that it would be without
+            uninteresting_files().update(OURS)
+            environments = Environments()
+            changes: list[tuple[type, dict[str, Any]]] = [
+                (SymNode, operations(environments)),
+                (ShapeEnv, evaluations(environments)),
+            ]
             if comparison is not None:
-                attributes = comparison.attributes(attributes, self.before)
-            for name, attribute in attributes.items():
-                setattr(SymNode, name, attribute)
+                changes = [(kind, comparison.attributes(changed, vars(kind))) for kind, changed in changes]
+            changes.append((FakeTensorMode, methods(None if comparison is None else comparison.add)))
+            for kind, changed in changes:
+                for name, attribute in changed.items():
+                    self.before[kind, name] = vars(kind)[name]
+                    setattr(kind, name, attribute)
 
     def leave(self) -> None:
         """The last block that is left puts back what was there."""
@@ -56,10 +69,11 @@ class Installation:
             self.count -= 1
             if self.count or not self.before:
                 return
-            from torch.fx.experimental.sym_node import SymNode
+            from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
-            for name, attribute in self.before.items():
-                setattr(SymNode, name, attribute)
+            uninteresting_files().difference_update(OURS)
+            for (kind, name), attribute in self.before.items():
+                setattr(kind, name, attribute)
             self.before = {}
 
 

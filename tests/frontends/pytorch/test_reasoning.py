@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from contextlib import nullcontext
 from typing import Any, Final
 
 import pytest
+import sympy
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -26,7 +28,8 @@ from frontends.pytorch.reasoning.comparing import Comparison
 from frontends.pytorch.reasoning.installing import INSTALLATION
 
 Program = Callable[..., Any]
-METHODS: Final = ("add", "mul", "eq", "int_floordiv", "sym_max", "and_", "wrap_int", "maybe_as_int")
+METHODS: Final = ("add", "mul", "eq", "int_floordiv", "sym_max", "and_", "wrap_int", "maybe_as_int", "expect_true")
+OUTPUTS: Final = ("_get_output_info_for_cache_entry", "_output_from_cache_entry", "_get_output_tensor_from_cache_entry")
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +96,8 @@ PROGRAMS: Final[dict[str, tuple[Program, tuple[int, ...], tuple[int, ...]]]] = {
 
 
 def captured(function: Program, *sizes: tuple[int, ...]) -> tuple[str, list[str], list[str], Any]:
-    """The graph, the guards and the run-time checks of a function with symbolic sizes, and what the graph gives."""
+    """The graph, the guards and the run-time checks of a function with symbolic sizes, with the lines that torch says
+    they come from, and what the graph gives."""
     shapes = ShapeEnv(duck_shape=False)
     mode = FakeTensorMode(shape_env=shapes, allow_non_fake_inputs=True)
     inputs = [drawn(*each) for each in sizes]
@@ -107,18 +111,43 @@ def captured(function: Program, *sizes: tuple[int, ...]) -> tuple[str, list[str]
         graph = make_fx(function, tracing_mode="real")(*fakes)
     assert any(not expression.is_number for expression in shapes.var_to_range)
     checks = [str(check.expr) for each in shapes.deferred_runtime_asserts.values() for check in each]
-    return graph.code, [str(guard.expr) for guard in shapes.guards], checks, graph(*inputs)
+    places = "".join([node.stack_trace or "" for node in graph.graph.nodes])
+    guards = [f"{guard.expr} {guard.sloc}" for guard in shapes.guards]
+    assert "frontends/pytorch/reasoning" not in places + "".join(guards)
+    return graph.code, guards, checks, graph(*inputs)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_graphs_and_guards_are_torchs(name: str) -> None:
-    """If it fails, what is remembered is not what torch computes: another graph, or more or fewer guards."""
+    """If it fails, what is remembered is not what torch computes: another graph, a further guard, or one that is left
+    out though it does not follow from the others."""
     function, *sizes = PROGRAMS[name]
     expected = captured(function, *sizes)
     with reasoner():
         found = captured(function, *sizes)
-    assert found[:3] == expected[:3]
-    torch.testing.assert_close(found[3], expected[3], rtol=0, atol=0)
+    code, guards, checks, results = found
+    assert (code, checks) == (expected[0], expected[2])
+    assert guards == [guard for guard in expected[1] if guard in guards]
+    for guard in set(expected[1]).difference(guards):
+        assert follows(proposition(guard), list(map(proposition, guards)))
+    torch.testing.assert_close(results, expected[3], rtol=0, atol=0)
+
+
+def proposition(guard: str) -> Any:
+    """A guard as `captured` writes it, without its place, over positive integers."""
+    text = guard.partition(" (_")[0].partition(" (fx/")[0]
+    names = {name: sympy.Symbol(name, integer=True, positive=True) for name in re.findall(r"\bs\d+\b", text)}
+    scope = {**names, "Eq": sympy.Eq, "Ne": sympy.Ne, "Max": sympy.Max, "Mod": sympy.Mod}
+    return eval(text, scope)
+
+
+def follows(guard: Any, others: list[Any]) -> bool:
+    """Whether a guard holds for all small sizes that those of the others hold for which are of no other sizes."""
+    (size,) = guard.free_symbols
+    same = [other for other in others if other.free_symbols == {size}]
+    holding = [n for n in range(2, 200) if all(other.subs(size, n) == sympy.true for other in same)]
+    assert len(holding) > 20
+    return all(guard.subs(size, n) == sympy.true for n in holding)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -271,7 +300,8 @@ def test_what_is_remembered_is_bounded_and_goes_with_its_environment(monkeypatch
 
 
 def attributes() -> list[Any]:
-    return [SymNode.__dict__[name] for name in (*METHODS, "expr")]
+    nodes = [SymNode.__dict__[name] for name in (*METHODS, "expr")]
+    return [*nodes, ShapeEnv.__dict__["evaluate_sym_node"], *[FakeTensorMode.__dict__[name] for name in OUTPUTS]]
 
 
 def test_what_was_there_is_put_back() -> None:
@@ -320,3 +350,46 @@ def test_the_variable_of_the_environment() -> None:
     found = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     expected = ["False torch.fx.experimental.sym_node", "True frontends.pytorch.reasoning.arithmetic"]
     assert found.stdout.splitlines() == expected, found.stderr[-2000:]
+
+
+# ---------------------------------------------------------------------- fake outputs
+
+
+def kinds(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """Outputs of the kinds that torch's cache knows: views, complex and conjugate tensors, integers, gradients."""
+    z = torch.complex(x, x)
+    views = x.t(), x.unsqueeze(0), x[1:], x.view(-1), x.expand(3, *x.shape), z.real, z.conj(), z.conj().t(), z.imag
+    results = x + 1, x.to(torch.float16), x > 0, x.argmax(1), z.conj() * z, x.sum(), torch.empty_like(x.t())
+    return *views, *results, x.unsqueeze(0).transpose(1, 2).conj(), y.requires_grad_().t() * 2
+
+
+def test_fake_outputs_are_torchs() -> None:
+    """If it fails, a fake tensor of torch's cache has other metadata, memory or dispatch keys than torch gives it, or
+    nothing was compared."""
+    mode = FakeTensorMode(shape_env=ShapeEnv(duck_shape=False))
+    context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * 2)
+    x, y = (mode.from_tensor(drawn(*size), symbolic_context=context) for size in ((4, 6), (3, 5)))
+    FakeTensorMode.cache_clear()
+    with reasoner(compare=True) as comparison, mode:
+        for _ in "ab":
+            kinds(x, y)
+    assert comparison is not None and comparison.differences == []
+    assert comparison.compared["dispatch keys"] >= 6, comparison.compared
+    assert len({name for name in comparison.compared if "." in name}) >= 3, comparison.compared
+
+
+def test_what_torch_makes_of_its_cache_is_kept_as_torch_keeps_it() -> None:
+    """If it fails, torch keeps other outputs, or answers other calls from what it keeps."""
+    found = []
+    for within in (nullcontext(), reasoner()):
+        mode = FakeTensorMode(shape_env=ShapeEnv(duck_shape=False))
+        context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * 2)
+        x, y = (mode.from_tensor(drawn(*size), symbolic_context=context) for size in ((4, 6), (3, 5)))
+        FakeTensorMode.cache_clear()
+        with within, mode:
+            for _ in "ab":
+                kinds(x, y)
+        info = FakeTensorMode.cache_info()
+        found.append((info.hits, info.misses, info.bypasses, info.size))
+    assert found[0] == found[1]
+    assert found[0][0] > 10
