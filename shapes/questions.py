@@ -38,7 +38,7 @@ from solver.facts import Conflict, Facts
 from solver.interner import Interner
 from solver.ladder import decide
 from solver.prop import Prop
-from solver.shunting import Side
+from solver.shunting import Side, read_condition
 from solver.sweep import size, sweep
 from solver.text import parse, parse_expr
 from solver.tokens import Decimals
@@ -174,15 +174,19 @@ class Questions:
         found = self._texts.get(text)
         return self._parsed(text) if found is None else found
 
-    @synchronized
     def _parsed(self, text: str) -> tuple[Prop, Prop]:
         if not isinstance(text, str):
             raise ShapeError(f"text={shown(text)}: expected a proposition as text")
-        parsed = parse(text, self.names, self.interner, decimals=self.decimals, sides=self._sides)
-        if self._texts.make_room():
-            self._forget()
-        self._texts[text] = parsed
-        return parsed
+        with self.interner.lock:
+            if self._scoped_by:
+                self._refuse_other_threads("parsed")
+            parsed = read_condition(text, self.names, self.interner, self._sides)
+            if parsed is None:
+                parsed = parse(text, self.names, self.interner, decimals=self.decimals)
+            if self._texts.make_room():
+                self._forget()
+            self._texts[text] = parsed
+            return parsed
 
     @synchronized
     def parse_expr(self, text: str) -> tuple[Expr, Prop]:
@@ -226,7 +230,7 @@ class Questions:
         verdict = decided(self.facts, prop, domain, effort, timeout, solvers=self.solvers)
         if self._settled.make_room() or self._open.make_room():
             self._forget()
-        if isinstance(verdict, (Always, Never)):
+        if type(verdict) is Always or type(verdict) is Never:
             self._settled[key] = verdict
         else:
             tried = RANKS[effort] if timeout is None else RANKS["fast"] - 1

@@ -27,7 +27,8 @@ from solver.interner import Interner
 from solver.prop import Prop
 
 TOKEN: Final = re.compile(r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[^\W\d]\w*|\*\*|//|<<|>>|[<>=!]=|\S")
-COMPARISON: Final = re.compile(r" (<=|>=|==|!=|<|>) ")
+COMPARISONS: Final = (" == ", " >= ", " <= ", " != ", " < ", " > ")
+"""Those that programs ask most, first."""
 CLAMPS: Final = frozenset(("min", "max"))
 LONGEST: Final = 1 << 14
 """Characters of a text that is read here."""
@@ -119,12 +120,30 @@ def read_side(text: str, names: Mapping[str, Expr], interner: Interner) -> Side 
         return known, ()
     if len(text) > LONGEST:
         return None
-    tokens: list[str] = TOKEN.findall(text)
-    tokens.append("")
     try:
-        return _read(tokens, names, interner)
+        tokens = _spaced(text)
+        tokens.append("")
+        found = _read(tokens, names, interner)
+        if found is None:
+            matched: list[str] = TOKEN.findall(text)
+            matched.append("")
+            if matched != tokens:
+                found = _read(matched, names, interner)
+        return found
     except NotExpressible:
         return None
+
+
+def _spaced(text: str) -> list[str]:
+    """The tokens of a text in which operators stand between spaces, as they are printed: a fraction of what matching
+    a pattern costs. A token of another text is no word, number or operator, so that nobody reads it as one.
+    """
+    text = text.replace("(", " ( ").replace(")", " ) ")
+    if "-" in text:
+        text = text.replace("-", " - ")
+    if "," in text:
+        text = text.replace(",", " , ")
+    return text.split()
 
 
 def _read(tokens: list[str], names: Mapping[str, Expr], interner: Interner) -> Side | None:
@@ -206,15 +225,14 @@ def read_condition(
 
     None where another reader has to look, as where a part after the first is defined only where those before it fail.
     """
-    found = read_comparison(text, names, interner, sides)
-    if found is not None or len(text) > LONGEST:
-        return found
+    if " or " not in text and " and " not in text:
+        return read_comparison(text, names, interner, sides)
+    if len(text) > LONGEST:
+        return None
     alternatives: list[str] = text.split(" or ")
     either: list[Prop] = []
     for alternative in alternatives:
         parts: list[str] = alternative.split(" and ")
-        if len(alternatives) == len(parts) == 1:
-            return None
         both: list[Prop] = []
         for part in parts:
             found = read_comparison(part, names, interner, sides)
@@ -235,10 +253,14 @@ def read_comparison(
     """
     if len(text) > LONGEST:
         return None
-    parts: list[str] = COMPARISON.split(text)
-    if len(parts) != 3:
+    for sign in COMPARISONS:
+        at = text.find(sign)
+        if at >= 0:
+            break
+    else:
         return None
-    left, op, right = parts
+    # a second comparison is in one of the sides, where it is not read
+    left, right = text[:at], text[at + len(sign) :]
     a = sides.get(left)
     if a is None:
         a = read_side(left, names, interner)
@@ -251,7 +273,7 @@ def read_comparison(
         if b is None:
             return None
         sides[right] = b
-    prop = compared(op, a[0], b[0])
+    prop = compared(sign[1:-1], a[0], b[0])
     return prop, interner.conjunction((*a[1], *b[1])) if a[1] or b[1] else interner.true
 
 
