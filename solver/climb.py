@@ -18,7 +18,6 @@ that turns out to be a witness against the goal ends the climb: the question is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final, Literal
 
@@ -63,28 +62,35 @@ class Open(Exception):
         self.witness = witness
 
 
-@dataclass(slots=True)
 class Climb:
     """One question being decided: its budget, and what was tried."""
 
-    facts: Facts
-    effort: Effort
-    solvers: bool
-    rungs: frozenset[str]
-    forks: int
-    tried: dict[str, None]
-    work: int
-    rung: str = ""
-    opposite: tuple[Prop, ...] | None = None
-    base: int | None = None
-    solved: tuple[Atom, ...] = ()
-    points: int = POINTS
-    sliced: bool = False
-    """Whether it is about the slice of a question already."""
-    spent: int = 0
-    """The work of attempts with budgets of their own."""
-    deadline: float | None = None
-    """When the question is given up, as `time.perf_counter` counts."""
+    __slots__ = (
+        "base", "deadline", "effort", "facts", "forks", "opposite", "points", "rung", "rungs", "sliced", "solved",
+        "solvers", "spent", "tried", "work",
+    )  # fmt: skip
+
+    def __init__(
+        self, facts: Facts, effort: Effort, solvers: bool, rungs: frozenset[str], deadline: float | None
+    ) -> None:
+        self.facts = facts
+        self.effort = effort
+        self.solvers = solvers
+        self.rungs = rungs
+        self.forks = FORKS[effort]
+        self.tried: dict[str, None] = {}
+        self.work = WORK[effort]
+        self.rung = ""
+        self.opposite: tuple[Prop, ...] | None = None
+        self.base: int | None = None
+        self.solved: tuple[Atom, ...] = ()
+        self.points = POINTS
+        self.sliced = False
+        """Whether it is about the slice of a question already."""
+        self.spent = 0
+        """The work of attempts with budgets of their own."""
+        self.deadline = deadline
+        """When the question is given up, as `time.perf_counter` counts."""
 
     def allows(self, rung: str) -> bool:
         if rung not in self.rungs or self.is_late():
@@ -231,8 +237,8 @@ class Climb:
 
     def solve(self, rows: Rows) -> Reason | Point | None:
         """A contradiction of linear rows, or a point; None when the budget is used up."""
-        meter = Meter(replace(SOLVING, work=min(SOLVING.work, self.work)))
-        before = meter.work
+        meter = Meter(SOLVING)
+        meter.work = before = min(SOLVING.work, self.work)
         if before <= 0 or self.is_late():
             return None
         outcome = rows.contradiction(meter)
@@ -312,4 +318,4 @@ def climb_of(
     deadline: float | None = None,
 ) -> Climb:
     """A climb with the whole budget of its effort."""
-    return Climb(facts, effort, solvers, rungs, FORKS[effort], {}, WORK[effort], deadline=deadline)
+    return Climb(facts, effort, solvers, rungs, deadline)

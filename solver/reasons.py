@@ -181,14 +181,20 @@ def cases(goal: Prop, split: Reason | Prop, branches: Sequence[Reason]) -> Reaso
 
 def leaves(*roots: Reason) -> list[Fact]:
     """The facts at the leaves, in the order in which they were recorded."""
-    seen: set[int] = set()
     found: dict[int, Fact] = {}
-    stack = list(roots)
+    stack: list[Reason] = []
+    for root in roots:
+        if root.fact is not None:
+            found[root.fact.serial] = root.fact
+        elif root.premises:
+            stack.append(root)
+    seen: set[Reason] = set(stack)
     while stack:
-        reason = stack.pop()
-        if reason.fact is not None:
-            found[reason.fact.serial] = reason.fact
-        elif reason.premises and id(reason) not in seen:
-            seen.add(id(reason))
-            stack.extend(reason.premises)
-    return [found[serial] for serial in sorted(found)]
+        for premise in stack.pop().premises:
+            fact = premise.fact
+            if fact is not None:
+                found[fact.serial] = fact
+            elif premise.premises and premise not in seen:
+                seen.add(premise)
+                stack.append(premise)
+    return [found[serial] for serial in sorted(found)] if len(found) > 1 else list(found.values())

@@ -67,7 +67,7 @@ class Answer:
 class Settled(Answer):
     """A proof of the proposition or of its negation."""
 
-    __slots__ = ("_core", "_facts", "_minimal", "_records", "found")
+    __slots__ = ("_core", "_facts", "_minimal", "_records", "_used", "found")
     __match_args__ = ("core",)
 
     def __init__(self, prop: Prop, domain: Prop, rung: str, proof: Reason, facts: Facts | None = None) -> None:
@@ -79,6 +79,17 @@ class Settled(Answer):
         self._records = None if facts is None else facts.last
         self._core: tuple[Fact, ...] | None = None
         self._minimal = False
+        self._used: tuple[Reason, tuple[Fact, ...]] | None = None
+
+    @property
+    def used(self) -> tuple[Fact, ...]:
+        """The facts at the leaves of the proof as it was found, for programs: a core that may not be minimal.
+
+        They are gathered when they are read first. Evidence is never checked by them.
+        """
+        if self._used is None or self._used[0] is not self.found:
+            self._used = self.found, tuple(leaves(self.found))
+        return self._used[1]
 
     @property
     def goal(self) -> Prop:

@@ -6,7 +6,6 @@ Cores are made minimal and witnesses small for people who read them: `shapes rep
 from benchmarks.peers import OPEN, Answer
 from shapes import Always, Depends, Never, ShapeEnv
 from solver.expr import Atom
-from solver.reasons import leaves
 
 
 class WithSolvers:
@@ -31,10 +30,10 @@ class WithSolvers:
 
     def ask(self, prop: str) -> Answer:
         match verdict := self.env.ask(prop):
-            case Always(found=proof):
-                return Answer("always", verdict.rung) if leaves(proof) is not None else OPEN
-            case Never(found=proof):
-                return Answer("never", verdict.rung) if leaves(proof) is not None else OPEN
+            case Always(used=facts):
+                return Answer("always", verdict.rung) if facts is not None else OPEN
+            case Never(used=facts):
+                return Answer("never", verdict.rung) if facts is not None else OPEN
             case Depends(found=(true, false)):
                 return Answer("depends", verdict.rung, _named(true), _named(false))
         return Answer(None, verdict.rung)

@@ -200,3 +200,19 @@ def test_what_is_open_without_a_fact_shows_it_needed(line: str) -> None:
     deletion.shortest(verdict.found)
     assert deletion.needed == {fact.serial for fact in core}
     assert deletion.left >= WORK - 30_000 * len(core), "a question that is open was given up"
+
+
+def test_the_facts_that_programs_read_are_those_of_the_proof_at_hand() -> None:
+    """If it fails, facts that were gathered once are shown beside another proof."""
+    terms = Interner()
+    a, b, c, d = [terms.symbol(name) for name in "abcd"]
+    known = Facts.empty(terms)
+    for prop in (terms.le(a, b), terms.le(b, c), terms.le(c, d), terms.divides(4, d)):
+        known = known.assume_prop(prop)
+    verdict, other = decide(known, terms.le(a, d)), decide(known, terms.le(b, d))
+    assert isinstance(verdict, Always) and isinstance(other, Always)
+    assert verdict.used == tuple(leaves(verdict.found)) and len(verdict.used) >= 3
+    assert verdict.used is verdict.used
+    assert len(verdict.core) == 3 and verdict.used == tuple(leaves(verdict.found))
+    verdict.found = other.found
+    assert verdict.used == other.used and not verdict.check()
