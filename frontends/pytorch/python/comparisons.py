@@ -28,6 +28,7 @@ LOADS: Final = frozenset(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_GL
 _known: Final[weakref.WeakKeyDictionary[FunctionType, tuple[Found, ...]]] = weakref.WeakKeyDictionary()
 _missing: Final = object()
 _IS: Final = dis.opmap["IS_OP"]
+_IS_CONSTANT: Final = bytes([dis.opmap["LOAD_CONST"], _IS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,13 @@ def compared_tensor(function: FunctionType, starts: Iterable[object]) -> str | N
 
 
 def _comparisons(function: FunctionType) -> tuple[Found, ...]:
-    """What a function compares by `is`; None for what is no name."""
+    """What a function compares by `is`, if not with constants alone; None for what is no name."""
     found = _known.get(function)
-    if found is None and _IS not in function.__code__.co_code[::2]:
-        # most have no such instruction (`x is None` before a branch is another), and to take one apart is slow
-        found = _known[function] = ()
+    if found is None:
+        # few compare with what is no constant (`x is None` before a branch is another), and to take one apart is slow
+        operations = function.__code__.co_code[::2]
+        if operations.count(_IS) == operations.count(_IS_CONSTANT):
+            found = _known[function] = ()
     if found is None:
         steps = [step for step in dis.get_instructions(function) if step.opname not in ("CACHE", "EXTENDED_ARG")]
         pairs: list[Found] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import itertools
 
 import pytest
 import torch
@@ -18,6 +19,10 @@ def says_nothing(x, y=None):
     if y is None:
         return x * 2
     return [each + 1 for each in y]
+
+
+def compares_with_constants(x):
+    return x is None, [each is not Ellipsis for each in x], x is not True
 
 
 def compares(x):
@@ -51,7 +56,7 @@ def test_code_without_such_an_instruction_is_not_taken_apart(monkeypatch) -> Non
 
     monkeypatch.setattr(dis, "get_instructions", refuse)
     made = [eval(f"lambda x, y=None: x + {number}") for number in range(3)]
-    for function in (says_nothing, *made):
+    for function in (says_nothing, compares_with_constants, *made):
         assert effects.stored_names(function) == frozenset()
         assert comparisons.compared_tensor(function, ()) is None
     with pytest.raises(AssertionError, match="taken apart"):
@@ -62,7 +67,9 @@ def test_code_without_such_an_instruction_is_not_taken_apart(monkeypatch) -> Non
     ("function", "stored", "compared"),
     [
         (says_nothing, set(), None),
+        (compares_with_constants, set(), None),
         (compares, set(), "KEPT"),
+        (lambda x: (None is x, x is None, x is KEPT), set(), "KEPT"),
         (assigns, {"counter"}, None),
         (deletes, {"counter"}, None),
         (globals()["with_many_constants"], {"counter"}, "KEPT"),
@@ -83,5 +90,8 @@ def test_the_same_is_found_as_by_looking_at_every_instruction() -> None:
         steps = [step for code in effects.codes(function.__code__) for step in dis.get_instructions(code)]
         expected = {step.argval for step in steps if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
         assert effects.stored_names(function) == expected
-        count = sum(step.opname == "IS_OP" for step in dis.get_instructions(function))
-        assert len(comparisons._comparisons(function)) == count
+        steps = [step for step in dis.get_instructions(function) if step.opname not in ("CACHE", "EXTENDED_ARG")]
+        pairs = [(before.opname, step.opname) for before, step in itertools.pairwise(steps)]
+        count = sum(second == "IS_OP" and first != "LOAD_CONST" for first, second in pairs)
+        found = [second for _, second in comparisons._comparisons(function)]
+        assert sum(second is None or second.load != "LOAD_CONST" for second in found) == count
