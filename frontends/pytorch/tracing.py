@@ -46,8 +46,10 @@ from frontends.pytorch.python.fields import classes_in, in_place, opens
 from frontends.pytorch.python.forcing import Symbolic
 from frontends.pytorch.python.importing import FirstImport, import_first
 from frontends.pytorch.python.memoized import Memoized
+from frontends.pytorch.python.messages import Messages
 from frontends.pytorch.python.ran import Use, noted
 from frontends.pytorch.python.settings import settings_watched
+from frontends.pytorch.python.side_effects import Said
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording import pools, references, resampling
 from frontends.pytorch.recording.aliasing import settle
@@ -343,7 +345,9 @@ def _traced(
         symbols_read = [(place, named.pop(name)) for name, place in read.items()]
         all_given = (positional, named, *[value for _, value in symbols_read])
         changed, starts = put_there(symbols_read), (fn, *leaves, *classes_in(structure))
+        messages = Messages(recorder) if has_effects else None
         with changed, mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, starts) as python:
+            python.messages = messages
             with (
                 Effects(
                     python.functions, starts, all_given, inside.before, memoized, has_effects=has_effects
@@ -355,6 +359,7 @@ def _traced(
                 try:
                     numbers_of = {key: node.number for key, node in containers.items()}
                     found = effects.changes.side_effects(numbers_of, effects.known)
+                    found += messages.effects() if messages is not None else []
                     side_effects, tree = returned_and_stored(effects, found, returned, inside, containers, leaves)
                     values, output_structure = tree_flatten(tree)
                     # who refers to what is returned is counted in the end
@@ -441,6 +446,8 @@ def returned_and_stored(
     try:
         return [effect for effect, _ in found], objects_opened((returned, stored), inside, containers, changed)
     except GraphBreak:
+        if any(isinstance(effect.steps, Said) for effect, _ in found):
+            raise
         # what is stored can not be made again
         changes.refuse_effects()
         return [], objects_opened(returned, inside, containers)

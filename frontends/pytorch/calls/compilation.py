@@ -63,6 +63,7 @@ from frontends.pytorch.python.forcing import own_code
 from frontends.pytorch.python.memoized import replayed
 from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.python.ran import Ran, watching
+from frontends.pytorch.python.side_effects import Said
 from frontends.pytorch.python.state import reflects
 from frontends.pytorch.recording.escapes import KeptTensor
 from frontends.pytorch.recording.outside import Outside
@@ -414,7 +415,8 @@ class Compilation:
         if unguarded:
             refuse_unguarded(unguarded[0], ran.functions())
         for effect in variant.effects:
-            if effect.node is None and id(effect.holder) not in self._surroundings.containers:
+            is_known = effect.node is not None or isinstance(effect.steps, Said)
+            if not is_known and id(effect.holder) not in self._surroundings.containers:
                 refuse_unwatched(effect)
         if variant.effects or variant.needs_distinct:
             variant.program, variant.watched = self.fn, self._surroundings.containers

@@ -31,8 +31,10 @@ import functools
 import gc
 import logging
 import operator
+import pprint
 import sys
 import threading
+import traceback
 import warnings
 import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -116,6 +118,12 @@ UNTOLD: Final = frozenset(
     )
 )
 """Functions in C that change nothing, whatever they are given."""
+PRINT: Final = print
+PRINTS: Final = {
+    pprint.__file__: ("pprint", "pp"),
+    traceback.__file__: ("print_exc", "print_exception", "print_stack", "print_tb", "print_last", "print_list"),
+}
+"""Of these modules, the functions that write to `sys.stdout` or `sys.stderr`."""
 IDENTITIES: Final = (id, identity)
 COMPARING: Final = (operator.is_, operator.is_not)
 STATEFUL: Final = frozenset(("atexit", "gc", "signal", "faulthandler", "_locale", "_signal", "_thread", "resource"))
@@ -384,6 +392,9 @@ class Changes:
                 if function is next and given:
                     self._advanced(given[0], place)
                     return False
+                if function is PRINT and is_users(code.co_filename):
+                    # by another name than that which is led elsewhere
+                    self._refuse("print: the graph would not print again", OUTSIDE, Origin.of_instruction(*place))
                 if function in UNTOLD or isinstance(owner, type):
                     return self._known(function)
                 if owner is None or isinstance(owner, ModuleType):
@@ -436,6 +447,9 @@ class Changes:
     def _of_library(self, function: FunctionType, given: tuple[object, ...], place: tuple[CodeType, int]) -> bool:
         """A function of torch, or of a library whose instructions are not watched."""
         if not function.__code__.co_filename.startswith(OWN):
+            if function.__name__ in PRINTS.get(function.__code__.co_filename, ()) and is_users(place[0].co_filename):
+                what = f"{function.__name__}: the graph would not print again"
+                self._refuse(what, OUTSIDE, Origin.of_instruction(*place))
             self._handed(given, place)
             return False
         owner = given[0] if given else None

@@ -66,6 +66,7 @@ from shapes.errors import UndecidedGuard
 from shapes.origin import Origin
 
 if TYPE_CHECKING:
+    from frontends.pytorch.python.messages import Messages
     from frontends.pytorch.symbolic.tensor import Trace
 
 
@@ -139,6 +140,7 @@ class Symbolic:
     Attributes:
         functions: the functions of the program that the call can reach.
         raised: errors of the trace, which the program may have caught: eager torch would not have raised them.
+        messages: keeps what is printed and logged; None where a graph has no side effects.
     """
 
     def __init__(
@@ -149,6 +151,7 @@ class Symbolic:
         self.raised: Final[list[TraceError | UndecidedGuard | FirstImport]] = []
         self._calls = TorchCalls(trace, self.refuse) if trace is not None else None
         self._refuse = refuse
+        self.messages: Messages | None = None
         self._changed: list[FunctionType] = []
 
     def __enter__(self) -> Symbolic:
@@ -381,7 +384,7 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     yield importlib._bootstrap, "_find_and_load", _find_and_load
     for name, function in MATH.items():
         yield math, name, function
-    yield builtins, "print", _refusing(print, "print: the graph would not print again", PRINT)
+    yield builtins, "print", _printing(print)
     for name in CLOCKS:
         clock = _refusing(getattr(time, name), f"time.{name}(): the time of the trace, not of the run", CLOCK)
         yield time, name, clock
@@ -450,6 +453,20 @@ def _find_and_load(name: str, import_: Callable[..., ModuleType]) -> ModuleType:
         return _python_find_and_load(name, import_)
 
 
+def _printing(plain):
+    """`print`, which the graph's side effects do again where what is printed is known."""
+
+    def print(*values, **named):
+        active = tracing()
+        if active is not None and is_users(sys._getframe(1).f_code.co_filename):
+            if active.messages is not None and active.messages.prints(values, named):
+                return
+            active.refuse("print: the graph would not print again", PRINT)
+        plain(*values, **named)
+
+    return print
+
+
 _python_handle: Final = logging.Logger.handle
 
 
@@ -462,6 +479,8 @@ def _handle(self: logging.Logger, record: logging.LogRecord) -> object:
     while frame.f_back is not None and frame.f_code.co_filename == logging.__file__:
         frame = frame.f_back
     if active.is_of_graph and is_users(frame.f_code.co_filename) and frame.f_code not in remembered:
+        if active.messages is not None and active.messages.logs(self, record):
+            return None
         active.refuse("a message is logged: the graph would not log it again", LOG)
     with unwatched():
         return _python_handle(self, record)

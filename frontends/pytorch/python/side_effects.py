@@ -128,7 +128,18 @@ class Content:
         (owner.cell_contents,) = values
 
 
-Steps: TypeAlias = Entries | Items | Members | Content
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A function is called, which prints, with so many values by position, and others by these names."""
+
+    count: int
+    names: tuple[str, ...]
+
+    def perform(self, owner: Any, part: Part, values: Sequence[object]) -> None:
+        owner(*values[: self.count], **dict(zip(self.names, values[self.count :])))
+
+
+Steps: TypeAlias = Entries | Items | Members | Content | Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +147,7 @@ class SideEffect:
     """What is done to one object.
 
     Attributes:
-        owner: the object; None where it is among the arguments.
+        owner: the object; None where it is among the arguments. Of what is `Said`, the function that says it.
         node: its number among the containers in the arguments; None where it is none of them.
         count: how many values are stored.
         text: what is changed, for people.

@@ -268,7 +268,7 @@ def test_in_another_process(tmp_path) -> None:
 
 
 def printed(x: torch.Tensor) -> torch.Tensor:
-    print("rows", x.shape[0])
+    print("rows", x.shape[0], file=sys.stdout)
     return x * 2
 
 

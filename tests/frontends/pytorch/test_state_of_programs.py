@@ -6,6 +6,7 @@ and objects of a module, of a global and of the arguments, and read them.
 
 import builtins
 import contextlib
+import io
 import random
 from collections import OrderedDict, deque
 
@@ -68,6 +69,9 @@ STATEMENTS = (
     "y = y + self.queue[0] - self.queue[1]",
     "self.queue.rotate(1)",
     "self.unbounded.append(x)",
+    "print('n', self.n, x.shape, self.e)",
+    "print(x, [x.shape[0], self.flag], end='.')",
+    "x.mul_(2)\nprint(x.sum().item() == 0, len(self.items))",
     "self.nested['in']['list'].append(1)",
     "self.fresh = [y.sum(0), y]",
     "del self.gone\nself.gone = y.sum()",
@@ -180,11 +184,12 @@ def calls(program, function, state, seed: int, *, same_arguments: bool):
         if not same_arguments:
             given = [torch.zeros(4)], {"x": torch.ones(2)}, Box(torch.ones(1, 4), 1)
         x, index = torch.randn(size, 4, generator=numbers), torch.tensor([9 if number == 4 else 1])
-        try:
-            returned = function(x, index, *given)
-        except Exception as error:
-            returned = type(error).__name__
-        yield described(returned, program, state, given, x)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            try:
+                returned = function(x, index, *given)
+            except Exception as error:
+                returned = type(error).__name__
+        yield described(returned, program, state, given, x, printed.getvalue())
 
 
 def against_eager(seed: int, path: str, *, backend: str, same_arguments: bool):

@@ -1,0 +1,166 @@
+"""What a call prints and logs, as side effects: said after its graph, in order, with the values of the run.
+
+    >>> import torch
+    >>> from frontends.pytorch import compile
+    >>> def f(x):
+    ...     print("rows", x.shape[0], x)
+    ...     return x.add_(1)
+    >>> compiled = compile(f, dynamic=True)
+    >>> for rows in (2, 3):
+    ...     y = compiled(torch.zeros(rows))
+    rows 2 tensor([0., 0.])
+    rows 3 tensor([0., 0., 0.])
+    >>> len(compiled.variants)
+    1
+
+A message is kept where all that is in it is known before or after the graph: text and plain values, sizes, numbers that
+the graph gives, tensors without a gradient (copied as they are just then), and lists, tuples and dictionaries of these.
+What else is printed, objects of the program's above all, tells its text when it is asked, which a graph does not do.
+"""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from frontends.pytorch.errors import eager_only
+from frontends.pytorch.places import origin
+from frontends.pytorch.python.python_calls import ours
+from frontends.pytorch.python.ran import remembered
+from frontends.pytorch.python.side_effects import MOST, PLAIN, Said, SideEffect, Unsayable
+from frontends.pytorch.python.snapshots import ATTRIBUTES
+from frontends.pytorch.symbolic.tensor import Traced
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.recorder import Recorder
+
+DEEPEST: Final = 8
+OPTIONS: Final = frozenset(("sep", "end", "flush"))
+"""What `print` may be given by name; a `file` is an object of the program's."""
+RECORD: Final = frozenset(vars(logging.makeLogRecord({})))
+print_: Final = builtins.print
+
+
+class Messages:
+    """The messages of a trace, which are not said while it lasts."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        """What `print` is now, and where it prints to, must be so when it is called."""
+        self._recorder: Final = recorder
+        self._operations: Final = recorder.recording.operations
+        self._found: Final[list[tuple[SideEffect, list[object]]]] = []
+        self._count = 0
+        self._output: Final = sys.stdout
+        self._is_open = builtins.print is print_
+        """Not when the function has returned: what its backward says is said by another call."""
+
+    def prints(self, values: Sequence[object], named: Mapping[str, object]) -> bool:
+        """Keep a call of `print`; whether it could be.
+
+        Raises:
+            EagerOnly: a tensor with a gradient is printed.
+        """
+        if any(type(each) is Traced and each.requires_grad for each in tree_leaves(values)):
+            eager_only("a tensor with a gradient is printed: its text names what made it", "print `x.detach()`")
+        if not named.keys() <= OPTIONS or sys.stdout is not self._output:
+            return False
+        return self._keep("print", print_, values, named, tensors=True)
+
+    def logs(self, logger: logging.Logger, record: logging.LogRecord) -> bool:
+        """Keep what a logger is to handle; whether it could be."""
+        usual = type(logger) in (logging.Logger, logging.RootLogger) and type(record) is logging.LogRecord
+        if not usual or vars(record).keys() - RECORD or record.exc_info or record.stack_info:
+            return False
+        if logging.getLogRecordFactory() is not logging.LogRecord or not isinstance(record.args, tuple | None):
+            return False
+        place = record.levelno, record.pathname, record.lineno, record.funcName
+        values = (record.msg, *(record.args or ()))
+        return self._keep("a message that is logged", partial(log_again, logger, *place), values, {}, tensors=False)
+
+    def effects(self) -> list[tuple[SideEffect, list[object]]]:
+        """The side effects that say them, each with its values; none is kept from here on."""
+        self._is_open = False
+        return self._found
+
+    def _keep(
+        self,
+        text: str,
+        function: Callable[..., object],
+        values: Sequence[object],
+        named: Mapping[str, object],
+        *,
+        tensors: bool,
+    ) -> bool:
+        # not in one of the branches of a condition, of which the run takes one
+        apart = self._recorder.recording.operations is not self._operations
+        if not self._is_open or apart or is_kept_by_a_memo():
+            return False
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            return False
+        try:
+            stored = [as_it_is(each, tensors=tensors) for each in (*values, *named.values())]
+        except Unsayable:
+            return False
+        self._count += len(stored)
+        if self._count > MOST:
+            return False
+        steps = Said(len(values), tuple(named))
+        self._found.append((SideEffect(function, None, ATTRIBUTES, steps, len(stored), text, origin()), stored))
+        return True
+
+
+def is_kept_by_a_memo() -> bool:
+    """Whether a function is running that remembers its results: it says something once only."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in remembered:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def as_it_is(value: Any, *, tensors: bool, depth: int = 0) -> object:
+    """A value that is printed later as this one is now.
+
+    Raises:
+        Unsayable: there may be none.
+    """
+    kind = type(value)
+    if kind in PLAIN or kind in (float, complex):
+        return value
+    if kind in (torch.SymInt, torch.SymFloat) and ours(value):
+        return value
+    if kind is torch.Size:
+        return value
+    if kind is Traced and tensors and is_printed_by_elements(value):
+        return value.detach().clone()
+    if kind in (list, tuple) and depth < DEEPEST:
+        return kind([as_it_is(each, tensors=tensors, depth=depth + 1) for each in value])
+    if kind is dict and depth < DEEPEST and all(type(key) in (str, int) for key in value):
+        return {key: as_it_is(each, tensors=tensors, depth=depth + 1) for key, each in value.items()}
+    raise Unsayable
+
+
+def is_printed_by_elements(tensor: Traced) -> bool:
+    """Whether the text of a tensor is its elements and its dtype: no gradient, and none of torch's other classes."""
+    if tensor.requires_grad or vars(tensor).get("_is_param", False) or tensor.layout is not torch.strided:
+        return False
+    return not tensor.is_complex() and not tensor.is_quantized and not tensor.is_neg()
+
+
+def log_again(
+    logger: logging.Logger, level: int, path: str, line: int, function: str, message: object, *values: object
+) -> None:
+    """Have a logger handle a message of a place in the program, as `Logger.log` does there."""
+    if logger.isEnabledFor(level):
+        logger.handle(logger.makeRecord(logger.name, level, path, line, message, values, None, function))
+
+
+__all__ = ["Messages"]
