@@ -345,7 +345,7 @@ def _traced(
         symbols_read = [(place, named.pop(name)) for name, place in read.items()]
         all_given = (positional, named, *[value for _, value in symbols_read])
         changed, starts = put_there(symbols_read), (fn, *leaves, *classes_in(structure))
-        messages = Messages(recorder) if has_effects else None
+        messages = Messages(lambda: recorder.recording.operations) if has_effects else None
         with changed, mode, enable_python_dispatcher(), instead_of_torch(), Symbolic(recorder, starts) as python:
             python.messages = messages
             with (

@@ -25,7 +25,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import torch
 from torch.utils._pytree import tree_leaves
@@ -38,9 +38,6 @@ from frontends.pytorch.python.side_effects import MOST, PLAIN, Said, SideEffect,
 from frontends.pytorch.python.snapshots import ATTRIBUTES
 from frontends.pytorch.symbolic.tensor import Traced
 
-if TYPE_CHECKING:
-    from frontends.pytorch.recording.recorder import Recorder
-
 DEEPEST: Final = 8
 OPTIONS: Final = frozenset(("sep", "end", "flush"))
 """What `print` may be given by name; a `file` is an object of the program's."""
@@ -51,10 +48,10 @@ print_: Final = builtins.print
 class Messages:
     """The messages of a trace, which are not said while it lasts."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        """What `print` is now, and where it prints to, must be so when it is called."""
-        self._recorder: Final = recorder
-        self._operations: Final = recorder.recording.operations
+    def __init__(self, recorded: Callable[[], object]) -> None:
+        """What `print` is, where it prints to and what is `recorded` to are to be the same when it is called."""
+        self._recorded: Final = recorded
+        self._whole: Final = recorded()
         self._found: Final[list[tuple[SideEffect, list[object]]]] = []
         self._count = 0
         self._output: Final = sys.stdout
@@ -99,8 +96,7 @@ class Messages:
         tensors: bool,
     ) -> bool:
         # not in one of the branches of a condition, of which the run takes one
-        apart = self._recorder.recording.operations is not self._operations
-        if not self._is_open or apart or is_kept_by_a_memo():
+        if not self._is_open or self._recorded() is not self._whole or is_kept_by_a_memo():
             return False
         if torch._C._functorch.peek_interpreter_stack() is not None:
             return False
