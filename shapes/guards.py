@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shapes.accepted import shown, whole_number
+from shapes.congruences import implied
 from shapes.errors import ShapeError, fact_place
 from shapes.events import Assumed, Commitment, Declared, Deferred, Forced, Guarded
 from shapes.origin import Origin
@@ -108,8 +109,9 @@ class Specialization:
 def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers: bool) -> tuple[Guard, ...]:
     """The guards none of which follows from the others, with what each alone rejects.
 
-    Most are seen to be needed by sizes beside the hints. Of the others, half are tested under the other half,
-    recursively, so that n guards cost n log n assumptions.
+    Congruences of one expression are sorted out by arithmetic. Most of the rest are seen to be needed by sizes beside
+    the hints. Of the others, half are tested under the other half, recursively, so that n guards cost n log n
+    assumptions.
     """
     guards = [event.fact for event in events if isinstance(event, (Guarded, Forced)) and event.fact.kind == "guard"]
     if not guards:
@@ -132,6 +134,8 @@ def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers:
 
     conditions = [event.fact.prop for event in inputs.values()] + [within(fact) for fact in given]
     hints = {atom: event.hint for atom, event in inputs.items() if event.hint is not None}
+    gone = implied([within(fact) for fact in guards], hints)
+    guards = [fact for place, fact in enumerate(guards) if place not in gone]
     alone = rejected_alone(hints, [within(fact) for fact in guards], conditions)
     needed = {place: rejecting_one(guards[place], sizes) for place, sizes in enumerate(alone) if sizes is not None}
 

@@ -16,14 +16,19 @@ said: `s >= 4` follows from `s >= 65` here, which only a proof shows.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import gcd, lcm
 from typing import Final, NamedTuple, TypeVar
 
+from shapes.congruences import lcm_of_others
 from shapes.edges import moved
 from solver.expr import Atom, Expr
 from solver.prop import Prop
 
 Key = TypeVar("Key", bound=Hashable)
 FAR: Final = 1 << 16
+TURNS: Final = 9
+"""So far from the hint values are looked for at which one remainder alone is another, in steps that keep the others."""
 ALONE: Final = 2
 """So many conditions that reject a size are looked for: a second one says that none is alone."""
 
@@ -78,7 +83,7 @@ def _alone(conditions: Conditions, place: int) -> OneMoved[Atom] | None:
         def accepted(values: Mapping[Atom, int], atom: Atom = atom) -> bool:
             return conditions.rejecting(atom, values[atom]) == [place]
 
-        for value in _beside(guard, conditions, atom):
+        for value in chain(_beside(guard, conditions, atom), conditions.beyond(place, atom)):
             if accepted({atom: value}):
                 return OneMoved(hints, atom, moved({atom: value}, {atom: hints[atom]}, accepted)[atom])
     return None
@@ -123,6 +128,7 @@ class Conditions:
         self._values = dict(hints)
         self._lines: dict[Atom, Lines] = {}
         self._rejecting: dict[tuple[Atom, int], list[int]] = {}
+        self._periods: dict[Atom, dict[int, int]] = {}
 
     def accept_hints(self) -> bool:
         return all(prop.evaluate(self.hints) for prop in self.props)
@@ -138,9 +144,7 @@ class Conditions:
 
     def rejecting(self, atom: Atom, value: int) -> list[int]:
         """The first conditions, at most two, that do not hold where one symbol has this value."""
-        lines = self._lines.get(atom)
-        if lines is None:
-            lines = self._lines[atom] = self._lines_about(atom)
+        lines = self._lines_of(atom)
         if not lines.others and not lines.remainders:
             return lines.rejecting(value)
         key = (atom, value)
@@ -149,6 +153,36 @@ class Conditions:
             found = self._rejecting[key] = lines.rejecting(value)
             self._add_others(lines, atom, value, found)
         return found
+
+    def beyond(self, place: int, atom: Atom) -> Iterator[int]:
+        """Values at which this remainder is what it shall not be, and those that are asked for elsewhere are what they
+        are at the hint: by the Chinese remainder theorem, one and its neighbours."""
+        lines = self._lines_of(atom)
+        remainder = next((r for r, where in lines.remainders if where == place), None)
+        if remainder is None:
+            return
+        hint = self.hints[atom]
+        period = self._period(atom, place)
+        first, step = hint, period
+        if not remainder.zero:
+            meeting = remainder.meeting(period)
+            if meeting is None:
+                return
+            first, step = hint + meeting, lcm(period, remainder.reduced)
+        for turn in range(TURNS):
+            for value in (first + turn * step, first - turn * step):
+                if value != hint:
+                    yield value
+
+    def _period(self, atom: Atom, place: int) -> int:
+        """So far a symbol may be moved without changing the remainders that conditions but this one ask for."""
+        found = self._periods.get(atom)
+        if found is None:
+            asked = [(where, r.reduced) for r, where in self._lines_of(atom).remainders if r.zero]
+            others = lcm_of_others([modulus for _, modulus in asked], left_out=False)
+            found = self._periods[atom] = {where: step for (where, _), step in zip(asked, others, strict=True)}
+            found[-1] = lcm(*[modulus for _, modulus in asked])
+        return found.get(place, found[-1])
 
     def _add_others(self, lines: Lines, atom: Atom, value: int, found: list[int]) -> None:
         for remainder, place in lines.remainders:
@@ -167,6 +201,12 @@ class Conditions:
                     found.append(place)
         finally:
             values[atom] = self.hints[atom]
+
+    def _lines_of(self, atom: Atom) -> Lines:
+        lines = self._lines.get(atom)
+        if lines is None:
+            lines = self._lines[atom] = self._lines_about(atom)
+        return lines
 
     def _lines_about(self, atom: Atom) -> Lines:
         lines = Lines(self.hints[atom])
@@ -199,6 +239,23 @@ class Remainder(NamedTuple):
 
     def accepts(self, value: int) -> bool:
         return ((self.slope * (value - self.hint) + self.start) % self.modulus == 0) is self.zero
+
+    @property
+    def reduced(self) -> int:
+        """The steps of the value in which it is the same."""
+        return self.modulus // gcd(self.slope, self.modulus)
+
+    def meeting(self, period: int) -> int | None:
+        """The least multiple of a period by which the hint is moved to where it is zero."""
+        common = gcd(self.slope, self.modulus)
+        if self.start % common:
+            return None
+        size = self.reduced
+        away = -(self.start // common) * pow(self.slope // common, -1, size) % size
+        shared = gcd(period, size)
+        if away % shared:
+            return None
+        return period * (away // shared * pow(period // shared, -1, size // shared) % (size // shared))
 
     def off(self, value: int) -> int:
         """How far above a value at which it is zero this one is, for a slope of one."""
