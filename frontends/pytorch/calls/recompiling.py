@@ -141,7 +141,7 @@ def value_question(
     if path == ("surroundings",) and surroundings is not None:
         places = surroundings.different_places(wanted, actual)
         text = "; ".join(surroundings.difference(wanted, actual))
-        finite = all(place.endswith(".training") for place in places)
+        finite = all(place.endswith(".training") for place in places) or surroundings.is_about_filling(wanted, actual)
         is_data = surroundings.is_about_elements(wanted, actual)
         return Question(f"surroundings: {', '.join(places)}", text, not finite, path, is_data=is_data)
     if str(path[0]).endswith("_identity"):

@@ -29,6 +29,7 @@ from dataclasses import replace
 from functools import partial
 from operator import is_
 from types import FunctionType
+from typing import Final
 
 from frontends.pytorch.calls.exploring import Explorer, Unguarded
 from frontends.pytorch.calls.reads import (
@@ -50,6 +51,9 @@ from frontends.pytorch.calls.unchanged import Held, Layouts
 from frontends.pytorch.python.forcing import own_code
 from frontends.pytorch.python.mentions import location, mentions_of
 from frontends.pytorch.python.ran import Ran, result_for
+
+SOON: Final = 16
+"""A queue of so many items at most is soon full: there may be a variant for each number of them before."""
 
 
 class Surroundings:
@@ -183,6 +187,15 @@ class Surroundings:
         pairs = zip(self.places, self._states[before], self._states[after])
         differing = [place for place, old, new in pairs if not same(old, new)]
         return bool(differing) and all(place.key is elements_in for place in differing)
+
+    def is_about_filling(self, before: int, after: int) -> bool:
+        """Whether two states differ in how many items there are in queues that are soon full, and in nothing else."""
+        pairs = zip(self.places, self._states[before], self._states[after])
+        differing = [(place.container, old, new) for place, old, new in pairs if not same(old, new)]
+        return bool(differing) and all(
+            isinstance(queue, deque) and queue.maxlen is not None and queue.maxlen <= SOON and len(old) != len(new)
+            for queue, old, new in differing
+        )
 
     def _differences(self, before: int, after: int) -> list[tuple[str, object, object]]:
         return [

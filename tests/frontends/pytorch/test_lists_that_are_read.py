@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import deque
 from collections.abc import Callable
 
 import pytest
@@ -249,3 +250,39 @@ def test_a_list_that_is_given_as_well() -> None:
         given, also = (kept, wanted) if number % 2 else ([1], [1])
         assert torch.equal(compiled(x, given), expected(x, also))
         assert kept == wanted
+
+
+@pytest.mark.parametrize("length", [1, 3, 6])
+def test_a_queue_that_fills(length: int) -> None:
+    """If it fails, a window over the last calls has no graph: it is full before its length repeats."""
+
+    def make() -> Program:
+        window: deque[torch.Tensor] = deque(maxlen=length)
+
+        def program(x):
+            window.append(x.mean(0))
+            return sum(window) / len(window)
+
+        return program
+
+    program, expected = compile(make(), dynamic=True), make()
+    for rows in range(2, 14):
+        x = torch.linspace(0, rows, rows * 2).reshape(rows, 2)
+        torch.testing.assert_close(program(x), expected(x))
+    assert len(program.variants) == length + 2 and not program.fallbacks
+
+
+def test_a_queue_without_an_end() -> None:
+    """If it fails, a queue that is read and only grows has a variant for each length."""
+    queue: deque[torch.Tensor] = deque(maxlen=1000)
+
+    def program(x):
+        queue.append(x.mean(0))
+        return sum(queue)
+
+    compiled = compile(program, dynamic=True)
+    total = torch.zeros(2)
+    for rows in range(1, 9):
+        total = total + rows
+        torch.testing.assert_close(compiled(torch.full((rows, 2), float(rows))), total)
+    assert len(compiled.variants) <= 3 and compiled.fallbacks
