@@ -18,6 +18,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -127,6 +128,8 @@ class _Minifier:
         self._settings = replace(settings, dynamic=False)
         self._preamble = preamble
         self._known: dict[frozenset[torch.fx.Node], bool] = {}
+        self._guarding: frozenset[str] = frozenset()
+        """The values at which the whole graph has guards: one elsewhere is there because something was left out."""
         self._tried = 0
 
     def minified(self) -> Minified:
@@ -149,7 +152,12 @@ class _Minifier:
     def _least_graph(self) -> Program | None:
         """As few operators as fail; None where all of them do not."""
         nodes = self._operators.nodes
-        return self._operators.program(ddmin(nodes, self._fails_with)) if self._fails_with(nodes) else None
+        whole = self._operators.program(nodes)
+        found = self._fails(whole, marked(whole, whole.facts))
+        if found is None:
+            return None
+        self._guarding = guarding(whole, found)
+        return self._operators.program(ddmin(nodes, self._fails_with))
 
     def _branch(self) -> Program | None:
         """A branch of the program's own on sizes, which is in no graph: the first that alone is a guard."""
@@ -175,7 +183,9 @@ class _Minifier:
         """How a program fails, if it does as the whole one did."""
         self._tried += 1
         found = failure_of(program.call, made, self._settings, self._failure.kind)
-        return found if self._failure.is_same(found) else None
+        if found is None or not self._failure.is_same(found):
+            return None
+        return None if self._guarding and self._guarding.isdisjoint(guarding(program, found)) else found
 
     def _least_facts(self, program: Program) -> list[Fact]:
         """Sizes that must be symbols, each within as few bounds as do."""
@@ -202,6 +212,13 @@ class _Minifier:
                 texts = tried
         found = self._fails(program, made_by(program.names, facts, texts))
         return texts, found or self._failure
+
+
+def guarding(program: Program, failure: Failure) -> frozenset[str]:
+    """The values of a program at whose lines it has guards."""
+    lines = program.text.splitlines()
+    at = [re.match(r"<program>:(\d+) ", line) for _, line in failure.guards]
+    return frozenset([lines[int(found[1]) - 1].partition(" = ")[0].strip() for found in at if found])
 
 
 def marked(program: Program, facts: Sequence[Fact]) -> Callable[[], list[torch.Tensor]]:

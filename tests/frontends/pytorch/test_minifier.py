@@ -137,6 +137,21 @@ def test_a_guard_of_an_operator() -> None:
     assert len(found.facts) == 2 and all(fact.startswith("mark_maybe_dynamic(") for fact in found.facts)
 
 
+@pytest.mark.parametrize(
+    ("fn", "shape", "facts"),
+    [
+        # without `t` the sizes of what is multiplied are two, and a guard that they are equal would be found first
+        (lambda x: (x.exp() @ x.t()).view(-1, 2), (4, 4), 2),
+        (lambda x: torch.exp(x.t() @ x).sum(0).view(2, -1), (3, 4), 1),
+    ],
+)
+def test_a_guard_is_of_the_whole_program(fn, shape: tuple[int, ...], facts: int) -> None:
+    """If it fails, a guard is shown that is there only because something was left out."""
+    found = minify(fn, randoms(shape), kind="specializes", backend="eager")
+    assert found.operators == ("aten.view.default",)
+    assert len(found.facts) == facts
+
+
 def branching(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     z = torch.relu(x).sum(-1)
     if x.shape[0] * 2 > y.shape[1]:
