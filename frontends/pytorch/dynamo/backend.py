@@ -27,7 +27,7 @@ from frontends.pytorch.dynamo.symbols import GraphSizes
 from frontends.pytorch.errors import TraceError, WrongStatement, reason_of, refusal
 from frontends.pytorch.places import origin
 from shapes.accepted import did_you_mean
-from shapes.errors import UndecidedGuard
+from shapes.errors import ShapeError, UndecidedGuard
 
 OPTIONS: Final = ("backend", "policy")
 """What runs a graph (cpu, triton, eager), and how often it is compiled again (`Policy`)."""
@@ -43,16 +43,36 @@ def symshape(
 ) -> Callable[..., object]:
     """A graph of Dynamo compiled: `torch.compile(model, backend="symshape", options={"backend": "cpu"})`.
 
-    Raises:
-        WrongStatement: an option that is none.
+    Never raises: where a backend does, torch leaves Dynamo's evaluation of frames on, and from then on deep recursion
+    that Python can take overflows the stack. What is wrong is said by the first call of the graph.
     """
-    options = dict(options or {})
+    try:
+        return compiled(module, dict(options or {}), mode)
+    except ShapeError as error:
+        return refused(error)
+
+
+def compiled(module: torch.fx.GraphModule, options: Mapping[str, Any], mode: str | None) -> Region:
+    """The same.
+
+    Raises:
+        ShapeError: an option that is none.
+    """
     for name in options:
         if name not in OPTIONS:
             wrong(f"options={{{name!r}: ...}}", f"{', '.join(OPTIONS)}{did_you_mean(name, OPTIONS)}")
     if mode not in (None, "default"):
         wrong(f"mode={mode!r}", "no mode: what is fast is measured, not chosen")
     return Region(module, backend=options.get("backend", "cpu"), policy=options.get("policy"))
+
+
+def refused(error: ShapeError) -> Callable[..., NoReturn]:
+    """The graph of a program that was compiled with what is no option."""
+
+    def call(*args: object) -> NoReturn:
+        raise error
+
+    return call
 
 
 def wrong(what: str, expected: str) -> NoReturn:
@@ -63,7 +83,7 @@ class Region:
     """A graph of Dynamo, compiled when it is first called.
 
     Attributes:
-        compilation: its variants.
+        compilation: its variants; None where there can be none.
         reason: why it runs operator by operator, if so.
     """
 
@@ -73,15 +93,23 @@ class Region:
         for each in graphs_in(module):
             each.recompile()
         self._operators = module.forward
-        graph, sizes = module.graph, GraphSizes(module.graph)
-        self.compilation = Compilation(
-            function_of(graph, module), backend=backend, policy=policy, fullgraph=True, graph=sizes
-        )
         self.reason = ""
+        self.compilation: Any = None
+        try:
+            graph, sizes = module.graph, GraphSizes(module.graph)
+            self.compilation = Compilation(
+                function_of(graph, module), backend=backend, policy=policy, fullgraph=True, graph=sizes
+            )
+        except ShapeError:
+            raise
+        except Exception as error:
+            self._left(reason_of(error))
 
     def __call__(self, *args: Any) -> object:
         if self._floats:
             args = tuple([value.item() if place in self._floats else value for place, value in enumerate(args)])
+        if self.reason:
+            return self._operators(*args)
         enter = self.compilation.enter
         if enter is not None:
             result = enter(args, {})
@@ -91,15 +119,12 @@ class Region:
 
     def _found(self, args: tuple[object, ...]) -> Callable[..., object]:
         """What runs a call; the graph is traced if need be."""
-        if self.reason:
-            return self._operators
         try:
             call = self.compilation.found(args, {})
         except WrongStatement:
             raise
         except (TraceError, UndecidedGuard) as error:
-            self.reason = str(error)
-            log.warning("runs operator by operator, as Dynamo captured it: %s", self.reason)
+            self._left(str(error))
             return self._operators
         except Exception as error:
             return self._perhaps_raised(error)
@@ -111,11 +136,15 @@ class Region:
 
         def call(*args: object) -> object:
             found = self._operators(*args)
-            self.reason = reason_of(error)
-            log.warning("runs operator by operator, as Dynamo captured it: %s", self.reason)
+            self._left(reason_of(error))
             return found
 
         return call
+
+    def _left(self, reason: str) -> None:
+        """From now on the graph runs operator by operator."""
+        self.reason = reason
+        log.warning("runs operator by operator, as Dynamo captured it: %s", reason)
 
 
 def unwrapped(module: torch.fx.GraphModule) -> frozenset[int]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -200,10 +203,47 @@ def test_it_is_found_by_name() -> None:
     ],
 )
 def test_options_that_are_none(options: dict[str, object], text: str) -> None:
-    # not by torch.compile: where a backend raises, Dynamo's hook of the interpreter stays, and deep recursion overflows
-    module = torch.fx.symbolic_trace(lambda x: x + 1)
-    with pytest.raises(ShapeError, match=text):
-        symshape(module, [torch.ones(2)], options=options)
+    torch.compiler.reset()
+    compiled = torch.compile(lambda x: x + 1, backend="symshape", options=options)
+    for _ in "ab":
+        with pytest.raises(ShapeError, match=text):
+            compiled(torch.ones(2))
+
+
+REFUSED_AND_DEEP = """
+import sys, torch
+from frontends.pytorch.dynamo.backend import symshape
+try:
+    torch.compile(lambda x: x + 1, backend=symshape, options={"kernels": "cpu"})(torch.ones(2))
+except Exception as error:
+    print(type(error).__name__)
+sys.setrecursionlimit(10**6)
+deep = lambda n: deep(n - 1) + 1 if n else 0
+print(deep(100_000))
+"""
+
+
+def test_what_is_refused_leaves_the_interpreter_as_it_was() -> None:
+    """If it fails, an option that is none is an end of the process later: Dynamo still evaluates every frame in C."""
+    found = subprocess.run([sys.executable, "-c", REFUSED_AND_DEEP], capture_output=True, text=True, check=False)
+    assert found.stdout.split() == ["WrongStatement", "100000"], found.stderr[-2000:]
+
+
+def test_a_graph_that_cannot_be_read_runs_operator_by_operator(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """If it fails, a mistake of ours is an error of the program, and raised where torch can't take it."""
+
+    def unreadable(*given: object) -> Any:
+        raise KeyError("not of ours")
+
+    torch.compiler.reset()
+    monkeypatch.setattr(backend, "function_of", unreadable)
+    compiled = torch.compile(lambda x, n: x * n, backend=symshape, dynamic=True)
+    with caplog.at_level(logging.WARNING, "symshape"):
+        found = [compiled(torch.ones(size), 0.5 * size) for size in (2, 3)]
+    torch.testing.assert_close(found, [torch.full((2,), 1.0), torch.full((3,), 1.5)])
+    assert "not of ours" in caplog.text and "operator by operator" in caplog.text
 
 
 def test_a_trace_that_fails_where_the_graph_does_not_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
