@@ -149,7 +149,7 @@ def spent(call: Callable[..., object], given: Callable[[torch.Tensor], tuple[obj
     return (time.process_time() - start) / CALLS * 1e6
 
 
-def measured(case: Case, backend: str, rounds: int) -> tuple[object, ...]:
+def row(case: Case, backend: str, rounds: int) -> list[report.Cell]:
     import torch
 
     from frontends.pytorch import compile
@@ -162,31 +162,30 @@ def measured(case: Case, backend: str, rounds: int) -> tuple[object, ...]:
     x = torch.randn(3, 4)
     times = [(spent(eager, case.given, x), spent(compiled, case.given, x)) for _ in range(rounds)]
     one, other = [statistics.median(part) for part in zip(*times)]
-    ratio = statistics.median([mine / torchs for torchs, mine in times])
-    how = len(compiled.variants) if not compiled.fallbacks else "runs as it is"
-    return case.name, f"{one:.1f}", f"{other:.1f}", f"{ratio:.2f}", str(how)
+    ratio = statistics.median([ours / theirs for theirs, ours in times])
+    how = "runs as it is" if compiled.fallbacks else str(len(compiled.variants))
+    return [case.name, one, other, ratio, how]
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--backend", default="cpu")
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args(arguments)
+def measure(options: argparse.Namespace) -> str:
     import torch
 
     torch.set_num_threads(1)
     logging.getLogger("symshape").setLevel(logging.ERROR)
     wanted = [name for name in options.only.split(",") if name]
     with torch.no_grad():
-        rows = [
-            measured(case, options.backend, options.rounds) for case in cases() if not wanted or case.name in wanted
-        ]
-    table = report.table(("program", "eager, us", "compiled, us", "of eager", "variants"), rows)
-    print(table)
-    if options.write:
-        report.write("state", table)
+        chosen = [case for case in cases() if not wanted or case.name in wanted]
+        rows = [row(case, options.backend, options.rounds) for case in chosen]
+    header = ["program", "eager, us", "compiled, us", "of eager", "variants"]
+    return f"{report.table(header, rows)}\n\n{report.versions('torch')}."
+
+
+def main() -> None:
+    parser = report.arguments(__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--only", default="", help="programs, by name")
+    parser.add_argument("--backend", default="cpu")
+    report.publish("state", "Calls that change what outlives them", measure, parser)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
 
-from frontends.pytorch import compile
+from frontends.pytorch import compile, load
+from frontends.pytorch.errors import WrongStatement
 from tests.frontends.pytorch.test_state_of_programs import Counter, assigns_a_buffer, counts, keeps_a_state
 
 
@@ -149,3 +151,37 @@ def test_what_is_changed_may_be_given(backend: str) -> None:
         assert len(KEPT) == 2
     KEPT.clear()
     assert compiled.variants
+
+
+LOGGED: list[torch.Tensor] = []
+
+
+def logs(x):
+    LOGGED.append(x.sum(0))
+    print("rows", x.shape[0])
+    return x * 2
+
+
+def test_are_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """If it fails, what was saved does nothing to the world when it is called, or does so when it is loaded."""
+    compiled = compile(logs, dynamic=True, backend="cpu")
+    compiled(torch.ones(2, 2))
+    compiled.save(tmp_path / "saved")
+    LOGGED.clear()
+    capsys.readouterr()
+    loaded = load(tmp_path / "saved", logs)
+    assert not LOGGED and not capsys.readouterr().out
+    for rows in (3, 5):
+        assert loaded(torch.ones(rows, 2)).sum().item() == 4 * rows
+    assert [each.tolist() for each in LOGGED] == [[3.0, 3.0], [5.0, 5.0]]
+    assert capsys.readouterr().out == "rows 3\nrows 5\n" and len(loaded.variants) == 1
+    LOGGED.clear()
+
+
+def test_state_that_is_an_input_is_not_saved(tmp_path: Path) -> None:
+    """If it fails, a state is saved that nothing tells of in another process."""
+    compiled = compile(type("Stateful", (Counter,), {"forward": keeps_a_state})(), dynamic=True, backend="cpu")
+    for rows in (2, 3, 4):
+        compiled(torch.ones(rows, 4))
+    with pytest.raises(WrongStatement, match="reads without being given"):
+        compiled.save(tmp_path / "saved")
