@@ -281,7 +281,11 @@ class Facts(Knowledge):
 
     def all_symbols(self) -> list[Atom]:
         """The declared symbols, in order."""
-        found = [each.atom for each in self.declarations()]
+        found: list[Atom] = []
+        symbols = self.symbols
+        while symbols is not None:
+            found.append(symbols.atom)
+            symbols = symbols.before
         found.reverse()
         return found
 

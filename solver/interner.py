@@ -231,10 +231,9 @@ class Interner:
             first, second = sorted((a, b), key=lambda e: e.fingerprint)
             return self.atom("product", (first, second))
         coefficients: dict[int, int] = {}
-        products = self.multiply_monomials
         for m, c in a.terms:
             for n, d in b.terms:
-                product = products(m, n)
+                product = self.multiply_monomials(m, n)  # a method by another name would be called as Python's
                 coefficients[product] = coefficients.get(product, 0) + c * d
             if b.constant:
                 coefficients[m] = coefficients.get(m, 0) + c * b.constant

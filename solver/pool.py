@@ -364,7 +364,12 @@ class Pool:
 
     def row_values(self, facts: Facts, row: int) -> dict[Atom, int]:
         """The values of all declared symbols in a row."""
-        return {atom: (self.columns.get(atom.serial) or (0,) * ROWS)[row] for atom in facts.all_symbols()}
+        columns = self.columns
+        found: dict[Atom, int] = {}
+        for atom in facts.all_symbols():
+            column = columns.get(atom.serial)
+            found[atom] = 0 if column is None else column[row]
+        return found
 
 
 def declared_symbols(e: Expr) -> list[Atom]:

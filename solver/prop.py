@@ -182,10 +182,12 @@ class Prop:
     @property
     def depth(self) -> int:
         if self._depth < 0:
-            deepest = 0
-            for atom in self.atoms:
-                if atom.depth > deepest:
-                    deepest = atom.depth
+            deepest = self.expr.depth  # an operation lies deeper than what is inside of it
+            if self.parts:
+                for comparison in self.comparisons():
+                    inside = comparison.expr.depth
+                    if inside > deepest:
+                        deepest = inside
             self._depth = deepest
         return self._depth
 

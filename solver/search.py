@@ -236,12 +236,13 @@ class Search:
             found += [current - current % step, current - current % step + step, current + step]
         found += [0, 1, 2, 3, 2 * current, current + 1, current - 1]
         size = LONG + current.bit_length()
-        kept = dict.fromkeys(
-            v
-            for v in found
-            if v != current and (lo is None or v >= lo) and (hi is None or v <= hi) and v.bit_length() <= size
-        )
-        return list(kept)[:PLACES]
+        kept: dict[int, None] = {}
+        for v in found:
+            if v != current and (lo is None or v >= lo) and (hi is None or v <= hi) and v.bit_length() <= size:
+                kept[v] = None
+                if len(kept) == PLACES:
+                    break
+        return list(kept)
 
     def doubles(self, target: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
         """Values worth trying for a symbol that is the bits of a double in the target; none for other symbols."""

@@ -48,8 +48,12 @@ class Witness:
         return witness
 
     def values(self, facts: Facts) -> dict[Atom, int]:
-        if self._values is None:
-            self._values = facts.pool.row_values(facts, self.row)
+        values = self._values
+        if values is None:
+            values = facts.pool.row_values(facts, self.row)
             if self.moved:
-                self._values.update((atom, value) for atom, value in self.moved.items() if atom.definition is None)
-        return self._values
+                for atom, value in self.moved.items():
+                    if atom.definition is None:
+                        values[atom] = value
+            self._values = values
+        return values

@@ -82,6 +82,27 @@ def test_brackets_are_no_depth(text: str) -> None:
     assert asked(text).startswith("Always")
 
 
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        ("x >= 3", 0),
+        ("x*y*z + 2 != y", 0),
+        ("x // 2 + y >= 0", 1),
+        ("max(x // 2, y) // (z // 3 + 1) >= (x // 5) * y", 3),
+        ("x >= 3 and (y % 2 == 0 or z // (x // 2 + 1) == 4)", 2),
+        ("(x if y // (z // 2 + 1) > 3 else 5) * z > 7", 3),
+        ("(x // 2 == 3) == (y // (z // 7 + 1) > 4)", 2),
+    ],
+)
+def test_the_depth_is_that_of_the_deepest_operation(text: str, depth: int) -> None:
+    """If it fails, the stack that a question is given is not what it needs."""
+    env = ShapeEnv(origin=lambda: None, solvers=False)
+    env.sizes("x y z")
+    for prop in env.parse(text):
+        assert prop.depth == max((atom.depth for atom in prop.atoms), default=0)
+    assert env.parse(text)[0].depth == depth
+
+
 def test_operations_refuse_to_be_built_too_deep() -> None:
     """A failure means that a program's loop can build an expression that nothing can walk."""
     terms = Interner()
