@@ -114,7 +114,7 @@ def measure(options: argparse.Namespace) -> str:
                 notes = [each.note for each in ours.broken.kernels if each.note]
                 if notes:
                     raise RuntimeError(f"{case.name} does not run as kernels: {notes[0]}")
-                operators, captured = ours.broken.last
+                operators, captured = ours.broken.operators, ours.broken.captured
                 rows.append([case.name, sizes, times["eager"] * 1e6, *ratios, f"{100 * captured // operators} %"])
     header = ["program", "sizes", "eager, µs", "one by one", "kernels", "torch.compile", "captured"]
     return f"{report.table(header, rows)}\n\n{report.versions('torch', 'transformers')}."

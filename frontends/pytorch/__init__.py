@@ -22,6 +22,7 @@ from frontends.pytorch.calls.loading import load
 from frontends.pytorch.calls.marks import mark_dynamic, mark_maybe_dynamic, mark_static, mark_unbacked
 from frontends.pytorch.calls.relations import dims, one_of
 from frontends.pytorch.certificates import certify
+from frontends.pytorch.dynamo import captured as _captured  # registers itself
 from frontends.pytorch.minifier import Minified, minify
 from frontends.pytorch.recording import cond as _cond  # stands behind torch.cond while a function is traced
 from frontends.pytorch.recording import contraction as _contraction  # registers itself

@@ -50,6 +50,10 @@ class OpensObjects(TraceError):
     """Objects among the arguments are changed: the function is to be traced again, as they are nodes from now on."""
 
 
+class Written(GraphBreak):
+    """A line is printed, which a graph would not do again."""
+
+
 class Uninitialized(TraceError):
     """A parameter of a lazy module, which only the module's first call makes a tensor."""
 

@@ -28,13 +28,15 @@ from typing import TYPE_CHECKING
 
 from backends import eager
 from frontends.pytorch.breaks.kernels import Kernels
-from frontends.pytorch.breaks.remembered import Remembered
+from frontends.pytorch.breaks.remembered import Break, Remembered
 from frontends.pytorch.breaks.segments import one_after_the_other
 from frontends.pytorch.breaks.session import Session
 from frontends.pytorch.python.generators import looks_at_states
 
 if TYPE_CHECKING:
     import torch
+
+    from frontends.pytorch.tracing import Variant
 
 
 class Broken(Remembered):
@@ -50,6 +52,11 @@ class Broken(Remembered):
     def graphs(self) -> list[torch.fx.GraphModule]:
         """The captured graphs."""
         return [segment.graph for segment in self.stretches.segments]
+
+    @property
+    def variants(self) -> list[Variant]:
+        """What they run as, as it was traced for kernels."""
+        return [variant for each in self.kernels for variant in each.variants]
 
     @property
     def kernels(self) -> list[Kernels]:
@@ -71,14 +78,17 @@ class Broken(Remembered):
 
     def table(self) -> str:
         """The breaks as text."""
-        breaks = self.breaks
-        times = sum(each.times for each in breaks)
-        count = len(breaks)
-        share = 100 * self.captured // max(self.operators, 1)
-        made = sum(bool(each.variants) for each in self.kernels)
-        graphs = f"{len(self.graphs)} graphs" + (f", {made} of them kernels" if made else "")
-        head = (
-            f"{count} place{'s' * (count != 1)} where the graph breaks, {times} times; {graphs};"
-            f" {share} % of {self.operators} operators in captured graphs"
-        )
-        return "\n".join([head, *[f"  {each}" for each in breaks]])
+        made = sum([bool(each.variants) for each in self.kernels])
+        return table(self.breaks, len(self.graphs), made, self.captured, self.operators)
+
+
+def table(breaks: Sequence[Break], graphs: int, made: int, captured: int, operators: int) -> str:
+    """Breaks as text: `made` of the graphs run as kernels."""
+    times = sum([each.times for each in breaks])
+    share = 100 * captured // max(operators, 1)
+    shown = f"{graphs} graph{'s' * (graphs != 1)}" + (f", {made} of them kernels" if made else "")
+    head = (
+        f"{len(breaks)} place{'s' * (len(breaks) != 1)} where the graph breaks, {times} times; {shown};"
+        f" {share} % of {operators} operators in captured graphs"
+    )
+    return "\n".join([head, *[f"  {each}" for each in breaks]])

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 import torch
 
 from backends import named
-from frontends.pytorch.breaks.breaks import Broken
 from frontends.pytorch.breaks.pending import is_waiting, settled
+from frontends.pytorch.calls.breaking import Breaking
 from frontends.pytorch.calls.dynamism import History, Mixed, Policy
 from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
@@ -147,7 +147,7 @@ class Compilation:
         self.variants: list[Variant] = []
         self.recompilations: list[Recompilation] = []
         self.fallbacks: list[Fallback] = []
-        self.broken: Broken | None = None
+        self.broken: Breaking | None = None
         self.signatures: dict[tuple[object, ...], Signature] = {}
         self.times: Times | None = None
         self._forms = Forms(fn)
@@ -159,6 +159,8 @@ class Compilation:
         """What was decided for calls whose question was asked too often, by their sizes and values."""
         self._settled = 0
         """Calls that ran as they are, after which the next one may find nothing to change."""
+        self._unguarded: Sequence[Unguarded] | None = None
+        """What the last trace has read that tells of no change; None before there was one."""
         self._lock = RLock()
         self._known_surroundings: Surroundings | None = None
         self._find: Lookup = nothing
@@ -349,7 +351,7 @@ class Compilation:
         except (TraceError, UndecidedGuard) as error:
             if self.fullgraph:
                 raise
-            return self._break(signature, signature.values(leaves), as_it_stands(str(error)))
+            return self._break(signature, signature.values(leaves), as_it_stands(str(error)), error)
         except Exception as error:
             if self.fullgraph:
                 raise
@@ -409,9 +411,9 @@ class Compilation:
             # what is read of these is given from now on
             raise
         except BaseException:
-            self._explore(signature, ran, leaves)
+            self._unguarded = self._explore(signature, ran, leaves)
             raise
-        unguarded = self._explore(signature, ran, leaves)
+        unguarded = self._unguarded = self._explore(signature, ran, leaves)
         if unguarded:
             refuse_unguarded(unguarded[0], ran.functions())
         for effect in variant.effects:
@@ -506,10 +508,23 @@ class Compilation:
 
         return call
 
-    def _break(self, signature: Signature, values: Sequence[object], reason: str) -> Call:
-        """From now on calls like this one run with breaks."""
+    def _break(
+        self, signature: Signature, values: Sequence[object], reason: str, error: Exception | None = None
+    ) -> Call:
+        """From now on calls like this one run with breaks, by Dynamo where it is trusted with what ended the trace."""
         if self.broken is None:
-            self.broken = Broken(self.fn, self.backend, self.limits.policy.withheld)
+            policy = self.limits.policy
+            self.broken = Breaking(
+                self.fn,
+                self.backend,
+                named=str(self.options["backend"]),
+                dynamic=self.dynamic,
+                policy=policy,
+                withheld=policy.withheld,
+            )
+        is_of_values = signature.is_of_values and not classes_in(signature.structure)
+        is_told = self._unguarded is not None and not self._unguarded
+        self.broken.choose(error, is_told=is_told and is_of_values)
         return self._fall_back(signature, values, reason, None, self.broken.run)
 
     def _signature(self, args: Sequence[object], kwargs: Mapping[str, object], form: Form) -> Signature:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import ModuleType
 
-    from frontends.pytorch.breaks.breaks import Broken
+    from frontends.pytorch.calls.breaking import Breaking
     from frontends.pytorch.calls.compilation import Setting
     from frontends.pytorch.calls.dynamism import Policy
     from frontends.pytorch.calls.native import Native
@@ -77,7 +77,7 @@ class Compiled:
         variants: list[Variant]
         recompilations: list[Recompilation]
         fallbacks: list[Fallback]
-        broken: Broken | None
+        broken: Breaking | None
         native: Native | None
 
         def explain(self, *, kernels: bool = False) -> str: ...

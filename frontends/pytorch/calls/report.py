@@ -43,7 +43,7 @@ from backends.log import lines
 from frontends.pytorch.calls.times import operators_of
 
 if TYPE_CHECKING:
-    from frontends.pytorch.breaks.breaks import Broken
+    from frontends.pytorch.calls.breaking import Breaking
     from frontends.pytorch.calls.recompiling import Fallback
     from frontends.pytorch.calls.times import Times
     from frontends.pytorch.tracing import Variant
@@ -195,7 +195,7 @@ class Report:
         fn: Callable[..., object],
         variants: Sequence[Variant],
         fallbacks: Sequence[Fallback],
-        broken: Broken | None,
+        broken: Breaking | None,
         times: Times | None,
     ) -> Report:
         found = [VariantReport.of(number, variant) for number, variant in enumerate(variants)]
@@ -239,9 +239,9 @@ class Report:
         Path(path).write_text(page, encoding="utf-8")
 
 
-def between(broken: Broken | None) -> list[Variant]:
+def between(broken: Breaking | None) -> list[Variant]:
     """What is between two breaks, as it was traced for kernels."""
-    return [] if broken is None else [variant for each in broken.kernels for variant in each.variants]
+    return [] if broken is None else broken.variants
 
 
 def table(reports: Iterable[Report]) -> str:

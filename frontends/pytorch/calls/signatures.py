@@ -108,6 +108,11 @@ class Signature:
         self._others: list[tuple[dict[Source, Hashable], Call]] = []
         self.forms: dict[Form, Lookups] = {form: Lookups(self, form)}
 
+    @property
+    def is_of_values(self) -> bool:
+        """Whether the arguments are tensors, numbers and the like, in containers of Python's."""
+        return all(leaf.kind != "object" for leaf in self.leaves)
+
     @staticmethod
     def of(
         fn: Callable[..., object],

@@ -10,7 +10,7 @@
     ...     for _ in range(4):
     ...         out = f(torch.randn(8))
     >>> times.calls, times.operators, times.captured, 0 < times.share_of_time < 1
-    (4, 24, 15, True)
+    (4, 24, 20, True)
 
 Outside of `timed()`, calls are not slower for it: the function that finds the variant is another one inside.
 """
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from frontends.pytorch.breaks.breaks import Broken
+from frontends.pytorch.calls.breaking import Breaking
 from frontends.pytorch.calls.opening import Call, Run
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Times:
         if isinstance(call, FunctionType):
             return self._of_variant(call)
         owner = getattr(call, "__self__", None)
-        return self._of_broken(call) if isinstance(owner, Broken) else self._of_plain(call)
+        return self._of_broken(call) if isinstance(owner, Breaking) else self._of_plain(call)
 
     def _of_variant(self, call: FunctionType) -> Call:
         """The call of a variant with another graph, which is measured."""
@@ -101,7 +101,7 @@ class Times:
 
     def _of_broken(self, call: Call) -> Call:
         """A call with breaks, whose graphs are measured."""
-        broken: Broken = call.__self__
+        broken: Breaking = call.__self__
 
         def measured(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
             before = broken.operators, broken.captured, broken.in_graphs

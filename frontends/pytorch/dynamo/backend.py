@@ -183,4 +183,4 @@ def readers_of(
     return list(dict.fromkeys(found))
 
 
-__all__ = ["symshape"]
+__all__ = ["Region", "symshape"]

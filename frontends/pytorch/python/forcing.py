@@ -49,7 +49,7 @@ from torch.nested._internal import nested_tensor
 from torch.nn.utils import parametrize
 from torch.utils._python_dispatch import _disable_current_modes
 
-from frontends.pytorch.errors import GraphBreak, TraceError, eager_only, refusal
+from frontends.pytorch.errors import GraphBreak, TraceError, Written, eager_only, refusal
 from frontends.pytorch.places import STANDARD, is_told, is_users, origin, place_of
 from frontends.pytorch.python import elements
 from frontends.pytorch.python.casting import was_cached
@@ -226,7 +226,7 @@ class Symbolic:
         self.refuse(f"torch.default_generator.{name}(), which a graph does not do", READ if reads else SEED)
         return plain(*args)
 
-    def refuse(self, what: str, fix: str) -> None:
+    def refuse(self, what: str, fix: str, kind: type[GraphBreak] = GraphBreak) -> None:
         """The program does what a graph can not.
 
         Raises:
@@ -235,7 +235,7 @@ class Symbolic:
         if self._refuse is not None:
             self._refuse(what, fix)
             return
-        raise GraphBreak(refusal(what, fix, origin()))
+        raise kind(refusal(what, fix, origin()))
 
 
 def explain(error: BaseException) -> None:
@@ -461,7 +461,7 @@ def _printing(plain):
         if active is not None and is_users(sys._getframe(1).f_code.co_filename):
             if active.messages is not None and active.messages.prints(values, named):
                 return
-            active.refuse("print: the graph would not print again", PRINT)
+            active.refuse("print: the graph would not print again", PRINT, Written)
         plain(*values, **named)
 
     return print
