@@ -186,8 +186,12 @@ def ours(case: Case) -> Outcome:
 def by_dynamo(case: Case) -> Outcome:
     """A program by `torch.compile` with our backend."""
     regions: list[Region] = []
+    broken = False
 
     def watched(module: torch.fx.GraphModule, inputs: Any) -> Region:
+        nonlocal broken
+        # of a branch on data Dynamo's counters tell nothing
+        broken = broken or module.compile_subgraph_reason.graph_break
         region = symshape(module, inputs)
         assert isinstance(region, Region)
         regions.append(region)
@@ -195,7 +199,7 @@ def by_dynamo(case: Case) -> Outcome:
 
     with dynamo():
         wrong = compared(case, lambda fn: torch.compile(fn, backend=watched, dynamic=True))
-        broken = bool(counters["graph_break"])
+        broken = broken or bool(counters["graph_break"])
     whole = regions and all(region.compilation.variants and not region.reason for region in regions)
     how = "eager" if not whole else "breaks" if broken else "graphs"
     return Outcome(wrong, how, sum([len(region.compilation.variants) for region in regions]))
