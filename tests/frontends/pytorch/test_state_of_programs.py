@@ -71,7 +71,7 @@ STATEMENTS = (
     "self.unbounded.append(x)",
     "print('n', self.n, x.shape, self.e)",
     "print(x, [x.shape[0], self.flag], end='.')",
-    "x.mul_(2)\nprint(x.sum().item() == 0, len(self.items))",
+    "print(x)\nx.mul_(2)\nprint(x.shape[0], len(self.items))",
     "self.nested['in']['list'].append(1)",
     "self.fresh = [y.sum(0), y]",
     "del self.gone\nself.gone = y.sum()",
