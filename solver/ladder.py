@@ -35,12 +35,14 @@ from solver.prop import Prop
 from solver.reasons import Reason
 from solver.rungs import bounds
 from solver.settled import prove_by_intervals
-from solver.slicing import ATTEMPTS, completed, slice_of
+from solver.slicing import ATTEMPTS, SEARCHED, completed, slice_of
 from solver.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.witness import Witness
 
 LOOKED_AT: Final = 32
 """Facts about a symbol among which a compound question is looked for word by word."""
+SEARCHING: Final = frozenset(("bounds", "search"))
+"""The rungs of an attempt from which only a witness is expected."""
 PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
 """Whether every verdict is checked again and cross-checked with z3 (see `solver.paranoid`)."""
 
@@ -279,14 +281,15 @@ def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict |
     Raises:
         Contradictory: these refute themselves.
     """
-    for attempt in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS + SEARCHED):
         known = slice_of(facts, prop, domain, attempt)
         if known is None:
             return None
         if isinstance(known, Conflict):
             raise Contradictory(known.core, known.proof)
         known = _inside(known, prop, domain)
-        again = climb_of(known, effort="default", rungs=climb.rungs, deadline=climb.deadline)
+        rungs = climb.rungs if attempt < ATTEMPTS else climb.rungs & SEARCHING
+        again = climb_of(known, effort="default", rungs=rungs, deadline=climb.deadline)
         again.sliced = True
         verdict = _decide(again, known, prop, domain)
         if isinstance(verdict, Depends):

@@ -32,6 +32,9 @@ from solver.prop import Prop
 LARGEST: Final = 160
 """A slice of more facts is not learned again: it would cost more than the question may."""
 ATTEMPTS: Final = 2
+SEARCHED: Final = 6
+"""So many more have other sample values alone, from which nothing but a witness is looked for: where samples were lucky
+once, these are too."""
 SEEDS: Final = 1009
 """What the seeds of one attempt lie apart from those of the next."""
 KINDS: Final = {"eq": 1, "ge": 0, "ne": 2, "and": 3, "or": 4}
