@@ -32,7 +32,7 @@ HOT = {
         """,
     "solver/integer": "certificate derivation equalities lattice meter search simplex",
     "solver/rungs": "bounds box extremes factor isolate lemmas linear model multiplied refine remainder residues shift "
-    "single",
+    "single split",
 }
 """What a question goes through. Printing, the edges and the trusted checker stay as they are written, and so does the
 parser for any text: it walks as deep as a text is nested, for which compiled code has no room."""

@@ -36,6 +36,7 @@ ORDER = (
     "residues",
     "extremes",
     "isolate",
+    "split",
     "refine",
     "sympy",
     "z3",

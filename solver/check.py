@@ -668,12 +668,16 @@ def _axiom(step: Reason) -> Prop:
 
 
 def _isolate(step: Reason) -> Prop:
-    """`n // d >= -rest` from `n + d*rest >= 0`, `n // d <= rest` from `n < d*(rest + 1)`; d positive."""
+    """`n // d >= -rest` from `n + d*rest >= 0`, `n // d <= rest` from `n < d*(rest + 1)`, d positive; n and d are both
+    negated where d is negative.
+    """
     match step.data:
         case (Atom(kind="floordiv", args=(Expr() as n, Expr() as d)) as atom, Expr() as rest, 1 | -1 as sign):
             isolated, positive = _premises(step, 2)
-            if positive is not Prop.nonnegative(d - 1):
-                raise Wrong(f"does not show that {d} is positive")
+            if positive is Prop.nonnegative(-d - 1):
+                n, d = -n, -d
+            elif positive is not Prop.nonnegative(d - 1):
+                raise Wrong(f"does not show that {d} is positive, or negative")
             expected = Prop.nonnegative(n + d * rest if sign > 0 else d * (rest + 1) - 1 - n)
             if isolated is not expected:
                 raise Wrong(f"has `{isolated}`, not `{expected}`")

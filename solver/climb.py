@@ -30,7 +30,20 @@ from solver.integer.meter import Meter
 from solver.laws import rewritten
 from solver.prop import Prop
 from solver.reasons import Reason, apart, equal, every, some
-from solver.rungs import bounds, box, extremes, factor, isolate, linear, multiplied, refine, remainder, residues, shift
+from solver.rungs import (
+    bounds,
+    box,
+    extremes,
+    factor,
+    isolate,
+    linear,
+    multiplied,
+    refine,
+    remainder,
+    residues,
+    shift,
+    split,
+)
 from solver.rungs.linear import Rows
 from solver.rungs.model import Model
 from solver.settled import prove_by_intervals
@@ -284,12 +297,14 @@ class Climb:
 Rung = Callable[[Climb, Facts, Prop, int], Reason | None]
 
 CLIMBED: Final[Sequence[tuple[str, Rung]]] = (
+    ("split", split.without_value),
     ("linear", linear.prove),
     ("box", box.prove),
     ("residues", residues.prove),
     ("extremes", extremes.prove),
     ("factor", factor.prove),
     ("isolate", isolate.prove),
+    ("split", split.prove),
     ("refine", refine.prove),
 )
 CLIMBED_BY_FACTORS: Final[Sequence[tuple[str, Rung]]] = (
@@ -303,8 +318,8 @@ SIMPLE: Final[Sequence[tuple[str, Callable[[Facts, Expr], Reason | None]]]] = (
 )
 RUNGS: Final = frozenset(
     (
-        *("bounds", "shift", "remainder", "factor", "linear", "box", "residues", "extremes", "isolate", "refine"),
-        *("search", "sympy", "z3"),
+        *("bounds", "shift", "remainder", "factor", "linear", "box", "residues", "extremes", "isolate", "split"),
+        *("refine", "search", "sympy", "z3"),
     )
 )
 

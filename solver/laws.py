@@ -42,17 +42,25 @@ def rewritten(goal: Prop, premise: Reason | None, rounds: tuple[Round, ...]) -> 
     return Reason("rewrite", goal, statement + equalities, shape)
 
 
-def law_expr(atom: Atom, lower: bool) -> Expr:
-    """`n - d*q` or `d*q + d - 1 - n`: not negative for q = n // d and d >= 1."""
+def law_expr(atom: Atom, lower: bool, *, negative: bool = False) -> Expr:
+    """`n - d*q` or `d*q + d - 1 - n`: not negative for q = n // d and d >= 1. With n and d negated for d <= -1."""
     n, d = atom.args
     assert isinstance(n, Expr) and isinstance(d, Expr)
+    if negative:
+        n, d = -n, -d
     return n - d * atom.expr if lower else d * atom.expr + d - 1 - n
 
 
-def floordiv_law(known: Knowledge, atom: Atom, lower: bool) -> Reason:
-    """The law that a lower (or upper) bound of a quotient is used with, for a divisor known to be positive."""
+def floordiv_law(known: Knowledge, atom: Atom, lower: bool, *, negative: bool = False) -> Reason:
+    """The law that a lower (or upper) bound of a quotient is used with, for a divisor known to be positive, or to be
+    negative.
+    """
     d = atom.args[1]
     assert isinstance(d, Expr)
+    if negative:
+        statement = Prop.nonnegative(law_expr(atom, lower, negative=True))
+        why = prove_side(known, d, False, -1)
+        return Reason("axiom", statement, (why,), (atom, "below negative" if lower else "above negative"))
     premises = () if d.is_constant else (prove_side(known, d, True, 1),)
     return Reason("axiom", Prop.nonnegative(law_expr(atom, lower)), premises, (atom, "below" if lower else "above"))
 
@@ -60,19 +68,14 @@ def floordiv_law(known: Knowledge, atom: Atom, lower: bool) -> Reason:
 def laws_of(known: Knowledge, atom: Atom) -> list[Reason]:
     """What holds of a composite atom by its definition, as inequalities."""
     match atom.kind, atom.args:
-        case "floordiv", (Expr() as n, Expr() as d):
+        case "floordiv", (_, Expr() as d):
             low = d.constant if d.is_constant else known.low(d)
             if low is not None and low >= 1:
                 return [floordiv_law(known, atom, lower) for lower in (True, False)]
             high = known.high(d)
             if high is None or high > -1:
                 return []
-            negative = (prove_side(known, d, False, -1),)
-            remainder = n - d * atom.expr  # from d + 1 to 0
-            return [
-                Reason("axiom", Prop.nonnegative(-remainder), negative, (atom, "below negative")),
-                Reason("axiom", Prop.nonnegative(remainder - d - 1), negative, (atom, "above negative")),
-            ]
+            return [floordiv_law(known, atom, lower, negative=True) for lower in (True, False)]
         case "relu", (Expr() as e,):
             above = Reason("axiom", Prop.nonnegative(atom.expr - e), (), (atom, "above argument"))
             return [Reason("axiom", Prop.nonnegative(atom.expr), (), (atom, "above zero")), above]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from solver.explain import prove_bound, prove_side
 from solver.expr import Atom, Expr
-from solver.isolation import isolated, isolations
+from solver.isolation import isolations
 from solver.knowledge import Knowledge, Rule
 from solver.monomials import divides
 from solver.prop import SHARING, Prop
@@ -120,15 +120,13 @@ def prove_sign(known: Knowledge, e: Expr, without: Atom | None = None) -> Reason
     alone = single.prove_nonnegative(known, goal.expr, without)
     if alone is not None:
         return alone
-    for quotient, rest, sign in isolations(known, goal.expr):
-        about = isolated(quotient, rest, sign)
+    for isolated in isolations(known, goal.expr):
+        about = isolated.goal()
         proof = prove_by_intervals(known, about)
         if proof is None and about.kind == "ge":
             proof = single.prove_nonnegative(known, about.expr, without)
         if proof is not None:
-            divisor = quotient.args[1]
-            assert isinstance(divisor, Expr)
-            return Reason("isolate", goal, (proof, prove_side(known, divisor, True, 1)), (quotient, rest, sign))
+            return isolated.reason(known, goal, proof)
     return remainder.prove_nonnegative(known, goal.expr) or extremes.prove_nonnegative(known, goal.expr)
 
 

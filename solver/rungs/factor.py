@@ -22,9 +22,9 @@ from solver.explain import prove_side
 from solver.expr import Expr
 from solver.facts import Facts
 from solver.laws import size_of
-from solver.polynomials import all_factors_of
+from solver.polynomials import all_factors_of, product_of
 from solver.prop import Prop
-from solver.reasons import Reason, combine, times
+from solver.reasons import Reason, apart, combine, times
 
 if TYPE_CHECKING:
     from solver.climb import Climb
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 NESTED: Final = 6
 SIGNED: Final = 2
 CLAMPED: Final = 12
+FARTHEST: Final = 1 << 12
+"""Bounds of products beyond which factors are not looked at one by one."""
 
 
 def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
@@ -39,12 +41,11 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     if depth >= NESTED:
         return None
     if goal.kind == "ne":
-        return _nonzero(climb, facts, goal, depth)
-    if goal.kind == "ge" and goal.expr.constant < 0:
-        proof = _cofactor(climb, facts, goal, depth)
-        if proof is not None:
-            return proof
-    return _signs(climb, facts, goal, depth) if goal.kind == "ge" and depth <= SIGNED else None
+        return _nonzero(climb, facts, goal, depth) or _apart(climb, facts, goal, depth)
+    if goal.kind != "ge":
+        return None
+    proof = _signs(climb, facts, goal, depth) if depth <= SIGNED else None
+    return proof or (_cofactor(climb, facts, goal, depth) if goal.expr.constant < 0 else None)
 
 
 def comes_first(goal: Prop) -> bool:
@@ -58,37 +59,44 @@ def comes_first(goal: Prop) -> bool:
 
 
 def _signs(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
-    """`p*q >= 0` from two factors of the same sign, `p*q >= 1` from two that are not zero either; the samples say which
-    sign.
+    """`p*q >= 0` from two factors of the same sign, `p*q >= 1` from two that are not zero either, `p*q*r >= k` from as
+    many that are far enough from zero; the samples say which sign, and how far.
     """
     e = goal.expr
     if e.degree < 2 or len(e.terms) < 2:
         return None
-    for strict in (0, 1):
-        factors = all_factors_of(e + strict)
+    for least in dict.fromkeys((-e.constant, 0, 1) if e.constant < 0 else (0, 1)):
+        factors = all_factors_of(e + least)
         if len(factors) == 1 and factors[0][1] == 1:
             continue
-        (first, power), *others = factors
-        rest = facts.interner.power(first, power - 1)
-        for other, times_ in others:
-            rest = rest * facts.interner.power(other, times_)
-        if power > 1 and power % 2 == 0 and not strict:  # a square, times the rest
-            first, rest = facts.interner.power(first, power), facts.interner.one
-            for other, times_ in others:
-                rest = rest * facts.interner.power(other, times_)
-        if rest.is_constant:
-            continue
-        values = facts.pool.values(first)
-        signs = {values[row] > 0 for row in facts.pool.alive if values[row]}
-        if len(signs) > 1:
-            continue
-        sign = -1 if signs == {False} else 1
-        left = climb.prove(facts, Prop.nonnegative(first * sign - strict), depth + 1)
-        right = None if left is None else climb.prove(facts, Prop.nonnegative(rest * sign - strict), depth + 1)
-        if left is None or right is None:
-            continue
-        return _product(goal, (left, first * sign), (right, rest * sign), strict)
+        proof = _product_of_two(climb, facts, goal, factors, depth, least)
+        if proof is None and 1 < least <= FARTHEST:
+            proof = _far_from_zero(climb, facts, goal, factors, depth, least)
+        if proof is not None:
+            return proof
     return None
+
+
+def _product_of_two(
+    climb: Climb, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
+) -> Reason | None:
+    """The first factor and the rest, for `strict` 0 or 1."""
+    if strict > 1:
+        return None
+    (first, power), *others = factors
+    rest = product_of([(first, power - 1), *others], facts.interner.one)
+    if power > 1 and power % 2 == 0 and not strict:  # a square, times the rest
+        first, rest = facts.interner.power(first, power), product_of(others, facts.interner.one)
+    if rest.is_constant:
+        return None
+    sign = _sign(facts, first)
+    if not sign:
+        return None
+    left = climb.prove(facts, Prop.nonnegative(first * sign - strict), depth + 1)
+    right = None if left is None else climb.prove(facts, Prop.nonnegative(rest * sign - strict), depth + 1)
+    if left is None or right is None:
+        return None
+    return _product(goal, (left, first * sign), (right, rest * sign), strict)
 
 
 def _product(goal: Prop, left: tuple[Reason, Expr], right: tuple[Reason, Expr], strict: int) -> Reason:
@@ -108,6 +116,71 @@ def _product(goal: Prop, left: tuple[Reason, Expr], right: tuple[Reason, Expr], 
     return combine(
         [reason for reason, factor in parts if factor], [factor for _, factor in parts if factor], r * s - strict
     )
+
+
+def _far_from_zero(
+    climb: Climb, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, least: int
+) -> Reason | None:
+    """Every factor as far from zero as the samples are, until together they are far enough."""
+    parts: list[tuple[Expr, int]] = []
+    scale, together, negative = 1, 1, False
+    for factor, power in sorted(_without_atoms(factors), key=lambda each: not each[0].is_constant):
+        if factor.is_constant:
+            scale *= abs(factor.constant) ** power
+            negative ^= factor.constant < 0 and power % 2 == 1
+            continue
+        sign = _sign(facts, factor)
+        values = [abs(value) for value in _values(facts, factor)]
+        closest = min(values, default=0)
+        if not sign or not closest:
+            return None
+        for _ in range(power):
+            needed = -(-least // (scale * together))
+            parts.append((factor * sign, max(1, min(closest, needed))))
+            together *= parts[-1][1]
+            negative ^= sign < 0
+    if scale * together < least or negative or len(parts) < 2:
+        return None
+    proofs = []
+    for part, distance in parts:
+        proof = climb.prove(facts, Prop.nonnegative(part - distance), depth + 1)
+        if proof is None:
+            return None
+        proofs.append(proof)
+    whole, bound = parts[0]
+    total = proofs[0]
+    for (part, distance), proof in zip(parts[1:], proofs[1:], strict=True):
+        step = Prop.nonnegative(whole * part - bound * distance)
+        total = _product(step, (total, whole), (proof, part), bound * distance)
+        whole, bound = whole * part, bound * distance
+    size = size_of(whole)
+    slack = whole.constant - size * total.conclusion.expr.constant
+    return combine([total], [scale * size], scale * slack - least)
+
+
+def _without_atoms(factors: list[tuple[Expr, int]]) -> list[tuple[Expr, int]]:
+    """The factors with the atoms that all terms of one share apart."""
+    found: dict[Expr, int] = {}
+    for factor, power in factors:
+        rest = factor
+        for atom in common_atoms(factor.interner, factor) if not factor.constant else ():
+            rest = divide_atoms(factor.interner, rest, (atom,))
+            found[atom.expr] = found.get(atom.expr, 0) + power
+        if rest is not factor.interner.one:
+            found[rest] = found.get(rest, 0) + power
+    return list(found.items())
+
+
+def _values(facts: Facts, e: Expr) -> list[int]:
+    """What the samples give."""
+    values = facts.pool.values(e)
+    return [values[row] for row in facts.pool.alive]
+
+
+def _sign(facts: Facts, e: Expr) -> int:
+    """The sign that the samples show, 0 where they differ."""
+    signs = {value > 0 for value in _values(facts, e) if value}
+    return 0 if len(signs) > 1 else -1 if signs == {False} else 1
 
 
 def _nonzero(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
@@ -142,6 +215,16 @@ def _nonzero_polynomial(climb: Climb, facts: Facts, goal: Prop, depth: int) -> R
             return None
         proofs.append(proof)
     return Reason("nonzero-factors", goal, tuple(proofs), tuple(found))
+
+
+def _apart(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+    """`p*q + c != 0`, because the product keeps to one side of -c."""
+    if depth > SIGNED or not goal.expr.constant:
+        return None
+    sign = _sign(facts, goal.expr)
+    side = Prop.nonnegative(goal.expr * sign - 1) if sign else goal
+    proof = _signs(climb, facts, side, depth) if side.kind == "ge" else None
+    return None if proof is None else apart(proof, goal)
 
 
 def _cofactor(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:

@@ -17,10 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from solver.explain import prove_side
-from solver.expr import Expr
 from solver.facts import Facts
-from solver.isolation import isolated, isolations
+from solver.isolation import isolations
 from solver.prop import Prop
 from solver.reasons import Reason
 
@@ -34,12 +32,10 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """An inequality in which a quotient by a symbolic divisor occurs once, with coefficient 1 or -1."""
     if goal.kind != "ge" or depth > NESTED:
         return None
-    for atom, rest, sign in isolations(facts, goal.expr):
-        divisor = atom.args[1]
-        assert isinstance(divisor, Expr)
-        if divisor.is_constant:
+    for isolated in isolations(facts, goal.expr):
+        if isolated.d.is_constant:
             continue  # its laws are linear, so the linear rung knows them
-        proof = climb.prove(facts, isolated(atom, rest, sign), depth + 1)
+        proof = climb.prove(facts, isolated.goal(), depth + 1)
         if proof is not None:
-            return Reason("isolate", goal, (proof, prove_side(facts, divisor, True, 1)), (atom, rest, sign))
+            return isolated.reason(facts, goal, proof)
     return None

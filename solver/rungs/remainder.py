@@ -27,6 +27,7 @@ from typing import Final
 
 from solver.explain import prove_side
 from solver.expr import Atom, Expr
+from solver.isolation import oriented
 from solver.knowledge import Knowledge
 from solver.laws import floordiv_law, law_expr, times_nonnegative
 from solver.monomials import divides, without
@@ -61,13 +62,13 @@ def prove_long(known: Knowledge, e: Expr) -> Reason | None:
     """
     deepest = e.depth
     for atom in [atom for atom in shift.direct_atoms(e) if atom.kind == "floordiv" and atom.depth == deepest][:STEPS]:
-        if not _is_nonnegative(known, _divisor(atom) - 1):
+        if oriented(known, atom) is None:
             continue
         for lower in (True, False):
-            law_of = law_expr(atom, lower)
+            law_of = _law_expr(known, atom, lower)
             rest = e - law_of
             if _is_nonnegative(known, rest):
-                law = floordiv_law(known, atom, lower)
+                law = _law(known, atom, lower)
                 total = None if law is None else added(e, rest, prove_side(known, rest, True, 0), law_of, law)
                 if total is not None:
                     return total
@@ -112,7 +113,7 @@ class _Search:
         known = self.known
         found: set[tuple[Atom, bool, Expr]] = set()
         for atom in _replaced(known, e):
-            law = law_expr(atom, True) if atom.kind == "floordiv" else -atom.expr
+            law = _law_expr(known, atom, True) if atom.kind == "floordiv" else -atom.expr
             for m, a in law.terms:
                 whole = _cofactor(e, m, a)
                 for factor in _nonnegative_parts(known, whole):
@@ -159,21 +160,21 @@ def added(e: Expr, rest: Expr, proof: Reason, part: Expr, scaled: Reason) -> Rea
 
 
 def _replaced(known: Knowledge, e: Expr) -> list[Atom]:
-    """The quotients by something positive, and the relus in products, that the terms are made of."""
+    """The quotients by something of known sign, and the relus in products, that the terms are made of."""
     found = []
     for atom in shift.direct_atoms(e):
         if atom.kind == "floordiv":
-            if _is_nonnegative(known, _divisor(atom) - 1):
+            if oriented(known, atom) is not None:
                 found.append(atom)
         elif atom.kind == "relu" and e.degree > 1:
             found.append(atom)
     return sorted(found, key=lambda atom: atom.key)
 
 
-def _divisor(atom: Atom) -> Expr:
-    divisor = atom.args[1]
-    assert isinstance(divisor, Expr)
-    return divisor
+def _is_negative(known: Knowledge, atom: Atom) -> bool:
+    """Whether the divisor of a quotient, whose sign is known, is negative."""
+    found = oriented(known, atom)
+    return found is not None and found[1] is not atom.args[1]
 
 
 def _law_expr(known: Knowledge, atom: Atom, lower: bool) -> Expr:
@@ -181,7 +182,7 @@ def _law_expr(known: Knowledge, atom: Atom, lower: bool) -> Expr:
     without the terms that only make it smaller, or more than its argument.
     """
     if atom.kind == "floordiv":
-        return law_expr(atom, lower)
+        return law_expr(atom, lower, negative=_is_negative(known, atom))
     (argument,) = atom.args
     assert isinstance(argument, Expr)
     return _without_negative(known, argument) - atom.expr if lower else atom.expr - argument
@@ -190,7 +191,7 @@ def _law_expr(known: Knowledge, atom: Atom, lower: bool) -> Expr:
 def _law(known: Knowledge, atom: Atom, lower: bool) -> Reason | None:
     """Why that is not negative."""
     if atom.kind == "floordiv":
-        return floordiv_law(known, atom, lower)
+        return floordiv_law(known, atom, lower, negative=_is_negative(known, atom))
     (argument,) = atom.args
     assert isinstance(argument, Expr)
     if not lower:

@@ -144,9 +144,7 @@ def _size_and_least(e: Expr, proof: Reason) -> tuple[int, int]:
 
 def prove_exact(known: Knowledge, e: Expr) -> Reason | None:
     """`n//d + r >= 0`, where d is known to divide n: it is enough that `n + d*(r + 1)` is positive."""
-    for quotient, rest, sign in isolations(known, e):
-        n, d = quotient.args
-        assert isinstance(n, Expr) and isinstance(d, Expr)
+    for quotient, rest, sign, n, d in isolations(known, e):
         goal = n + d * (rest + 1) - 1
         if sign < 0 or len(goal.terms) > TERMS:
             continue

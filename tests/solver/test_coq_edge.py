@@ -26,6 +26,7 @@ from solver.ladder import decide
 from solver.prop import Prop
 from solver.reasons import Reason, absurd, combine, hypothesis, multiply_equality, refute, square
 from solver.verdict import Verdict
+from tests.solver.asked import asked
 
 COQ = shutil.which("coqc")
 needs_coq = pytest.mark.skipif(COQ is None, reason="coqc is not installed (Debian package coq)")
@@ -151,6 +152,15 @@ def by_hand() -> list[str]:
 @needs_coq
 def test_rules_that_no_written_case_needs(tmp_path: Path) -> None:
     assert accepted(standalone(by_hand()), tmp_path)
+
+
+@needs_coq
+def test_a_quotient_by_a_negative_divisor_stands_alone(tmp_path: Path) -> None:
+    verdict = asked("n 0.. d ..-1 k 0..; n < -d*k; n//d > -k - 1").verdict("isolate", "shift", "bounds")
+    assert isinstance(verdict, Always) and "isolate" in rules_of(verdict.proof)
+    (theorem,) = theorems_of(verdict, "_0")[1]
+    assert "negated_quotient" in theorem
+    assert accepted(standalone([theorem]), tmp_path)
 
 
 @needs_coq

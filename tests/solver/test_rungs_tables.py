@@ -9,7 +9,11 @@ from solver.reasons import Reason
 from solver.verdict import Always, Depends, Never
 from tests.solver.asked import asked
 
-HELP = {"isolate": ("shift", "bounds"), "factor": ("shift", "linear", "bounds")}
+HELP = {
+    "isolate": ("shift", "bounds"),
+    "factor": ("shift", "linear", "bounds"),
+    "split": ("shift", "remainder", "extremes", "factor", "bounds"),
+}
 """Rungs that only make goals smaller need others for what is left."""
 
 ALONE = {
@@ -68,6 +72,7 @@ ALONE = {
         "n 0.. d 1.. k 0..; n < d*k; n//d < k",
         "n 0.. d 1..; n//d <= n",
         "a 0.. b 1.. c 0..; a >= b*c; a//b >= c",
+        "n 0.. d ..-1 k 0..; n < -d*k; n//d > -k - 1",
     ],
     "factor": [
         "u 1.. s 2..; s*(u - u//2) >= 2",
@@ -75,6 +80,18 @@ ALONE = {
         "a 0.. b 0..; a <= b; b*b >= a*a",
         "x .. y ..; x > y; x + y > 0; x*x > y*y",
         "a 0.. b 0.. c 0.. d 1..; a*c % d == 0; b*c % d == 0; a*c//d*b == b*c//d*a",
+        "a .. b .. c .. d ..; a - b >= 2; c - d >= 3; (a - b)*(c - d) >= 6",
+        "a .. b .. c .. d .. k 2..; a - b >= 2; d - c >= 3; 5*(a - b)*(d - c)*k > 59",
+        "a .. b .. c .. d ..; a - b >= 2; c - d >= 3; (a - b)*(c - d) != 5",
+    ],
+    "split": [
+        "a 0.. b 0.. c 0..; min(a, b)*min(b, c)*min(a, c) <= a*b*c",
+        "a 2.. b 2..; a*b != max(max(a, b)//4, 1)*min(a, b)",
+        "s 2.. u 0.. v 0.. w 0..; max(1, u, v, w)*s > max(u, v, w)",
+        "a 1.. b 1..; min(a, b)**2//2 != 1",
+        "a 0.. b 0..; min(a, b)**2//2 <= min(a, b)**2",
+        "x 0..; x*x//2 != 2**63 - 1",
+        "x 0..; x**3//2 != 5",
     ],
     "refine": [
         "x .. y .. z ..; min(max(x, y), max(x, z)) == max(x, min(y, z))",

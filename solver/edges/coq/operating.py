@@ -214,17 +214,26 @@ def isolate(script: Script, step: Reason) -> str:
     match step.data:
         case (Atom(args=(Expr() as n, Expr() as d)) as atom, Expr() as rest, 1 | -1 as sign):
             names = script.names
+            equation = names.equation(atom)
+            isolated, sign_of_divisor = step.premises
+            if sign_of_divisor.conclusion is Prop.nonnegative(-d - 1):
+                a, b = names.expression(n), names.expression(d)
+                bound = plain_ge(names, -d - 1, f"- {argument(b)} - 1", script.given(sign_of_divisor))
+                negative = call("negative_divisor", b, bound)
+                n, d = -n, -d
+                x, y = names.expression(n), names.expression(d)
+                v = names.variable(atom)
+                equation = call("negated_quotient", v, a, b, x, y, equation, negative, "by_ring", "by_ring")
             a, b, r, v = names.expression(n), names.expression(d), names.expression(rest), names.variable(atom)
-            isolated = step.premises[0]
             positive = _positive_divisor(script, step, d)
             if sign > 0:
                 text = f"{argument(a)} + {argument(b)} * {argument(r)}"
                 stated = plain_ge(names, n + d * rest, text, script.given(isolated))
-                proof = call("isolated_above", v, a, b, r, text, names.equation(atom), positive, "by_ring", stated)
+                proof = call("isolated_above", v, a, b, r, text, equation, positive, "by_ring", stated)
                 return normal_ge(names, atom.expr + rest, f"{v} + ({r})", proof)
             text = f"{argument(b)} * ({r} + 1) - 1 - {argument(a)}"
             stated = plain_ge(names, d * (rest + 1) - 1 - n, text, script.given(isolated))
-            proof = call("isolated_below", v, a, b, r, text, names.equation(atom), positive, "by_ring", stated)
+            proof = call("isolated_below", v, a, b, r, text, equation, positive, "by_ring", stated)
             return normal_ge(names, rest - atom.expr, f"- {v} + ({r})", proof)
     raise NotExpressible("no isolated floor division")
 

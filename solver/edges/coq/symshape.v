@@ -536,6 +536,9 @@ Proof. intros -> H. rewrite Z.land_comm. pose proof (land_at_most b a H). lia. Q
 Lemma isolated_above (q n d r t : Z) : q = n / d -> 0 < d -> t = n + d * r -> 0 <= t -> 0 <= q + r.
 Proof. intros -> D -> T. pose proof (Z.mul_succ_div_gt n d D). nia. Qed.
 
+Lemma negated_quotient (q n d m e : Z) : q = n / d -> d < 0 -> m = - n -> e = - d -> q = m / e.
+Proof. intros -> D -> ->. rewrite Z.div_opp_opp; lia. Qed.
+
 Lemma isolated_below (q n d r t : Z) : q = n / d -> 0 < d -> t = d * (r + 1) - 1 - n -> 0 <= t -> 0 <= - q + r.
 Proof. intros -> D -> T. pose proof (Z.mul_div_le n d D). nia. Qed.
 
