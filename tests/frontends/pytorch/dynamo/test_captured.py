@@ -73,7 +73,9 @@ def outcome(function: Callable[..., Any], size: tuple[int, int], seed: int, *, l
     outputs = [each for each in tree_leaves(returned) if isinstance(each, torch.Tensor) and each.requires_grad]
     gradients: Any = ()
     if outputs and learned:
-        gradients = torch.autograd.grad(sum([each.sum() for each in outputs]), leaf, allow_unused=True)
+        # of a complex tensor, the magnitude
+        total = sum([(each.abs() if each.is_complex() else each).sum() for each in outputs])
+        gradients = torch.autograd.grad(total, leaf, allow_unused=True)
     is_given = [each is x for each in tree_leaves(returned)]
     return [returned, raised, printed.getvalue(), handler.messages, torch.get_rng_state(), x, gradients, is_given]
 
