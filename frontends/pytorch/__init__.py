@@ -39,7 +39,8 @@ def reasoner(*, compare: bool = False) -> AbstractContextManager[Comparison | No
 
     Inside of the block, what torch computes with its symbols is computed once, and remembered for as long as torch's
     replacements stand; results, graphs and guards are those that torch has without, but for guards that follow from
-    others. The first call is what compiles, so it belongs in the block: `with reasoner(): torch.compile(model, dynamic=True)(x)`. Blocks may be nested.
+    others. The first call is what compiles, so it belongs in the block:
+    `with reasoner(): torch.compile(model, dynamic=True)(x)`. Blocks may be nested.
     `SYMSHAPE_REASONER=1` is the same for a whole process, from the import of this package on. On a torch that was not
     tested one warning says so, and nothing is changed.
 
