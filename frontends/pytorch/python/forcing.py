@@ -629,7 +629,7 @@ def _refusing(plain, what: str, fix: str):
     def function(*args, **kwargs):
         active, frame = tracing(), sys._getframe(1)
         if active is not None and is_users(frame.f_code.co_filename):
-            if frame.f_back is not None and frame.f_back.f_code.co_filename == DYNAMO:
+            if active.is_of_graph and frame.f_back is not None and frame.f_back.f_code.co_filename == DYNAMO:
                 # by which torch keeps the state of generators before it runs this
                 eager_only("a function that torch.compile has compiled is called", "call the function itself")
             active.refuse(what, fix)

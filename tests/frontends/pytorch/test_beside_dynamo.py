@@ -53,3 +53,33 @@ def test_a_compiled_function_inside_of_torch_compile() -> None:
         torch.testing.assert_close(outer(x), x.sin() * size + 1)
     assert inner.variants and not inner.fallbacks
     torch.compiler.reset()
+
+
+BEHIND_A_BRANCH = """
+import torch
+from frontends.pytorch import compile
+
+@torch.compile(backend="eager")
+def doubled(x):
+    return x * 2
+
+def branches(x):
+    if x.sum() > 0:
+        return doubled(x)
+    return x - 1
+
+for backend in ("eager", "cpu"):
+    torch.compiler.reset()
+    compiled = compile(branches, dynamic=True, backend=backend)
+    for size in (3, 4, 5):
+        for x in (torch.ones(size), -torch.ones(size)):
+            assert torch.equal(compiled(x), branches(x))
+print("right")
+"""
+
+
+def test_a_function_of_torch_compile_behind_a_branch_on_data() -> None:
+    """If it fails, a program that runs with breaks raises where Dynamo compiles what it calls."""
+    command = [sys.executable, "-W", "ignore", "-c", BEHIND_A_BRANCH]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert found.stdout == "right\n", found.stderr[-2000:]
