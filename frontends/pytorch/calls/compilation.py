@@ -478,7 +478,7 @@ class Compilation:
             return ()
         functions = ran.functions()
         if signature.surroundings != self._surroundings.state:
-            if all(each is self.fn for each in functions) and not ran.memoized:
+            if all(each is self.fn for each in functions) and not ran.memoized and not ran.silent:
                 return ()
             signature.depend_on(self._surroundings.state)
         objects = [leaf for leaf in leaves if kind_of(leaf) == "object"]

@@ -48,7 +48,18 @@ from typing import Final
 import torch
 from torch.nn.modules import module as modules
 
-from frontends.pytorch.calls.reads import ABSENT, Contents, Kept, Kind, Place, elements_in, layout, times_used, view_of
+from frontends.pytorch.calls.reads import (
+    ABSENT,
+    Contents,
+    Kept,
+    Kind,
+    Place,
+    elements_in,
+    layout,
+    logs_at,
+    times_used,
+    view_of,
+)
 from frontends.pytorch.python.appended import GROWING, read_otherwise
 from frontends.pytorch.python.forcing import CLOCKS, own_code
 from frontends.pytorch.python.memoized import is_programs
@@ -163,6 +174,9 @@ class Explorer:
                 text = f"what `{getattr(use.function, '__name__', 'a function')}` remembers"
                 self._add(text, use.function, use.key, "result")
                 self._behind(text, "", use.result())
+            for logger, level in ran.silent:
+                name = logging.getLevelName(level)
+                self._add(f"whether `{logger.name}` logs at {name}", logger, logs_at(level), "view")
         self._look()
         self.appended: dict[int, object] = {key: value for key, (_, _, value, _) in self._growing.items()}
         for tensor in ran.elements if ran is not None else ():

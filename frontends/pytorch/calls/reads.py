@@ -15,12 +15,14 @@ place of its own for what is in it. What only a function tells (the items of a q
 from __future__ import annotations
 
 import array
+import logging
 import sys
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Literal
 
 import torch
@@ -344,6 +346,12 @@ def elements(value: object) -> object:
 def is_gone(value: weakref.ref) -> bool:
     """Whether nothing is left of what a weak reference is to: another thing it never is."""
     return weakref.ref.__call__(value) is None
+
+
+@cache
+def logs_at(level: int) -> Callable[[logging.Logger], bool]:
+    """What tells whether a logger logs at a level; the same function for the same level."""
+    return lambda logger: logger.isEnabledFor(level)
 
 
 def elements_in(tensor: torch.Tensor) -> object:

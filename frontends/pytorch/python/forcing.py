@@ -39,7 +39,7 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FunctionType, ModuleType, TracebackType
+from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import torch
@@ -56,7 +56,7 @@ from frontends.pytorch.python.casting import was_cached
 from frontends.pytorch.python.generators import DRAW, READ, READING, SEED, Watched, asked_by_checkpoint
 from frontends.pytorch.python.importing import FirstImport, is_first
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, SEEN_AS, ours, wrapped
-from frontends.pytorch.python.ran import remembered, unwatched
+from frontends.pytorch.python.ran import noted, remembered, unwatched
 from frontends.pytorch.python.rewriting import asking_for_types, program_of, rewritten
 from frontends.pytorch.python.settings import setters
 from frontends.pytorch.python.torch_calls import TorchCalls
@@ -389,6 +389,7 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
         clock = _refusing(getattr(time, name), f"time.{name}(): the time of the trace, not of the run", CLOCK)
         yield time, name, clock
     yield logging.Logger, "handle", _handle
+    yield logging.Logger, "isEnabledFor", _is_enabled_for
     for name in THREADS:
         yield threading, name, _starting(getattr(threading, name))
     exporters = ((torch.jit, "trace"), (torch.jit, "script"), (torch.onnx, "export"), (torch.export, "export"))
@@ -475,15 +476,33 @@ def _handle(self: logging.Logger, record: logging.LogRecord) -> object:
     active = tracing()
     if active is None:
         return _python_handle(self, record)
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename == logging.__file__:
-        frame = frame.f_back
+    frame = _asker()
     if active.is_of_graph and is_users(frame.f_code.co_filename) and frame.f_code not in remembered:
         if active.messages is not None and active.messages.logs(self, record):
             return None
         active.refuse("a message is logged: the graph would not log it again", LOG)
     with unwatched():
         return _python_handle(self, record)
+
+
+_python_is_enabled_for: Final = logging.Logger.isEnabledFor
+
+
+def _is_enabled_for(self: logging.Logger, level: int) -> bool:
+    """`logging.Logger.isEnabledFor`: what a program does not log now is logged once its logger is told to."""
+    found = _python_is_enabled_for(self, level)
+    ran = noted()
+    if not found and ran is not None and tracing() is not None and is_users(_asker().f_code.co_filename):
+        ran.silent.add((self, level))
+    return found
+
+
+def _asker() -> FrameType:
+    """The frame that called the function of the library's `logging` which calls this one's caller."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename == logging.__file__:
+        frame = frame.f_back
+    return frame
 
 
 def _starting(plain):

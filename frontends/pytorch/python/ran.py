@@ -24,6 +24,7 @@ A hook of the interpreter notes them, which costs a trace nothing that can be me
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 import sysconfig
@@ -136,6 +137,7 @@ class Ran:
         memoized: results that it used of functions that remember them, if it is a graph.
         has_computed: whether one of them was worked out, which is done once.
         elements: tensors whose elements it took as numbers, if it is a graph.
+        silent: loggers that it asked whether they log at a level, and that did not.
     """
 
     def __init__(self, observers: Observers | None = None) -> None:
@@ -144,6 +146,7 @@ class Ran:
         self.memoized: tuple[Use, ...] = ()
         self.has_computed = False
         self.elements: tuple[torch.Tensor, ...] = ()
+        self.silent: set[tuple[logging.Logger, int]] = set()
         self._calls: list[Call] = []
         self._watch = _watch()
         self._observers = observers
@@ -159,6 +162,7 @@ class Ran:
         self._calls += inner._calls
         self.names |= inner.names
         self.tensors |= inner.tensors
+        self.silent |= inner.silent
 
     def let_go(self, holders: Mapping[int, object]) -> None:
         """Refer to none of these, by identity: a function among them is known by another that has not what it holds.

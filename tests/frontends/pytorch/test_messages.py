@@ -344,6 +344,31 @@ def test_logging_is_turned_off(caplog: pytest.LogCaptureFixture) -> None:
     assert [each.levelname for each in own] == ["WARNING"]
 
 
+def found_by_name(x):
+    logging.getLogger("program of messages.inner").debug("rows %d", x.shape[0])
+    return x * 2
+
+
+@pytest.mark.parametrize("program", [logs, found_by_name])
+def test_logging_is_turned_on(program: Callable[..., object], caplog: pytest.LogCaptureFixture) -> None:
+    """If it fails, a logger that is told to log more stays silent in what was traced before."""
+    compiled = compile(program, dynamic=True)
+    caplog.set_level(logging.CRITICAL, "program of messages")
+    for size in (2, 3):
+        compiled(torch.ones(size, 2))
+    assert len(compiled.variants) == 1
+    for level, size in ((logging.DEBUG, 3), (logging.CRITICAL, 4), (logging.DEBUG, 2)):
+        caplog.set_level(level, "program of messages")
+        caplog.clear()
+        program(torch.ones(size, 2))
+        expected = [each.getMessage() for each in caplog.records if each.name.startswith("program")]
+        assert bool(expected) == (level == logging.DEBUG)
+        caplog.clear()
+        compiled(torch.ones(size, 2))
+        assert [each.getMessage() for each in caplog.records if each.name.startswith("program")] == expected
+    assert len(compiled.variants) == 2
+
+
 def test_what_a_backward_prints(capsys: pytest.CaptureFixture[str]) -> None:
     """If it fails, a forward prints what the backward does, or nobody prints it."""
 
