@@ -10,10 +10,12 @@ from tests.frontends.pytorch.real_programs.page import PAGE, TORCHS, is_as_good,
 from tests.frontends.pytorch.real_programs.running import CASES, KINDS, Outcome, by_dynamo, is_torchs, ours
 
 ROWS = rows(PAGE.read_text())
+LIGHT = ("counts its calls", "a list of losses", "a step of Adam")
+"""Those of which `make quick` runs one."""
 QUICK = (
-    "counts its calls", "a recurrent state on a module", "a list of losses", "a growing cache of an object",
+    "a recurrent state on a module", "a growing cache of an object",
     "a queue of keys", "prints a loss", "running statistics", "dropout", "training and evaluation in turns",
-    "spectral norm", "parameters frozen between calls", "hooks of modules", "a step of Adam", "a loss compiled",
+    "spectral norm", "parameters frozen between calls", "hooks of modules", "a loss compiled",
     "gradients accumulated", "a scaler", "activation checkpointing with dropout", "a gradient penalty",
     "gradients by sample", "cond that learns", "greedy gpt2",
 )  # fmt: skip
@@ -25,18 +27,33 @@ QUICK_BY_DYNAMO = (
 
 
 def marked(quick: tuple[str, ...]) -> list[object]:
-    return [pytest.param(name, marks=() if name in quick else pytest.mark.thorough) for name in CASES]
+    names = [name for name in CASES if name not in LIGHT]
+    return [pytest.param(name, marks=() if name in quick else pytest.mark.thorough) for name in names]
+
+
+def marked_light() -> list[object]:
+    return [pytest.param(name, marks=pytest.mark.thorough) for name in LIGHT]
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_light_ones_by_compile(name: str) -> None:
+    """If it fails, see the next."""
+    by_compile(name)
 
 
 @pytest.mark.parametrize("name", marked(QUICK))
 def test_by_compile(name: str) -> None:
     """If it fails, a program does something else when it is compiled, or has lost a graph that it had."""
+    by_compile(name)
+
+
+def by_compile(name: str) -> None:
     found = ours(CASES[name])
     assert found.wrong == ()
     assert is_as_good(found, ROWS[name][1]), f"{found.text}, where the page says {ROWS[name][1]}"
 
 
-@pytest.mark.parametrize("name", marked(QUICK_BY_DYNAMO))
+@pytest.mark.parametrize("name", [*marked(QUICK_BY_DYNAMO), *marked_light()])
 def test_by_torch_compile(name: str) -> None:
     """If it fails, our backend of `torch.compile` is wrong where torch's own is right, or runs less in graphs."""
     said = ROWS[name][2]
@@ -54,7 +71,7 @@ def test_the_page_lists_them() -> None:
     for name, (feature, *said) in ROWS.items():
         assert feature == CASES[name].feature
         assert all(each == TORCHS or each.partition(", ")[0] in KINDS for each in said), name
-    assert set(QUICK) <= set(CASES) and set(QUICK_BY_DYNAMO) <= set(CASES)
+    assert {*LIGHT, *QUICK} <= set(CASES) and set(QUICK_BY_DYNAMO) <= set(CASES)
 
 
 def test_a_worse_run_is_told() -> None:
