@@ -94,6 +94,8 @@ def test_a_view_reads_the_elements_that_torch_reads(name):
         inputs = list(call.inputs())
         if name == "getitem" and len(inputs) > 1:
             return  # what tensors pick is a copy
+        if name == "expand" and any(isinstance(size, int) and size < -1 for size in call.args[1]):
+            return  # torch checks sizes by how many elements there are: with none it takes any
         expected = by_torch(name, call)
         assert by_rule(name, call) == expected, (call, by_rule(name, call), expected)
 

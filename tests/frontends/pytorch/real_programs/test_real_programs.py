@@ -19,7 +19,8 @@ QUICK = (
     "gradients accumulated", "a scaler", "activation checkpointing with dropout", "a gradient penalty",
     "gradients by sample", "cond that learns", "greedy gpt2",
 )  # fmt: skip
-"""Those that take part in each run; `make thorough` looks at all."""
+"""Those that take part in each run; `make thorough` looks at all, but for those by Dynamo, whose tracing takes half an
+hour: these are run when the page is written (`python -m tests.frontends.pytorch.real_programs.page`)."""
 QUICK_BY_DYNAMO = (
     "a recurrent state on a module", "activation checkpointing with dropout", "a step of SGD",
     "jvp in what is compiled", "a scaler", "cond",
@@ -29,10 +30,6 @@ QUICK_BY_DYNAMO = (
 def marked(quick: tuple[str, ...]) -> list[object]:
     names = [name for name in CASES if name not in LIGHT]
     return [pytest.param(name, marks=() if name in quick else pytest.mark.thorough) for name in names]
-
-
-def marked_light() -> list[object]:
-    return [pytest.param(name, marks=pytest.mark.thorough) for name in LIGHT]
 
 
 @pytest.mark.parametrize("name", LIGHT)
@@ -53,7 +50,7 @@ def by_compile(name: str) -> None:
     assert is_as_good(found, ROWS[name][1]), f"{found.text}, where the page says {ROWS[name][1]}"
 
 
-@pytest.mark.parametrize("name", [*marked(QUICK_BY_DYNAMO), *marked_light()])
+@pytest.mark.parametrize("name", QUICK_BY_DYNAMO)
 def test_by_torch_compile(name: str) -> None:
     """If it fails, our backend of `torch.compile` is wrong where torch's own is right, or runs less in graphs."""
     said = ROWS[name][2]
