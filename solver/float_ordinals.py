@@ -50,7 +50,10 @@ def double(bits: int) -> float:
 def ordinal(x: float) -> int:
     if x != x:
         return NAN
-    bits = pattern(x)
+    try:
+        bits = pattern(x)
+    except struct.error:  # a complex power, which is no double
+        return NAN
     return bits if bits < _SIGN else _SIGN - bits
 
 

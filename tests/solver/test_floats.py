@@ -124,6 +124,7 @@ def values(atoms: Sequence[Atom], arguments: Sequence[int]) -> Mapping[Atom, int
 @example(("*", ("constant", 0.29), ("argument", 0)), "trunc", 100, 0)
 @example(("sqrt", ("argument", 0)), "floor", -1, 0)
 @example(("**", ("argument", 0), ("constant", 0.5)), "trunc", 9, 0)
+@example(("**", ("negate", ("argument", 0)), ("constant", 0.29)), "ceil", 1, 0)
 def test_roundings_and_their_domain(tree: Tree, rounding: str, x: int, y: int) -> None:
     """A wrong value or domain here is a wrong shape, or a check that raises at run time."""
     symbols, atoms = two_symbols()
