@@ -1,32 +1,11 @@
-# ruff: noqa: E402
 """Programs whose sizes come from data: what the files of this folder that have these names were recorded from.
 
-    python programs.py [NAME ...]
-
-It runs beside the recorder (rec.py, prop.py, forked.py) and writes raw/unbacked-NAME.jsonl.gz;
-its `label.py`, `fix.py` and `gather.py` give the labelled files.
+    python recording.py programs [NAME ...]
 """
 
-import logging
-import os
-import sys
-import warnings
-
-warnings.filterwarnings("ignore")
-logging.disable(logging.WARNING)
-os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
-os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-
-import rec
 import torch
-import torch._dynamo
 import torch.nn.functional as F
-from torch import nn
 
-torch.set_num_threads(1)
-torch.manual_seed(0)
-torch._dynamo.config.capture_scalar_outputs = True
-torch._dynamo.config.capture_dynamic_output_shape_ops = True
 check = torch._check
 
 
@@ -567,46 +546,3 @@ ALL = {
     for name, arguments in list(globals().items())
     if name.endswith("_args")
 }
-
-
-def record(name):
-    """Compiled at two input sizes, then exported: what torch's environment was asked, as one file."""
-    function, arguments = ALL[name]
-    rec.reset()
-    compiled = torch.compile(function, dynamic=True, backend="aot_eager")
-    for i in range(2):
-        try:
-            compiled(*arguments(i))
-        except Exception as error:
-            print(name, i, type(error).__name__, str(error)[:300].replace("\n", " "))
-            break
-
-    class Module(nn.Module):
-        def forward(self, *xs):
-            return function(*xs)
-
-    try:
-        given = arguments(0)
-        automatic = [
-            dict.fromkeys(range(t.dim()), torch.export.Dim.AUTO) if isinstance(t, torch.Tensor) else None for t in given
-        ]
-        torch.export.export(Module(), tuple(given), dynamic_shapes=(tuple(automatic),), strict=False)
-    except Exception as error:
-        print(name, "export", type(error).__name__, str(error)[:200].replace("\n", " "))
-    title = name.replace("-", " ")
-    rec.save(
-        f"raw/unbacked-{name}.jsonl.gz",
-        f"unbacked-{name}",
-        f"hand-written {title}, torch.compile(aot_eager, dynamic=True) at two input sizes, then torch.export",
-        policy="unbacked",
-    )
-
-
-if __name__ == "__main__":
-    import forked
-
-    wanted = sys.argv[1:] or list(ALL)
-    forked.each(
-        [(name, f"raw/unbacked-{name}.jsonl.gz", lambda name=name: record(name), lambda: None) for name in wanted],
-        soft=60,
-    )

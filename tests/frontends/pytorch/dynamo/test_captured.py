@@ -193,19 +193,3 @@ def test_an_error_within_dynamo_is_no_error_of_the_program(monkeypatch: pytest.M
     assert captured.run((torch.ones(2),), {}).tolist() == [2.0, 2.0]
     assert "no such thing" in captured.refused and captured.call is None
     assert set_eval_frame(None) is None
-
-
-def test_a_trace_that_fails_where_the_graph_does_not_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, each call of a graph that cannot be traced traces it again."""
-    from frontends.pytorch.dynamo.backend import Region
-
-    traced: list[object] = []
-
-    def found(args: object, kwargs: object) -> Any:
-        traced.append(args)
-        raise KeyError("not of ours")
-
-    region = Region(torch.fx.symbolic_trace(lambda x: x * 2), backend="eager", policy=None)
-    monkeypatch.setattr(region.compilation, "found", found)
-    assert [region(torch.ones(1)).item() for _ in range(3)] == [2.0, 2.0, 2.0]
-    assert len(traced) == 1 and "not of ours" in region.reason
