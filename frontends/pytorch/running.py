@@ -52,6 +52,7 @@ _set_versions: Final = torch._C._autograd._unsafe_set_version_counter
 _is_grad_enabled: Final = torch._C.is_grad_enabled
 _set_grad_enabled: Final = torch._C._set_grad_enabled
 _increment_versions: Final = torch._C._increment_version
+_DisableAutocast: Final = torch._C._DisableAutocast
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,9 @@ def running(
     the names that are `varying`.
     """
     found = _running(variant, backend, withheld, guards, varying)
-    return found if variant.relations is None else replace(found, call=variant.relations.around(found.call))
+    if variant.relations is not None:
+        found = replace(found, call=variant.relations.around(found.call))
+    return replace(found, call=_without_autocast(found.call)) if torch._C._is_any_autocast_enabled() else found
 
 
 def _running(
@@ -167,6 +170,16 @@ def _without_gradients(run: Run) -> Run:
             return run(tensors)
         finally:
             _set_grad_enabled(True)
+
+    return call
+
+
+def _without_autocast(run: Run) -> Run:
+    """A graph has casts as operators, and would have cast now what autocast was told to leave alone."""
+
+    def call(tensors: Sequence[object]) -> Sequence[object]:
+        with _DisableAutocast():
+            return run(tensors)
 
     return call
 

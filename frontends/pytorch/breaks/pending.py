@@ -30,7 +30,9 @@ class Queue(Protocol):
     def interrupted(self, cause: str) -> None:
         """The program needs what waits, outside of the graph."""
 
-    def outside(self, cause: str, function: Callable[..., object], args: Sequence[object]) -> object:
+    def outside(
+        self, cause: str, function: Callable[..., object], args: Sequence[object], kwargs: object = None
+    ) -> object:
         """Run what no graph takes, on real tensors."""
 
 

@@ -15,7 +15,6 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import SUPPORTED_NODES, is_structseq_class, tree_flatten, tree_map, tree_unflatten
 
@@ -23,8 +22,8 @@ from frontends.pytorch.breaks import pending
 from frontends.pytorch.breaks.kinds import Kind
 from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, forces, traits_of
 from frontends.pytorch.breaks.pending import Leaving, Pending, Value, pending_of
+from frontends.pytorch.breaks.reads import Reads
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
-from frontends.pytorch.composites.packing import pad
 from frontends.pytorch.composites.registry import PROFILER, is_composite
 from frontends.pytorch.places import origin
 from frontends.pytorch.python.casting import casting_anew
@@ -227,6 +226,8 @@ class Session(TorchDispatchMode):
             torch._C.DisableTorchFunction(),
             torch._C._AutoDispatchBelowAutograd(),
             torch._C._ExcludeDispatchKeyGuard(BELOW_GRADIENTS),
+            # what waits was queued behind its casts
+            torch._C._DisableAutocast(),
         ):
             reals = [value.real for value in inputs]
             found = self.program.stretches.segment(place, needed)
@@ -360,70 +361,6 @@ def again(value: Any, items: Sequence[object]) -> object:
 
 
 PLAIN: Final = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
-
-
-class Reads(TorchFunctionMode):
-    """What reads elements without an operator: it comes after what waits."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.session: Final = session
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        if func in READS:
-            self.session.interrupted(f"{func.__name__}()")
-            with _disable_current_modes():
-                return func(*args, **kwargs or {})
-        if func in CALLS_PYTHON:
-            # C++ goes through the memory of all of them
-            self.session.interrupted(f"{func.__name__}()")
-            with _disable_current_modes(), torch._C.DisableTorchFunction():
-                func(*tree_map(settled, args), **kwargs or {})
-            return args[0]
-        if func == SETS_DATA:
-            self.session.interrupted("data")
-            with _disable_current_modes():
-                return func(*tree_map(settled, args))
-        if func in READS_LENGTHS:
-            self.session.interrupted(f"{func.__name__}()")
-            args, kwargs = tree_map(with_elements, (tuple(args), dict(kwargs or {})))
-            if func is PAD:
-                # C++ would write the lengths into a tensor that waits
-                data, batch_sizes, *rest = (*args, *kwargs.values())
-                return pad(data, batch_sizes, int(batch_sizes.max()), *rest)
-        return func(*args, **kwargs) if kwargs else func(*args)
-
-
-READS: Final = {
-    getattr(torch.Tensor, name)
-    for name in (
-        *("numpy", "__array__", "tolist", "data_ptr", "untyped_storage", "storage", "__deepcopy__", "__reduce_ex__"),
-        *("__repr__", "__format__", "share_memory_", "__dlpack__"),
-    )
-} | {torch.save}
-
-CALLS_PYTHON: Final = {torch.Tensor.apply_, torch.Tensor.map_, torch.Tensor.map2_}
-PAD: Final = torch._C._VariableFunctions._pad_packed_sequence
-SETS_DATA: Final = torch.Tensor.data.__set__
-"""What gives a tensor other memory, of which one that waits has none."""
-READS_LENGTHS: Final = {
-    getattr(torch._C._VariableFunctions, name)
-    for name in ("_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru", "rnn_tanh", "rnn_relu")
-}
-"""What C++ takes apart by the elements of a tensor of lengths, where sequences are packed."""
-
-
-def with_elements(value: object) -> object:
-    """A tensor of integers that waits as the real one, which no gradient passes through."""
-    return value.value.settled() if isinstance(value, Pending) and value.dtype is torch.int64 else value
-
-
-def settled(value: object) -> object:
-    """A tensor that waits as the real one, which requires a gradient if that does."""
-    if not isinstance(value, Pending):
-        return value
-    real = value.value.settled()
-    return Leaving.apply(value) if value.requires_grad else real
 
 
 class Given:

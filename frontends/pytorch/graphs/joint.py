@@ -25,7 +25,7 @@ Gradients of gradients are not in the graph: asking for them is an error of auto
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
@@ -58,6 +58,7 @@ MOST_BACKWARDS: Final = 8
 """For so many sets of outputs that nobody used there is a backward without these; for others they count as zeros."""
 
 Runner = Callable[[Sequence[object]], Sequence[object]]
+_is_any_autocast_enabled: Final = torch._C._is_any_autocast_enabled
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,9 @@ def differentiate(recorder: Recorder, inputs: Sequence[Traced], values: Sequence
     tangents = [tensor_of(kind, recording.result(kind)) for kind in kinds]
     recorder.backward = True
     try:
-        with _hooks_apart([each.constant for each, _ in leaves if each.constant is not None]):
+        hooks = _hooks_apart([each.constant for each, _ in leaves if each.constant is not None])
+        # `backward` is called outside of autocast, though the program is called in it
+        with hooks, torch._C._DisableAutocast():
             gradients = torch.autograd.grad(
                 list(outputs.values()), [leaf for _, leaf in leaves], tangents, allow_unused=True
             )
@@ -254,7 +257,7 @@ class _JointFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *tangents: torch.Tensor | None) -> tuple[object, ...]:
         runner: JointRunner = ctx.runner
-        with torch.no_grad():
+        with torch.no_grad(), torch._C._DisableAutocast() if _is_any_autocast_enabled() else nullcontext():
             come = [tangents[place] for place, _ in runner.tangents]
             backward = runner.backward(frozenset([place for place, each in enumerate(come) if each is None]))
             given = [_laid_out(come[place], *ctx.kinds[place]) for place in backward.given]

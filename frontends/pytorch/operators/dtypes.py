@@ -61,7 +61,7 @@ def _describe(key: list[object], value: object) -> None:
 
 
 def _asked(func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Dtypes | None:
-    with torch._C._DisablePythonDispatcher():
+    with torch._C._DisablePythonDispatcher(), torch._C._DisableAutocast():
         try:
             made = func(*[_tiny(arg) for arg in args], **{name: _tiny(value) for name, value in kwargs.items()})
         except (RuntimeError, TypeError, ValueError, IndexError):

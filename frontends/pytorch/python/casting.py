@@ -18,8 +18,11 @@ from contextlib import contextmanager
 from typing import Final
 
 import torch
+from torch._ops import OpOverload, OpOverloadPacket
 
 _outside: Final[list[bool]] = []
+NATIVE: Final = frozenset(("aten", "prim", "prims", "quantized", "rngprims", "inductor", "c10d", "_c10d_functional"))
+"""The namespaces of torch's own operators."""
 
 
 def was_cached() -> bool:
@@ -38,3 +41,13 @@ def casting_anew() -> Iterator[None]:
     finally:
         _outside.pop()
         torch.set_autocast_cache_enabled(before)
+
+
+def kernel_in_autocast(func: object) -> str:
+    """The name of an operator of the program's own that is called in autocast: what its kernel runs is cast there, and
+    neither behind a mode of torch's dispatcher nor in a graph, whose casts are operators."""
+    if not isinstance(func, OpOverload | OpOverloadPacket) or not torch._C._is_any_autocast_enabled():
+        return ""
+    packet = func.overloadpacket if isinstance(func, OpOverload) else func
+    name = packet._qualified_op_name
+    return "" if name.partition("::")[0] in NATIVE else name

@@ -25,6 +25,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import eager_only
+from frontends.pytorch.python.casting import kernel_in_autocast
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten
@@ -56,6 +57,8 @@ class TorchCalls(TorchFunctionMode):
                 done = handler(self, func, args, kwargs or {})
                 if done is not NotImplemented:
                     return done
+            elif name := kernel_in_autocast(func):
+                eager_only(f"{name} is called in autocast, in which its kernel may run", "call it outside of autocast")
             return func(*args, **kwargs) if kwargs else func(*args)
         except Exception as error:
             self.raised.append(error)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 
+from frontends.pytorch.python.casting import NATIVE
 from frontends.pytorch.symbolic.tensor import Result
 
 if TYPE_CHECKING:
@@ -36,10 +37,6 @@ STATISTICS: Final = {
 
 Argument: TypeAlias = object
 """A `Result`, a `Node`, a plain value, or a list of them."""
-
-
-NATIVE: Final = frozenset(("aten", "prim", "prims", "quantized", "rngprims", "inductor", "c10d", "_c10d_functional"))
-"""The namespaces of torch's own operators."""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,87 @@
+"""What a program with breaks calls that no graph takes and that is no operator: it comes after what waits.
+
+    >>> import torch
+    >>> from frontends.pytorch.breaks.breaks import Broken
+    >>> broken = Broken(lambda x: (x + 1).tolist())
+    >>> broken(torch.ones(2)), [each.cause for each in broken.breaks]
+    ([2.0, 2.0], ['tolist()'])
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_map
+
+from frontends.pytorch.breaks.pending import Leaving, Pending, Queue
+from frontends.pytorch.composites.packing import pad
+from frontends.pytorch.python.casting import kernel_in_autocast
+
+
+class Reads(TorchFunctionMode):
+    """What reads elements without an operator: it comes after what waits."""
+
+    def __init__(self, session: Queue) -> None:
+        super().__init__()
+        self.session: Final = session
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func in READS:
+            self.session.interrupted(f"{func.__name__}()")
+            with _disable_current_modes():
+                return func(*args, **kwargs or {})
+        if func in CALLS_PYTHON:
+            # C++ goes through the memory of all of them
+            self.session.interrupted(f"{func.__name__}()")
+            with _disable_current_modes(), torch._C.DisableTorchFunction():
+                func(*tree_map(settled, args), **kwargs or {})
+            return args[0]
+        if name := kernel_in_autocast(func):
+            return self.session.outside(name, func, args, kwargs)
+        if func == SETS_DATA:
+            self.session.interrupted("data")
+            with _disable_current_modes():
+                return func(*tree_map(settled, args))
+        if func in READS_LENGTHS:
+            self.session.interrupted(f"{func.__name__}()")
+            args, kwargs = tree_map(with_elements, (tuple(args), dict(kwargs or {})))
+            if func is PAD:
+                # C++ would write the lengths into a tensor that waits
+                data, batch_sizes, *rest = (*args, *kwargs.values())
+                return pad(data, batch_sizes, int(batch_sizes.max()), *rest)
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+
+READS: Final = {
+    getattr(torch.Tensor, name)
+    for name in (
+        *("numpy", "__array__", "tolist", "data_ptr", "untyped_storage", "storage", "__deepcopy__", "__reduce_ex__"),
+        *("__repr__", "__format__", "share_memory_", "__dlpack__"),
+    )
+} | {torch.save}
+
+CALLS_PYTHON: Final = {torch.Tensor.apply_, torch.Tensor.map_, torch.Tensor.map2_}
+PAD: Final = torch._C._VariableFunctions._pad_packed_sequence
+SETS_DATA: Final = torch.Tensor.data.__set__
+"""What gives a tensor other memory, of which one that waits has none."""
+READS_LENGTHS: Final = {
+    getattr(torch._C._VariableFunctions, name)
+    for name in ("_pack_padded_sequence", "_pad_packed_sequence", "lstm", "gru", "rnn_tanh", "rnn_relu")
+}
+"""What C++ takes apart by the elements of a tensor of lengths, where sequences are packed."""
+
+
+def with_elements(value: object) -> object:
+    """A tensor of integers that waits as the real one, which no gradient passes through."""
+    return value.value.settled() if isinstance(value, Pending) and value.dtype is torch.int64 else value
+
+
+def settled(value: object) -> object:
+    """A tensor that waits as the real one, which requires a gradient if that does."""
+    if not isinstance(value, Pending):
+        return value
+    real = value.value.settled()
+    return Leaving.apply(value) if value.requires_grad else real
