@@ -8,9 +8,10 @@ because what traces programs tells numbers apart by their nodes.
 
 What torch computes depends on the expressions and on what its `ShapeEnv` replaces. Torch counts the changes of that
 and holds its own caches against the count (`ShapeEnv.replace`), so what is remembered here is forgotten by the same
-count. Remainders depend on ranges as well, and are torch's each time; so is every operation while a proxy mode records
-it, where torch validates its translations or writes down where expressions come from, and on numbers that are not both
-integers or both truths.
+count. Two of its methods replace symbols without a count, one of them for the length of a block alone, for a graph of
+one size (`mark_dynamic(..., specialize_on=...)`): where those begin and end, everything is forgotten. Remainders depend
+on ranges as well, and are torch's each time; so is every operation while a proxy mode records it, where torch validates
+its translations or writes down where expressions come from, and on numbers that are not both integers or both truths.
 
 Which side a comparison is on is remembered as torch remembers it: by its hint, and only as long as torch's count of
 what is known stands. Truths without a hint are torch's each time.
@@ -18,9 +19,10 @@ what is known stands. Truths without a hint are torch's each time.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import sympy
@@ -109,6 +111,12 @@ class Environments:
             found.forget(version)
         return found
 
+    def forget(self, environment: Any) -> None:
+        """What stood may stand no longer, whatever torch counts."""
+        found = self.answers.get(id(environment))
+        if found is not None:
+            found.forget(environment._replacements_version_counter)
+
 
 def operations(environments: Environments) -> dict[str, Any]:
     """What takes the place of attributes of torch's node, by their names."""
@@ -133,6 +141,26 @@ def operations(environments: Environments) -> dict[str, Any]:
 def evaluations(environments: Environments) -> dict[str, Any]:
     """What takes the place of attributes of torch's environment, by their names."""
     return {"evaluate_sym_node": evaluated(environments, ShapeEnv.evaluate_sym_node)}
+
+
+def withdrawals(environments: Environments) -> dict[str, Any]:
+    """What takes the place of attributes of torch's environment that replace symbols without counting it."""
+    specialized, unified = ShapeEnv.patch_source_specialization, ShapeEnv._constrain_unify
+
+    @contextlib.contextmanager
+    def patch_source_specialization(self: Any, *specialization: Any) -> Iterator[None]:
+        try:
+            with specialized(self, *specialization):
+                environments.forget(self)
+                yield
+        finally:
+            environments.forget(self)
+
+    def constrain_unify(self: Any, *numbers: Any) -> None:
+        unified(self, *numbers)
+        environments.forget(self)
+
+    return {"patch_source_specialization": patch_source_specialization, "_constrain_unify": constrain_unify}
 
 
 def is_recorded() -> bool:
@@ -334,4 +362,4 @@ def wrapped(original: Implementation) -> Implementation:
     return wrap_int
 
 
-__all__ = ["Answers", "Environments", "evaluations", "operations"]
+__all__ = ["Answers", "Environments", "evaluations", "operations", "withdrawals"]

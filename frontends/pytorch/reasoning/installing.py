@@ -27,7 +27,7 @@ class Installation:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.count = 0
-        self.before: dict[tuple[type, str], Any] = {}
+        self.before: dict[tuple[Any, str], Any] = {}
 
     def enter(self, comparison: Comparison | None = None) -> None:
         """The first block that is entered says whether answers are compared.
@@ -45,23 +45,24 @@ class Installation:
             from torch.fx.experimental.sym_node import SymNode
             from torch.fx.experimental.symbolic_shapes import ShapeEnv, uninteresting_files
 
-            from frontends.pytorch.reasoning.arithmetic import Environments, evaluations, operations
+            from frontends.pytorch.reasoning.arithmetic import Environments, evaluations, operations, withdrawals
             from frontends.pytorch.reasoning.outputs import methods
 
             # so that what torch says a guard or a node comes from is the line that it would be without
             uninteresting_files().update(OURS)
             environments = Environments()
-            changes: list[tuple[type, dict[str, Any]]] = [
-                (SymNode, operations(environments)),
-                (ShapeEnv, evaluations(environments)),
-            ]
-            if comparison is not None:
-                changes = [(kind, comparison.attributes(changed, vars(kind))) for kind, changed in changes]
-            changes.append((FakeTensorMode, methods(None if comparison is None else comparison.add)))
-            for kind, changed in changes:
-                for name, attribute in changed.items():
-                    self.before[kind, name] = vars(kind)[name]
-                    setattr(kind, name, attribute)
+            self.change(SymNode, operations(environments), comparison)
+            self.change(ShapeEnv, evaluations(environments), comparison)
+            self.change(ShapeEnv, withdrawals(environments))
+            self.change(FakeTensorMode, methods(None if comparison is None else comparison.add))
+
+    def change(self, owner: Any, changed: dict[str, Any], comparison: Comparison | None = None) -> None:
+        """Put attributes in the place of those of a class or module, compared with them if so asked."""
+        if comparison is not None:
+            changed = comparison.attributes(changed, vars(owner))
+        for name, attribute in changed.items():
+            self.before[owner, name] = vars(owner)[name]
+            setattr(owner, name, attribute)
 
     def leave(self) -> None:
         """The last block that is left puts back what was there."""
@@ -72,8 +73,8 @@ class Installation:
             from torch.fx.experimental.symbolic_shapes import uninteresting_files
 
             uninteresting_files().difference_update(OURS)
-            for (kind, name), attribute in self.before.items():
-                setattr(kind, name, attribute)
+            for (owner, name), attribute in self.before.items():
+                setattr(owner, name, attribute)
             self.before = {}
 
 

@@ -26,9 +26,9 @@ Implementation = Callable[..., Any]
 
 
 class Stage(threading.local):
-    """Whether the tensor that is made next is only looked at for its dispatch keys."""
+    """Of what call, by the key that torch's cache has for it, a tensor is made only for its dispatch keys."""
 
-    keys_only = False
+    key: Any = None
 
 
 def methods(count: Callable[[str, object, object], None] | None = None) -> dict[str, Any]:
@@ -49,13 +49,15 @@ def kept(stage: Stage, original: Implementation) -> Implementation:
     """What torch keeps of an output."""
 
     def output_info(self: Any, state: Any, key: Any, func: Any, args: Any, kwargs: Any, output: Any) -> Any:
-        if type(output) is not FakeTensor or not is_symbolic((*output.shape, *output.stride())):
+        if type(output) is not FakeTensor:
             return original(self, state, key, func, args, kwargs, output)
-        stage.keys_only = True
+        if not is_symbolic((*output.shape, *output.stride(), output.storage_offset())):
+            return original(self, state, key, func, args, kwargs, output)
+        outer, stage.key = stage.key, key
         try:
             return original(self, state, key, func, args, kwargs, output)
         finally:
-            stage.keys_only = False
+            stage.key = outer
 
     return output_info
 
@@ -64,9 +66,9 @@ def with_the_same_keys(stage: Stage, original: Implementation, count: Any) -> Im
     """The tensor that torch makes of what it has just kept."""
 
     def output(self: Any, state: Any, entry: Any, key: Any, func: Any, args: Any) -> Any:
-        if not stage.keys_only:
+        if stage.key is not key:
             return original(self, state, entry, key, func, args)
-        stage.keys_only = False
+        stage.key = None
         metadata = entry.output_infos[0].metadata
         if metadata is None or metadata.layout is not torch.strided:
             return original(self, state, entry, key, func, args)

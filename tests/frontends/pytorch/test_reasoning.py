@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -210,6 +211,41 @@ def test_replacements_are_seen() -> None:
     assert "*" in before
     assert not same_before
     assert same_after
+
+
+def test_what_holds_in_a_block_alone_is_forgotten_after_it() -> None:
+    """If it fails, arithmetic for a graph of one size, which torch replaces without counting, is that of every size."""
+
+    def fresh(number: torch.SymInt) -> Any:
+        """As of another tensor: a node keeps the expression that it once had."""
+        node = number.node
+        return torch.SymInt(SymNode(node._expr, node.shape_env, int, node._hint))
+
+    def of_another_environment() -> None:
+        """Has torch forget: it holds all environments against the count of the last one that was asked."""
+        x, y, z = sizes_of(ShapeEnv(duck_shape=False), 6, 6, 6)
+        assert x == y and y == z and (x * y).node.expr is not None
+
+    def expressions(a: torch.SymInt, b: torch.SymInt) -> list[str]:
+        of_another_environment()
+        return [str((fresh(a) + fresh(b)).node.expr), str((fresh(a) * fresh(b)).node.expr)]
+
+    found = []
+    for within in (nullcontext(), reasoner()):
+        with within:
+            shapes = ShapeEnv(duck_shape=False)
+            a, b, c, d = sizes_of(shapes, 6, 4, 5, 5)
+            assert c == d
+            (source,) = [name for name, symbol in shapes.source_to_var.items() if symbol == a.node._expr]
+            results = []
+            for size in (8, 16):
+                with shapes.patch_source_specialization(SimpleNamespace(name=source), lambda s, size=size: s == size):
+                    results.append(expressions(a, b))
+            results.append(expressions(a, b))
+        found.append(results)
+    assert "8" in found[0][0][0]
+    assert "8" not in found[0][2][0]
+    assert found[1] == found[0]
 
 
 def test_environments_are_told_apart() -> None:
