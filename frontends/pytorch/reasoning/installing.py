@@ -1,11 +1,15 @@
-"""Turned on and off: see `reasoner`."""
+"""Turned on and off: see `reasoner`.
+
+What takes the place of Inductor's functions does so once Inductor compiles: importing it takes seconds, which a block
+around another backend would pay for nothing.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +26,7 @@ logger = logging.getLogger("symshape")
 
 
 class Installation:
-    """The attributes of torch's classes that others stand in for, and how many blocks want it so."""
+    """The attributes of torch's classes and modules that others stand in for, and how many blocks want it so."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -55,6 +59,8 @@ class Installation:
             self.change(ShapeEnv, evaluations(environments), comparison)
             self.change(ShapeEnv, withdrawals(environments))
             self.change(FakeTensorMode, methods(None if comparison is None else comparison.add))
+            inductor = torch._TorchCompileInductorWrapper
+            self.change(inductor, {"__call__": self.with_inductor(inductor.__call__, comparison)})
 
     def change(self, owner: Any, changed: dict[str, Any], comparison: Comparison | None = None) -> None:
         """Put attributes in the place of those of a class or module, compared with them if so asked."""
@@ -63,6 +69,24 @@ class Installation:
         for name, attribute in changed.items():
             self.before[owner, name] = vars(owner)[name]
             setattr(owner, name, attribute)
+
+    def with_inductor(self, original: Callable[..., Any], comparison: Comparison | None) -> Callable[..., Any]:
+        """The compiler that `torch.compile` asks unless told otherwise, with its own functions changed before."""
+
+        def compiler(compiler: Any, *graph: Any, **options: Any) -> Any:
+            import torch._inductor.sizevars as sizes
+            from torch._inductor.codegen import cpp
+
+            with self.lock:
+                if self.before and (sizes, "stride_at") not in self.before:
+                    from frontends.pytorch.reasoning.strides import functions
+
+                    changed = functions(sizes)
+                    self.change(cpp, {name: changed[name] for name in changed if name in vars(cpp)}, comparison)
+                    self.change(sizes, changed, comparison)
+            return original(compiler, *graph, **options)
+
+        return compiler
 
     def leave(self) -> None:
         """The last block that is left puts back what was there."""
