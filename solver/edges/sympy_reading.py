@@ -276,7 +276,7 @@ class Reading:
 
 
 def refused(node: sympy.Basic) -> NotExpressible:
-    return NotExpressible(f"`{node}` ({type(node).__name__}) has no exact integer form")
+    return NotExpressible(f"`{node!s}` ({type(node).__name__}) has no exact integer form")
 
 
 def prop(value: Value) -> Prop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import random
 import subprocess
 import sys
@@ -240,6 +241,14 @@ def test_factors(text: str, factors: list[str]) -> None:
         product = product * part
     assert product is e
     assert sorted(str(part) for part in found) == sorted(factors)
+
+
+def test_a_number_that_is_refused_leaves_nothing_in_the_context() -> None:
+    """A failure means that a refusal makes the context of decimals, which a trace takes for its program's effect."""
+    context = contextvars.Context()
+    with pytest.raises(NotExpressible, match="e-5"):
+        context.run(from_sympy, sympy.Float(1e-5), Interner(), {})
+    assert not list(context)
 
 
 def test_sympy_is_not_loaded_by_the_core() -> None:
