@@ -8,7 +8,7 @@
     >>> [str(guard) for variant in compilation.variants for guard in variant.guards]
     ['x_size0 <= 4', 'x_size0 >= 5']
 
-The way of a call: `_lookup` finds a variant; where there is none, `found` traces the function (`_variant`), unless a
+The way of a call: `lookup` finds a variant; where there is none, `found` traces the function (`_variant`), unless a
 question was asked too often, after which such calls run as they are (`_fall_back`, `_decided`), or with breaks where
 the function can not be traced. What the program is given is a `Compiled` (`frontends.pytorch.calls.compiled`), which
 has nothing but one of these.
@@ -164,7 +164,7 @@ class Compilation:
         self._lock = RLock()
         self._known_surroundings: Surroundings | None = None
         self._find: Lookup = nothing
-        self._lookup: Lookup = nothing
+        self.lookup: Lookup = nothing
         """`_find`, except where calls are measured."""
         self.native: Native | None = None
         self.enter: Enter | None = None
@@ -174,7 +174,7 @@ class Compilation:
 
     def called(self, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """The result of a call that `enter` has left to Python."""
-        found = self._lookup(args, kwargs)
+        found = self.lookup(args, kwargs)
         if found is not None:
             return found(args, kwargs)
         return self._missed(args, kwargs)
@@ -196,11 +196,11 @@ class Compilation:
     def timed(self) -> Iterator[Times]:
         """Measure the calls inside of the `with` block; `report()` shows the last such measurement."""
         self.times = times = Times()
-        self._lookup, self.enter = lambda args, kwargs: self._measured, None
+        self.lookup, self.enter = lambda args, kwargs: self._measured, None
         try:
             yield times
         finally:
-            self._lookup = self._find
+            self.lookup = self._find
             self.enter = None if self.native is None else self.native.entry
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -556,8 +556,8 @@ class Compilation:
 
         if self.native is not None:
             self.native.refresh()
-        if self._lookup == self._find:
-            self._lookup = found[0] if len(found) == 1 else lookup
+        if self.lookup == self._find:
+            self.lookup = found[0] if len(found) == 1 else lookup
             self.enter = None if self.native is None else self.native.entry
         self._find = found[0] if len(found) == 1 else lookup
 
@@ -622,8 +622,8 @@ class Compilation:
         self.fallbacks.append(Fallback("", reason))
         log.warning("%s runs as it is: %s", self._name, reason)
         self.native = self.enter = None
-        if self._lookup == self._find:
-            self._lookup = self._runs_plainly
+        if self.lookup == self._find:
+            self.lookup = self._runs_plainly
         self._find = self._runs_plainly
         return self._plainly
 

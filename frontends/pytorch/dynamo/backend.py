@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, Final, NoReturn
 
+import sympy
 import torch
+from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.dynamism import Policy
@@ -31,6 +34,7 @@ from shapes.errors import ShapeError, UndecidedGuard
 
 OPTIONS: Final = ("backend", "policy")
 """What runs a graph (cpu, triton, eager), and how often it is compiled again (`Policy`)."""
+NO_NAMES: Final[Mapping[str, object]] = {}
 log: Final = logging.getLogger("symshape")
 
 
@@ -110,11 +114,16 @@ class Region:
             args = tuple([value.item() if place in self._floats else value for place, value in enumerate(args)])
         if self.reason:
             return self._operators(*args)
-        enter = self.compilation.enter
+        compilation = self.compilation
+        enter = compilation.enter
         if enter is not None:
             result = enter(args, {})
             if result is not NotImplemented:
                 return result
+        call = compilation.lookup(args, NO_NAMES)
+        # what is no function of a variant may trace, which is to be caught
+        if type(call) is FunctionType:
+            return call(args, NO_NAMES)
         return self._found(args)(*args)
 
     def _found(self, args: tuple[object, ...]) -> Callable[..., object]:
@@ -148,8 +157,9 @@ class Region:
 
 
 def unwrapped(module: torch.fx.GraphModule) -> frozenset[int]:
-    """The inputs that are Python floats, which Dynamo hands over as tensors that the graph reads with `item`, or those
-    that its operators are given."""
+    """Take the reading of Python floats out of a graph, or of those that its operators are given: Dynamo hands them
+    over as tensors that the graph reads with `item`. It is told to hand over the floats, which for each of a model's
+    saves a call of torch; the places of those that come as tensors all the same."""
     found = set()
     for place, node in enumerate(module.graph.find_nodes(op="placeholder")):
         given = node.meta.get("grapharg")
@@ -158,8 +168,19 @@ def unwrapped(module: torch.fx.GraphModule) -> frozenset[int]:
             for each, tensor in readers:
                 each.replace_all_uses_with(tensor)
                 each.graph.erase_node(each)
-            found.add(place)
+            if is_float(node):
+                # the code that calls the graph is made when the graph is
+                given.pass_arg_as_tensor = False
+            else:
+                found.add(place)
     return frozenset(found)
+
+
+def is_float(node: torch.fx.Node) -> bool:
+    """Whether an input that comes as a tensor is a float of the program, not a number of NumPy's, say."""
+    number = getattr(node.meta.get("example_value"), "item_memo", None)
+    symbol = number.node._expr if isinstance(number, torch.SymFloat) else None
+    return isinstance(symbol, sympy.Symbol) and symbol_is_type(symbol, SymT.FLOAT)
 
 
 def readers_of(

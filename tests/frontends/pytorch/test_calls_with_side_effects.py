@@ -124,7 +124,7 @@ def test_a_list_that_another_thread_changes() -> None:
     compiled, x = compile(keeps, dynamic=True), torch.ones(2)
     compiled(x, [])
     seen: list[object] = []
-    found = compiled._compilation._lookup((x, seen), {})
+    found = compiled._compilation.lookup((x, seen), {})
     seen.append("from elsewhere")
     assert found((x, seen), {}).tolist() == [2.0, 2.0]
     assert seen[0] == "from elsewhere" and seen[1].tolist() == [2.0, 2.0]

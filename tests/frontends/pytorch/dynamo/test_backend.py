@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy
 import pytest
 import torch
 from torch.utils._pytree import tree_leaves
@@ -130,6 +132,60 @@ def test_a_float_that_changes(regions: list[Region]) -> None:
         x = torch.randn(size, 4)
         torch.testing.assert_close(compiled(x, scale), program(x, scale))
     assert all(region.compilation.variants and not region.reason for region in regions)
+
+
+class Scaled(torch.nn.Module):
+    """Reads floats of its own, of its arguments and of a library, in a graph or also in what an operator is given."""
+
+    def __init__(self, *, branches: bool) -> None:
+        super().__init__()
+        self.factor, self.inner, self.eps, self.branches = 0.5, 0.25, 1e-5, branches
+
+    def forward(self, x: torch.Tensor, scale: float) -> torch.Tensor:
+        if self.branches:
+            x = torch.cond(x.sum() > 0, lambda a: a * self.inner, lambda a: a - 1, (x,))
+        return torch.nn.functional.layer_norm(x * scale + self.factor, (4,), eps=self.eps) * math.pi
+
+
+@pytest.mark.parametrize(("branches", "learned"), [(False, False), (False, True), (True, False)])
+def test_floats_are_handed_over_as_they_are(
+    regions: list[Region], monkeypatch: pytest.MonkeyPatch, branches: bool, learned: bool
+) -> None:
+    """If it fails, a call makes a tensor of each float of a model, and reads it again."""
+    made: list[object] = []
+
+    def full(value: object) -> torch.Tensor:
+        made.append(value)
+        return torch.as_tensor(value, dtype=torch.float64)
+
+    monkeypatch.setattr(torch, "_as_tensor_fullprec", full)
+    module, generator = Scaled(branches=branches), torch.Generator().manual_seed(0)
+    compiled = torch.compile(module, backend=symshape, dynamic=True)
+    for size, scale, factor in (
+        (3, 0.5, 0.5),
+        (4, -0.0, 2.0),
+        (5, 3.0, -1.5),
+        (5, float("inf"), 1.0),
+        (6, 1e-300, 0.0),
+    ):
+        module.factor, module.inner = factor, factor - 1
+        x = torch.randn(size, 4, generator=generator).requires_grad_(learned)
+        found, expected = compiled(x, scale), module(x, scale)
+        torch.testing.assert_close(found, expected, equal_nan=True)
+        if learned:
+            one, other = [torch.autograd.grad(each.sum(), x)[0] for each in (found, expected)]
+            torch.testing.assert_close(one, other, equal_nan=True)
+    assert set(made) <= {-0.5, 1.0, -2.5, 0.0, -1.0} if branches else not made
+    assert all(not region.reason for region in regions), [region.reason for region in regions]
+
+
+def test_numbers_of_numpy(regions: list[Region]) -> None:
+    """Their class is not that of a float: they stay tensors."""
+    compiled = torch.compile(lambda x, scale: x * scale, backend=symshape, dynamic=True)
+    for scale in (numpy.float64(0.5), numpy.float32(0.25), numpy.float64(3.0)):
+        found, expected = compiled(torch.ones(3), scale), torch.ones(3) * scale
+        torch.testing.assert_close(found, expected)
+    assert regions
 
 
 def test_a_backward_between_two_graphs(regions: list[Region]) -> None:
