@@ -182,10 +182,10 @@ class Host:
         match steps:
             case [Call() as call]:
                 yield from self._call(call)
-            case [Check(condition=condition, message=message)]:
+            case [Check(condition=condition, message=message, error=error)]:
                 yield from self._sizes.naming(condition)
                 yield f"if not ({self._sizes.text(condition, COMPARISON)}):"
-                yield f"    raise RuntimeError({message!r})"
+                yield f"    raise {error.__name__}({message!r})"
             case [Bind(symbol=symbol, buffer=buffer, axis=axis)]:
                 if symbol in self._sizes and symbol not in self._bound:
                     self._bound.add(symbol)

@@ -18,6 +18,7 @@ not the result's. A size that is known only from this result is None, or the ran
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Sequence
 from typing import Final, NoReturn, TypeAlias
 
@@ -99,6 +100,16 @@ def _agrees(tensor: torch.Tensor, sizes: Sizes, strides: Sizes | str) -> bool:
     return all(a == b or b is None or size <= 1 for size, a, b in pairs) or 0 in shape
 
 
+def assert_or_raise(holds: object, message: str, error: str) -> None:
+    """An assertion that raises another of Python's own errors than a `RuntimeError`.
+
+    Raises:
+        Exception: of this class, where it does not hold.
+    """
+    if not holds:
+        raise getattr(builtins, error)(message)
+
+
 def text_of(kind: Predicted) -> str:
     """A prediction for people."""
     assert kind is not None
@@ -126,5 +137,6 @@ def _violated(operator: str, rule: str, predicted: str, given: str, *, fix: str 
 
 
 has_side_effect(check_results)
+has_side_effect(assert_or_raise)
 
-__all__ = ["PACKED", "Predicted", "check_results"]
+__all__ = ["PACKED", "Predicted", "assert_or_raise", "check_results"]

@@ -139,9 +139,9 @@ class Commitments(Declarations):
         return self._branch(question, True)
 
     @synchronized
-    def expect_true(self, question: Question, message: str = "") -> None:
+    def expect_true(self, question: Question, message: str = "", *, error: type[Exception] = RuntimeError) -> None:
         """From here on it holds: known already, a guard where the inputs decide it, else a check that runs with the
-        program.
+        program, and raises `error`.
 
         Raises:
             Contradiction: it cannot hold.
@@ -163,9 +163,9 @@ class Commitments(Declarations):
             self._add_tested(fact, Guarded(fact, prop, True, message))
             return
         fact = self._fact(prop, domain, "assert", text)
-        self._add_tested(fact, Deferred(fact, message, self._hypotheses))
+        self._add_tested(fact, Deferred(fact, message, self._hypotheses, error))
 
-    def require(self, question: Question, message: str = "") -> None:
+    def require(self, question: Question, message: str = "", *, error: type[Exception] = RuntimeError) -> None:
         """As `expect_true`, but a `ShapeError` with the message where it cannot hold."""
         if question is True:
             return
@@ -176,7 +176,7 @@ class Commitments(Declarations):
             if type(settled) is Always:
                 return
         try:
-            self.expect_true(question, message)
+            self.expect_true(question, message, error=error)
         except Contradiction as contradiction:
             raise ShapeError(_with_message(message or "requirement fails", str(contradiction))) from contradiction
 

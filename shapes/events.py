@@ -80,11 +80,12 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """A check that runs with the program, with the user's message; a fact from here on."""
+    """A check that runs with the program, with the user's message and what it raises; a fact from here on."""
 
     fact: Fact
     message: str
     under: tuple[Prop, ...] = ()
+    error: type[Exception] = RuntimeError
 
     def __str__(self) -> str:
         return f"run-time check {self.fact.text}" + (f": {self.message}" if self.message else "")

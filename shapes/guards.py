@@ -72,7 +72,8 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeAssert:
-    """A check that runs with the program, as soon as its symbols are known; `message` is the user's."""
+    """A check that runs with the program, as soon as its symbols are known; `message` is the user's, `error` what
+    it raises."""
 
     prop: Prop
     domain: Prop
@@ -81,6 +82,7 @@ class RuntimeAssert:
     origin: Origin | None
     symbols: tuple[str, ...]
     fact: Fact
+    error: type[Exception] = RuntimeError
 
     def __str__(self) -> str:
         return self.text + (f": {self.message}" if self.message else "")
@@ -244,7 +246,8 @@ def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:
             fact = event.fact
             symbols = tuple([atom.name for atom in sorted(within(fact).symbols, key=_serial)])
             origin = fact.origin if isinstance(fact.origin, Origin) else None
-            found.append(RuntimeAssert(fact.prop, fact.domain, fact.text, event.message, origin, symbols, fact))
+            said = (event.message, origin, symbols, fact, event.error)
+            found.append(RuntimeAssert(fact.prop, fact.domain, fact.text, *said))
     return tuple(found)
 
 

@@ -87,10 +87,12 @@ class Call:
 
 @dataclass(eq=False, slots=True)
 class Check:
-    """A condition on sizes that must hold at this point of the run, or the program stops with the message."""
+    """A condition on sizes that must hold at this point of the run, or the program stops with an error of the message.
+    """
 
     condition: Prop
     message: str
+    error: type[Exception] = RuntimeError
 
 
 @dataclass(eq=False, slots=True)

@@ -56,8 +56,8 @@ def picked(env: ShapeEnv, x: Shape, axis: int, index: Int) -> Shape:
     """Without one axis, of which one place is left."""
     size = x[axis]
     if not at_least(index, 0):
-        env.require(index >= -size, "the index is before the start of the axis")
-    env.require(index < size, "the index is behind the end of the axis")
+        env.require(index >= -size, "the index is before the start of the axis", error=IndexError)
+    env.require(index < size, "the index is behind the end of the axis", error=IndexError)
     sizes = without(x, (axis,))
     if x.strides is None:
         return Shape(sizes, dtype=x.dtype)

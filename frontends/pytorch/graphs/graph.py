@@ -14,7 +14,7 @@ import torch
 from torch import fx
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
-from backends.results import PACKED, check_results
+from backends.results import PACKED, assert_or_raise, check_results
 from frontends.pytorch.errors import EscapedTensor, TraceError
 from frontends.pytorch.graphs.float_nodes import program_nodes
 from frontends.pytorch.operators.layouts import is_packed
@@ -279,7 +279,10 @@ class GraphBuilder:
         for check in self._waiting:
             if all(atom in self.sizes.bound for atom in check.prop.symbols):
                 node = self.sizes.truth(check.prop)
-                self.graph.call_function(aten._assert_scalar.default, (node, check_text(check)))
+                if check.error is RuntimeError:
+                    self.graph.call_function(aten._assert_scalar.default, (node, check_text(check)))
+                else:
+                    self.graph.call_function(assert_or_raise, (node, check_text(check), check.error.__name__))
             else:
                 left.append(check)
         self._waiting = left

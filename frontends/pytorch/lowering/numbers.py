@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from backends.loops.program import Call, Program
+from backends.loops.program import Call, Check, Program
 from frontends.pytorch.python.python_calls import pattern as pattern_of
 from frontends.pytorch.symbolic.node import Node
 from shapes.symbool import SymBool
 from shapes.symfloat import SymFloat
 from shapes.symint import SymInt
 from solver.expr import Atom, Expr
+from solver.prop import Prop
+from solver.verdict import Always
 
 
 class Numbers:
@@ -22,18 +24,31 @@ class Numbers:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._made: dict[Node, Expr] = {}
+        self._checked: set[Prop] = set()
 
     def of(self, node: Node) -> Expr | int | float | bool:
         """A number as an argument."""
         value = node.value
         if isinstance(value, SymInt):
+            self._check(value, "cannot convert float to integer", OverflowError)
             return value.expr.constant if value.expr.is_constant else value.expr
         if not isinstance(value, SymBool | SymFloat):
             return value
         found = self._made.get(node)
         if found is None:
+            if isinstance(value, SymFloat) and any(map(holds_floats, value.value.arguments)):
+                self._check(value, "division by zero", ZeroDivisionError)
             found = self._made[node] = self._computed(value)
         return found
+
+    def _check(self, value: SymInt | SymFloat, message: str, error: type[Exception]) -> None:
+        """A number where there is none is 0 to the engine, and an error to Python."""
+        domain = value.domain
+        if domain is value.operations.true or domain in self._checked:
+            return
+        self._checked.add(domain)
+        if not isinstance(value.env.ask(value.operations.boolean(domain, value.operations.true)), Always):
+            self.program.steps.append(Check(domain, message, error))
 
     def _computed(self, value: SymBool | SymFloat) -> Expr:
         interner = self.program.build.interner
@@ -64,3 +79,8 @@ class Numbers:
         props = value.prop if isinstance(value, SymBool) else value.expr
         (atom,) = props.symbols
         return atom, int
+
+
+def holds_floats(expr: Expr) -> bool:
+    """Whether floats are rounded in an expression to integers."""
+    return any(atom.kind == "function" for atom in expr.atoms)

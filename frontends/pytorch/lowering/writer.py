@@ -278,7 +278,7 @@ class Writer:
         left = []
         for check in self._waiting:
             if all(self._is_bound(atom) for atom in check.prop.symbols):
-                self.program.steps.append(Check(check.prop, check_text(check)))
+                self.program.steps.append(Check(check.prop, check_text(check), check.error))
             else:
                 left.append(check)
         self._waiting = left

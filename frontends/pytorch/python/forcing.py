@@ -53,6 +53,7 @@ from frontends.pytorch.errors import GraphBreak, TraceError, Written, eager_only
 from frontends.pytorch.places import STANDARD, is_told, is_users, origin, place_of
 from frontends.pytorch.python import elements
 from frontends.pytorch.python.casting import was_cached
+from frontends.pytorch.python.checks import check_with
 from frontends.pytorch.python.generators import DRAW, READ, READING, SEED, Watched, asked_by_checkpoint
 from frontends.pytorch.python.importing import FirstImport, is_first
 from frontends.pytorch.python.python_calls import BUILTINS, MATH, SEEN_AS, ours, wrapped
@@ -413,7 +414,7 @@ def _stand_ins() -> Iterator[tuple[ModuleType | type, str, object]]:
     yield _MakefxTracer, "trace", _make_fx
     for kind in (TraceError, UndecidedGuard):
         yield kind, "__init__", _noted(kind.__init__)
-    yield torch, "_check_with", _check_with
+    yield torch, "_check_with", check_with
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         yield numpy, "prod", _product(numpy.prod)
@@ -679,19 +680,6 @@ def _choice(condition, then, otherwise):
     if not ours(condition):
         return _torch_choice(condition, then, otherwise)
     return wrapped(condition, choices.sym_ite(*[value_of(each) for each in (condition, then, otherwise)]))
-
-
-_torch_check: Final = torch._check_with
-
-
-def _check_with(error, condition, message):
-    """`torch._check` and its like: with the program's message, if it gave one."""
-    if isinstance(condition, torch.SymBool) and ours(condition) and not condition.node.is_plain:
-        said = message() if callable(message) else message
-        if condition.node.expect(str(said or "")):
-            return None
-        condition = False
-    return _torch_check(error, condition, message)
 
 
 _torch_hash: Final = torch.SymInt.__hash__

@@ -221,7 +221,7 @@ def math_function(name: str) -> Callable[[object], object]:
         value = value_of(number)
         value = choices.sym_int(value) if isinstance(number, torch.SymBool) else value
         if name.startswith("log") or name in ("gamma", "lgamma"):
-            value.env.require(value > (-1 if name == "log1p" else 0), "math domain error")
+            value.env.require(value > (-1 if name == "log1p" else 0), "math domain error", error=ValueError)
         return wrapped(number, applied(name, plain, value))
 
     symbolic.__name__ = name
@@ -269,7 +269,7 @@ def integer_square_root(value, /):
     if not isinstance(value, torch.SymInt) or not ours(value):
         return INTEGER_SQUARE_ROOT(value)
     size = value_of(value)
-    size.env.require(size >= 0, "isqrt() argument must be nonnegative")
+    size.env.require(size >= 0, "isqrt() argument must be nonnegative", error=ValueError)
     return wrapped(value, size.operations.integer(size.operations.interner.function("isqrt", size.expr), size.domain))
 
 

@@ -18,10 +18,12 @@ from typing import Any
 
 from frontends.pytorch.symbolic.values import Value, largest, rounded
 from shapes import choices
+from shapes.symint import SymInt
 
 
-def _operation(compute: Callable[..., Value]) -> Callable[..., Any]:
-    """A method of the protocol: the look-up comes first."""
+def _operation(compute: Callable[..., Value], error: type[Exception] | None = None) -> Callable[..., Any]:
+    """A method of the protocol: the look-up comes first. Where Python computes no integer and raises
+    an `error`, the run does."""
     index = object()
 
     def binary(self, other):
@@ -29,10 +31,20 @@ def _operation(compute: Callable[..., Value]) -> Callable[..., Any]:
         key = (index, self, other)
         found = memo.get(key)
         if found is None:
-            found = memo[key] = self.nodes.node(compute(self.value, other.value))
+            value = compute(self.value, other.value)
+            if error is not None and not (holds_floats(self.value) or holds_floats(other.value)):
+                self.nodes.define(value, error)
+            found = memo[key] = self.nodes.node(value)
         return found
 
     return binary
+
+
+def holds_floats(value: Value) -> bool:
+    """Whether a number is a float, or an integer that was rounded from one: computing it raises what Python raises."""
+    return not isinstance(value, int | SymInt) or (
+        isinstance(value, SymInt) and any(atom.kind == "function" for atom in value.expr.atoms)
+    )
 
 
 def _unary(compute: Callable[..., Value]) -> Callable[..., Any]:
@@ -57,12 +69,12 @@ class Computing:
     add = _operation(operator.add)
     sub = _operation(operator.sub)
     mul = _operation(operator.mul)
-    mod = _operation(operator.mod)
-    floordiv = int_floordiv = _operation(operator.floordiv)
+    mod = _operation(operator.mod, ZeroDivisionError)
+    floordiv = int_floordiv = _operation(operator.floordiv, ZeroDivisionError)
     truediv = int_truediv = float_truediv = _operation(operator.truediv)
     pow = float_pow = pow_by_natural = _operation(operator.pow)
-    lshift = _operation(operator.lshift)
-    rshift = _operation(operator.rshift)
+    lshift = _operation(operator.lshift, ValueError)
+    rshift = _operation(operator.rshift, ValueError)
     bitwise_and = _operation(operator.and_)
     bitwise_or = _operation(operator.or_)
     bitwise_xor = _operation(operator.xor)

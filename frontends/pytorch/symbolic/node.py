@@ -44,6 +44,13 @@ if TYPE_CHECKING:
 Kind = Literal["int", "float", "bool"]
 TorchValue: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool | int | float | bool
 
+INDEXING: Final = "TensorIndexing.h"
+"""Where C++ looks at the numbers in `x[n]`."""
+UNDEFINED: Final = {
+    ZeroDivisionError: "division by zero",
+    ValueError: "negative shift count",
+}
+"""What Python says of a number that there is not."""
 RECENT: Final = 6
 """As many results of operators are kept at hand."""
 WRAPPERS: Final = {"int": torch.SymInt, "float": torch.SymFloat, "bool": torch.SymBool}
@@ -210,16 +217,18 @@ class Node(Computing):
 
     def expect_true(self, file: builtins.str = "", line: int = 0) -> bool:
         """What the operator needs of its arguments: from here on a fact, checked where it does not follow."""
-        return bool(self.value) if self.is_plain else self.expect("")
+        if self.is_plain:
+            return bool(self.value)
+        return self.expect("", IndexError if file.endswith(INDEXING) else RuntimeError)
 
-    def expect(self, message: builtins.str) -> bool:
+    def expect(self, message: builtins.str, error: type[Exception] = RuntimeError) -> bool:
         """Commit to what is expected to be true. Where it is false, that is the fact: torch then raises the error that
-        it raises for plain numbers, which the program may catch.
+        it raises for plain numbers, which the program may catch. A check of the run raises `error`.
         """
         truths = self.nodes.truths
         if truths.get(self) is None:
             try:
-                self.nodes.env.expect_true(self.value, message)
+                self.nodes.env.expect_true(self.value, message, error=error)
                 truths[self] = True
             except FalseAtHint:
                 truths[self] = self.nodes.env.guard(self.value)
@@ -374,6 +383,17 @@ class Nodes:
         if found is None:
             found = self._symbolic[key] = Node(self, value)
         return found
+
+    def define(self, value: SymInt, error: type[Exception]) -> None:
+        """Commit to an integer being one: Python raises `error` where it is none, though nobody may use the number.
+
+        Raises:
+            Exception: it is none at these sizes.
+        """
+        if value.domain is not value.operations.true:
+            is_one = self.node(value.operations.boolean(value.domain, value.operations.true))
+            if not (is_one.is_plain and is_one.value) and not is_one.expect(UNDEFINED[error], error):
+                raise error(UNDEFINED[error])
 
     def constant(self, value: float) -> Node:
         key = (type(value), repr(value) if type(value) is float else value)

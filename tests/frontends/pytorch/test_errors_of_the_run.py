@@ -1,0 +1,213 @@
+"""What is wrong only at other sizes, or with other data, than those of the trace: an error of eager torch's kind."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from frontends.pytorch import compile
+
+PLACES = (1, 2, 0, 4, -4, -5, 7)
+
+
+def of_data(x, place):
+    return x[place.item()] * 2
+
+
+def along_the_last_axis(x, place):
+    return x[..., place.item()] + 1
+
+
+def behind_a_new_axis(x, place):
+    return x[None, 0, place.item()]
+
+
+def beside_a_tensor(x, place):
+    return x[torch.tensor([0, 1]), place.item()]
+
+
+def written(x, place):
+    y = x.clone()
+    y[place.item(), 1] = 3
+    return y
+
+
+def selected(x, place):
+    return x.select(0, place.item()) + x.select_scatter(torch.ones(3), 0, place.item())
+
+
+def narrowed(x, place):
+    return x.narrow(0, place.item(), 1) * 2
+
+
+def narrowed_too_far(x, place):
+    return torch.narrow(x, 0, start=place.item(), length=3)
+
+
+def narrowed_by_a_tensor(x, place):
+    return torch.narrow(x, 0, place, 1)
+
+
+def of_what_is_found(x, place):
+    found = x[x > 9]
+    return found[place.item()]
+
+
+def of_many_that_are_found(x, place):
+    return (x > 0.5).nonzero()[place.item()]
+
+
+def of_a_size(x, place):
+    return x[place.abs().reshape(1).nonzero().shape[0] + 3]
+
+
+def one_place_of_a_slice(x, place):
+    number = place.item()
+    return x[number : number + 2][1]
+
+
+def an_index_that_is_checked(x, place):
+    number = place.item()
+    torch._check_index(number < 3)
+    return x * number
+
+
+def a_value_that_is_checked(x, place):
+    number = place.item()
+    torch._check_value(number < 3, lambda: "too large")
+    return x * number
+
+
+def a_type_that_is_checked(x, place):
+    number = place.item()
+    torch._check_type(number < 3)
+    return x * number
+
+
+def what_is_not_there_yet(x, place):
+    number = place.item()
+    torch._check_not_implemented(number < 3)
+    return x * number
+
+
+def divided(x, place):
+    return x * (10 // place.item())
+
+
+def a_remainder(x, place):
+    return x * (10 % place.item())
+
+
+def divided_exactly(x, place):
+    return x * (10 / place.item())
+
+
+def divided_for_nothing(x, place):
+    _ = 10 // place.item()
+    return x * 2
+
+
+def floats_divided(x, place):
+    return x * (5.5 // place.item())
+
+
+def rows_of_a_quotient(x, place):
+    return x.new_zeros(x.shape[0] // place.item())
+
+
+def shifted(x, place):
+    return x * (1 << place.item()) + (x.shape[1] >> place.item())
+
+
+def a_root(x, place):
+    return x * math.sqrt(place.item())
+
+
+def a_logarithm(x, place):
+    return x * math.log(place.item())
+
+
+def an_infinite_integer(x, place):
+    return x * int(place.double().abs().log().item())
+
+
+OF_DATA = (
+    *(of_data, along_the_last_axis, behind_a_new_axis, beside_a_tensor, written, selected, narrowed, narrowed_too_far),
+    *(narrowed_by_a_tensor, of_what_is_found, of_many_that_are_found, of_a_size, one_place_of_a_slice),
+    *(an_index_that_is_checked, a_value_that_is_checked, a_type_that_is_checked, what_is_not_there_yet),
+    *(divided, a_remainder, divided_exactly, divided_for_nothing, floats_divided, rows_of_a_quotient, shifted),
+    *(a_root, a_logarithm, an_infinite_integer),
+)
+
+OF_SIZES = {
+    "a quotient": lambda x: x * (10 // (x.shape[0] - 3)),
+    "a remainder": lambda x: x * (10 % (x.shape[0] - 3)),
+    "an exact quotient": lambda x: x * (10 / (x.shape[0] - 3)),
+    "a shift": lambda x: x * (1 << (x.shape[0] - 3)),
+    "a root": lambda x: x * math.sqrt(x.shape[0] - 3),
+    "a logarithm": lambda x: x * math.log(x.shape[0] - 3),
+    "an index": lambda x: x[x.shape[0] - 3 - x.shape[1]],
+    "a quotient for nothing": lambda x: (x * 2, 10 // (x.shape[0] - 3))[0],
+}
+
+
+def outcome(call, *given) -> object:
+    try:
+        return call(*given)
+    except Exception as error:
+        return type(error)
+
+
+def assert_alike(found: object, expected: object) -> None:
+    if isinstance(expected, torch.Tensor):
+        assert isinstance(found, torch.Tensor), found
+        torch.testing.assert_close(found, expected, equal_nan=True)
+    else:
+        assert found is expected
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("program", OF_DATA, ids=lambda program: program.__name__)
+def test_of_data(program, backend: str) -> None:
+    """If it fails, data that is wrong is another error than in eager torch, or none: numbers that are none are 0 to
+    kernels."""
+    compiled = compile(program, dynamic=True, backend=backend)
+    seen = set()
+    for place in PLACES:
+        x = torch.linspace(-2, 2, 12).reshape(4, 3).cos()
+        expected = outcome(program, x, torch.tensor(place))
+        assert_alike(outcome(compiled, x.clone(), torch.tensor(place)), expected)
+        seen.add(expected if isinstance(expected, type) else None)
+    assert seen - {None} and compiled.variants and not compiled.fallbacks
+
+
+@pytest.mark.parametrize("backend", ["eager", "cpu"])
+@pytest.mark.parametrize("name", OF_SIZES)
+def test_of_sizes(name: str, backend: str) -> None:
+    """If it fails, a graph runs at sizes at which Python raises an error."""
+    program = OF_SIZES[name]
+    compiled = compile(program, dynamic=True, backend=backend)
+    seen = set()
+    for rows in (6, 7, 3, 2, 5, 3):
+        x = torch.linspace(-2, 2, 4 * rows).reshape(rows, 4)
+        expected = outcome(program, x)
+        assert_alike(outcome(compiled, x), expected)
+        seen.add(type(expected))
+    assert seen == {torch.Tensor, type} and compiled.variants
+
+
+def test_a_check_that_raises_an_error_of_the_programs_own() -> None:
+    """If it fails, such a check raises another error."""
+
+    class Wrong(Exception):
+        pass
+
+    def program(x):
+        torch._check_with(Wrong, x.sum().item() < 9, lambda: "too large")
+        return x * 2
+
+    compiled = compile(program, dynamic=True)
+    for size in (2, 5, 3, 20, 2):
+        assert_alike(outcome(compiled, torch.ones(size)), outcome(program, torch.ones(size)))
