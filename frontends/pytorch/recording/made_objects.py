@@ -26,7 +26,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MappingView, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -260,7 +260,7 @@ class _Walk:
             return self._container(value)
         if isinstance(value, MethodType):
             if self._inside.holds(value.__self__) or self._inside.holds(value.__func__):
-                refuse(f"the method {value.__name__} of what the call made is returned", "return the object")
+                eager_only(f"the method {value.__name__} of what the call made is returned", "return the object", None)
             return "constant", value
         if gc.is_tracked(value) and not old:
             if isinstance(value, set | frozenset) and all(type(item) in CONSTANTS for item in value):
@@ -289,7 +289,10 @@ class _Walk:
         if isinstance(value, Iterator | MappingView):
             fix = "return a list of what it gives"
         if not is_plain(kind) or isinstance(value, (*DEFINED, torch.nn.Module)) or weakref.getweakrefcount(value):
-            refuse(f"a {kind.__qualname__} that the call made is returned, which can not be made again", fix)
+            what = f"a {kind.__qualname__} that the call made is returned, which can not be made again"
+            if is_closed(value):
+                eager_only(what, fix, None)
+            refuse(what, fix)
         self.beyond_pytree = True
         number = len(self.classes)
         self.classes.append(kind)
@@ -299,6 +302,13 @@ class _Walk:
         self._parts[id(value)] = "object", number
         found += [(name, self.part(held)) for name, held in attributes_of(value).items()]
         return "object", number
+
+
+def is_closed(value: object) -> bool:
+    """Whether nobody gets at the tensors in it, to put others there: those in an iterator, a function, a class."""
+    if isinstance(value, tuple | list | deque | dict):
+        return False
+    return type(getattr(value, "__dict__", None)) is not dict or isinstance(value, (*DEFINED, torch.nn.Module, partial))
 
 
 def is_keyed(value: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import threading
 import weakref
@@ -225,6 +226,38 @@ def test_refused_objects_still_come_out_of_a_call_with_breaks() -> None:
     f = compile(lambda x: Closing(x * 2), dynamic=True)
     for size in (2, 3):
         assert torch.equal(f(torch.ones(size)).keys, torch.full((size,), 2.0))
+
+
+CLOSED = {
+    "a zip": (lambda x: zip([x * 2, x + 1], iter([x - 1])), lambda made: [each for pair in made for each in pair]),
+    "an iterator": (lambda x: iter((x * 2, x + 1)), list),
+    "a map": (lambda x: map(torch.neg, [x * 2]), list),
+    "values": (lambda x: {"a": x * 2}.values(), list),
+    "a generator": (lambda x: (y for y in [x * 2]), list),
+    "a function": (lambda x: (lambda y: lambda: y)(x * 2), lambda made: [made()]),
+    "a partial": (lambda x: functools.partial(max, x * 2), lambda made: list(made.args)),
+    "a method": (lambda x: Layer(x * 2).__init__, lambda made: [made.__self__.keys]),
+    "a method of a tensor": (lambda x: (x * 2).relu, lambda made: [made.__self__]),
+    "a class": (lambda x: type("Local", (), {"x": x * 2}), lambda made: [made.x]),
+    "a module": (lambda x: with_attribute(torch.nn.Identity(), x * 2), lambda made: [made.extra]),
+}
+
+
+def with_attribute(module, value):
+    module.extra = value
+    return module
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_tensors_in_what_nobody_opens_are_tensors(name: str) -> None:
+    """Fails when a tensor that waits for its elements leaves the call in an iterator, a function, a class."""
+    program, opened = CLOSED[name]
+    f = compile(program, dynamic=True)
+    for size in (2, 3, 2):
+        found, expected = opened(f(torch.ones(size))), opened(program(torch.ones(size)))
+        assert [type(each) for each in found] == [type(each) for each in expected]
+        assert all(map(torch.equal, found, expected)) and expected
+    assert f.broken is None and f.fallbacks
 
 
 def test_a_program_of_frozen_objects() -> None:
