@@ -9,17 +9,37 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.frontends.pytorch.real_programs import generation, keeping, training, transforms  # registered by import
+from tests.frontends.pytorch.real_programs import (  # registered by import
+    classes,
+    containers,
+    flow,
+    functions,
+    generation,
+    iterators,
+    keeping,
+    modules,
+    outside,
+    tensors,
+    training,
+    transforms,
+)
 from tests.frontends.pytorch.real_programs.running import CASES, KINDS, Case, Outcome, by_dynamo, is_torchs, ours
 
 PAGE: Final = Path(__file__).parents[4] / "docs" / "programs.md"
-HEAD: Final = "| program | feature | `compile` | `torch.compile(backend=\"symshape\")` |\n|---|---|---|---|\n"
+HEAD: Final = '| program | feature | `compile` | `torch.compile(backend="symshape")` |\n|---|---|---|---|\n'
 TORCHS: Final = "torch's"
 """Where torch's own backend has another answer than eager torch as well, or raises."""
-MODULES: Final = (generation, keeping, training, transforms)
+MODULES: Final = (
+    *(generation, keeping, training, transforms),
+    *(functions, iterators, containers, classes, flow, outside, tensors, modules),
+)
+ORDER: Final = [module.__name__ for module in MODULES]
+LISTED: Final = sorted(CASES, key=lambda name: ORDER.index(CASES[name].make.__module__))
+"""The programs as the page lists them, whichever module was imported first."""
 
 
 def rows(text: str) -> dict[str, tuple[str, str, str]]:
@@ -64,16 +84,21 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     only = parser.parse_args().only
     logging.getLogger("symshape").setLevel(logging.ERROR)
-    text = PAGE.read_text()
-    known = rows(text)
-    for name, case in CASES.items():
+    for name in LISTED:
+        text = PAGE.read_text()
+        known = rows(text)
         if not only and name not in known or any(each in name for each in only):
-            known[name] = row(case)
+            known[name] = row(CASES[name])
             print(name, *known[name], flush=True)
+            PAGE.write_text(with_rows(text, known))
+
+
+def with_rows(text: str, known: Mapping[str, tuple[str, ...]]) -> str:
+    """The page with these rows, in the order of the programs."""
     before, _, after = text.partition(HEAD)
     rest = after[after.index("\n\n") :] if "\n\n" in after else "\n"
-    lines = [f"| {name} | {' | '.join(known[name])} |" for name in CASES if name in known]
-    PAGE.write_text(before + HEAD + "\n".join(lines) + rest)
+    lines = [f"| {name} | {' | '.join(known[name])} |" for name in LISTED if name in known]
+    return before + HEAD + "\n".join(lines) + rest
 
 
 if __name__ == "__main__":

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import random
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch._dynamo.utils import counters
 from torch.utils._pytree import tree_leaves
@@ -29,6 +31,8 @@ from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.dynamo.backend import Region, symshape
 
 SIZES = (3, 5, 5, 2, 7, 4, 3)
+SMALL = ("functions", "iterators", "containers", "classes", "flow", "outside", "tensors", "modules")
+"""The modules of programs that are."""
 KINDS = ("graphs", "breaks", "eager")
 """How calls run: as graphs; as Python with graphs between, some of them; as they are, some of them."""
 
@@ -70,6 +74,11 @@ class Case:
     name: str
     make: Callable[[Compiling], Made]
 
+    @property
+    def is_small(self) -> bool:
+        """Whether it is a few lines about a feature of Python or of tensors, as in torch's own suites of Dynamo."""
+        return self.make.__module__.rpartition(".")[2] in SMALL
+
 
 CASES: dict[str, Case] = {}
 
@@ -84,8 +93,30 @@ def program(feature: str) -> Callable[[Callable[[Compiling], Any]], Callable[[Co
 
         name = make.__name__.replace("_", " ").strip()
         assert name not in CASES, name
+        complete.__module__ = make.__module__
         CASES[name] = Case(feature, name, complete)
         return make
+
+    return added
+
+
+def of_one(feature: str) -> Callable[[Callable[[torch.Tensor], object]], Callable[[torch.Tensor], object]]:
+    """A program that is a function of one tensor without state; what becomes of the tensor is looked at as well."""
+
+    def added(function: Callable[[torch.Tensor], object]) -> Callable[[torch.Tensor], object]:
+        def make(compiling: Compiling) -> Call:
+            compiled = compiling(function)
+
+            def call(size: int) -> object:
+                x = torch.randn(size, 4)
+                found = compiled(x)
+                return found, x, [leaf is x for leaf in tree_leaves(found)]
+
+            return call
+
+        make.__name__, make.__module__ = function.__name__, function.__module__
+        program(feature)(make)
+        return function
 
     return added
 
@@ -95,9 +126,11 @@ class Seen:
     """What can be seen after a call."""
 
     returned: list[object]
+    raised: str
     kept: list[object]
     printed: str
     random: torch.Tensor
+    others: list[object]
     settings: tuple[object, ...]
 
 
@@ -107,11 +140,18 @@ def observed(case: Case, compiling: Compiling) -> Iterator[Seen]:
     call, state = case.make(compiling)
     for number, size in enumerate(SIZES):
         torch.manual_seed(100 + number)
+        random.seed(number)
+        np.random.seed(number)
         printed = io.StringIO()
+        returned, raised = [], ""
         with contextlib.redirect_stdout(printed):
-            returned = plain(call(size))
+            try:
+                returned = plain(call(size))
+            except Exception as error:
+                raised = f"{type(error).__name__}: {error}"
         settings = torch.is_grad_enabled(), torch.is_autocast_enabled("cpu"), torch.get_default_dtype()
-        yield Seen(returned, plain(state()), printed.getvalue(), torch.get_rng_state(), settings)
+        others = [random.random(), float(np.random.rand())]
+        yield Seen(returned, raised, plain(state()), printed.getvalue(), torch.get_rng_state(), others, settings)
 
 
 def plain(value: object) -> list[object]:
@@ -122,7 +162,7 @@ def plain(value: object) -> list[object]:
             found += [leaf.detach().clone(), leaf.requires_grad, leaf.grad_fn is None, type(leaf).__name__]
             found += plain(leaf.grad) if leaf.is_leaf else ()
         else:
-            found.append(leaf)
+            found.append(leaf.tolist() if isinstance(leaf, np.ndarray) else leaf)
     return found
 
 
@@ -142,9 +182,11 @@ def differences(found: Seen, expected: Seen) -> Iterator[str]:
                     yield f"{what}: {a}, not {b}"
             elif type(a) is not type(b) or a != b:
                 yield f"{what}: {a!r}, not {b!r}"
+    if found.raised != expected.raised:
+        yield f"raises {found.raised!r}, not {expected.raised!r}"
     if found.printed != expected.printed:
         yield f"prints {found.printed!r}, not {expected.printed!r}"
-    if not torch.equal(found.random, expected.random):
+    if not torch.equal(found.random, expected.random) or found.others != expected.others:
         yield "the state of the random numbers differs"
     if found.settings != expected.settings:
         yield f"settings {found.settings}, not {expected.settings}"
@@ -156,11 +198,13 @@ def compared(case: Case, compiling: Compiling) -> tuple[str, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = list(observed(case, compiling))
-    return tuple([
-        f"call {number} of size {SIZES[number]}: {text}"
-        for number, (one, other) in enumerate(zip(found, expected))
-        for text in differences(one, other)
-    ])
+    return tuple(
+        [
+            f"call {number} of size {SIZES[number]}: {text}"
+            for number, (one, other) in enumerate(zip(found, expected))
+            for text in differences(one, other)
+        ]
+    )
 
 
 def ours(case: Case) -> Outcome:

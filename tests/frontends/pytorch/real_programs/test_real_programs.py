@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+
+import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("transformers")
 
-from tests.frontends.pytorch.real_programs.page import PAGE, TORCHS, is_as_good, rows
-from tests.frontends.pytorch.real_programs.running import CASES, KINDS, Outcome, by_dynamo, is_torchs, ours
+from tests.frontends.pytorch.real_programs.page import LISTED, PAGE, TORCHS, is_as_good, rows
+from tests.frontends.pytorch.real_programs.running import (
+    CASES,
+    KINDS,
+    Case,
+    Outcome,
+    by_dynamo,
+    compared,
+    is_torchs,
+    ours,
+)
 
 ROWS = rows(PAGE.read_text())
 LIGHT = ("counts its calls", "a list of losses", "a step of Adam")
@@ -19,8 +33,10 @@ QUICK = (
     "gradients accumulated", "a scaler", "activation checkpointing with dropout", "a gradient penalty",
     "gradients by sample", "cond that learns", "greedy gpt2",
 )  # fmt: skip
-"""Those that take part in each run; `make thorough` looks at all, but for those by Dynamo, whose tracing takes half an
-hour: these are run when the page is written (`python -m tests.frontends.pytorch.real_programs.page`)."""
+"""Those that take part in each run, and every fifth of the small ones; `make thorough` looks at all, but for those by
+Dynamo, whose tracing takes half an hour: these are run when the page is written
+(`python -m tests.frontends.pytorch.real_programs.page`)."""
+SMALL = [name for name in LISTED if CASES[name].is_small]
 QUICK_BY_DYNAMO = (
     "a recurrent state on a module", "activation checkpointing with dropout", "a step of SGD",
     "jvp in what is compiled", "a scaler", "cond",
@@ -28,8 +44,9 @@ QUICK_BY_DYNAMO = (
 
 
 def marked(quick: tuple[str, ...]) -> list[object]:
-    names = [name for name in CASES if name not in LIGHT]
-    return [pytest.param(name, marks=() if name in quick else pytest.mark.thorough) for name in names]
+    always = {*quick, *SMALL[::5]}
+    names = [name for name in LISTED if name not in LIGHT]
+    return [pytest.param(name, marks=() if name in always else pytest.mark.thorough) for name in names]
 
 
 @pytest.mark.parametrize("name", LIGHT)
@@ -64,11 +81,27 @@ def test_by_torch_compile(name: str) -> None:
 
 def test_the_page_lists_them() -> None:
     """If it fails, a program is missing on the page, or stands there and is none."""
-    assert list(ROWS) == list(CASES) and len(ROWS) >= 40
+    assert list(ROWS) == LISTED and len(ROWS) >= 40 and len(SMALL) >= 200
     for name, (feature, *said) in ROWS.items():
         assert feature == CASES[name].feature
         assert all(each == TORCHS or each.partition(", ")[0] in KINDS for each in said), name
     assert {*LIGHT, *QUICK} <= set(CASES) and set(QUICK_BY_DYNAMO) <= set(CASES)
+
+
+def test_what_is_raised_drawn_and_printed_is_compared() -> None:
+    """If it fails, a program that raises, draws, prints or returns something else passes for one that does not."""
+    wrongs: list[tuple[Callable[[int], object], str]] = [
+        (lambda size: 1 / 0, "raises"),
+        (lambda size: random.random(), "random numbers"),
+        (lambda size: np.random.rand(), "random numbers"),
+        (lambda size: torch.rand(3), "random numbers"),
+        (lambda size: print("so"), "prints"),
+        (lambda size: torch.ones(3, dtype=torch.int32), "float32"),
+    ]
+    for wrong, said in wrongs:
+        case = Case("", "", lambda compiling, wrong=wrong: (compiling(lambda size: torch.zeros(3)), lambda: None))
+        assert compared(case, lambda fn: fn) == ()
+        assert any(said in text for text in compared(case, lambda fn, wrong=wrong: wrong)), said
 
 
 def test_a_worse_run_is_told() -> None:
