@@ -74,3 +74,13 @@ def seed(name: str) -> None:
         arrays.seed(number)
     if torch is not None:
         torch.manual_seed(number)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """A test after which torch forgets to conjugate is named: others would compare with wrong values."""
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "_C"):
+        conjugate = torch.tensor(1j, device="cpu").conj()
+        excluded = torch._C._dispatch_tls_local_exclude_set()
+        assert conjugate.resolve_conj().imag.item() == (conjugate + 0).imag.item() == -1, f"{item.nodeid}: {excluded}"
