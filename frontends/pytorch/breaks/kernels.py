@@ -126,6 +126,8 @@ class Kernels:
         sources.update([(number.symbol, (names[place],)) for number, place in zip(variant.integers, places)])
         check = variant.env.compile_guards(sources, arguments=names, known=dict.fromkeys(sizes, (0, LARGEST)))
         variant.cause = "between breaks"
+        # autograd has counted what is written when it was queued
+        variant.written = []
         run, order = variant.run_by(self._backend, self._withheld), variant.places
         self.variants.append(variant)
         if not floats and order == tuple(range(len(values))):

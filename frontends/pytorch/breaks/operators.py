@@ -11,17 +11,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 aten: Final = torch.ops.aten
 FORCING_TAGS: Final = (torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output, torch.Tag.inplace_view)
 INDEXING: Final = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default)
 LAZY_BITS: Final = (aten._conj.default, aten._neg_view.default)
 """What marks a tensor as conjugated or negated without doing it; the mark is the real tensor's."""
+TOGETHER: Final = ("aten::_foreach_", "aten::_fused_", "aten::_amp_foreach_")
 LAID_BY_KERNELS: Final = (
     aten.convolution.default,
     aten.native_batch_norm.default,
@@ -77,6 +80,24 @@ def forces(func: torch._ops.OpOverload, args: Sequence[object]) -> bool:
         traits.indexes
         and any(isinstance(each, torch.Tensor) and each.dtype in (torch.bool, torch.uint8) for each in args[1])
     )
+
+
+@cache
+def places_written_together(func: torch._ops.OpOverload) -> tuple[tuple[int, str], ...]:
+    """The arguments of an operator on lists of tensors that it writes: its kernels count them, and not autograd."""
+    arguments = enumerate(func._schema.arguments)
+    if func.namespace != "aten" or not func._schema.name.startswith(TOGETHER):
+        return ()
+    return tuple([(place, each.name) for place, each in arguments if each.alias_info and each.alias_info.is_write])
+
+
+def written_together(
+    func: torch._ops.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
+) -> list[torch.Tensor]:
+    """The tensors that an operator on lists of tensors writes."""
+    places = places_written_together(func)
+    given = [args[place] if place < len(args) else kwargs[name] for place, name in places]
+    return [each for each in tree_leaves(given) if isinstance(each, torch.Tensor)] if places else []
 
 
 def cause_of(func: torch._ops.OpOverload) -> str:

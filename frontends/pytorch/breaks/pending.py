@@ -134,6 +134,19 @@ class Leaving(torch.autograd.Function):
         return gradient
 
 
+def as_counted(tensor: Pending) -> torch.Tensor:
+    """The real tensor as autograd knows it: as often written, and the view that it is."""
+    real, base = tensor.value.settled(), tensor._base
+    if base is not None:
+        origin = as_counted(base) if isinstance(base, Pending) else base
+        if origin.untyped_storage()._cdata == real.untyped_storage()._cdata:
+            with torch.no_grad():
+                return origin.as_strided(real.shape, real.stride(), real.storage_offset())
+    elif tensor.value.made_by is not None and not real.is_inference() and real._version < tensor._version:
+        torch._C._autograd._unsafe_set_version_counter((real,), (tensor._version,))
+    return real
+
+
 def pending_of(value: Value) -> Pending:
     """A tensor that stands for a value."""
     made = shallow.another(Pending, value.kind)

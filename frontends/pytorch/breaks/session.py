@@ -20,8 +20,8 @@ from torch.utils._pytree import SUPPORTED_NODES, is_structseq_class, tree_flatte
 
 from frontends.pytorch.breaks import pending
 from frontends.pytorch.breaks.kinds import Kind
-from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, forces, traits_of
-from frontends.pytorch.breaks.pending import Leaving, Pending, Value, pending_of
+from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, forces, traits_of, written_together
+from frontends.pytorch.breaks.pending import Leaving, Pending, Value, as_counted, pending_of
 from frontends.pytorch.breaks.reads import Reads
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
 from frontends.pytorch.composites.registry import PROFILER, is_composite
@@ -103,6 +103,9 @@ class Session(TorchDispatchMode):
             return self.eagerly(func, args, kwargs)
         if outcome is NotImplemented:
             return self.eagerly(func, args, kwargs)
+        counted = written_together(func, args, kwargs)
+        if counted:
+            torch._C._increment_version(counted)
         return self._queued(outcome, given)
 
     # ------------------------------------------------------------------ what comes out
@@ -318,8 +321,7 @@ class Session(TorchDispatchMode):
             return seen[id(value)][1]
         found = value
         if isinstance(value, Pending):
-            real = value.value.settled()
-            found = Leaving.apply(value) if value.requires_grad else real
+            found = Leaving.apply(value) if value.requires_grad else as_counted(value)
         elif type(value) in SETTLED or isinstance(value, type | ModuleType | FunctionType | torch.nn.Module):
             return value
         seen[id(value)] = value, found
