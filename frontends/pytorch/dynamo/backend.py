@@ -26,7 +26,7 @@ from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.dynamo.graphs import function_of
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
-from frontends.pytorch.dynamo.symbols import GraphSizes
+from frontends.pytorch.dynamo.symbols import GraphSizes, read_off_tensors
 from frontends.pytorch.errors import TraceError, WrongStatement, reason_of, refusal
 from frontends.pytorch.places import origin
 from shapes.accepted import did_you_mean
@@ -94,6 +94,7 @@ class Region:
     def __init__(self, module: torch.fx.GraphModule, *, backend: str, policy: Policy | None) -> None:
         with_checkpoints(module)
         self._floats = unwrapped(module)
+        read_off_tensors(module.graph)
         for each in graphs_in(module):
             each.recompile()
         self._operators = module.forward

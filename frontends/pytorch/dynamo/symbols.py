@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import sympy
 import torch
+from torch._dynamo.source import TensorProperty, TensorPropertySource
 
 from frontends.pytorch.recording.inputs import STATIC, Choice
 from shapes.env import ShapeEnv
@@ -94,7 +95,8 @@ class GraphSizes:
                 words[name, axis] = env.names[name]
         homes: dict[str, Expr] = {}
         rest = []
-        for place, expression in self.expressions.items():
+        # sizes of tensors first, which is where graphs read them
+        for place, expression in sorted(self.expressions.items(), key=lambda each: each[0][1] == NUMBER):
             if place in words and expression.is_Symbol and str(expression) not in homes:
                 homes[str(expression)] = words[place]
             elif place in words and not expression.is_number:
@@ -115,6 +117,27 @@ class GraphSizes:
                 yield read(guard.expr, env, homes)
 
 
+def read_off_tensors(graph: torch.fx.Graph) -> None:
+    """Have a graph read off its tensors the sizes of theirs that Dynamo hands over beside them: equal sizes are one
+    symbol then, and `view(-1, n)` has a size that is a symbol, not a quotient of products."""
+    inputs = graph.find_nodes(op="placeholder")
+    sources = [getattr(node.meta.get("grapharg"), "source", None) for node in inputs]
+    tensors = {
+        source.name: node
+        for node, source in zip(inputs, sources)
+        if source is not None and isinstance(node.meta.get("example_value"), torch.Tensor)
+    }
+    for node, source in zip(inputs, sources):
+        if not isinstance(source, TensorPropertySource) or source.prop is not TensorProperty.SIZE or not node.users:
+            continue
+        tensor = tensors.get(source.base.name)
+        if tensor is not None:
+            with graph.inserting_after(inputs[-1]):
+                size = graph.call_method("size", (tensor, source.idx))
+            size.meta["example_value"] = node.meta.get("example_value")
+            node.replace_all_uses_with(size)
+
+
 def equality(word: Expr, expression: sympy.Expr, env: ShapeEnv, homes: Mapping[str, Expr]) -> str | None:
     found = read(expression, env, homes)
     return None if found is None else f"{text_of(word)} == {found}"
@@ -129,4 +152,4 @@ def read(expression: sympy.Basic, env: ShapeEnv, homes: Mapping[str, Expr]) -> s
     return text_of(parsed.prop if hasattr(parsed, "prop") else parsed.expr)
 
 
-__all__ = ["GraphSizes"]
+__all__ = ["GraphSizes", "read_off_tensors"]

@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.dynamo import backend
 from frontends.pytorch.dynamo.backend import Region, symshape
+from frontends.pytorch.symbolic.tensor import Result
 from shapes.errors import ShapeError
 from tests.frontends.pytorch.dynamo.programs import PROGRAMS
 
@@ -132,6 +133,27 @@ def test_a_float_that_changes(regions: list[Region]) -> None:
         x = torch.randn(size, 4)
         torch.testing.assert_close(compiled(x, scale), program(x, scale))
     assert all(region.compilation.variants and not region.reason for region in regions)
+
+
+def test_sizes_are_those_of_tensors(regions: list[Region]) -> None:
+    """If it fails, the integers that Dynamo hands over beside tensors are sizes of their own: views have quotients of
+    products as sizes, and memory is not used again where sizes are not seen to be equal."""
+
+    def program(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, int]:
+        z = (x * 2).view(-1, x.shape[1] * 2).relu()
+        return z + y.view(1, -1), x.shape[0] * y.shape[0]
+
+    compiled = torch.compile(program, backend=symshape, dynamic=True)
+    for rows, columns in ((6, 5), (4, 3), (8, 7)):
+        x, y = torch.ones(rows, columns), torch.ones(2 * columns)
+        found, expected = compiled(x, y), program(x, y)
+        assert torch.equal(found[0], expected[0]) and found[1] == expected[1]
+    (region,) = regions
+    (variant,) = region.compilation.variants
+    assert not region.reason
+    made = {str(each.output.metadata) for each in variant.recording.operations if isinstance(each.output, Result)}
+    sums = "float32[L_x__size0//2, 2*L_x__size1]"
+    assert made == {"float32[L_x__size0, L_x__size1]", sums, "float32[1, L_y__size0]"}
 
 
 class Scaled(torch.nn.Module):
