@@ -24,15 +24,23 @@ sys.path.insert(0, str(ROOT))
 from solver import MADE_FROM, checksum  # noqa: E402
 
 HOT = {
-    "solver": """
-        expr monomials prop interner division choice bits intervals operations rewriting reasons fact persistent
-        knowledge draft inequalities equalities learn facts laws dividing isolation multiples settled explain roots
-        polynomials pool sampling search finding witness core climb ladder consistency substitutes minimal shrinking
-        shunting
+    "solver/terms": """
+        bits choice division expr interner intervals monomials operations persistent polynomials prop
+        rewriting
         """,
-    "solver/integer": "certificate derivation equalities lattice meter search simplex",
-    "solver/rungs": "bounds box extremes factor isolate lemmas linear model multiplied refine remainder residues shift "
-    "single split",
+    "solver/syntax": "shunting_yard",
+    "solver/proofs": "fact laws step",
+    "solver/knowledge": """
+        decided_atoms draft equalities explain factor_cancellation facts inequalities isolation knowledge
+        multiples propagation roots selection substitution
+        """,
+    "solver/samples": "repair samples sampling shrinking witness witness_search",
+    "solver/integer": "certificate derivation equalities lattice search simplex work_budget",
+    "solver/rungs": """
+        bounds box extremes factor isolate lemmas linear model multiplied refine remainder residues shift
+        single split
+        """,
+    "solver/decide": "consistency ladder minimal_core prover",
 }
 """What a question goes through. Printing, the edges and the trusted checker stay as they are written, and so does the
 parser for any text: it walks as deep as a text is nested, for which compiled code has no room."""

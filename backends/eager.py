@@ -25,7 +25,7 @@ from itertools import count
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
-from backends.printed import defined
+from backends.program.generated_functions import defined
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule, Node

@@ -2,7 +2,7 @@
 
     >>> import torch
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> from backends.loops.schedule import schedule
     >>> env = ShapeEnv(origin=lambda: None)
@@ -28,9 +28,9 @@ from typing import Final
 
 import torch
 
-from backends.loops.indices import Affine
+from backends.loops.affine import Affine
 from backends.loops.kernels import Apply, Buffer, Constant, Kernel, Load, Place, Reduced, Scalar, SizeValue, walk
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 UNARY: Final = {
     "neg": torch.neg,

@@ -15,15 +15,15 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.recorded import corpus_files
-from shapes.recording import FactLine, QuestionLine, RecordedSession, SymbolLine, open_recording, read_sessions
+from shapes.sessions.recording import FactLine, QuestionLine, RecordedSession, SymbolLine, open_recording, read_sessions
+from solver.decide.ladder import RUNGS, decide
+from solver.decide.verdict import Always, Depends, Never
 from solver.errors import ShapeError
-from solver.expr import Expr
-from solver.fact import Fact
-from solver.facts import Conflict, Facts
-from solver.interner import Interner
-from solver.ladder import RUNGS, decide
-from solver.text import parse
-from solver.verdict import Always, Depends, Never
+from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.fact import Fact
+from solver.syntax.parser import parse
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
 
 ORDER = (
     "bounds",

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from benchmarks import report
 from shapes import ShapeEnv, sym_ite
-from solver.simplify import simplify
+from solver.decide.simplify import simplify
 
 Thing = Callable[[], object]
 RUNS = 3

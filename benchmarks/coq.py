@@ -27,9 +27,9 @@ from benchmarks.recorded import corpus_files
 from benchmarks.textbook import question_files
 from shapes import Always, Never, ShapeEnv
 from shapes.errors import NotExported, ShapeError
-from shapes.recording import FactLine, QuestionLine, RecordedSession, SymbolLine, open_recording, read_sessions
-from solver.edges.coq import theorems_of
-from solver.edges.coq.library import standalone
+from shapes.sessions.recording import FactLine, QuestionLine, RecordedSession, SymbolLine, open_recording, read_sessions
+from solver.interop.coq import theorems_of
+from solver.interop.coq.library import standalone
 
 Settled = Always | Never
 BATCH = 40

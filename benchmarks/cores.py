@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.evidence import cores, percent
 from benchmarks.recorded import corpus_files
-from shapes.recording import open_recording, read_sessions
+from shapes.sessions.recording import open_recording, read_sessions
 
 
 def run(options: argparse.Namespace) -> str:

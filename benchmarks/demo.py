@@ -19,8 +19,8 @@ from rich.table import Table
 from benchmarks.recorded import CORPUS, corpus_files
 from benchmarks.report import RESULTS
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv
-from shapes.recording import RecordedSession, open_recording, read_sessions
-from shapes.replay import Answer, load_solvers, replay_session
+from shapes.sessions.recording import RecordedSession, open_recording, read_sessions
+from shapes.sessions.replay import Answer, load_solvers, replay_session
 
 SHOWN = 7
 """Rows of a table that has a long tail."""

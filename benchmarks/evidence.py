@@ -19,7 +19,7 @@ from benchmarks import report
 from benchmarks.recorded import corpus_files
 from benchmarks.textbook import question_files
 from shapes import Always, Depends, Never, ShapeEnv
-from shapes.recording import (
+from shapes.sessions.recording import (
     FactLine,
     QuestionLine,
     RecordedSession,
@@ -28,8 +28,8 @@ from shapes.recording import (
     open_recording,
     read_sessions,
 )
-from shapes.replay import replay_session
-from solver.reasons import Reason
+from shapes.sessions.replay import replay_session
+from solver.proofs.step import Reason
 
 
 def rules(proof: Reason) -> set[str]:

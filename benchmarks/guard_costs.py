@@ -6,7 +6,7 @@ For each kind of decision that has another code on a CPU, a program is made with
 several lengths, and both run in turn: "saved" is the difference in processor time for each turn of the loop, the lower
 quartile of the rounds, so that what is noise saves nothing. What a variant costs is fitted to first calls, with empty
 caches, of the ten functions of `benchmarks.kernels` and of models, forward and backward: seconds for itself, for each
-kernel, for each call of an operator. With `--write` the figures become backends/costs.json.
+kernel, for each call of an operator. With `--write` the figures become backends/decisions/costs.json.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import torch
 
     from backends.loops.program import Program
-    from solver.expr import Expr
+    from solver.terms.expr import Expr
 
 ELEMENTS = 1 << 16
 LEAST = 2e-3
@@ -139,9 +139,9 @@ def cases() -> Iterator[Case]:
 def function(case: Case, length: int, rows: int, *, known: bool) -> Callable[[tuple[torch.Tensor, ...]], object]:
     """The program without the fact, or with it."""
     from backends import cpu
-    from backends.decisions import Decisions
-    from backends.host import Host, hosted
+    from backends.decisions.questions import Decisions
     from backends.loops.program import Program
+    from backends.program.host import Host, hosted
     from shapes import ShapeEnv
 
     env = ShapeEnv(origin=lambda: None)
@@ -236,7 +236,7 @@ def kept(gains: list[float]) -> float:
 def measure(options: argparse.Namespace) -> str:
     import torch
 
-    from backends.costs import MEASURED
+    from backends.decisions.costs import MEASURED
 
     torch.set_num_threads(1)
     by_kind: dict[str, dict[int, list[float]]] = {}

@@ -23,8 +23,8 @@ from collections.abc import Callable, Sequence
 
 from benchmarks import guards_by_hand, report
 from shapes import ShapeEnv
-from shapes.codegen import Check
-from shapes.dispatch import Dispatch
+from shapes.guards.codegen import Check
+from shapes.guards.dispatch import Dispatch
 
 HINTS = {"b": 4, "s": 128, "t": 256, "d": 192, "h": 3, "k": 64}
 GUARDS = (
@@ -174,9 +174,9 @@ def processor_time() -> float:
 
 def forget() -> None:
     """Drop what this process has loaded, so that the next time is that of a new process."""
-    from shapes import native
+    from shapes.guards import extension_modules
 
-    native._loaded.clear()
+    extension_modules._loaded.clear()
 
 
 def dispatches_table(rounds: int) -> str:

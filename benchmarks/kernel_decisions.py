@@ -29,7 +29,7 @@ from benchmarks.kernels.programs import PROGRAMS
 if TYPE_CHECKING:
     import torch
 
-    from backends.host import Host
+    from backends.program.host import Host
     from frontends.pytorch.calls.compiled import Compiled
 
 LEAST = 5e-3
@@ -68,7 +68,7 @@ class Contest:
 
 def contests(names: list[str]) -> Iterator[Contest]:
     """The functions, and the models of these names."""
-    from backends.decisions import KINDS
+    from backends.decisions.questions import KINDS
     from frontends.pytorch import Policy, compile
 
     def forms(function: Callable[..., object], first: Callable[[Compiled], object]) -> dict[str, Compiled]:
@@ -127,7 +127,7 @@ def asked(form: Compiled) -> Counter[str]:
 def measure(options: argparse.Namespace) -> str:
     import torch
 
-    from backends.decisions import KINDS
+    from backends.decisions.questions import KINDS
 
     torch.set_num_threads(1)
     ratios: dict[str, dict[str, list[float]]] = {}

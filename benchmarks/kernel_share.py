@@ -82,7 +82,7 @@ def kind_of(target: object) -> str:
 
 def share_of(form: Functional, env: ShapeEnv) -> Share:
     """What becomes of a graph."""
-    from backends.decisions import Decisions
+    from backends.decisions.questions import Decisions
     from backends.loops.kernels import Kernel
     from backends.loops.program import Program
     from backends.loops.schedule import schedule

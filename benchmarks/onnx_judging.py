@@ -13,10 +13,10 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from frontends.onnx_model import OnnxModel
-from shapes.symbool import SymBool
-from shapes.symint import SymInt
-from solver.expr import Atom
+from frontends.onnx import OnnxModel
+from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.symint import SymInt
+from solver.terms.expr import Atom
 
 Feeds = Mapping[str, np.ndarray]
 Measured = Mapping[str, np.ndarray]

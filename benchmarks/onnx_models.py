@@ -16,7 +16,7 @@ import onnx
 from benchmarks import report
 from benchmarks.onnx_judging import bare, judge_onnx, judge_ours, runner
 from benchmarks.onnx_networks import NETWORKS, Network
-from frontends.onnx_model import read
+from frontends.onnx import read
 
 HEAD = ["network", "nodes", "sizes", "known, ours", "known, onnx", "wrong, ours", "wrong, onnx", "ms, ours", "ms, onnx"]
 

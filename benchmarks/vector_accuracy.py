@@ -21,7 +21,7 @@ from typing import Final
 
 from backends.cpu.compiler import compile_source, load
 from backends.cpu.vector import AVX2, AVX512, PLAIN, InstructionSet, instruction_set, lanes_for, source
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 
 FUNCTIONS: Final = {
     "exp": "__builtin_exp(x)",

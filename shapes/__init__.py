@@ -22,7 +22,10 @@ from typing import TYPE_CHECKING, Final
 from shapes.siblings import require_own_packages
 
 if TYPE_CHECKING:
-    from shapes.choices import (
+    from shapes.env import ShapeEnv
+    from shapes.errors import Contradiction, ParseError, ShapeError, SpecializedDynamic, UndecidedGuard, Undefined
+    from shapes.guards.dispatch import Dispatch
+    from shapes.symbolic.choices import (
         sym_and,
         sym_float,
         sym_int,
@@ -34,13 +37,10 @@ if TYPE_CHECKING:
         sym_sqrt,
         sym_sum,
     )
-    from shapes.dispatch import Dispatch
-    from shapes.env import ShapeEnv
-    from shapes.errors import Contradiction, ParseError, ShapeError, SpecializedDynamic, UndecidedGuard, Undefined
-    from shapes.symbool import SymBool
-    from shapes.symfloat import SymFloat
-    from shapes.symint import SymInt
-    from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+    from shapes.symbolic.symbool import SymBool
+    from shapes.symbolic.symfloat import SymFloat
+    from shapes.symbolic.symint import SymInt
+    from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 
 __version__ = "0.1.0"
 """Of the distribution: `setup.cfg` reads it here."""
@@ -76,11 +76,11 @@ __all__ = [
 
 _HOMES: Final = {
     "shapes.env": ("ShapeEnv",),
-    "solver.verdict": ("Always", "Never", "Depends", "GaveUp", "Verdict"),
-    "shapes.symint": ("SymInt",),
-    "shapes.symbool": ("SymBool",),
-    "shapes.symfloat": ("SymFloat",),
-    "shapes.dispatch": ("Dispatch",),
+    "solver.decide.verdict": ("Always", "Never", "Depends", "GaveUp", "Verdict"),
+    "shapes.symbolic.symint": ("SymInt",),
+    "shapes.symbolic.symbool": ("SymBool",),
+    "shapes.symbolic.symfloat": ("SymFloat",),
+    "shapes.guards.dispatch": ("Dispatch",),
 }
 """Where names live that are neither errors nor functions over sizes."""
 
@@ -89,7 +89,7 @@ def _home(name: str) -> str | None:
     if name not in __all__:
         return None
     if name.startswith("sym_"):
-        return "shapes.choices"
+        return "shapes.symbolic.choices"
     return next((home for home, names in _HOMES.items() if name in names), "shapes.errors")
 
 

@@ -21,10 +21,10 @@ time, and what holds in a scope is for the thread that opened it (`ConcurrentSco
 
 One layer of the class per concept:
 
-- `shapes.questions`: what was asked and still stands, checkpoints and rollbacks;
-- `shapes.declarations`: symbols, hints, sources;
-- `shapes.commitments`: assume, guard, expect_true, require, specialize, rebind;
-- `shapes.scopes`: hypotheses, speculation, forks and joins, bounds over a loop;
+- `shapes.environment.answers`: what was asked and still stands, checkpoints and rollbacks;
+- `shapes.environment.symbols`: symbols, hints, sources;
+- `shapes.environment.ledger`: assume, guard, expect_true, require, specialize, rebind;
+- `shapes.environment.scopes`: hypotheses, speculation, forks and joins, bounds over a loop;
 - here: the answers, and the views of what was committed to.
 """
 
@@ -35,22 +35,22 @@ from os import PathLike
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, Self, overload
 
 from shapes.accepted import one_of, shown
+from shapes.environment.answers import RANKS, Effort, synchronized
+from shapes.environment.events import Asked, Commitment, Purpose
+from shapes.environment.reader import Question, Size
+from shapes.environment.scopes import Scopes
 from shapes.errors import Contradiction, ShapeError
-from shapes.events import Asked, Commitment, Purpose
-from shapes.questions import RANKS, Effort, synchronized
-from shapes.reading import Question, Size
-from shapes.scopes import Scopes
-from shapes.symint import SymBool, SymInt
-from solver.facts import Conflict
-from solver.verdict import Verdict
+from shapes.symbolic.symint import SymBool, SymInt
+from solver.decide.verdict import Verdict
+from solver.knowledge.facts import Conflict
 
 if TYPE_CHECKING:
-    from shapes.arguments import Sources
-    from shapes.codegen import Check
-    from shapes.explanation import Explanation
-    from shapes.guards import Guard, RuntimeAssert, Specialization
-    from shapes.layout import Layout
-    from shapes.symfloat import SymFloat
+    from shapes.environment.explanation import Explanation
+    from shapes.environment.layout import Layout
+    from shapes.guards.arguments import Sources
+    from shapes.guards.codegen import Check
+    from shapes.guards.guards import Guard, RuntimeAssert, Specialization
+    from shapes.symbolic.symfloat import SymFloat
 
 
 ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
@@ -110,8 +110,8 @@ class ShapeEnv(Scopes):
             case "bool":
                 return SymBool(self, self.interner.eq(symbol, 1), self._true)
             case "float":
-                from shapes.symfloat import SymFloat
-                from solver.floats import from_pattern
+                from shapes.symbolic.symfloat import SymFloat
+                from solver.floats.values import from_pattern
 
                 self.interner.doubles.add(symbol.atom)
                 return SymFloat(self, from_pattern(symbol), self._true)
@@ -131,7 +131,7 @@ class ShapeEnv(Scopes):
         Strides that are products of sizes this time are taken to be so, as guards on the strides; `dims` names the
         sizes.
         """
-        from shapes.inputs import allocate
+        from shapes.environment.inputs import allocate
 
         return allocate(self, name, sizes, strides, offset, dims, source)
 
@@ -179,7 +179,7 @@ class ShapeEnv(Scopes):
     @synchronized
     def bounds(self, size: Size) -> tuple[int | None, int | None]:
         """The least and the greatest value, as far as interval reasoning knows; None for unbounded."""
-        from shapes.ranges import bounds
+        from shapes.environment.value_ranges import bounds
 
         return bounds(self.facts, self._read_expr(size)[0])
 
@@ -201,7 +201,7 @@ class ShapeEnv(Scopes):
     @synchronized
     def explain(self, question: Question) -> Explanation:
         """The verdict in words: the facts and lines it rests on and the steps, or the sizes that show both outcomes."""
-        from shapes.explanation import explain
+        from shapes.environment.explanation import explain
 
         prop, domain = self._read(question)
         return explain(self.decide(prop, domain, "thorough"), prop, domain)
@@ -209,7 +209,7 @@ class ShapeEnv(Scopes):
     @synchronized
     def simplify(self, size: Size) -> SymInt | int:
         """The same value in fewer operations, as far as the facts allow; every step is proven."""
-        from solver.simplify import simplify
+        from solver.decide.simplify import simplify
 
         expr, domain = self._read_expr(size)
         simple = simplify(self.facts, expr, domain=domain, solvers=self.solvers)
@@ -219,7 +219,7 @@ class ShapeEnv(Scopes):
     def fits(self, size: Size, bits: int) -> Verdict:
         """Whether the value *and every intermediate* of its computation, as written, fits a signed integer of so many
         bits."""
-        from shapes.machine import fitting
+        from shapes.environment.overflow import fitting
 
         prop, domain = fitting(self, size, bits)
         return self.decide(prop, domain)
@@ -231,7 +231,7 @@ class ShapeEnv(Scopes):
         Raises:
             Contradiction: the facts cannot hold together.
         """
-        from solver.consistency import Consistent, Unknown, consistency
+        from solver.decide.consistency import Consistent, Unknown, consistency
 
         match consistency(self.facts, solvers=self.solvers):
             case Conflict(core=core, proof=proof):
@@ -246,7 +246,7 @@ class ShapeEnv(Scopes):
     @synchronized
     def guards(self) -> tuple[Guard, ...]:
         """The guards, none of which follows from the others, each with its line and a size that only it rejects."""
-        from shapes.guards import minimal_guards
+        from shapes.guards.guards import minimal_guards
 
         last = self._commitments[-1] if self._commitments else None
         if self._guards is None or self._guards[0] != len(self._commitments) or self._guards[1] is not last:
@@ -256,20 +256,20 @@ class ShapeEnv(Scopes):
 
     def preconditions(self) -> tuple[Guard, ...]:
         """The caller's promises, which guards may lean on."""
-        from shapes.guards import preconditions
+        from shapes.guards.guards import preconditions
 
         return preconditions(self._commitments)
 
     def runtime_asserts(self) -> tuple[RuntimeAssert, ...]:
         """The checks that run with the program, in order, with their messages and the symbols they need."""
-        from shapes.guards import runtime_asserts
+        from shapes.guards.guards import runtime_asserts
 
         return runtime_asserts(self._commitments)
 
     @synchronized
     def specializations(self) -> tuple[Specialization, ...]:
         """The sizes that became constants, each with the facts and lines that made it one."""
-        from shapes.guards import specializations
+        from shapes.guards.guards import specializations
 
         return specializations(self)
 
@@ -289,8 +289,8 @@ class ShapeEnv(Scopes):
         `trusted=True` leaves the caller's promises out; bounds that are `known` of every value that a symbol will ever
         have, as those of an integer of fixed width, are not tested.
         """
-        from shapes.codegen import compile_check
-        from shapes.guards import requirements
+        from shapes.guards.codegen import compile_check
+        from shapes.guards.guards import requirements
 
         if not isinstance(sources, Mapping):
             raise ShapeError(f"sources={shown(sources)}: expected where symbols are found, such as {{'s': ('x', 0)}}")
@@ -312,7 +312,7 @@ class ShapeEnv(Scopes):
         Run-time checks are not judged: they are listed by `runtime_asserts`. `trusted=True` takes the promises for
         granted.
         """
-        from shapes.guards import certify
+        from shapes.guards.guards import certify
 
         return certify(self, self.guards(), {**(box or {}), **bounds}, trusted=trusted)
 
@@ -334,7 +334,7 @@ class ShapeEnv(Scopes):
     def translate(self, question: Question, mapping: Mapping[str, Size]) -> SymBool:
         """A proposition of another environment in terms of this one's sizes; `mapping` says what its symbols are
         here."""
-        from shapes.translation import translate
+        from shapes.environment.translation import translate
 
         return translate(self, question, mapping)
 
@@ -344,7 +344,7 @@ class ShapeEnv(Scopes):
         promises, guards and run-time checks with their lines, and every question that still stands, with the status
         that is expected of it.
         """
-        from shapes.obligations import obligations, shown
+        from shapes.sessions.obligations import obligations, shown
 
         one_of("system", system, ("smtlib",))
         verdicts = [*self._settled.values(), *self._standing_verdicts()]
@@ -356,20 +356,20 @@ class ShapeEnv(Scopes):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write symbols and facts as a recorded session (compressed if the name ends in .gz)."""
-        from shapes.session import save
+        from shapes.sessions.session import save
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], name: str | None = None) -> Self:
         """The environment of a recorded session, after all of its lines; by default the last session of the file."""
-        from shapes.session import load
+        from shapes.sessions.session import load
 
         return load(cls, path, name)
 
     def record(self, path: str | PathLike[str]) -> Callable[[], None]:
         """Write every symbol, fact and question from now on as a recorded session; the result ends that and closes
         the file."""
-        from shapes.session import record
+        from shapes.sessions.session import record
 
         return record(self, path)

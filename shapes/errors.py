@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Final
 
 from shapes.origin import Origin
 from solver.errors import NotExported, NotExpressible, ParseError, ShapeError, Undefined, bounded
-from solver.wording import number
+from solver.syntax.precedence import number
 
 if TYPE_CHECKING:
-    from solver.expr import Atom
-    from solver.fact import Fact
-    from solver.verdict import Verdict
+    from solver.decide.verdict import Verdict
+    from solver.proofs.fact import Fact
+    from solver.terms.expr import Atom
 
 __all__ = [
     "ConcurrentScope",
@@ -135,7 +135,7 @@ class SpecializedDynamic(ShapeError):
 
 def outcome_of(verdict: Verdict) -> str:
     """What was found about an open question, in words, with the sizes that it is about."""
-    from solver.verdict import Depends, GaveUp
+    from solver.decide.verdict import Depends, GaveUp
 
     match verdict:
         case Depends(true_values=true_values, false_values=false_values):
@@ -156,7 +156,7 @@ def outcome_at(true: Mapping[Atom, int], false: Mapping[Atom, int]) -> str:
 
 
 def _values_text(values: Mapping[Atom, int]) -> str:
-    from solver.witness import shown_value
+    from solver.samples.witness import shown_value
 
     shown = [f"{atom.name}={shortened(shown_value(atom, value))}" for atom, value in values.items()]
     return ", ".join(shown) or "every size"

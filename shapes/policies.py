@@ -35,9 +35,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from solver.expr import Expr
-from solver.prop import Prop
-from solver.verdict import Always, Never, Verdict
+from solver.decide.verdict import Always, Never, Verdict
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
 
 # ---------------------------------------------------------------------- what is put before a policy
 

@@ -1,7 +1,7 @@
 """The reasoning core of symshape: integers, propositions, facts, verdicts. No tensors, no frames, no policy; imports
 nothing of ours.
 
->>> from solver.interner import Interner
+>>> from solver.terms.interner import Interner
 >>> terms = Interner()
 >>> terms.symbol("s") * 0 is terms.zero
 True
@@ -23,6 +23,8 @@ from typing import Final
 
 MADE_FROM: Final = "compiled.txt"
 """The file that holds the checksum of the sources which the extensions were made from."""
+ROOMS: Final = ("", "terms", "floats", "syntax", "proofs", "knowledge", "samples", "integer", "rungs", "decide")
+"""The folders whose modules are compiled, or whose constants are."""
 
 
 class _Sources:
@@ -44,7 +46,7 @@ def checksum(solver: Path) -> str:
     When a file was written does not matter: installers write files in any order, version control writes old ones anew.
     """
     total = 0
-    for part in ("", "integer", "rungs"):
+    for part in ROOMS:
         folder = os.path.join(solver, part)
         for name in sorted([name for name in os.listdir(folder) if name.endswith(".py")]):
             with open(os.path.join(folder, name), "rb", buffering=0) as file:

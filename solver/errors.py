@@ -16,8 +16,8 @@ LONGEST_LINE: Final = 800
 """Characters of one line of a message: what a program computes may have a text that nobody reads to its end."""
 
 if TYPE_CHECKING:
-    from solver.fact import Fact
-    from solver.reasons import Reason
+    from solver.proofs.fact import Fact
+    from solver.proofs.step import Reason
 
 
 def bounded(message: str) -> str:

@@ -30,8 +30,8 @@ begin = time.process_time()
 from shapes.prompt.cli import main
 with contextlib.redirect_stdout(io.StringIO()):
     assert main(["replay", "--no-solver", *sys.argv[1:]]) == 0
-import shapes, solver.expr
-print(time.process_time() - begin, solver.expr.__file__)
+import shapes, solver.terms.expr
+print(time.process_time() - begin, solver.terms.expr.__file__)
 """
 TURNS: Final = 5
 """How often each replays, in turn; the fastest counts."""

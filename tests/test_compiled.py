@@ -47,7 +47,7 @@ def test_the_written_solver_on_request(compiled: Path) -> None:
     assert chosen(compiled, SYMSHAPE_PURE="1") == "sources"
 
 
-@pytest.mark.parametrize("name", ["expr.py", "text.py", "integer/simplex.py", "rungs/linear.py"])
+@pytest.mark.parametrize("name", ["terms/expr.py", "syntax/parser.py", "integer/simplex.py", "rungs/linear.py"])
 @pytest.mark.parametrize("written", [1e8, 4e9])
 def test_an_edit_is_never_without_effect(compiled: Path, name: str, written: float) -> None:
     """A failure means that an edit of the solver has no effect until somebody compiles it again."""
@@ -68,9 +68,9 @@ def test_what_was_not_compiled_together_is_not_used_together(compiled: Path, cha
         case "added":
             (compiled / "solver" / "rungs" / "new.py").write_text("")
         case "removed":
-            (compiled / "solver" / "text.py").unlink()
+            (compiled / "solver" / "syntax" / "parser.py").unlink()
         case "renamed":
-            (compiled / "solver" / "text.py").rename(compiled / "solver" / "texts.py")
+            (compiled / "solver" / "syntax" / "parser.py").rename(compiled / "solver" / "syntax" / "parsers.py")
         case "no record":
             (compiled / "solver" / MADE_FROM).unlink()
         case "no extension":
@@ -82,7 +82,7 @@ def test_what_was_not_compiled_together_is_not_used_together(compiled: Path, cha
 
 def test_what_is_compiled_here_runs() -> None:
     """A failure means that the extensions beside the sources are those of other sources, and are used all the same."""
-    where = "import solver.expr; print(solver.expr.__file__)"
+    where = "import solver.terms.expr; print(solver.terms.expr.__file__)"
     if chosen(ROOT) == "sources":
         pytest.skip("not compiled here, or not current")
     run = subprocess.run([sys.executable, "-c", where], cwd=ROOT, capture_output=True, text=True, check=True)

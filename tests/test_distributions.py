@@ -46,7 +46,7 @@ def test_all_files_of_the_packages_are_in_the_wheel(built: tuple[Path, Path]) ->
     with zipfile.ZipFile(built[1]) as wheel:
         names = {name for name in wheel.namelist() if name.split("/")[0] in NAMES}
     assert names == packaged()
-    assert {"backends/costs.json", "backends/cpu/launcher/module.c", "frontends/py.typed"} <= names
+    assert {"backends/decisions/costs.json", "backends/cpu/launcher/module.c", "frontends/py.typed"} <= names
 
 
 def test_the_source_distribution_is_a_clone(built: tuple[Path, Path]) -> None:
@@ -95,11 +95,11 @@ OPENING = """
                 except ModuleNotFoundError as error:
                     if error.name.split(".")[0] in ("solver", "shapes", "backends", "frontends"):
                         raise
-    from backends.costs import Costs
+    from backends.decisions.costs import Costs
     assert Costs.measured("cpu").saved
     from backends.cpu.launcher import launcher
     from backends.cpu.mersenne import _is_known
-    from solver.edges.coq.library import library
+    from solver.interop.coq.library import library
     assert library()
     from frontends.pytorch import compile
     from frontends.pytorch.calls import unchanged

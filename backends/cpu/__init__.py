@@ -3,7 +3,7 @@
     >>> import torch
     >>> from shapes import ShapeEnv
     >>> from backends.cpu import kernels
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> from backends.loops.schedule import schedule
     >>> env = ShapeEnv(origin=lambda: None)
@@ -34,9 +34,9 @@ from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
 from backends.cpu.launcher import launcher as launching
 from backends.cpu.pages import LARGE, in_large_pages, kept
-from backends.decisions import Decisions
+from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 
 device: Final = "cpu"
 """Where the tensors are that its kernels take."""

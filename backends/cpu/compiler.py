@@ -1,7 +1,7 @@
 """C text to a loaded library: one run of the machine's compiler per text, kept on disk for later processes.
 
     >>> from backends.cpu.compiler import compile_source, load
-    >>> from shapes.toolchain import Unavailable
+    >>> from shapes.guards.toolchain import Unavailable
     >>> path = compile_source("int answer(void) { return 42; }", openmp=False)
     >>> isinstance(path, Unavailable) or load(path).answer() == 42
     True
@@ -12,7 +12,7 @@ merges the steps in which exp takes out the logarithm of two.) Nothing is linked
 request, the OpenMP that the process already runs: a second one would be a second pool of threads.
 
 A result is named after its text, the flags, the compiler's version and the processor. Without a compiler the answer
-is `Unavailable`, with the reason as a sentence. `shapes.library_cache` says where results are kept, and which
+is `Unavailable`, with the reason as a sentence. `shapes.guards.library_cache` says where results are kept, and which
 variables change that. `SYMSHAPE_ARCHITECTURE` stands behind `-march=`, for kernels as a lesser processor would run
 them: `x86-64-v3` is AVX2 without AVX-512, `x86-64` has neither. `SYMSHAPE_SANITIZE=1` builds with the address and
 undefined-behaviour sanitizers, for processes that run under `sanitizer_environment()`.
@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Final
 
 from backends.progress import awaited
-from shapes.toolchain import SECONDS, Unavailable, compiler, digest, library, supplied
+from shapes.guards.toolchain import SECONDS, Unavailable, compiler, digest, library, supplied
 
 STRICT: Final = (
     *("-O2", "-w", "-fPIC", "-shared"),

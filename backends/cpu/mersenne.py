@@ -27,7 +27,7 @@ from typing import Final
 import torch
 
 from backends.cpu.compiler import compile_source, load
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 
 LEAST: Final = 2048
 """So many elements take longer than to take the generator's state and put it back."""

@@ -1,7 +1,7 @@
 """Tensors whose elements are those of others at the same place or at another one: leaves, operations, views.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.kernels import Buffer
     >>> env = ShapeEnv(origin=lambda: None)
     >>> b, s = [size.expr for size in env.sizes("b s")]
@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from backends.decisions import Decisions
-from backends.loops.indices import Affine, is_one, is_zero, summed
+from backends.decisions.questions import Decisions
+from backends.loops.affine import Affine, is_one, is_zero, summed
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import (
     Memory,
@@ -36,7 +36,7 @@ from backends.loops.nodes import (
     View,
 )
 from backends.loops.operations import result_dtype
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 
 class Elementwise:

@@ -4,7 +4,7 @@
 
 Two drafts can be one kernel if their loops are the same: both O | I; or one is O | I and the other, without inner axes,
 goes over all of them (in the order of the tensor that is reduced) or over O only. Sums I | O join as sums over turns,
-where a backend can (`backends.loops.crossing`). What the first stores and the second
+where a backend can (`backends.loops.interchange`). What the first stores and the second
 loads must be the same element in the same turn, seen from equal offsets. A load of what was stored before becomes the
 value itself, so a chain of tensors becomes one expression.
 
@@ -20,15 +20,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from backends.loops.axes import is_crosswise
-from backends.loops.binding import Draft, below, renumbered, rewritten
-from backends.loops.crossing import crossed, is_crossable, pays, with_copies
-from backends.loops.indices import Affine, same_place
+from backends.loops.affine import Affine, same_place
+from backends.loops.interchange import crossed, is_crossable, pays, with_copies
 from backends.loops.kernels import Bodies, Buffer, Load, Scalar, Store
+from backends.loops.loop_body import Draft, below, renumbered, rewritten
+from backends.loops.loop_order import is_crosswise
 from backends.loops.nodes import Places
-from backends.loops.order import parts_first
 from backends.loops.tensors import Expressions
-from solver.expr import Atom, Expr
+from backends.loops.toposort import parts_first
+from solver.terms.expr import Atom, Expr
 
 BUFFERS: Final = 24
 """A kernel takes no more buffers than these; addresses of more would not stay in registers."""

@@ -10,8 +10,8 @@ A softmax over rows has one outer axis, one inner, and three passes: the maximum
 inner axes is pointwise. `lanes` is the axis that vector lanes run along: the last inner one, or the last outer one
 (then each lane has a reduction of its own), whichever memory is contiguous along.
 
-    >>> from solver.interner import Interner
-    >>> from backends.loops.indices import Affine
+    >>> from solver.terms.interner import Interner
+    >>> from backends.loops.affine import Affine
     >>> terms = Interner()
     >>> rows, columns, one = terms.symbol("r"), terms.symbol("c"), terms.constant(1)
     >>> x = Buffer("x", "float32", (rows, columns), (columns, one))
@@ -34,11 +34,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
-from backends.decisions import is_plain
-from backends.loops.indices import Affine, is_zero
+from backends.decisions.questions import is_plain
+from backends.loops.affine import Affine, is_zero
 from backends.loops.operations import computed_as
-from backends.loops.order import parts_first
-from solver.expr import Expr
+from backends.loops.toposort import parts_first
+from solver.terms.expr import Expr
 
 Role = Literal["input", "constant", "made"]
 
@@ -188,8 +188,8 @@ class Pass:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Turns:
-    """What kernels that run turn by turn have in common (`backends.loops.turns`): how many turns, and how many kernels
-    they are."""
+    """What kernels that run turn by turn have in common (`backends.loops.interleaving`): how many turns, and how many
+    kernels they are."""
 
     count: Expr
     kernels: int

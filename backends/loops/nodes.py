@@ -1,6 +1,6 @@
 """The nodes of tensor expressions: memory, numbers, operations, views, reductions, elements elsewhere, joins.
 
-    >>> from solver.interner import Interner
+    >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> n, one = terms.symbol("n"), terms.constant(1)
     >>> place = Position((n,), "int64", 0)
@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from backends.loops.indices import Affine
+from backends.loops.affine import Affine
 from backends.loops.kernels import Buffer
-from backends.loops.order import parts_first
-from solver.expr import Expr
+from backends.loops.toposort import parts_first
+from solver.terms.expr import Expr
 
 Sizes = tuple[Expr, ...]
 Places = tuple[Affine, ...]

@@ -1,7 +1,7 @@
 """A whole program for backends: what it is given, its steps in order, what it returns. Lowerings write it.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> env = ShapeEnv(origin=lambda: None)
     >>> b, s = [size.expr for size in env.sizes("b s")]
@@ -24,13 +24,13 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TypeAlias
 
-from backends.decisions import Decisions
-from backends.loops.indices import Affine, is_one
+from backends.decisions.questions import Decisions
+from backends.loops.affine import Affine, is_one
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Joined, Memory, Merge, Number, Reduce, Sizes, Tensor, descend
 from backends.loops.tensors import Expressions
-from solver.expr import Atom, Expr
-from solver.prop import Prop
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
 
 
 @dataclass(eq=False, slots=True)

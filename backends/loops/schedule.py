@@ -1,7 +1,7 @@
 """A program as kernels and calls, in the order in which they run.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> env = ShapeEnv(origin=lambda: None)
     >>> b, s = [size.expr for size in env.sizes("b s")]
@@ -22,9 +22,9 @@
       pass 2:
         made0[s*i0 + i1] = (exp((x[s*i0 + i1] - maximum0)) / sum1)
 
-Every tensor that becomes memory (`backends.loops.roots`) is first a kernel of its own; kernels are put together
+Every tensor that becomes memory (`backends.loops.materialize`) is first a kernel of its own; kernels are put together
 (`backends.loops.fusion`), what nobody reads afterwards is not stored, and the loops get their final order
-(`backends.loops.axes`).
+(`backends.loops.loop_order`).
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
-from backends.loops.across import copied, lying_across, unchanged
-from backends.loops.axes import arranged, loaded, usual_order
-from backends.loops.binding import Binding, Draft
-from backends.loops.crossing import by_rows
+from backends.loops.affine import Affine, packed, same_place, summed
 from backends.loops.fusion import Fusion, Item, buffers_of
-from backends.loops.indices import Affine, packed, same_place, summed
+from backends.loops.interchange import by_rows
+from backends.loops.interleaving import find_turns
 from backends.loops.kernels import Buffer, Kernel
+from backends.loops.loop_body import Binding, Draft
+from backends.loops.loop_order import arranged, loaded, usual_order
+from backends.loops.materialize import materialized
 from backends.loops.nodes import Memory, Merge, Tensor, descend
 from backends.loops.program import Assign, Bind, Call, Check, Program
-from backends.loops.roots import materialized
+from backends.loops.repack import copied, lying_across, unchanged
 from backends.loops.tensors import Expressions
-from backends.loops.turns import find_turns
-from solver.expr import Atom
+from solver.terms.expr import Atom
 
 if TYPE_CHECKING:
-    from backends.decisions import Decisions
+    from backends.decisions.questions import Decisions
 
 Scheduled: TypeAlias = Kernel | Call | Check | Bind
 

@@ -1,7 +1,7 @@
 """Tensors as expressions: what an element is, as a function of its place. What lowerings build and fusion takes apart.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.kernels import Buffer
     >>> env = ShapeEnv(origin=lambda: None)
     >>> b, s = [size.expr for size in env.sizes("b s")]
@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from backends.loops.elementwise import Elementwise
+from backends.loops.gather import single, taken
 from backends.loops.nodes import (
     Anywhere,
     Joined,
@@ -31,7 +32,6 @@ from backends.loops.nodes import (
     Sizes,
     Tensor,
 )
-from backends.loops.taking import single, taken
 
 OF_BOOLS: Final = {"maximum": "any", "minimum": "all"}
 """What the extremes of truths are, seen as numbers. Of no elements there are none."""

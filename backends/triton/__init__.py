@@ -1,7 +1,7 @@
 """The Triton backend: kernels as Triton source, for a GPU, or for Triton's interpreter where there is none.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> from backends.loops.schedule import schedule
     >>> from backends.triton.launching import Launch
@@ -30,10 +30,10 @@ from typing import Final
 import torch
 from torch._C._dynamo.guards import _empty_strided_cpu, _empty_strided_cuda
 
-from backends.decisions import Decisions
+from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from backends.triton.launching import Launch
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 
 
 def _is_interpreted() -> bool:

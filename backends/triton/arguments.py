@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)

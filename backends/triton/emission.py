@@ -1,7 +1,7 @@
 """Kernels as text in Triton's language: one function for each form.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> from backends.loops.schedule import schedule
     >>> from backends.triton.facts import Facts
@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from backends.loops.indices import Affine, is_one, is_zero
+from backends.loops.affine import Affine, is_one, is_zero
 from backends.loops.kernels import (
     Apply,
     Constant,
@@ -51,7 +51,7 @@ from backends.triton.facts import Facts
 from backends.triton.forms import Form
 from backends.triton.online import at_once
 from backends.triton.operations import ELEMENT, LANGUAGE, REDUCED, accumulated, applied, cast, constant, identity
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What is known of a kernel's sizes once and for all, and what it buys: fewer variants, and no tests at run time.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> from backends.loops.schedule import schedule
     >>> env = ShapeEnv(origin=lambda: None)
@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
-from backends.decisions import Decisions
-from backends.loops.indices import Affine
+from backends.decisions.questions import Decisions
+from backends.loops.affine import Affine
 from backends.loops.kernels import Kernel, Load, walk
 from backends.triton.tiles import Tile, factors, indices, tile
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 LARGEST: Final = 2**31 - 2**17
 """What offsets in 32 bits stay below: the last tile may reach past the end of memory before it is masked."""

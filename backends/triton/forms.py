@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from backends.triton.facts import LARGEST, Facts
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 Stage = Literal["whole", "part", "rest"]
 

@@ -1,7 +1,7 @@
 """Launching: which form for the sizes at hand is looked up, and compiled code is called without another look at it.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> from backends.loops.schedule import schedule
     >>> env = ShapeEnv(origin=lambda: None)
@@ -34,14 +34,14 @@ from math import prod
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from backends import interpreter
-from backends.decisions import Decisions
-from backends.loops.indices import Affine
+from backends.decisions.questions import Decisions
+from backends.loops.affine import Affine
 from backends.loops.kernels import Kernel
 from backends.triton.emission import Source, source
 from backends.triton.facts import LARGEST, Facts
 from backends.triton.forms import Form, Parts, choose, divided, longer
 from backends.triton.tiles import factors, indices
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -1,7 +1,7 @@
 """Sums of exponentials below a maximum, in the pass that looks for the maximum: rows are read once less.
 
-    >>> from solver.interner import Interner
-    >>> from backends.loops.indices import Affine
+    >>> from solver.terms.interner import Interner
+    >>> from backends.loops.affine import Affine
     >>> from backends.loops.kernels import Apply, Buffer, Kernel, Load, Reduced, Reduction, Store
     >>> terms = Interner()
     >>> rows, columns, one = terms.symbol("r"), terms.symbol("c"), terms.constant(1)

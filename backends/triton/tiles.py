@@ -1,7 +1,7 @@
 """How a kernel's loops become tiles: which axes are rows, and which are columns.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> from backends.loops.schedule import schedule
     >>> env = ShapeEnv(origin=lambda: None)
@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from backends.loops.indices import Affine, is_one
+from backends.loops.affine import Affine, is_one
 from backends.loops.kernels import Kernel, Load, Place, walk
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from types import SimpleNamespace
 import torch
 from torch._C._dynamo.guards import _empty_strided_cpu
 
-from backends.decisions import Decisions
+from backends.decisions.questions import Decisions
 from backends.interpreter import launch
 from backends.loops.kernels import Kernel
 from backends.triton.compiling import TARGETS, compiled

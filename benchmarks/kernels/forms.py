@@ -20,7 +20,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from backends.host import Host
+    from backends.program.host import Host
 
 Calls = list[tuple[Callable[..., object], tuple[object, ...], dict[str, object]]]
 

@@ -5,7 +5,7 @@ Cores are made minimal and witnesses small for people who read them: `shapes rep
 
 from benchmarks.peers import OPEN, Answer
 from shapes import Always, Depends, Never, ShapeEnv
-from solver.expr import Atom
+from solver.terms.expr import Atom
 
 
 class WithSolvers:

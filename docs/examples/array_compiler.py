@@ -30,10 +30,10 @@ from dataclasses import dataclass, field
 from math import prod
 
 from shapes import Always, Never, ShapeEnv
-from shapes.choices import Int
-from shapes.dispatch import Dispatch
-from shapes.layout import contiguous_strides, numel
+from shapes.environment.layout import contiguous_strides, numel
+from shapes.guards.dispatch import Dispatch
 from shapes.rules import Shape, rules
+from shapes.symbolic.choices import Int
 
 # ---------------------------------------------------------------------- arrays and graphs
 

@@ -13,7 +13,7 @@ import os
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from backends.costs import Expected
+from backends.decisions.costs import Expected
 from frontends.pytorch.breaks import control_flow as _control_flow  # stands before torch.cond where a graph breaks
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.compiling import compile

@@ -15,7 +15,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from frontends.pytorch.places import origin, place_of, returned_at
+from frontends.pytorch.source_location import origin, place_of, returned_at
 from shapes.errors import ShapeError
 from shapes.origin import ROOT
 

@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from backends import Unreadable, eager
-from backends.costs import Costs, Expected, commit, weighed
-from backends.decisions import Decisions
-from backends.guards import Weighed
-from backends.host import Host, Unavailable, hosted
-from backends.layouts import strides_of
+from backends.decisions.costs import Costs, Expected, commit, weighed
+from backends.decisions.guard_candidates import Weighed
+from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.nodes import Memory
 from backends.loops.program import Call
+from backends.program.host import Host, Unavailable, hosted
+from backends.program.layouts import strides_of
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional, functional, functional_joint
 from frontends.pytorch.graphs.joint import Backward, Parts, graphs, runner
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.graphs.captured import Captured
     from frontends.pytorch.lowering.writer import Laid
     from frontends.pytorch.symbolic.tensor import Result
-    from solver.prop import Prop
+    from solver.terms.prop import Prop
 
 Run = Callable[[Sequence[object]], Sequence[object]]
 log: Final = logging.getLogger("symshape")

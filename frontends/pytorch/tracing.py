@@ -26,7 +26,7 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-from frontends.pytorch import composites, differentiation
+from frontends.pytorch import decompositions, differentiation
 from frontends.pytorch.errors import (
     GraphBreak,
     OpensObjects,
@@ -38,7 +38,6 @@ from frontends.pytorch.errors import (
 from frontends.pytorch.graphs.captured import Captured, Joint, in_graph
 from frontends.pytorch.graphs.joint import differentiate
 from frontends.pytorch.graphs.outputs import Outputs, related
-from frontends.pytorch.places import returned_at
 from frontends.pytorch.python.autograd_calls import autograd_watched, saving_plainly
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.effects import Effects, line_of
@@ -75,26 +74,27 @@ from frontends.pytorch.recording.inputs import (
     symbolic_input,
     symbolic_number,
 )
-from frontends.pytorch.recording.made_objects import MadeInside, objects_opened
 from frontends.pytorch.recording.marked import RESOLVE, refuse_negatives, settle_marked
+from frontends.pytorch.recording.object_reconstruction import MadeInside, objects_opened
 from frontends.pytorch.recording.operations import Recording, generators_of
 from frontends.pytorch.recording.overlap import settle_overlaps
 from frontends.pytorch.recording.reach import READS_OFFSET
 from frontends.pytorch.recording.recorder import Recorder, renamed_inputs
 from frontends.pytorch.running import Running, running
+from frontends.pytorch.source_location import returned_at
 from frontends.pytorch.symbolic.node import Nodes, value_of
 from frontends.pytorch.symbolic.policy import general_path
 from shapes.accepted import shown
 from shapes.env import ShapeEnv
 from shapes.origin import StackWalk
-from shapes.symint import SymInt
+from shapes.symbolic.symint import SymInt
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from backends.costs import Expected
+    from backends.decisions.costs import Expected
     from frontends.pytorch.python.side_effects import SideEffect
-    from shapes.guards import Guard
+    from shapes.guards.guards import Guard
 
 TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 
@@ -206,7 +206,7 @@ class Place(Protocol):
 def instead_of_torch() -> Iterator[None]:
     """What stands in for torch's own Python and C++ while a trace runs."""
     with ExitStack() as stack:
-        for each in (composites, differentiation, references, pools, resampling):
+        for each in (decompositions, differentiation, references, pools, resampling):
             stack.enter_context(each.installed())
         stack.enter_context(casting_anew())
         stack.enter_context(saving_plainly())

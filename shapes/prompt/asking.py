@@ -21,9 +21,9 @@ from shapes.prompt import display
 from shapes.prompt.evidence import reasons_page
 from shapes.prompt.grammar import Symbol, check_name, read_integer
 from shapes.prompt.page import json_text, line, show, span
+from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import NotExported, ParseError, ShapeError
-from solver.fact import Fact
-from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+from solver.proofs.fact import Fact
 
 STATUS: Final = {"always": 0, "never": 1, "depends": 2, "gave up": 3}
 USAGE: Final = 64

@@ -21,10 +21,10 @@ from types import FunctionType
 from typing import Final, cast
 
 from shapes.accepted import shown
-from shapes.certificates import Certificate, Condition, Conditions
-from shapes.certifying import certify
+from shapes.certification.certificates import Certificate, Condition, Conditions
+from shapes.certification.certifying import certify
+from shapes.certification.guard_files import read_guards
 from shapes.errors import ShapeError
-from shapes.guard_files import read_guards
 from shapes.origin import Origin
 from shapes.prompt import display
 from shapes.prompt.page import Page, Style, columns, json_text, line, show, span

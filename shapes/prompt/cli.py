@@ -38,10 +38,10 @@ class Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *arguments: object, **options: object) -> NoReturn:
         import platform
 
-        import solver.expr
+        import solver.terms.expr
         from shapes import __version__
 
-        form = "as it is written" if str(solver.expr.__file__).endswith(".py") else "compiled"
+        form = "as it is written" if str(solver.terms.expr.__file__).endswith(".py") else "compiled"
         print(f"symshape {__version__} (solver {form}, Python {platform.python_version()})")
         parser.exit()
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from shapes.origin import Origin
 from shapes.prompt.page import Line, Page, Span, Style, columns, line, span
+from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import ParseError
-from solver.fact import Fact
-from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+from solver.proofs.fact import Fact
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

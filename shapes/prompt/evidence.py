@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from shapes.prompt.display import KINDS, STYLES, WIDTH, Label, digits, place_of, sizes_spans, verdict_name, verdict_page
 from shapes.prompt.page import Page, Span, columns, line, span
+from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import ParseError
-from solver.reasons import Reason
-from solver.verdict import Always, Depends, GaveUp, Never, Verdict
+from solver.proofs.step import Reason
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

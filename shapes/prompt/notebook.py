@@ -19,8 +19,8 @@ from shapes.origin import Origin
 from shapes.prompt import display
 from shapes.prompt.display import Label
 from shapes.prompt.page import Page, html_of_page, line, span
-from solver.fact import Fact
-from solver.verdict import Always, Depends, GaveUp, Never
+from solver.decide.verdict import Always, Depends, GaveUp, Never
+from solver.proofs.fact import Fact
 
 Shown = Always | Never | Depends | GaveUp | ShapeEnv
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from shapes.prompt.page import Line, Page, Span, columns, json_text, line, show, span, wants_colour
-from shapes.recording import RecordedSession, open_regular, read_sessions, unpacked
-from shapes.replay import Answer, Replay, load_solvers, replay_session
+from shapes.sessions.recording import RecordedSession, open_regular, read_sessions, unpacked
+from shapes.sessions.replay import Answer, Replay, load_solvers, replay_session
 
 MALFORMED: Final = 65
 UNREADABLE: Final = 66

@@ -25,16 +25,16 @@ from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
 from shapes.env import ShapeEnv
+from shapes.environment.answers import Checkpoint
 from shapes.errors import Contradiction, sizes_text
 from shapes.origin import Origin
 from shapes.prompt import display, grammar
 from shapes.prompt.evidence import reasons_page
 from shapes.prompt.grammar import USAGE, Argument
 from shapes.prompt.page import Page, Span, columns, line, span
-from shapes.questions import Checkpoint
+from solver.decide.verdict import Verdict
 from solver.errors import ParseError, ShapeError
-from solver.fact import Fact
-from solver.verdict import Verdict
+from solver.proofs.fact import Fact
 
 Value = TypeVar("Value")
 

@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shapes.choices import Real, sym_or
+from shapes.environment.layout import numel
 from shapes.errors import ShapeError
-from shapes.layout import numel
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree, same
 from shapes.rules.elements import empty
 from shapes.rules.promotion import floating
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Real, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

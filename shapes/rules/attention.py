@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree, broadcast, expandable, same
 from shapes.rules.matmul import common_dtype, expect_rank, matrix_product
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import require_at_least
+from shapes.symbolic.choices import Int
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -15,8 +15,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
-from shapes.choices import Int
 from shapes.errors import ShapeError
+from shapes.symbolic.choices import Int
 
 
 def axis_of(dim: int, rank: int, name: str = "dim") -> int:

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, Truth, sym_ite, sym_or
-from solver.verdict import Always, Never
+from shapes.symbolic.choices import Int, Truth, sym_ite, sym_or
+from solver.decide.verdict import Always, Never
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int
-from shapes.layout import numel
+from shapes.environment.layout import numel
 from shapes.rules.axes import without
 from shapes.rules.broadcasting import agree, broadcast
 from shapes.rules.elements import filled, pickable
@@ -25,6 +24,7 @@ from shapes.rules.losses import agreeing, averaged
 from shapes.rules.promotion import kind_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -31,13 +31,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shapes.choices import Int, sym_sum
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import require_at_least
+from shapes.symbolic.choices import Int, sym_sum
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, Truth, sym_ite, sym_or
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree, known
 from shapes.rules.registry import rule
@@ -30,6 +29,7 @@ from shapes.rules.windows import (
     window_count,
     window_reach,
 )
+from shapes.symbolic.choices import Int, Truth, sym_ite, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

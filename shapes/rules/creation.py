@@ -19,15 +19,15 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shapes.choices import Int, Real, sym_and, sym_int, sym_max, sym_or
+from shapes.environment.layout import numel
 from shapes.errors import ShapeError
-from shapes.layout import numel
 from shapes.rules.matmul import expect_rank
 from shapes.rules.promotion import kind_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape, as_shape
 from shapes.rules.windows import require_at_least
-from shapes.symint import SymInt
+from shapes.symbolic.choices import Int, Real, sym_and, sym_int, sym_max, sym_or
+from shapes.symbolic.symint import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_ite, sym_max, sym_min
+from shapes.environment.layout import numel
 from shapes.errors import ShapeError
-from shapes.layout import numel
 from shapes.rules.axes import axis_of, without
 from shapes.rules.matmul import expect_rank
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, sym_ite, sym_max, sym_min
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, Truth, sym_and, sym_or
+from shapes.environment.layout import is_positive
 from shapes.errors import ShapeError
-from shapes.layout import is_positive
+from shapes.symbolic.choices import Int, Truth, sym_and, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

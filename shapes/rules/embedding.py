@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_and, sym_ite, sym_or
+from shapes.environment.layout import is_positive
 from shapes.errors import ShapeError
-from shapes.layout import is_positive
 from shapes.rules.broadcasting import agree
 from shapes.rules.elements import alike, filled, pickable, typed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.structure import at_least
+from shapes.symbolic.choices import Int, sym_and, sym_ite, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import at_least, exactly, positive, require_at_least, window_count, window_reach
+from shapes.symbolic.choices import Int
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -19,15 +19,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_and, sym_sum
+from shapes.environment.layout import numel
 from shapes.errors import ShapeError
-from shapes.layout import numel
 from shapes.rules.axes import axis_of
 from shapes.rules.broadcasting import agree
 from shapes.rules.promotion import promoted
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape, as_shape
 from shapes.rules.viewing import with_axes
+from shapes.symbolic.choices import Int, sym_and, sym_sum
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

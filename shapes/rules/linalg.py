@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shapes.choices import Int, sym_min, sym_or
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import agree, same
@@ -25,6 +24,7 @@ from shapes.rules.matmul import expect_rank
 from shapes.rules.promotion import COMPLEX_OF, real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, sym_min, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -22,7 +22,6 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from shapes.choices import Int, sym_and, sym_ite, sym_or, sym_sum
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, without
 from shapes.rules.broadcasting import agree, broadcast, expandable, same
@@ -30,6 +29,7 @@ from shapes.rules.promotion import promoted
 from shapes.rules.reductions import need_elements
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, sym_and, sym_ite, sym_or, sym_sum
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

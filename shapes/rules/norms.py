@@ -20,9 +20,8 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, Real, sym_or
+from shapes.environment.layout import numel
 from shapes.errors import ShapeError
-from shapes.layout import numel
 from shapes.rules.axes import axes_of, axis_of, reduced, without
 from shapes.rules.broadcasting import agree, broadcast, same
 from shapes.rules.elements import empty
@@ -30,6 +29,7 @@ from shapes.rules.promotion import floating, named, promoted
 from shapes.rules.reductions import all_or, need_elements
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, Real, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from shapes.choices import Int, Real
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import broadcast, expandable
 from shapes.rules.promotion import COMPLEX_OF, floating, kind_of, promoted, real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, Real
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from shapes.choices import Int, Real
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, reduced
 from shapes.rules.broadcasting import broadcast
@@ -29,6 +28,7 @@ from shapes.rules.pointwise import met
 from shapes.rules.promotion import floating, named, promoted, real, summed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, Real
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

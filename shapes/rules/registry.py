@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING, Final
 from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError, UndecidedGuard
 from shapes.rules.shape import Shape, as_shape
-from shapes.symint import SymInt
+from shapes.symbolic.symint import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
-    from shapes.events import Commitment
-    from solver.fact import Fact
+    from shapes.environment.events import Commitment
+    from solver.proofs.fact import Fact
 
 Output = Shape | tuple["Output", ...] | None
 """What a rule gives: one shape, a tuple of outputs for an operator with several, None where there is none."""
@@ -235,7 +235,7 @@ def _output(value: object) -> Output:
 
 
 def _requirements(commitments: Sequence[Commitment]) -> Iterator[Requirement]:
-    from shapes.events import Deferred, Guarded
+    from shapes.environment.events import Deferred, Guarded
 
     for commitment in commitments:
         if isinstance(commitment, Guarded | Deferred):

@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int
+from shapes.environment.layout import is_empty
 from shapes.errors import ShapeError
-from shapes.layout import is_empty
 from shapes.rules.axes import axes_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.structure import at_least
 from shapes.rules.views import Sizes, numbers_of
+from shapes.symbolic.choices import Int
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -18,14 +18,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from shapes.choices import Int, sym_int, sym_or
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import agree
 from shapes.rules.pooling import divided
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import positive
-from shapes.symint import SymInt
+from shapes.symbolic.choices import Int, sym_int, sym_or
+from shapes.symbolic.symint import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

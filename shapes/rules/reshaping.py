@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_or
+from shapes.environment.layout import numel
 from shapes.errors import ShapeError
-from shapes.layout import numel
 from shapes.rules.axes import replaced
 from shapes.rules.broadcasting import same
 from shapes.rules.structure import at_least, is_positive, settled
+from shapes.symbolic.choices import Int, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

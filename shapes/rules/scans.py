@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, Real, sym_and, sym_ite, sym_max, sym_or
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of, replaced, without
 from shapes.rules.broadcasting import agree, broadcast, known, same
 from shapes.rules.promotion import floating, named, summed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, Real, sym_and, sym_ite, sym_max, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

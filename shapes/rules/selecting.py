@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_and, sym_not, sym_or
+from shapes.environment.layout import is_positive, numel
 from shapes.errors import ShapeError
-from shapes.layout import is_positive, numel
 from shapes.rules.axes import axis_of, replaced
 from shapes.rules.broadcasting import agree, broadcast, same
 from shapes.rules.elements import count, empty, filled, typed
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, sym_and, sym_not, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from shapes.choices import Int
-from shapes.layout import Layout, contiguous_strides
+from shapes.environment.layout import Layout, contiguous_strides
+from shapes.symbolic.choices import Int
 
 
 class Shape(tuple[Int, ...]):

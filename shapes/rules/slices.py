@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, Truth, sym_ite, sym_max, sym_min
+from shapes.environment.layout import simple
 from shapes.errors import ShapeError
-from shapes.layout import simple
 from shapes.rules.broadcasting import known
 from shapes.rules.structure import at_least
+from shapes.symbolic.choices import Int, Truth, sym_ite, sym_max, sym_min
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

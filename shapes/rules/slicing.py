@@ -20,9 +20,8 @@ from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_ite, sym_or
+from shapes.environment.layout import is_empty, simple
 from shapes.errors import ShapeError
-from shapes.layout import is_empty, simple
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import agree
 from shapes.rules.diagonals import diagonal
@@ -33,7 +32,8 @@ from shapes.rules.slices import sliced
 from shapes.rules.storage import strided
 from shapes.rules.structure import at_least
 from shapes.rules.viewing import viewed, with_axis
-from shapes.symint import SymInt
+from shapes.symbolic.choices import Int, sym_ite, sym_or
+from shapes.symbolic.symint import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

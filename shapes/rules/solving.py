@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_and, sym_min, sym_or
+from shapes.environment.layout import numel
 from shapes.errors import ShapeError
-from shapes.layout import numel
 from shapes.rules.axes import axis_of
 from shapes.rules.broadcasting import agree, broadcast, same
 from shapes.rules.linalg import EMPTY, matrices, squares
@@ -27,6 +26,7 @@ from shapes.rules.matmul import expect_rank
 from shapes.rules.promotion import real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, sym_and, sym_min, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_max, sym_or, sym_sum
 from shapes.errors import ShapeError
 from shapes.rules.axes import axis_of, replaced, without
 from shapes.rules.broadcasting import known
@@ -33,6 +32,7 @@ from shapes.rules.shape import Shape
 from shapes.rules.slices import sliced
 from shapes.rules.structure import at_least, counted, holds, settled
 from shapes.rules.viewing import viewed
+from shapes.symbolic.choices import Int, sym_max, sym_or, sym_sum
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shapes.choices import Int, Truth, sym_ite, sym_or
+from shapes.environment.layout import channels_last_strides, contiguous_strides, is_empty, max_storage_index, numel
 from shapes.errors import ShapeError
-from shapes.layout import channels_last_strides, contiguous_strides, is_empty, max_storage_index, numel
 from shapes.rules.broadcasting import known
 from shapes.rules.promotion import REAL_OF, kind_of
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.structure import at_least
+from shapes.symbolic.choices import Int, Truth, sym_ite, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, Truth
-from shapes.symint import SymInt
+from shapes.symbolic.choices import Int, Truth
+from shapes.symbolic.symint import SymInt
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

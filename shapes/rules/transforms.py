@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_or
 from shapes.errors import ShapeError
 from shapes.rules.axes import axes_of, axis_of
 from shapes.rules.broadcasting import agree
@@ -28,6 +27,7 @@ from shapes.rules.promotion import COMPLEX_OF, floating, real
 from shapes.rules.registry import rule
 from shapes.rules.shape import Shape
 from shapes.rules.windows import require_at_least
+from shapes.symbolic.choices import Int, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from shapes.choices import Int, Truth, sym_and, sym_ite, sym_not, sym_or
-from shapes.layout import contiguous_strides, is_empty, numel, simple
+from shapes.environment.layout import contiguous_strides, is_empty, numel, simple
 from shapes.rules.broadcasting import same
 from shapes.rules.shape import Shape
 from shapes.rules.structure import at_least, is_positive
-from shapes.symbool import SymBool
+from shapes.symbolic.choices import Int, Truth, sym_and, sym_ite, sym_not, sym_or
+from shapes.symbolic.symbool import SymBool
 
 Strides = tuple[Int, ...]
 

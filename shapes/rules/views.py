@@ -23,9 +23,8 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int, sym_ite, sym_or
+from shapes.environment.layout import contiguous_strides, numel
 from shapes.errors import ShapeError
-from shapes.layout import contiguous_strides, numel
 from shapes.rules.axes import axes_of, axis_of
 from shapes.rules.broadcasting import broadcast, known, same
 from shapes.rules.registry import Outputs, rule
@@ -33,6 +32,7 @@ from shapes.rules.reshaping import reshaped
 from shapes.rules.shape import Shape, as_shape
 from shapes.rules.structure import at_least, holds
 from shapes.rules.viewing import permuted, view_strides, viewed, with_axes, with_axis
+from shapes.symbolic.choices import Int, sym_ite, sym_or
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shapes.choices import Int
 from shapes.errors import ShapeError
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -24,16 +24,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from shapes.choices import Int
 from shapes.env import ShapeEnv
+from shapes.environment.events import Assumed, Declared, Deferred, Forced, Guarded
 from shapes.errors import ShapeError, UndecidedGuard
-from shapes.events import Assumed, Declared, Deferred, Forced, Guarded
 from shapes.rules.registry import Output, Rule
 from shapes.rules.shape import Shape
-from shapes.symint import SymInt
+from shapes.symbolic.choices import Int
+from shapes.symbolic.symint import SymInt
 from shapes.testing.calls import Call, Input
-from solver.expr import Atom
-from solver.fact import Fact
+from solver.proofs.fact import Fact
+from solver.terms.expr import Atom
 
 Sizes = tuple[tuple[int, ...] | None, ...]
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from shapes.choices import Int
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int
 
 
 class Input(Shape):

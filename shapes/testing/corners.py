@@ -29,13 +29,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from shapes.environment.reader import Question
 from shapes.errors import Contradiction, ShapeError
-from shapes.guards import Guard
-from shapes.reading import Question
+from shapes.guards.guards import Guard
 from shapes.testing.satisfying import Satisfying, Values, without
-from solver.expr import Atom, Expr
-from solver.fact import Fact, Kind
-from solver.prop import Prop
+from solver.proofs.fact import Fact, Kind
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

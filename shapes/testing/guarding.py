@@ -33,8 +33,8 @@ from shapes.testing.satisfying import Satisfying
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
-    from shapes.guards import Guard
-    from solver.fact import Fact
+    from shapes.guards.guards import Guard
+    from solver.proofs.fact import Fact
 
 EXAMPLES: Final = 300
 VIOLATIONS: Final = 40

@@ -35,11 +35,11 @@ from typing import Final
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from shapes.choices import sym_ite, sym_max, sym_min, sym_or
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.registry import Rule
 from shapes.rules.shape import Shape
+from shapes.symbolic.choices import sym_ite, sym_max, sym_min, sym_or
 from shapes.testing.agreement import Disagreement, Sizes
 from shapes.testing.calls import Call, Input
 from shapes.testing.checking import RuleDisagrees, check_rule

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from shapes.testing.corners import EDGES, UNBOUNDED, Corner, Violating, corners, violations
 from shapes.testing.satisfying import Satisfying, Values
-from solver.expr import Atom
+from solver.terms.expr import Atom
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

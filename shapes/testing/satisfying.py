@@ -25,15 +25,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from shapes.errors import Contradiction, ShapeError
-from solver.consistency import Consistent, consistency
-from solver.expr import Atom, Expr
-from solver.fact import Fact
-from solver.facts import Conflict, Facts
-from solver.finding import find, scattered
-from solver.ladder import decide
-from solver.prop import Prop
-from solver.search import Search
-from solver.verdict import Always, Depends
+from solver.decide.consistency import Consistent, consistency
+from solver.decide.ladder import decide
+from solver.decide.verdict import Always, Depends
+from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.fact import Fact
+from solver.samples.repair import Search
+from solver.samples.witness_search import find, scattered
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 
 from shapes.errors import ShapeError
 from shapes.testing.corners import Corner, Violating, corners, violations
-from solver.expr import Atom
+from solver.terms.expr import Atom
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv

@@ -34,9 +34,9 @@ from solver.integer.certificate import (
 )
 from solver.integer.derivation import Contradiction, certificate, scaled, steps
 from solver.integer.equalities import System
-from solver.integer.meter import Exhausted, Meter
 from solver.integer.search import explore
 from solver.integer.simplex import Dictionary, Ray
+from solver.integer.work_budget import Exhausted, Meter
 
 __all__ = [
     "solve", "minimize", "Row", "Budget",

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from solver.integer.certificate import Pairs, Row
 from solver.integer.derivation import Contradiction, Journal, Parts, scaled
 from solver.integer.lattice import Change, Rebase, Removal, Shear, Vector
-from solver.integer.meter import Meter
+from solver.integer.work_budget import Meter
 
 
 class Inequality(NamedTuple):

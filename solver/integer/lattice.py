@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from solver.integer.meter import Meter
+from solver.integer.work_budget import Meter
 
 SMALL = 8
 """A point with no larger coordinate is small enough."""

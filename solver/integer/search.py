@@ -14,7 +14,7 @@ The order, cheapest first; what 5 and 6 find out about the system starts the ord
 7. Branch in the middle of the thinnest coordinate, and explore both sides.
 
     >>> from solver.integer.certificate import Budget, Row
-    >>> from solver.integer.meter import Meter
+    >>> from solver.integer.work_budget import Meter
     >>> frobenius = [Row(((0, 6), (1, 10), (2, 15)), -29, True)] + [Row(((i, 1),), 0, False) for i in range(3)]
     >>> explore(System.of_question(frobenius, Meter(Budget())))     # 29 is the largest that 6, 10, 15 do not make
     Contradiction(parts=...)
@@ -28,8 +28,8 @@ from typing import NamedTuple
 from solver.integer.derivation import Contradiction, Parts, Proof, Split, premises
 from solver.integer.equalities import Inequality, System
 from solver.integer.lattice import Drift, Settling, Vector, form_of, point_of, reduced
-from solver.integer.meter import Exhausted
 from solver.integer.simplex import Dictionary, Maximum, Ray
+from solver.integer.work_budget import Exhausted
 
 CUT_ROUNDS = 3
 """Cuts to try at a vertex. More make the numbers long and pay less than a better basis."""

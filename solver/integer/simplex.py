@@ -20,7 +20,7 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 from solver.integer.lattice import Vector
-from solver.integer.meter import Meter
+from solver.integer.work_budget import Meter
 
 PATIENCE = 30
 """Pivots by a greedy rule before Bland's rule, which cannot cycle, takes over."""

@@ -2,5 +2,5 @@
 
 A rung is a module with one function, `prove(search, facts, goal) -> Reason | None`. It may use the facts, the budget of
 the search, and through `search.prove` the whole ladder on a smaller goal. It returns a proof of exactly the goal, or
-None; it never guesses. `solver.climb` lists them in order.
+None; it never guesses. `solver.decide.prover` lists them in order.
 """

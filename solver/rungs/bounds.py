@@ -1,7 +1,7 @@
 """Interval arithmetic: each monomial at the end of its range, and recorded ranges of whole forms.
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
     >>> from solver.rungs import bounds
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
@@ -14,11 +14,11 @@ More than half of the recorded questions end here.
 
 from __future__ import annotations
 
-from solver.explain import prove_side
-from solver.knowledge import Knowledge
-from solver.prop import Prop
-from solver.reasons import Reason, apart, equal
-from solver.settled import prove_between_multiples, prove_nonzero
+from solver.knowledge.decided_atoms import prove_between_multiples, prove_nonzero
+from solver.knowledge.explain import prove_side
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.step import Reason, apart, equal
+from solver.terms.prop import Prop
 
 
 def settle(known: Knowledge, p: Prop) -> tuple[bool, Reason] | None:

@@ -1,8 +1,8 @@
 """Small boxes: every assignment of symbols with few values each, one column per expression.
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
-    >>> from solver.ladder import decide
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.decide.ladder import decide
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> known = Facts.empty(terms).declare_range(x, 0, 15).declare_range(y, 0, 15)
@@ -18,16 +18,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from solver.explain import prove_bound
-from solver.expr import Atom
-from solver.facts import Facts
-from solver.knowledge import Knowledge
-from solver.prop import Prop
-from solver.reasons import Reason, boxed
-from solver.table import Table
+from solver.knowledge.explain import prove_bound
+from solver.knowledge.facts import Facts
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.step import Reason, boxed
+from solver.samples.table import Table
+from solver.terms.expr import Atom
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.climb import Climb
+    from solver.decide.prover import Climb
 
 VOLUME: Final = {"fast": 64, "default": 4096, "thorough": 8192}
 """Assignments in a box."""

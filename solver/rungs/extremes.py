@@ -3,9 +3,9 @@
 `G - c*relu(X) >= 0`, c > 0, holds if and only if `G >= 0` and `G - c*X >= 0`: as many goals as the max has arguments.
 `G + c*relu(X) >= 0` holds if one of `G >= 0`, `G + c*X >= 0` does.
 
-    >>> from solver.facts import Facts
-    >>> from solver.interner import Interner
-    >>> from solver.ladder import decide
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> from solver.decide.ladder import decide
     >>> terms = Interner()
     >>> symbols = [terms.symbol(f"a{i}") for i in range(30)]
     >>> known, largest = Facts.empty(terms), symbols[0]
@@ -20,17 +20,17 @@ from __future__ import annotations
 from threading import local
 from typing import TYPE_CHECKING, Final
 
-from solver.expr import Atom, Expr
-from solver.knowledge import Knowledge
-from solver.laws import rewritten, size_of
-from solver.prop import Prop
-from solver.reasons import Reason, axiom, cases, combine, hypothesis
-from solver.rewriting import apply_round_to_prop
-from solver.settled import prove_by_intervals, prove_sign
+from solver.knowledge.decided_atoms import prove_by_intervals, prove_sign
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.laws import rewritten, size_of
+from solver.proofs.step import Reason, axiom, cases, combine, hypothesis
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+from solver.terms.rewriting import apply_round_to_prop
 
 if TYPE_CHECKING:
-    from solver.climb import Climb
-    from solver.facts import Facts
+    from solver.decide.prover import Climb
+    from solver.knowledge.facts import Facts
 
 GOALS: Final = 96
 """Goals that one question is taken apart into."""

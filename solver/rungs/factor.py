@@ -3,9 +3,9 @@
 An atom that every monomial shares and that is known positive (or nonzero) is divided out. With a constant left over,
 `a*L + c >= 0` follows from `L >= k` where k is the least integer with `k * (least value of a) + c >= 0`:
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
-    >>> from solver.ladder import decide
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.decide.ladder import decide
     >>> terms = Interner()
     >>> u, s = terms.symbol("u"), terms.symbol("s")
     >>> known = Facts.empty(terms).declare_range(u, 1, None).declare_range(s, 2, None)
@@ -17,17 +17,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from solver.division import common_atoms, divide_atoms
-from solver.explain import prove_side
-from solver.expr import Expr
-from solver.facts import Facts
-from solver.laws import size_of
-from solver.polynomials import all_factors_of, product_of
-from solver.prop import Prop
-from solver.reasons import Reason, apart, combine, times
+from solver.knowledge.explain import prove_side
+from solver.knowledge.facts import Facts
+from solver.proofs.laws import size_of
+from solver.proofs.step import Reason, apart, combine, times
+from solver.terms.division import common_atoms, divide_atoms
+from solver.terms.expr import Expr
+from solver.terms.polynomials import all_factors_of, product_of
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.climb import Climb
+    from solver.decide.prover import Climb
 
 NESTED: Final = 6
 SIGNED: Final = 2

@@ -2,9 +2,9 @@
 
 For D > 0, `N//D >= l` is `N >= D*l`, and `N//D <= h` is `N < D*(h + 1)`:
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
-    >>> from solver.ladder import decide
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.decide.ladder import decide
     >>> terms = Interner()
     >>> n, d, k = (terms.symbol(name) for name in "ndk")
     >>> known = Facts.empty(terms).declare_range(n, 0, None).declare_range(d, 1, None).declare_range(k, 0, None)
@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from solver.facts import Facts
-from solver.isolation import isolations
-from solver.prop import Prop
-from solver.reasons import Reason
+from solver.knowledge.facts import Facts
+from solver.knowledge.isolation import isolations
+from solver.proofs.step import Reason
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.climb import Climb
+    from solver.decide.prover import Climb
 
 NESTED: Final = 3
 

@@ -6,9 +6,9 @@ of x and y, one of these may cut the point off:
 - the product of two rows (`p >= 0` and `q >= 0` give `p*q >= 0`), an equality times a monomial;
 - `e*(e - 1) >= 0`, true of every integer e, for a form e that makes the point's "squares" negative.
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
-    >>> from solver.ladder import decide
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.decide.ladder import decide
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> known = Facts.empty(terms).declare_range(x, None, None).declare_range(y, None, None)
@@ -25,12 +25,12 @@ from itertools import product as choices
 from math import lcm
 from typing import Final
 
-from solver.explain import prove_side
-from solver.expr import Atom, Expr
-from solver.monomials import without
-from solver.reasons import gap, multiply_equality, square, times
+from solver.knowledge.explain import prove_side
+from solver.proofs.step import gap, multiply_equality, square, times
 from solver.rungs.linear import Rows, distinct, given
 from solver.rungs.model import Model
+from solver.terms.expr import Atom, Expr
+from solver.terms.monomials import without
 
 WRONG: Final = 6
 """Products looked at in one round."""

@@ -4,9 +4,9 @@ The negated goal, the facts that share atoms with it, the ranges of its monomial
 and relus are rows over the monomials; `solver.integer` finds a contradiction (a proof), or a point (no proof here, and
 perhaps a witness).
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
-    >>> from solver.ladder import decide
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.decide.ladder import decide
     >>> terms = Interner()
     >>> x, y, z = (terms.symbol(name) for name in "xyz")
     >>> known = Facts.empty(terms)
@@ -22,19 +22,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from solver.explain import prove_bound
-from solver.expr import Atom, Expr
-from solver.facts import Facts
 from solver.integer import Branch, Combine, Infeasible, Point, Refutation, Row, solve
-from solver.integer.meter import Meter
-from solver.interner import Interner
-from solver.knowledge import Knowledge
-from solver.laws import laws_of, rewritten
-from solver.prop import Prop
-from solver.reasons import Reason, cases, combine, combine_equalities, hypothesis, refute
+from solver.integer.work_budget import Meter
+from solver.knowledge.explain import prove_bound
+from solver.knowledge.facts import Facts
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.laws import laws_of, rewritten
+from solver.proofs.step import Reason, cases, combine, combine_equalities, hypothesis, refute
+from solver.terms.expr import Atom, Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.climb import Climb
+    from solver.decide.prover import Climb
 
 ROWS: Final = 48
 MONOMIALS: Final = 40

@@ -4,8 +4,8 @@ The linear rung treats every monomial as an unknown of its own. Where the point 
 value that its arguments call for, the point is an assignment; where it does not, that operation is what the next step
 has to look at.
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
     >>> from solver.integer import Point
     >>> from solver.rungs.linear import rows_near
     >>> from solver.rungs.model import Model
@@ -22,12 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from solver.expr import Atom, Expr, bounded_power
-from solver.functions import function
 from solver.integer import Point
-from solver.pool import declared_symbols
-from solver.prop import Prop
 from solver.rungs.linear import Rows
+from solver.samples.samples import declared_symbols
+from solver.terms.expr import Atom, Expr, bounded_power
+from solver.terms.functions import function
+from solver.terms.prop import Prop
 
 
 class Model:

@@ -2,8 +2,8 @@
 
 Where `n == d*(n//d)` is known, an equality about `n//d` is one about n once it is multiplied by d, which is not zero:
 
-    >>> from solver.facts import Facts
-    >>> from solver.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
     >>> from solver.rungs import multiplied
     >>> terms = Interner()
     >>> a, b, c, d = (terms.symbol(name) for name in "abcd")
@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.expr import Expr
-from solver.knowledge import Knowledge
-from solver.laws import rewritten
-from solver.prop import Prop
-from solver.reasons import Reason
+from solver.knowledge.decided_atoms import prove_nonzero
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.laws import rewritten
+from solver.proofs.step import Reason
 from solver.rungs.shift import direct_atoms
-from solver.settled import prove_nonzero
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
 
 TERMS: Final = 8
 TRIED: Final = 4

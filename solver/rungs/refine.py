@@ -5,9 +5,9 @@ question is open, and this is a witness. Else the point gives some operation a v
 or violates a fact that is not linear: a lemma that cuts the point off is added (`solver.rungs.lemmas`), or the cases
 are told apart in which that operation is linear, and each is refuted by itself.
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
-    >>> from solver.ladder import decide
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.decide.ladder import decide
     >>> terms = Interner()
     >>> x, y, z = (terms.symbol(name) for name in "xyz")
     >>> known = Facts.empty(terms)
@@ -23,22 +23,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from solver.expr import Atom, Expr
-from solver.facts import Conflict, Facts
 from solver.integer import Point
-from solver.laws import rewritten, unfold
-from solver.monomials import without
-from solver.polynomials import all_factors_of, product_of
-from solver.prop import Prop
-from solver.reasons import Reason, cases, hypothesis, part
-from solver.reasons import refute as by_contradiction
+from solver.knowledge.decided_atoms import prove_nonzero
+from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.laws import rewritten, unfold
+from solver.proofs.step import Reason, cases, hypothesis, part
+from solver.proofs.step import refute as by_contradiction
 from solver.rungs import box, lemmas, residues
 from solver.rungs.linear import Rows, distinct, given, rows_near
 from solver.rungs.model import Model
-from solver.settled import prove_nonzero
+from solver.terms.expr import Atom, Expr
+from solver.terms.monomials import without
+from solver.terms.polynomials import all_factors_of, product_of
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.climb import Climb
+    from solver.decide.prover import Climb
 
 ROUNDS: Final = 8
 NESTED: Final = 8

@@ -4,8 +4,8 @@ For d > 0 and `q = n // d` the remainder `r = n - d*q` lies from 0 to d - 1. Whe
 inequality with coefficient f, `e = rest + f*r`: for f >= 0 it is enough that `rest >= 0`, for f <= 0 that
 `rest - f*(d - 1) >= 0`. The monomial is gone, and what is left is often a product of factors of known sign:
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
     >>> from solver.rungs import remainder
     >>> terms = Interner()
     >>> n, d, i = (terms.symbol(name) for name in "ndi")
@@ -25,15 +25,15 @@ from collections.abc import Iterator
 from math import gcd, lcm
 from typing import Final
 
-from solver.explain import prove_side
-from solver.expr import Atom, Expr
-from solver.isolation import oriented
-from solver.knowledge import Knowledge
-from solver.laws import floordiv_law, law_expr, times_nonnegative
-from solver.monomials import divides, without
-from solver.prop import Prop
-from solver.reasons import Reason, axiom, combine
+from solver.knowledge.explain import prove_side
+from solver.knowledge.isolation import oriented
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.laws import floordiv_law, law_expr, times_nonnegative
+from solver.proofs.step import Reason, axiom, combine
 from solver.rungs import extremes, shift, single
+from solver.terms.expr import Atom, Expr
+from solver.terms.monomials import divides, without
+from solver.terms.prop import Prop
 
 STEPS: Final = 3
 """Monomials that are replaced, one after the other."""

@@ -1,8 +1,8 @@
 """Residues modulo a small number: what a polynomial cannot be, because it is not that modulo m.
 
-    >>> from solver.facts import Facts
-    >>> from solver.interner import Interner
-    >>> from solver.ladder import decide
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> from solver.decide.ladder import decide
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> known = Facts.empty(terms).declare_range(x, None, None).declare_range(y, None, None)
@@ -18,16 +18,16 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from solver.explain import prove_side
-from solver.expr import Atom, Expr
-from solver.facts import Facts
-from solver.knowledge import Knowledge
-from solver.prop import Prop
-from solver.reasons import Reason, residues, strengthen
+from solver.knowledge.explain import prove_side
+from solver.knowledge.facts import Facts
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.step import Reason, residues, strengthen
 from solver.rungs import shift
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.climb import Climb
+    from solver.decide.prover import Climb
 
 SMALL: Final = (2, 3, 4, 5, 7, 8, 9, 16)
 LARGEST: Final = 64

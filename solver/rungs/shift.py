@@ -2,8 +2,8 @@
 
 With `s = lo + s'` (or `s = hi - s'`), s' >= 0, a polynomial without a negative coefficient is not negative:
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
     >>> from solver.rungs import shift
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from solver.division import common_atoms, divide_atoms
-from solver.explain import prove_bound, prove_side, weakened
-from solver.expr import Atom, Expr
-from solver.knowledge import Knowledge
-from solver.laws import floordiv_law, times_nonnegative
-from solver.prop import Prop
-from solver.reasons import Reason, axiom, combine, gap
+from solver.knowledge.explain import prove_bound, prove_side, weakened
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.laws import floordiv_law, times_nonnegative
+from solver.proofs.step import Reason, axiom, combine, gap
+from solver.terms.division import common_atoms, divide_atoms
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
 
 DEGREE: Final = 6
 TERMS: Final = 40

@@ -1,7 +1,7 @@
 """An inequality that one fact gives, or two, with bounds: `a <= c` from `a + b <= c` and `b >= 0`.
 
->>> from solver.facts import Facts
->>> from solver.interner import Interner
+>>> from solver.knowledge.facts import Facts
+>>> from solver.terms.interner import Interner
 >>> from solver.rungs import single
 >>> terms = Interner()
 >>> a, b, c = (terms.symbol(name) for name in "abc")
@@ -19,14 +19,14 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from solver.division import common_atoms, divide_atoms, divide_content
-from solver.explain import prove_side, weakened
-from solver.expr import Atom, Expr
-from solver.isolation import isolations
-from solver.knowledge import Entry, Knowledge, Uses
-from solver.laws import size_of, times_nonnegative
-from solver.prop import Prop
-from solver.reasons import Reason, combine, hypothesis, refute, times
+from solver.knowledge.explain import prove_side, weakened
+from solver.knowledge.isolation import isolations
+from solver.knowledge.knowledge import Entry, Knowledge, Uses
+from solver.proofs.laws import size_of, times_nonnegative
+from solver.proofs.step import Reason, combine, hypothesis, refute, times
+from solver.terms.division import common_atoms, divide_atoms, divide_content
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
 
 LOOKED: Final = 8
 """The newest facts about an atom that are tried."""
@@ -183,7 +183,7 @@ def _recorded(known: Knowledge, atom: Atom, p: Prop) -> Reason | None:
 
 def prove_positive(known: Knowledge, e: Expr) -> Reason | None:
     """`e >= 1`, by bounds, a fact or two, or by what it is a quotient of."""
-    from solver.settled import prove_sign
+    from solver.knowledge.decided_atoms import prove_sign
 
     low = known.low(e)
     return prove_side(known, e, True, 1) if low is not None and low >= 1 else prove_sign(known, e - 1)

@@ -6,8 +6,8 @@ gets the facts near the question as they were written, in order of relevance, wi
 its core becomes the premises of one step, which the checker puts to a fresh solver over that core alone, and its model
 is completed from the samples and evaluated against every fact before it counts.
 
-    >>> from solver.facts import Facts
-    >>> from solver.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
     >>> from solver.rungs import solvers
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
@@ -23,17 +23,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from solver.expr import Atom
-from solver.fact import Fact
-from solver.facts import Conflict, Facts
-from solver.laws import definition_of
-from solver.pool import declared_symbols
-from solver.prop import Prop
-from solver.reasons import Reason
+from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.fact import Fact
+from solver.proofs.laws import definition_of
+from solver.proofs.step import Reason
+from solver.samples.samples import declared_symbols
+from solver.terms.expr import Atom
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.climb import Climb
-    from solver.consistency import Consistent, Unknown
+    from solver.decide.consistency import Consistent, Unknown
+    from solver.decide.prover import Climb
 
 NEAR: Final = 60
 """Facts that z3 is given at most."""
@@ -60,7 +60,7 @@ def by_factors(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:
     """`e != 0` by sympy's factors of e."""
     if goal.kind != "ne" or goal.expr.degree < 2 or len(goal.terms) < 2:
         return None
-    from solver.edges.sympy import factor
+    from solver.interop.sympy import factor
 
     found = factor(goal.expr)
     product = facts.interner.one
@@ -81,7 +81,7 @@ def by_z3(
     facts: Facts, goal: Prop, domain: Prop, milliseconds: int | None = None
 ) -> Reason | dict[Atom, int] | None:
     """What z3 says of the goal under the facts near it, within its own limits or so many milliseconds."""
-    from solver.edges.z3 import LIMITS, Proved, Refuted, entails
+    from solver.interop.z3 import LIMITS, Proved, Refuted, entails
 
     leaves = [Reason("domain", domain)] if domain.kind != "true" else []
     leaves += definitions(goal)
@@ -156,8 +156,8 @@ def complete(facts: Facts, model: Mapping[Atom, int], domain: Prop, prop: Prop) 
 
 def consistency(facts: Facts) -> Consistent | Conflict | Unknown:
     """Whether z3 finds sizes for all facts, or a contradiction."""
-    from solver.consistency import Consistent, Unknown
-    from solver.edges.z3 import Limits, Proved, Refuted, entails
+    from solver.decide.consistency import Consistent, Unknown
+    from solver.interop.z3 import Limits, Proved, Refuted, entails
 
     leaves = [leaf for fact in facts.records() for leaf in leaves_of(fact)]
     if len(leaves) > ALL:

@@ -3,9 +3,9 @@
 `relu(X)` is X where `X >= 0` and 0 elsewhere. Products of clamps are sums of many terms, and only inside of the cases
 are they products again, whose factors the other rungs see:
 
-    >>> from solver.interner import Interner
-    >>> from solver.facts import Facts
-    >>> from solver.ladder import decide
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.decide.ladder import decide
     >>> terms = Interner()
     >>> s, t = terms.symbol("s"), terms.symbol("t")
     >>> known = Facts.empty(terms).declare_range(s, 2, None).declare_range(t, 2, None)
@@ -24,15 +24,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from solver.expr import Atom, Expr, evaluate_atoms
-from solver.facts import Conflict, Facts
-from solver.laws import rewritten
-from solver.prop import Prop
-from solver.reasons import Reason, apart, cases, refute
-from solver.settled import prove_by_intervals
+from solver.knowledge.decided_atoms import prove_by_intervals
+from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.laws import rewritten
+from solver.proofs.step import Reason, apart, cases, refute
+from solver.terms.expr import Atom, Expr, evaluate_atoms
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.climb import Climb
+    from solver.decide.prover import Climb
 
 DEEP: Final = 1
 LEVELS: Final = 3

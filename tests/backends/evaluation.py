@@ -9,13 +9,13 @@ from typing import Final
 import torch
 from torch.utils._pytree import tree_leaves
 
-from backends.loops.indices import Affine
+from backends.loops.affine import Affine
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Joined, Memory, Merge, Number, Pointwise, Position, Reduce, Taken, Tensor, View
 from backends.loops.operations import computed_as
 from backends.loops.program import Assign, Bind, Call, Check, Program
-from solver.expr import Atom, Expr
-from solver.prop import Prop
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
 
 FUNCTIONS: Final[Mapping[str, Callable[..., torch.Tensor]]] = {
     "add": torch.add,

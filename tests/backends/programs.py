@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
-from backends.decisions import Decisions
-from backends.loops.indices import packed
+from backends.decisions.questions import Decisions
+from backends.loops.affine import packed
 from backends.loops.nodes import Memory, Tensor
 from backends.loops.program import Program
 from shapes import ShapeEnv

@@ -7,12 +7,12 @@ import torch
 
 from backends import cpu
 from backends.cpu.emission import file_source
-from backends.decisions import KINDS, Decisions
-from backends.host import Host
+from backends.decisions.questions import KINDS, Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
-from backends.memory import plan
+from backends.program.host import Host
+from backends.program.memory import plan
 from frontends.pytorch import Policy, compile, trace
 from frontends.pytorch.errors import WrongStatement
 from shapes import ShapeEnv

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from backends import cpu
-from backends.costs import Costs, Expected, weighed
 from backends.cpu.emission import file_source
-from backends.decisions import KINDS, Decisions
+from backends.decisions.costs import Costs, Expected, weighed
+from backends.decisions.questions import KINDS, Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
 from frontends.pytorch import Policy, compile, mark_dynamic, trace

@@ -9,11 +9,11 @@ import torch
 
 from backends import cpu
 from backends.cpu.emission import file_source
-from backends.decisions import KINDS, Decisions
-from backends.host import hosted
+from backends.decisions.questions import KINDS, Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
+from backends.program.host import hosted
 from backends.triton.emission import source
 from backends.triton.facts import Facts
 from backends.triton.forms import choose

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from backends import cpu
-from backends.decisions import Decisions
-from backends.host import Host, hosted
+from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
+from backends.program.host import Host, hosted
 from frontends.pytorch import Policy, compile
 from shapes import ShapeEnv
 

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from backends.cpu.emission import file_source
-from backends.decisions import Decisions
+from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel, Load, walk
-from backends.loops.ones import looked_up_along, of_one
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
 from backends.loops.tensors import Expressions
+from backends.loops.unit_axis import looked_up_along, of_one
 from frontends.pytorch import compile
 from shapes import ShapeEnv
 

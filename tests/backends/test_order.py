@@ -7,13 +7,13 @@ from math import prod
 import pytest
 import torch
 
-from backends.decisions import Decisions
-from backends.host import Host
+from backends.decisions.questions import Decisions
 from backends.interpreter import interpreted
-from backends.loops.indices import is_one, packed
+from backends.loops.affine import is_one, packed
 from backends.loops.kernels import Kernel, Load, walk
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
+from backends.program.host import Host
 from shapes import ShapeEnv
 
 

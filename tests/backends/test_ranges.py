@@ -7,11 +7,11 @@ import random
 import pytest
 import torch
 
-from backends.decisions import Decisions
+from backends.decisions.questions import Decisions
 from backends.loops.kernels import Buffer
 from backends.loops.program import Call, Program
-from backends.loops.ranges import bounds, is_inside
 from backends.loops.tensors import Expressions
+from backends.loops.value_ranges import bounds, is_inside
 from frontends.pytorch import compile
 from shapes import ShapeEnv
 from tests.backends.evaluation import evaluate

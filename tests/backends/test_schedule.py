@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from backends import cpu
-from backends.decisions import Decisions
-from backends.host import Host
+from backends.decisions.questions import Decisions
 from backends.interpreter import interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
 from backends.loops.schedule import schedule
+from backends.program.host import Host
 from shapes import ShapeEnv
 from tests.backends.programs import CASES
 

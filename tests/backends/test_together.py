@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from backends import cpu
-from backends.decisions import Decisions
-from backends.host import Host, hosted
+from backends.decisions.questions import Decisions
 from backends.interpreter import interpreted
 from backends.loops.kernels import Kernel
 from backends.loops.program import Call, Program
+from backends.program.host import Host, hosted
 from shapes import ShapeEnv
 
 

@@ -9,14 +9,14 @@ import torch
 
 from backends import cpu
 from backends.cpu.launcher.program import make_native
-from backends.cpu.launcher.whole import described
-from backends.decisions import Decisions
-from backends.host import hosted
+from backends.cpu.launcher.whole_graph import described
+from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
-from backends.memory import plan
-from backends.together import by_turns
+from backends.program.host import hosted
+from backends.program.launch_groups import by_turns
+from backends.program.memory import plan
 from shapes import ShapeEnv
 
 

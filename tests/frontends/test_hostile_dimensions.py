@@ -2,10 +2,10 @@
 
 import pytest
 
-from frontends.jax_export import read_constraint, read_dimension
+from frontends.jax import read_constraint, read_dimension
 from shapes import ShapeEnv, ShapeError
-from solver.edges import smtlib
-from solver.interner import Interner
+from solver.interop import smtlib
+from solver.terms.interner import Interner
 from tests.effort import processor_seconds
 
 DIMENSIONS = [

@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from frontends.onnx_model import OnnxModel, read
+from frontends.onnx import OnnxModel, read
 from shapes import ShapeError
 from tests.effort import processor_seconds
 

@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 
 from benchmarks.onnx_judging import Judged, judge_onnx, judge_ours, runner  # noqa: E402
 from benchmarks.onnx_networks import NETWORKS  # noqa: E402
-from frontends.onnx_model import OnnxModel, Refused, read  # noqa: E402
+from frontends.onnx import OnnxModel, Refused, read  # noqa: E402
 from shapes import Always, Depends  # noqa: E402
 from shapes.errors import ShapeError  # noqa: E402
 

@@ -13,8 +13,8 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from benchmarks.onnx_judging import judge_ours, runner  # noqa: E402
-from frontends.onnx_model import operator, read  # noqa: E402
-from frontends.onnx_model.operators import elementwise  # noqa: E402
+from frontends.onnx import operator, read  # noqa: E402
+from frontends.onnx.operators import elementwise  # noqa: E402
 
 
 @dataclass(frozen=True)

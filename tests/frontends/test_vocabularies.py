@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from frontends.vocabularies import Vocabulary, aten, lax, numpy
+from frontends.operator_names import Vocabulary, aten, lax, numpy
 from shapes import ShapeEnv
 from shapes.rules import Refused, Shape, rules
-from shapes.symint import SymInt
+from shapes.symbolic.symint import SymInt
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent.parent
 def test_no_library_is_loaded() -> None:
     """If it fails, who uses a vocabulary pays for the library whose words it has."""
     program = (
-        "import sys\nfrom frontends.vocabularies import aten, lax, numpy\n"
+        "import sys\nfrom frontends.operator_names import aten, lax, numpy\n"
         "for words in (aten, lax, numpy):\n    [words[name] for name in words]\n"
         "print([name for name in ('torch', 'numpy', 'jax', 'onnx') if name in sys.modules])"
     )
@@ -356,8 +356,8 @@ def shapes_of(output: object) -> list[tuple[int | SymInt, ...]]:
 def test_types_of_onnx() -> None:
     """If it fails, an operator of ONNX cannot be used outside of a model."""
     pytest.importorskip("onnx")
-    from frontends.onnx_model import Refused as Unfit
-    from frontends.vocabularies import onnx
+    from frontends.onnx import Refused as Unfit
+    from frontends.operator_names import onnx
 
     env = ShapeEnv(origin=lambda: None)
     b, h, w = env.sizes("b h w", lo=1)

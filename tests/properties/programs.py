@@ -15,10 +15,10 @@ from types import CodeType
 
 from hypothesis import strategies as st
 
-from solver.expr import Expr
-from solver.facts import Conflict, Facts, range_prop
-from solver.interner import Interner
-from solver.text import parse
+from solver.knowledge.facts import Conflict, Facts, range_prop
+from solver.syntax.parser import parse
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
 
 NAMES = ("x", "y", "z")
 WORDS = {"ceildiv": lambda a, b: -(-a // b), "min": min, "max": max, "abs": abs}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from solver.expr import Atom, Expr
-from solver.prop import Prop
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
 
 
 def z3_refutes(facts: Sequence[Prop], goal: Prop) -> bool:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from shapes import Always, Depends, GaveUp, Never, ShapeEnv
+from shapes.environment.answers import Checkpoint
 from shapes.errors import ShapeError
-from shapes.questions import Checkpoint
 from tests.effort import examples
 
 QUESTIONS = (

@@ -7,13 +7,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-from solver.consistency import consistency
+from solver.decide.consistency import consistency
+from solver.decide.ladder import RUNGS, decide
+from solver.decide.verdict import Always, Depends, Never
 from solver.errors import Contradictory, Undefined
-from solver.facts import Conflict
-from solver.ladder import RUNGS, decide
-from solver.prop import Prop
-from solver.text import parse
-from solver.verdict import Always, Depends, Never
+from solver.knowledge.facts import Conflict
+from solver.syntax.parser import parse
+from solver.terms.prop import Prop
 from tests.effort import examples
 from tests.properties.programs import Case, cases, known
 from tests.properties.second_opinion import cvc5_refutes, z3_refutes

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from shapes.library_cache import usable_folder
-from shapes.toolchain import Unavailable, compiler, library
+from shapes.guards.library_cache import usable_folder
+from shapes.guards.toolchain import Unavailable, compiler, library
 
 
 def damage(folder: Path, random_: random.Random) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from shapes.codegen import Requirement
-from solver.expr import Expr
-from solver.interner import Interner
-from solver.text import parse
+from shapes.guards.codegen import Requirement
+from solver.syntax.parser import parse
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
 
 NAMES = ["a", "b", "c"]
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from shapes import ShapeEnv
-from shapes.long_json import dumps
+from shapes.sessions.long_json import dumps
 
 ENDLESS = 10**5000
 VALUES: list[object] = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given, settings
 
-from shapes.codegen import Check, Requirement, compile_check
-from shapes.lowering import Lowering, Operations
-from shapes.ordering import cost, ordered
+from shapes.guards.codegen import Check, Requirement, compile_check
+from shapes.guards.lowering import Lowering, Operations
+from shapes.guards.ordering import cost, ordered
 from solver.errors import ShapeError
-from solver.expr import Expr
-from solver.interner import Interner
-from solver.text import parse
+from solver.syntax.parser import parse
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
 from tests.effort import examples
 from tests.shapes.propositions import NAMES, edge_values, propositions, requirements_of, written
 

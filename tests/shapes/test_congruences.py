@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import shapes.guards
+import shapes.guards.guards
 from shapes import ShapeEnv
-from shapes.congruences import congruence_of, implied, lcm_of_others
-from shapes.rejection import rejected_alone
-from solver.interner import Interner
+from shapes.guards.congruences import congruence_of, implied, lcm_of_others
+from shapes.guards.rejection import rejected_alone
+from solver.terms.interner import Interner
 
 SIDES = ("a", "3*a + 1", "2*a - 6", "a + b", "2*a + 2*b + 5", "a*b", "-a", "6*a")
 
@@ -112,7 +112,7 @@ def test_remainders_of_a_multiple_of_all_are_sorted_out_without_a_question(
     def asked(*_: object, **__: object) -> None:
         raise AssertionError("a question was asked")
 
-    monkeypatch.setattr(shapes.guards, "decided", asked)
+    monkeypatch.setattr(shapes.guards.guards, "decided", asked)
     found = {str(guard): guard.rejects for guard in env.guards()}
     wanted = [13, 17, 19, 23, 11, 7, 9, 16] + [25] * (hint % 25 == 0) + [5] * (hint % 25 != 0)
     assert set(found) == {f"s % {divisor} == 0" for divisor in wanted} | {"t <= 5"}

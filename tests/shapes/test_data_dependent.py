@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shapes.recording import open_recording, read_sessions
-from shapes.replay import replay_session
+from shapes.sessions.recording import open_recording, read_sessions
+from shapes.sessions.replay import replay_session
 
 RECORDED = sorted((Path(__file__).parents[2] / "benchmarks" / "corpus" / "data-dependent").glob("*.jsonl.gz"))
 

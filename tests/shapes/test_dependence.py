@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from shapes import ShapeEnv
-from shapes.dependence import disjoint, identical, injective
-from shapes.layout import Layout
+from shapes.environment.dependence import disjoint, identical, injective
+from shapes.environment.layout import Layout
 
 
 def addresses(layout: Layout) -> list[int]:

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shapes.arguments import Opening, Source
-from shapes.codegen import Check, compile_check
-from shapes.decision_tree import grow
-from shapes.dispatch import Dispatch
 from shapes.env import ShapeEnv
+from shapes.guards.arguments import Opening, Source
+from shapes.guards.codegen import Check, compile_check
+from shapes.guards.decision_tree import grow
+from shapes.guards.dispatch import Dispatch
+from solver.decide.verdict import Always, Depends, Never
 from solver.errors import ShapeError
-from solver.verdict import Always, Depends, Never
 from tests.effort import examples
 from tests.shapes.propositions import NAMES, edge_values, propositions, written
 

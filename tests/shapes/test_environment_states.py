@@ -9,9 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from shapes import Always, Contradiction, Depends, Never, ShapeEnv, UndecidedGuard, questions
-from shapes.questions import Checkpoint
-from solver.sweep import size
+from shapes import Always, Contradiction, Depends, Never, ShapeEnv, UndecidedGuard
+from shapes.environment import answers
+from shapes.environment.answers import Checkpoint
+from solver.terms.sweep import size
 from tests.effort import examples
 
 SIDE = range(-3, 8)
@@ -179,8 +180,8 @@ class ForgetfulEnvironments(Environments):
 
     def environment(self) -> ShapeEnv:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(questions, "ANSWERS_KEPT", 6)
-            patch.setattr(questions, "TEXTS_KEPT", 6)
+            patch.setattr(answers, "ANSWERS_KEPT", 6)
+            patch.setattr(answers, "TEXTS_KEPT", 6)
             return ShapeEnv(solvers=False)
 
 

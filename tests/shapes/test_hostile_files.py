@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from shapes import ShapeEnv, ShapeError, recording
+from shapes import ShapeEnv, ShapeError
 from shapes.prompt.cli import main
 from shapes.prompt.page import text_of_page
 from shapes.prompt.session import Session
-from shapes.recording import FaultyLine, read_sessions, unpacked
-from shapes.replay import replay_session
+from shapes.sessions import recording
+from shapes.sessions.recording import FaultyLine, read_sessions, unpacked
+from shapes.sessions.replay import replay_session
 from tests.shapes.session_damage import damaged, session
 
 HEADER = '{"op":"session","format":1,"name":"one"}'

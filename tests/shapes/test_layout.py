@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shapes import ShapeEnv, SymBool, SymInt
-from shapes.layout import (
+from shapes.environment.layout import (
     CHANNELS_LAST,
     Layout,
     channels_last,

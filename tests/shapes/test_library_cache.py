@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from shapes import folders, library_cache, native, toolchain
-from shapes.library_cache import keep, read, sweep
-from shapes.toolchain import Unavailable, compiler
+from shapes import folders
+from shapes.guards import extension_modules, library_cache, toolchain
+from shapes.guards.library_cache import keep, read, sweep
+from shapes.guards.toolchain import Unavailable, compiler
 from tests.shapes import damage
 from tests.shapes.test_native import compiler_script, needs_compiler, python_check
 
@@ -33,7 +34,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SYMSHAPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr(native, "_loaded", {})
+    monkeypatch.setattr(extension_modules, "_loaded", {})
     monkeypatch.setattr(toolchain, "_given_up", {})
     monkeypatch.setattr(library_cache, "_unswept", {})
     library_cache._warn.cache_clear()
@@ -301,7 +302,7 @@ def test_a_read_only_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """A failure: a cache without write permission is an exception, or what is in it is not used."""
     assert python_check(["a % 208 == 0"]).native().form == "native"
     (tmp_path / "cache").chmod(0o500)
-    monkeypatch.setattr(native, "_loaded", {})
+    monkeypatch.setattr(extension_modules, "_loaded", {})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert python_check(["a % 208 == 0"]).native().form == "native"

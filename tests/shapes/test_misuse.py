@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from shapes import Always, ShapeEnv, ShapeError, sym_and, sym_ite, sym_max, sym_sum
+from shapes.environment.layout import contiguous, contiguous_strides, numel, storage_size
 from shapes.errors import Contradiction
-from shapes.layout import contiguous, contiguous_strides, numel, storage_size
 from shapes.rules import rules
-from shapes.symint import SymInt
+from shapes.symbolic.symint import SymInt
 
 Misuse = Callable[[ShapeEnv, SymInt], object]
 

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shapes import native, toolchain
-from shapes.codegen import Check, Requirement, compile_check
-from shapes.native import build
-from shapes.native_form import NotNative, native_source
-from shapes.toolchain import Unavailable
-from solver.interner import Interner
+from shapes.guards import extension_modules, toolchain
+from shapes.guards.codegen import Check, Requirement, compile_check
+from shapes.guards.emit_c import NotNative, native_source
+from shapes.guards.extension_modules import build
+from shapes.guards.toolchain import Unavailable
+from solver.terms.interner import Interner
 from tests.effort import examples
 from tests.shapes.propositions import EDGES, NAMES, edge_values, propositions, written
 
@@ -31,7 +31,7 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler here
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and a process that has loaded nothing and given up on nothing."""
     monkeypatch.setenv("SYMSHAPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(native, "_loaded", {})
+    monkeypatch.setattr(extension_modules, "_loaded", {})
     monkeypatch.setattr(toolchain, "_given_up", {})
     return tmp_path / "cache"
 
@@ -174,7 +174,7 @@ def test_built_once_and_found_again(cache: Path, monkeypatch: pytest.MonkeyPatch
     python = python_check(["a % 48 == 0"])
     assert python.native().form == "native"
     (built,) = cache.iterdir()
-    monkeypatch.setattr(native, "_loaded", {})
+    monkeypatch.setattr(extension_modules, "_loaded", {})
     monkeypatch.setattr(toolchain, "_compile", lambda *arguments: pytest.fail("compiled again"))
     assert python.native()(96, 0, 0) and list(cache.iterdir()) == [built]
 
@@ -186,7 +186,7 @@ def test_a_damaged_result_is_built_again(cache: Path, monkeypatch: pytest.Monkey
     assert python.native().form == "native"
     (built,) = cache.iterdir()
     built.write_bytes(b"not a module")
-    monkeypatch.setattr(native, "_loaded", {})
+    monkeypatch.setattr(extension_modules, "_loaded", {})
     assert python.native().form == "native" and list(cache.iterdir()) == [built] and built.stat().st_size > 100
 
 

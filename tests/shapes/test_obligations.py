@@ -10,7 +10,7 @@ import pytest
 import z3
 
 from shapes import ShapeEnv
-from shapes.recording import FactLine, QuestionLine, SymbolLine, open_recording, read_sessions
+from shapes.sessions.recording import FactLine, QuestionLine, SymbolLine, open_recording, read_sessions
 
 CORPUS = Path(__file__).parents[2] / "benchmarks" / "corpus"
 

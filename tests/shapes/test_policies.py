@@ -3,8 +3,8 @@
 import pytest
 
 from shapes import Always, Depends, ShapeEnv, UndecidedGuard
+from shapes.environment.events import Chosen
 from shapes.errors import SpecializedDynamic
-from shapes.events import Chosen
 from shapes.policies import OpenQuestion, Policy, named, size_oblivious, static, torch_defaults, unspecialized
 
 

@@ -24,7 +24,7 @@ import pytest
 
 import shapes
 from shapes import ShapeEnv, SymBool, SymFloat, SymInt
-from shapes.events import Forced, Guarded
+from shapes.environment.events import Forced, Guarded
 from shapes.origin import Origin
 
 PAGE = Path(__file__).parents[2] / "docs" / "python-forces.md"

@@ -5,8 +5,8 @@ import gc
 import pytest
 
 from shapes import Always, Depends, Never, ShapeEnv, SymBool
-from shapes import questions as memory
-from shapes.events import Asked, Deferred, Guarded, RolledBack
+from shapes.environment import answers as memory
+from shapes.environment.events import Asked, Deferred, Guarded, RolledBack
 from tests.costs import in_calls
 
 

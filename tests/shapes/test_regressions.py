@@ -154,7 +154,7 @@ def test_a_function_in_text_has_its_domain() -> None:
 
 def test_an_empty_interval_is_no_divisor() -> None:
     """If this fails, facts whose contradiction is not noticed yet divide by zero."""
-    from solver import intervals
+    from solver.terms import intervals
 
     assert intervals.quotient((-4, -2), (3, 0)) == intervals.EVERYTHING
 

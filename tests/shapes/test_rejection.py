@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapes import ShapeEnv
-from shapes.rejection import Conditions, rejected_alone
+from shapes.guards.rejection import Conditions, rejected_alone
 
 CONDITIONS = [
     "a >= 2",

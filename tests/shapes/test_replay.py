@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shapes.recording import (
+from shapes.sessions.recording import (
     FactLine,
     FaultyLine,
     QuestionLine,
@@ -16,7 +16,7 @@ from shapes.recording import (
     read_line,
     read_sessions,
 )
-from shapes.replay import Answer, replay_session
+from shapes.sessions.replay import Answer, replay_session
 
 CORPUS = Path(__file__).parents[2] / "benchmarks" / "corpus"
 
@@ -310,7 +310,7 @@ def test_without_solvers_nothing_of_them_is_imported() -> None:
     import sys
 
     program = (
-        "import sys; from shapes.recording import *; from shapes.replay import replay_session\n"
+        "import sys; from shapes.sessions.recording import *; from shapes.sessions.replay import replay_session\n"
         "for s in read_sessions(open_recording(__import__('pathlib').Path(sys.argv[1]))):\n"
         "    replay_session(s.lines, solvers=False)\n"
         "assert not {'sympy', 'z3', 'torch', 'numpy'} & set(sys.modules), sorted(sys.modules)"

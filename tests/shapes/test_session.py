@@ -8,7 +8,7 @@ import pytest
 
 from shapes import Always, Depends, Never, ShapeEnv, ShapeError
 from shapes.policies import torch_defaults
-from shapes.recording import read_sessions
+from shapes.sessions.recording import read_sessions
 
 CORPUS = Path(__file__).parent.parent.parent / "benchmarks" / "corpus"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shapes import Always, Depends, Never, ShapeEnv, ShapeError, sym_max
 from shapes.errors import ForeignSymbol
-from solver.display import operators
+from solver.syntax.printer import operators
 from tests.effort import examples
 
 FACTS = ["s % 16 == 0", "b <= 8", "b == 2 * c", "s >= 32", "c + 1 <= s"]

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from shapes import ShapeEnv, SymBool, SymFloat, SymInt, sym_ite, sym_max, sym_min, sym_not
 from shapes.errors import ForeignSymbol, ShapeError, UndecidedGuard
-from shapes.operations import ENTRIES_KEPT
-from solver.prop import Prop
+from shapes.symbolic.operations import ENTRIES_KEPT
+from solver.terms.prop import Prop
 
 Number = int | bool | SymInt | SymBool
 Tree = tuple[object, ...]

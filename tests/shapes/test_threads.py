@@ -11,7 +11,7 @@ import pytest
 
 from shapes import ShapeEnv
 from shapes.errors import ConcurrentScope, Contradiction
-from solver.prop import Prop
+from solver.terms.prop import Prop
 
 POINTS = ((3, 5, 7), (4, 9, 2), (8, 8, 1), (12, 40, 33))
 TEXTS = [

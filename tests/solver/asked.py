@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from solver.facts import Conflict, Facts, range_prop
-from solver.interner import Interner
-from solver.ladder import RUNGS, decide
-from solver.text import parse
-from solver.verdict import Verdict
+from solver.decide.ladder import RUNGS, decide
+from solver.decide.verdict import Verdict
+from solver.knowledge.facts import Conflict, Facts, range_prop
+from solver.syntax.parser import parse
+from solver.terms.interner import Interner
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from solver.expr import Expr
-from solver.interner import Interner
-from solver.prop import Prop
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 
 
 def some_expression(terms: Interner, symbols: list[Expr], rng: random.Random, depth: int) -> Expr:

@@ -7,12 +7,12 @@ from itertools import product
 
 import pytest
 
-from solver.check import verify
-from solver.expr import Expr
-from solver.prop import Prop
-from solver.reasons import Reason
-from solver.text import parse
-from solver.verdict import Always, Depends, GaveUp, Never
+from solver.decide.verdict import Always, Depends, GaveUp, Never
+from solver.proofs.checker import verify
+from solver.proofs.step import Reason
+from solver.syntax.parser import parse
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
 from tests.solver.asked import asked
 
 SIZES = range(5)

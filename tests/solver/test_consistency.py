@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from solver.check import examine
-from solver.consistency import Consistent, Unknown, consistency
-from solver.edges.z3 import Proved
+from solver.decide.consistency import Consistent, Unknown, consistency
+from solver.decide.ladder import decide
+from solver.decide.verdict import Always
 from solver.errors import Contradictory, Undefined
-from solver.facts import Conflict, Facts, range_prop
-from solver.interner import Interner
-from solver.ladder import decide
-from solver.text import parse
-from solver.verdict import Always
+from solver.interop.z3 import Proved
+from solver.knowledge.facts import Conflict, Facts, range_prop
+from solver.proofs.checker import examine
+from solver.syntax.parser import parse
+from solver.terms.interner import Interner
 from tests.solver.asked import asked
 
 CASES = Path(__file__).parents[2] / "benchmarks" / "cases"
@@ -108,7 +108,7 @@ def test_unknown_facts_still_prove(monkeypatch: pytest.MonkeyPatch) -> None:
     blind = facts.with_pool(facts.pool.copy())
     blind.pool.alive = ()
     assert isinstance(decide(blind, interner.ge(x * x, 4), solvers=False), Always)
-    monkeypatch.setattr("solver.edges.z3.entails", lambda *asked: Proved((0,)))
+    monkeypatch.setattr("solver.interop.z3.entails", lambda *asked: Proved((0,)))
     with pytest.raises(Contradictory) as caught:
         decide(blind, interner.ge(x, 7))
     assert [fact.text for fact in caught.value.core] == ["2 <= x <= None"]

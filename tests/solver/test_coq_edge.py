@@ -12,20 +12,20 @@ from pathlib import Path
 import pytest
 
 from shapes import Always, Depends, Never, ShapeEnv
-from shapes.recording import FactLine, QuestionLine, SymbolLine, open_recording, read_sessions
-from solver.edges.coq import exported, theorems_of
-from solver.edges.coq.library import library, standalone
-from solver.edges.coq.operating import OPERATIONS
-from solver.edges.coq.script import Script
-from solver.edges.coq.steps import RULES
+from shapes.sessions.recording import FactLine, QuestionLine, SymbolLine, open_recording, read_sessions
+from solver.decide.ladder import decide
+from solver.decide.verdict import Verdict
 from solver.errors import NotExported
-from solver.fact import Fact
-from solver.facts import Facts
-from solver.interner import Interner
-from solver.ladder import decide
-from solver.prop import Prop
-from solver.reasons import Reason, absurd, combine, hypothesis, multiply_equality, refute, square
-from solver.verdict import Verdict
+from solver.interop.coq import exported, theorems_of
+from solver.interop.coq.library import library, standalone
+from solver.interop.coq.operating import OPERATIONS
+from solver.interop.coq.script import Script
+from solver.interop.coq.steps import RULES
+from solver.knowledge.facts import Facts
+from solver.proofs.fact import Fact
+from solver.proofs.step import Reason, absurd, combine, hypothesis, multiply_equality, refute, square
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 from tests.solver.asked import asked
 
 COQ = shutil.which("coqc")
@@ -166,7 +166,7 @@ def test_a_quotient_by_a_negative_divisor_stands_alone(tmp_path: Path) -> None:
 @needs_coq
 def test_the_whole_library_stands_without_axioms(tmp_path: Path) -> None:
     """Lemmas that no sample uses are checked too, and none assumes anything."""
-    text = (files("solver.edges.coq") / "symshape.v").read_text(encoding="utf-8")
+    text = (files("solver.interop.coq") / "symshape.v").read_text(encoding="utf-8")
     assert accepted(text, tmp_path)
     assert not [word for word in ("Axiom", "Admitted", "Parameter", "Hypothesis", "admit.") if word in text]
 

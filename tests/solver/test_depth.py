@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from shapes import Always, Depends, ShapeEnv, sym_ite
-from solver.depth import DEEPEST
 from solver.errors import NotExpressible
-from solver.facts import Facts
-from solver.interner import Interner
-from solver.search import EVALUATED, FEWEST, Search, terms_evaluated
+from solver.knowledge.facts import Facts
+from solver.samples.repair import EVALUATED, FEWEST, Search, terms_evaluated
+from solver.terms.depth import DEEPEST
+from solver.terms.interner import Interner
 
 NESTS = {
     "halves": lambda levels: "(" * levels + "x" + " // 2 + y)" * levels + " >= 0",

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver.display import text_of, written_out
 from solver.errors import NotExpressible
-from solver.expr import Expr
-from solver.interner import Interner
-from solver.prop import Prop
-from solver.text import parse, parse_expr
+from solver.syntax.parser import parse, parse_expr
+from solver.syntax.printer import text_of, written_out
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 from tests.effort import examples, processor_seconds
 from tests.solver.random_values import some_expression, some_proposition
 
@@ -191,11 +191,11 @@ def test_text_does_not_depend_on_age(seed: int) -> None:
 
 
 PROGRAM = """
-from solver.display import text_of, written_out
-from solver.facts import Facts
-from solver.interner import Interner
-from solver.simplify import simplify
-from solver.text import parse, parse_expr
+from solver.syntax.printer import text_of, written_out
+from solver.knowledge.facts import Facts
+from solver.terms.interner import Interner
+from solver.decide.simplify import simplify
+from solver.syntax.parser import parse, parse_expr
 import random
 from tests.solver.random_values import some_expression, some_proposition
 terms = Interner()

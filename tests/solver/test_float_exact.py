@@ -6,12 +6,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from solver.facts import Facts
-from solver.float_exact import exact_form
-from solver.interner import Interner
-from solver.ladder import decide
-from solver.text import parse, parse_expr
-from solver.verdict import Always, Never
+from solver.decide.ladder import decide
+from solver.decide.verdict import Always, Never
+from solver.floats.exact import exact_form
+from solver.knowledge.facts import Facts
+from solver.syntax.parser import parse, parse_expr
+from solver.terms.interner import Interner
 from tests.solver.test_floats import RAISED, ROUNDINGS, TREES, Tree, symbolic_value, two_symbols, values
 
 NEAR = st.sampled_from([2**51, 2**52, 2**53, 2**54]).flatmap(lambda n: st.integers(n - 40, n + 40))

@@ -15,13 +15,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from solver import floats
-from solver.check import verify
-from solver.display import text_of
+from solver.decide.ladder import decide
+from solver.decide.verdict import Always, Depends, GaveUp, Never
 from solver.errors import NotExpressible
-from solver.expr import Atom, Expr
-from solver.facts import Facts
-from solver.float_ordinals import (
+from solver.floats import values as floats
+from solver.floats.ordinals import (
     LARGEST,
     NAN,
     at_least,
@@ -34,14 +32,16 @@ from solver.float_ordinals import (
     steps_of,
     values_where,
 )
-from solver.floats import Float
-from solver.functions import function
-from solver.interner import Interner
-from solver.ladder import decide
-from solver.prop import Prop
-from solver.reasons import Reason
-from solver.text import parse
-from solver.verdict import Always, Depends, GaveUp, Never
+from solver.floats.values import Float
+from solver.knowledge.facts import Facts
+from solver.proofs.checker import verify
+from solver.proofs.step import Reason
+from solver.syntax.parser import parse
+from solver.syntax.printer import text_of
+from solver.terms.expr import Atom, Expr
+from solver.terms.functions import function
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 from tests.solver.test_floats import BINARY, COMPARISONS, RAISED, ROUNDINGS, UNARY
 
 SPECIAL = [

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from solver import floats
-from solver.display import text_of
 from solver.errors import ParseError
-from solver.expr import Expr
-from solver.float_ranges import OVERFLOW
-from solver.interner import Interner
-from solver.text import parse, parse_expr
+from solver.floats import values as floats
+from solver.floats.ranges import OVERFLOW
+from solver.syntax.parser import parse, parse_expr
+from solver.syntax.printer import text_of
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
 from tests.solver.test_floats import COMPARISONS, INTEGERS, RAISED, ROUNDINGS, TREES, Tree, symbolic_value, two_symbols
 
 TEXTS = (

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from solver import floats
-from solver.expr import Atom, Expr
-from solver.float_programs import program
-from solver.float_ranges import OVERFLOW
-from solver.floats import Float
-from solver.functions import Threshold, function, register
-from solver.interner import Interner
+from solver.floats import values as floats
+from solver.floats.programs import program
+from solver.floats.ranges import OVERFLOW
+from solver.floats.values import Float
+from solver.terms.expr import Atom, Expr
+from solver.terms.functions import Threshold, function, register
+from solver.terms.interner import Interner
 
 Tree = tuple[object, ...]
 """("argument", i) | ("constant", x) | ("truediv", i, j) | (operation, tree, ...)."""

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from solver.fact import Fact
-from solver.facts import Facts
-from solver.prop import Prop
-from solver.reasons import Reason
-from solver.verdict import Always, Depends, Never
-from solver.witness import Witness
+from solver.decide.verdict import Always, Depends, Never
+from solver.knowledge.facts import Facts
+from solver.proofs.fact import Fact
+from solver.proofs.step import Reason
+from solver.samples.witness import Witness
+from solver.terms.prop import Prop
 from tests.solver.asked import asked
 
 SETTLED = [

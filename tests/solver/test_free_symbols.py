@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from solver.facts import Facts
-from solver.finding import freely
-from solver.interner import Interner
-from solver.ladder import decide
-from solver.text import parse
-from solver.verdict import Depends
+from solver.decide.ladder import decide
+from solver.decide.verdict import Depends
+from solver.knowledge.facts import Facts
+from solver.samples.witness_search import freely
+from solver.syntax.parser import parse
+from solver.terms.interner import Interner
 
 RANGES = {"a": (0, None), "b": (0, None), "c": (2, 9), "d": (None, None)}
 CASES = [

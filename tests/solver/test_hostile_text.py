@@ -3,9 +3,9 @@
 import pytest
 
 from solver.errors import ParseError
-from solver.interner import Interner
-from solver.text import parse
-from solver.tokens import Decimals
+from solver.syntax.parser import parse
+from solver.syntax.tokens import Decimals
+from solver.terms.interner import Interner
 from tests.effort import processor_seconds
 
 NAMES = ("a", "b", "s", "t")

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.evidence import cores
-from shapes.recording import open_recording, read_sessions
-from solver.check import verify
+from shapes.sessions.recording import open_recording, read_sessions
+from solver.decide.ladder import decide
+from solver.decide.minimal_core import WORK, Deletion, minimized
+from solver.decide.verdict import Always, Never
 from solver.errors import Contradictory, Undefined
-from solver.fact import Fact
-from solver.facts import Conflict, Facts, range_prop
-from solver.interner import Interner
-from solver.ladder import decide
-from solver.minimal import WORK, Deletion, minimized
-from solver.prop import Prop
-from solver.reasons import leaves
-from solver.text import parse
-from solver.verdict import Always, Never
+from solver.knowledge.facts import Conflict, Facts, range_prop
+from solver.proofs.checker import verify
+from solver.proofs.fact import Fact
+from solver.proofs.step import leaves
+from solver.syntax.parser import parse
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 from tests.effort import examples
 from tests.properties.programs import NAMES, Case, cases, known
 from tests.solver.asked import asked

@@ -7,11 +7,11 @@ from math import lcm
 import pytest
 
 from shapes import ShapeEnv
-from solver.facts import Facts
-from solver.interner import Interner
-from solver.multiples import prove_no_multiple
-from solver.reasons import Reason
-from solver.verdict import Always, Depends, GaveUp, Never
+from solver.decide.verdict import Always, Depends, GaveUp, Never
+from solver.knowledge.facts import Facts
+from solver.knowledge.multiples import prove_no_multiple
+from solver.proofs.step import Reason
+from solver.terms.interner import Interner
 
 
 def environment() -> ShapeEnv:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solver.decide.verdict import Always
 from solver.errors import Contradictory, Undefined
-from solver.interner import Interner
-from solver.verdict import Always
+from solver.terms.interner import Interner
 from tests.solver.asked import Asked, asked
 from tests.solver.test_rungs_random import judge
 

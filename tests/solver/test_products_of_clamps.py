@@ -8,11 +8,11 @@ from itertools import product
 import pytest
 
 from shapes import ShapeEnv
-from solver.facts import Facts
-from solver.interner import Interner
-from solver.reasons import Reason
+from solver.decide.verdict import Always, Depends, GaveUp, Never
+from solver.knowledge.facts import Facts
+from solver.proofs.step import Reason
 from solver.rungs import shift
-from solver.verdict import Always, Depends, GaveUp, Never
+from solver.terms.interner import Interner
 
 
 def environment(lows: dict[str, int], highs: dict[str, int] | None = None) -> ShapeEnv:

@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from solver.errors import ParseError
-from solver.interner import Interner
-from solver.text import parse, parse_expr
+from solver.syntax.parser import parse, parse_expr
+from solver.terms.interner import Interner
 
 
 def root_at_most(n: Fraction, bound: Fraction) -> bool:

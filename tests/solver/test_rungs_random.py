@@ -9,16 +9,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from solver.climb import climb_of
-from solver.expr import Expr
-from solver.facts import Facts
-from solver.interner import Interner
-from solver.prop import Prop
-from solver.roots import root_bound
+from solver.decide.prover import climb_of
+from solver.decide.verdict import Always, Never
+from solver.knowledge.facts import Facts
+from solver.knowledge.roots import root_bound
 from solver.rungs.lemmas import negative_direction
 from solver.rungs.residues import nonzero
-from solver.table import Table
-from solver.verdict import Always, Never
+from solver.samples.table import Table
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 from tests.properties.programs import compiled, truth
 from tests.solver.asked import Asked
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from solver.check import verify
-from solver.reasons import Reason
-from solver.verdict import Always, Depends, Never
+from solver.decide.verdict import Always, Depends, Never
+from solver.proofs.checker import verify
+from solver.proofs.step import Reason
 from tests.solver.asked import asked
 
 HELP = {

@@ -3,13 +3,13 @@
 import pytest
 
 from shapes import ShapeEnv
-from solver.check import examine
-from solver.explain import prove_side
-from solver.expr import Atom, Expr
-from solver.facts import Facts
-from solver.interner import Interner
-from solver.prop import Prop
-from solver.table import Table
+from solver.knowledge.explain import prove_side
+from solver.knowledge.facts import Facts
+from solver.proofs.checker import examine
+from solver.samples.table import Table
+from solver.terms.expr import Atom, Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 
 
 def parity(terms: Interner, count: int) -> tuple[Prop, list[Atom]]:

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from shapes import ShapeEnv, ShapeError
-from shapes.symint import SymInt
-from solver.display import FEW, SHORT, text_of, text_of_both, written_out
+from shapes.symbolic.symint import SymInt
 from solver.errors import LONGEST_LINE, ParseError
-from solver.expr import Expr
-from solver.interner import Interner
-from solver.prop import Prop
-from solver.sharing import Shared
-from solver.text import parse, parse_expr
+from solver.syntax.parser import parse, parse_expr
+from solver.syntax.printer import FEW, SHORT, text_of, text_of_both, written_out
+from solver.syntax.sharing import Shared
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 from tests.solver.random_values import some_proposition
 from tests.solver.test_shared_parts import parity
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.recorded import corpus_files, sessions
-from solver.depth import SHALLOW
 from solver.errors import ParseError
-from solver.interner import Interner
-from solver.prop import Prop
-from solver.shunting import LARGEST_EXPONENT, LONGEST, read_condition, read_side
-from solver.text import Reader, parse
+from solver.syntax.parser import Reader, parse
+from solver.syntax.shunting_yard import LARGEST_EXPONENT, LONGEST, read_condition, read_side
+from solver.terms.depth import SHALLOW
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 
 NAMES = ("a", "b", "s", "min")  # a symbol may be called so where the caller allows it
 

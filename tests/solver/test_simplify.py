@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver.display import operators, text_of
-from solver.edges.z3 import Refuted, entails
-from solver.expr import Atom, Expr
-from solver.facts import Conflict, Facts
-from solver.interner import Interner
-from solver.ladder import decide
-from solver.simplify import SPELLING, Simplification, simplify, simplify_prop
-from solver.text import parse, parse_expr
-from solver.verdict import Never
+from solver.decide.ladder import decide
+from solver.decide.simplify import SPELLING, Simplification, simplify, simplify_prop
+from solver.decide.verdict import Never
+from solver.interop.z3 import Refuted, entails
+from solver.knowledge.facts import Conflict, Facts
+from solver.syntax.parser import parse, parse_expr
+from solver.syntax.printer import operators, text_of
+from solver.terms.expr import Atom, Expr
+from solver.terms.interner import Interner
 from tests.effort import examples, processor_seconds
 from tests.solver.random_values import some_expression, some_proposition
 

@@ -7,11 +7,11 @@ import pytest
 
 from shapes import ShapeEnv
 from shapes.errors import ShapeError
-from solver.facts import Facts
-from solver.interner import Interner
-from solver.reasons import Reason
+from solver.decide.verdict import Always, Depends, Never
+from solver.knowledge.facts import Facts
+from solver.proofs.step import Reason
 from solver.rungs import single
-from solver.verdict import Always, Depends, Never
+from solver.terms.interner import Interner
 
 MASKED = "max(0, min(min(n, a) + n - a, c)) + max(0, min(n, a) + n - min(min(n, a) + n - a, c + d) - a) + d == n"
 

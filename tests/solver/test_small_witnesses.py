@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from shapes import Depends, ShapeEnv, ShapeError
 from shapes.testing.conformance.cases import value
-from solver.facts import Facts
-from solver.interner import Interner
-from solver.ladder import decide
+from solver.decide.ladder import decide
+from solver.knowledge.facts import Facts
+from solver.terms.interner import Interner
 from tests.effort import examples, processor_seconds
 
 FACTS = ["s % 16 == 0", "b > 3", "b*s <= 10**6", "s != 64", "n < b", "b % 4 == 1 or s > 100"]

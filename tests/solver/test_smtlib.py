@@ -9,11 +9,11 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver.edges.smtlib import question, read
 from solver.errors import NotExpressible, ParseError
-from solver.expr import Expr
-from solver.interner import Interner
-from solver.text import parse, parse_expr
+from solver.interop.smtlib import question, read
+from solver.syntax.parser import parse, parse_expr
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
 from tests.effort import examples
 from tests.solver.random_values import some_proposition
 

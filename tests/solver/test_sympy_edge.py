@@ -12,12 +12,12 @@ import sympy
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from solver.edges.sympy import factor, from_sympy, names_of, to_sympy
 from solver.errors import NotExpressible
-from solver.expr import Atom, Expr
-from solver.interner import Interner
-from solver.prop import Prop
-from solver.text import Parsed, ParsedExpr, parse, parse_expr
+from solver.interop.sympy import factor, from_sympy, names_of, to_sympy
+from solver.syntax.parser import Parsed, ParsedExpr, parse, parse_expr
+from solver.terms.expr import Atom, Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 from tests.effort import examples
 from tests.solver.random_values import some_expression, some_proposition
 
@@ -253,5 +253,5 @@ def test_a_number_that_is_refused_leaves_nothing_in_the_context() -> None:
 
 def test_sympy_is_not_loaded_by_the_core() -> None:
     """A failure means that importing the core costs the half second that sympy takes."""
-    code = "import sys, solver.edges.sympy, solver.ladder; sys.exit('sympy' in sys.modules)"
+    code = "import sys, solver.interop.sympy, solver.decide.ladder; sys.exit('sympy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

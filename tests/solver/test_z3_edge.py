@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solver.edges.z3 import Limits, Proved, Refuted, Unknown, entails
-from solver.expr import Expr
-from solver.interner import Interner
-from solver.prop import Prop
-from solver.text import parse
+from solver.interop.z3 import Limits, Proved, Refuted, Unknown, entails
+from solver.syntax.parser import parse
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 from tests.effort import examples
 from tests.solver.random_values import some_proposition
 

@@ -2,7 +2,7 @@
 
     >>> from shapes import ShapeEnv
     >>> from backends.cpu.emission import file_source
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> from backends.loops.schedule import schedule
     >>> env = ShapeEnv(origin=lambda: None)

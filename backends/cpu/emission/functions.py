@@ -1,7 +1,7 @@
 """A kernel as C functions: ranges of turns, and the entry that picks a version and divides the turns among threads.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> from backends.loops.schedule import schedule
     >>> env = ShapeEnv(origin=lambda: None)
@@ -25,21 +25,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from backends.cpu.emission.column_reduction import Sums, write_summing
+from backends.cpu.emission.full_reduction import is_whole, write_chunk, write_whole
+from backends.cpu.emission.interleaved import numbers_of, product_of, together
 from backends.cpu.emission.loops import ALIGNED, Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.short import Short, chosen, is_only_short, short_forms
-from backends.cpu.emission.summing import Sums, write_summing
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.together import numbers_of, product_of, together
-from backends.cpu.emission.turning import crosswise
+from backends.cpu.emission.transpose import crosswise
 from backends.cpu.emission.values import Writer
-from backends.cpu.emission.whole import is_whole, write_chunk, write_whole
 from backends.cpu.vector import source
-from backends.decisions import Decisions
+from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
-from backends.loops.ones import looked_up_along, of_one
 from backends.loops.tensors import Expressions
-from solver.expr import Expr
+from backends.loops.unit_axis import looked_up_along, of_one
+from solver.terms.expr import Expr
 
 MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
 

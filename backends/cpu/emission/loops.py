@@ -1,9 +1,9 @@
 """What a kernel's code depends on before any of it is written: how deep each value is, what differs between lanes.
 
-    >>> from solver.interner import Interner
+    >>> from solver.terms.interner import Interner
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions, Kind
-    >>> from backends.loops.indices import Affine
+    >>> from backends.decisions.questions import Decisions, Kind
+    >>> from backends.loops.affine import Affine
     >>> from backends.loops.kernels import Apply, Buffer, Kernel, Load, Store
     >>> env = ShapeEnv(origin=lambda: None)
     >>> r, c = [size.expr for size in env.sizes("r c")]
@@ -28,17 +28,17 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 from typing import Final
 
-from backends.cpu.emission.cuts import cuts, others_cuts
-from backends.cpu.emission.places import ByLane, by_lane
-from backends.cpu.emission.spelling import width
-from backends.cpu.emission.turning import exchanged, turned
+from backends.cpu.emission.c_operations import width
+from backends.cpu.emission.lane_compare import ByLane, by_lane
+from backends.cpu.emission.loop_split import cuts, others_cuts
+from backends.cpu.emission.transpose import exchanged, turned
 from backends.cpu.vector import lanes_for
-from backends.decisions import Decisions, Kind
-from backends.loops.indices import Affine, is_one
+from backends.decisions.questions import Decisions, Kind
+from backends.loops.affine import Affine, is_one
 from backends.loops.kernels import Apply, Buffer, Kernel, Load, Pass, Place, Reduced, Scalar
 from backends.loops.operations import ITEMSIZE, OPERATIONS
-from backends.loops.order import parts_first
-from solver.expr import Expr
+from backends.loops.toposort import parts_first
+from solver.terms.expr import Expr
 
 GRAIN: Final = 1 << 17
 """Simple operations that are worth a thread."""

@@ -22,18 +22,18 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import reduce
 from typing import Final
 
-from backends.cpu.emission.copies import ONE, Copy, vector_loops, vector_loops_turned
-from backends.cpu.emission.cutting import divided
+from backends.cpu.emission.c_operations import KINDS, MEMORY, Named, element_of, identity
+from backends.cpu.emission.column_reduction import Sums
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.reducing import Totals, is_long_sum
-from backends.cpu.emission.spelling import KINDS, MEMORY, Named, element_of, identity
-from backends.cpu.emission.summing import Sums
+from backends.cpu.emission.split_loops import divided
 from backends.cpu.emission.text import Text
+from backends.cpu.emission.unroll import ONE, Copy, vector_loops, vector_loops_turned
 from backends.cpu.emission.values import Writer
-from backends.loops.indices import Affine
+from backends.loops.affine import Affine
 from backends.loops.kernels import Load, Reduction, Scalar
 from backends.loops.operations import ITEMSIZE
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 SIDE_BY_SIDE: Final = 4
 """Vectors that a reduction that has little to compute handles in one turn: it would wait for its own sums. Twice as

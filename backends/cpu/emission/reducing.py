@@ -44,7 +44,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from backends.cpu.emission.spelling import Named, across, constant, element_of, identity, joined
+from backends.cpu.emission.c_operations import Named, across, constant, element_of, identity, joined
 from backends.cpu.emission.text import Text
 from backends.loops.kernels import Reduction
 from backends.loops.operations import is_float

@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from backends.cpu.emission.copies import Copy
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.reducing import Totals
 from backends.cpu.emission.text import Text
+from backends.cpu.emission.unroll import Copy
 from backends.loops.kernels import Load, Place, Reduced, Scalar
 
 VECTORS: Final = (1, 2, 4)

@@ -11,12 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count as serials
 
-from backends.cpu.emission.copies import ONE, Copy
-from backends.cpu.emission.loops import Loops
-from backends.cpu.emission.places import ByLane
-from backends.cpu.emission.single import applied as single_applied
-from backends.cpu.emission.single import single
-from backends.cpu.emission.spelling import (
+from backends.cpu.emission.c_operations import (
     KINDS,
     MEMORY,
     SYMBOLS,
@@ -28,12 +23,17 @@ from backends.cpu.emission.spelling import (
     integer,
     scalar,
 )
+from backends.cpu.emission.lane_compare import ByLane
+from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.text import Text
-from backends.loops.indices import Affine, is_one, is_zero
+from backends.cpu.emission.uniform import applied as single_applied
+from backends.cpu.emission.uniform import single
+from backends.cpu.emission.unroll import ONE, Copy
+from backends.loops.affine import Affine, is_one, is_zero
 from backends.loops.kernels import Apply, Buffer, Constant, Load, Place, Reduced, Reduction, Scalar, SizeValue, Store
 from backends.loops.operations import ITEMSIZE, computed_as, is_float
-from backends.loops.order import parts_first
-from solver.expr import Expr
+from backends.loops.toposort import parts_first
+from solver.terms.expr import Expr
 
 
 class Writer:

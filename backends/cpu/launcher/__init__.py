@@ -24,7 +24,7 @@ kernels from this one on.
 
 `Kernels(((kernel, tensors, numbers, kernels), ...), tensors, numbers)` calls several, one after the other: which of all
 the tensors and numbers that it is given are those of a kernel, how many from it on run together, and how many tensors
-and numbers there are (`backends.together`).
+and numbers there are (`backends.program.launch_groups`).
 
 `Program` is a whole graph of kernels (`backends.cpu.launcher.program`), `Entry` finds the program for a call
 (`backends.cpu.launcher.entry`).
@@ -50,8 +50,8 @@ from typing import Final
 
 from backends import Unreadable
 from backends.cpu.launcher.learning import learned
-from shapes.native import build
-from shapes.toolchain import Unavailable
+from shapes.guards.extension_modules import build
+from shapes.guards.toolchain import Unavailable
 
 PARTS: Final = ("reading", "kernel", "numbers", "program", "making", "several", "entry", "ranges", "layouts", "module")
 """The text of the module, in the order in which each uses what is before it."""

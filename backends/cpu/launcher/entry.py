@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from backends.cpu.launcher import Unavailable, launcher
-from shapes.native_form import NotNative
+from shapes.guards.emit_c import NotNative
 
 KINDS: Final = ("tensor", "integer", "value", "object")
 

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------ Numbers: guards and sizes of one call */
 
 /* What a step does with two values: first those that give a value, then the conditions that must hold. The same
-   operations as in shapes.lowering, with the same values; Python makes the steps. */
+   operations as in shapes.guards.lowering, with the same values; Python makes the steps. */
 typedef enum {
     SIZE, STRIDE, INTEGER_ARGUMENT, THREADS,       /* leaves: the argument a, its axis b */
     MULTIPLY_ADD, MULTIPLY, FLOOR_DIVIDE, REMAINDER, MAXIMUM, MINIMUM, ABSOLUTE, BIT_AND, POWER,

@@ -1,7 +1,7 @@
 """Guards and sizes as steps for the launcher: what it computes and tests at each call.
 
     >>> from backends.cpu.launcher.numbers import SIZE, Steps
-    >>> from solver.interner import Interner
+    >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> n, m = terms.symbol("n"), terms.symbol("m")
     >>> steps = Steps({n: (SIZE, 0, 0), m: (SIZE, 1, 0)})
@@ -27,10 +27,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from shapes.lowering import COMPARISONS, Lowering, Operation, Operations
-from shapes.native_form import LARGEST, LEAST, MOST, NotNative
-from shapes.python_form import reachable
-from solver.expr import Expr
+from shapes.guards.emit_c import LARGEST, LEAST, MOST, NotNative
+from shapes.guards.emit_python import reachable
+from shapes.guards.lowering import COMPARISONS, Lowering, Operation, Operations
+from solver.terms.expr import Expr
 
 SIZE, STRIDE, INTEGER, THREADS = range(4)
 """The codes of leaves."""

@@ -3,7 +3,7 @@
     >>> import ctypes, torch
     >>> from backends.cpu.launcher import launcher
     >>> from backends.cpu.launcher.program import Description, Launch, Made, TensorArgument, make_native
-    >>> from solver.interner import Interner
+    >>> from solver.terms.interner import Interner
     >>> @ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int64))
     ... def twice(pointers, numbers):
     ...     x, y = [(ctypes.c_float * numbers[0]).from_address(pointers[place]) for place in range(2)]
@@ -44,12 +44,12 @@ import torch
 
 from backends.cpu.launcher import Unavailable, launcher
 from backends.cpu.launcher.numbers import INTEGER, SIZE, STRIDE, THREADS, Leaf, Steps
-from shapes.arguments import Path
-from shapes.codegen import Check
-from shapes.dispatch import copied
-from shapes.native_form import NotNative
-from solver.expr import Expr
-from solver.prop import Prop
+from shapes.guards.arguments import Path
+from shapes.guards.codegen import Check
+from shapes.guards.dispatch import copied
+from shapes.guards.emit_c import NotNative
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
 
 DTYPES: Final = {
     "bool": (6, 8),

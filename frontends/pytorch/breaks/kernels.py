@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from frontends.pytorch.breaks.kinds import Kind
-    from shapes.arguments import Source
+    from shapes.guards.arguments import Source
 
 Run = Callable[[Sequence[object]], Sequence[torch.Tensor]]
 Made = TypeVar("Made")

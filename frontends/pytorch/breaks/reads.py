@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_map
 
 from frontends.pytorch.breaks.pending import Leaving, Pending, Queue
-from frontends.pytorch.composites.packing import pad
+from frontends.pytorch.decompositions.packing import pad
 from frontends.pytorch.python.casting import kernel_in_autocast
 
 

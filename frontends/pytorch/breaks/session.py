@@ -24,11 +24,11 @@ from frontends.pytorch.breaks.operators import LAID_BY_KERNELS, cause_of, forces
 from frontends.pytorch.breaks.pending import Leaving, Pending, Value, as_counted, pending_of
 from frontends.pytorch.breaks.reads import Reads
 from frontends.pytorch.breaks.segments import TENSOR, VARIES, Place, Shape, Step, one_by_one
-from frontends.pytorch.composites.registry import PROFILER, is_composite
-from frontends.pytorch.places import origin
+from frontends.pytorch.decompositions.registry import PROFILER, is_composite
 from frontends.pytorch.python.casting import casting_anew
 from frontends.pytorch.python.forcing import Symbolic, suspended
 from frontends.pytorch.recording.operations import draws_numbers, is_custom
+from frontends.pytorch.source_location import origin
 
 if TYPE_CHECKING:
     from frontends.pytorch.breaks.remembered import Remembered

@@ -29,18 +29,18 @@ import torch
 
 from backends import named
 from frontends.pytorch.breaks.pending import is_waiting, settled
+from frontends.pytorch.calls.argument_unpacking import Call, Run, elsewhere, nothing_around
 from frontends.pytorch.calls.breaking import Breaking
+from frontends.pytorch.calls.captured_state import Surroundings
 from frontends.pytorch.calls.dynamism import History, Mixed, Policy
 from frontends.pytorch.calls.forms import Form, Forms
 from frontends.pytorch.calls.limits import Limits
 from frontends.pytorch.calls.marks import marks_of
-from frontends.pytorch.calls.opening import Call, Run, elsewhere, nothing_around
 from frontends.pytorch.calls.options import check_options
 from frontends.pytorch.calls.reads import can_be_given, holds_tensors, shown
 from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilation, form_question, question_of
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
-from frontends.pytorch.calls.surroundings import Surroundings
 from frontends.pytorch.calls.taken import Taken
 from frontends.pytorch.calls.times import Times
 from frontends.pytorch.errors import (
@@ -56,7 +56,6 @@ from frontends.pytorch.errors import (
     reason_of,
     refusal,
 )
-from frontends.pytorch.places import origin
 from frontends.pytorch.python.effects import line_of
 from frontends.pytorch.python.fields import classes_in
 from frontends.pytorch.python.forcing import own_code
@@ -67,6 +66,7 @@ from frontends.pytorch.python.side_effects import Said
 from frontends.pytorch.python.state import reflects
 from frontends.pytorch.recording.escapes import KeptTensor
 from frontends.pytorch.recording.outside import Outside
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.tracing import Variant, trace
 from shapes.errors import SpecializedDynamic, UndecidedGuard
 
@@ -79,11 +79,11 @@ if TYPE_CHECKING:
     from frontends.pytorch.calls.report import Report
     from frontends.pytorch.python.side_effects import SideEffect
     from frontends.pytorch.recording.inputs import Choice, Input
-    from shapes.codegen import Check
-    from shapes.coverage import Ranges
     from shapes.env import ShapeEnv
+    from shapes.guards.codegen import Check
+    from shapes.guards.coverage import Ranges
     from shapes.origin import Origin
-    from solver.verdict import Verdict
+    from solver.decide.verdict import Verdict
 
 
 

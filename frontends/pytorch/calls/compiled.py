@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from frontends.pytorch.calls.report import Report
     from frontends.pytorch.calls.times import Times
     from frontends.pytorch.tracing import Variant
-    from shapes.coverage import Ranges
-    from solver.verdict import Verdict
+    from shapes.guards.coverage import Ranges
+    from solver.decide.verdict import Verdict
 
 OWN: Final = "_compilation"
 GIVES_ITSELF: Final = frozenset((

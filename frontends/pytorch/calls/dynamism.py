@@ -23,8 +23,8 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from backends.costs import Expected
-from backends.decisions import KINDS
+from backends.decisions.costs import Expected
+from backends.decisions.questions import KINDS
 from frontends.pytorch.calls.sources import is_named
 from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.recording.inputs import DYNAMIC, STATIC, Choice, Dynamic, Dynamism
@@ -52,10 +52,11 @@ class Policy:
             as they are.
         variants: so many variants a function has at most.
         of_module: so many variants the functions of one module have together.
-        withheld: kinds of decisions (`backends.decisions`) whose questions kernels are made without asking, to see what
+        withheld: kinds of decisions (`backends.decisions.questions`) whose questions kernels are made without asking,
+            to see what
             the answers are worth.
         guards: how a variant is expected to be used, where guards may be added that make its kernels faster and pay;
-            None adds none (see `backends.costs`).
+            None adds none (see `backends.decisions.costs`).
     """
 
     repeats: int = 2

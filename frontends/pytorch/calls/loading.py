@@ -27,9 +27,9 @@ from typing import Final
 
 import torch
 
+from frontends.pytorch.calls.argument_unpacking import autocast, elsewhere
 from frontends.pytorch.calls.artifact import AGAIN, entry, of_kind, read, refuse
 from frontends.pytorch.calls.compiled import Compiled
-from frontends.pytorch.calls.opening import autocast, elsewhere
 from frontends.pytorch.calls.saving import (
     BACKENDS,
     OPTIONS,
@@ -42,8 +42,8 @@ from frontends.pytorch.calls.saving import (
 )
 from frontends.pytorch.calls.taken import DTYPES, Taken, made
 from frontends.pytorch.errors import WrongArtifact, WrongStatement, refusal
-from frontends.pytorch.places import origin
-from shapes.toolchain import supply, withdraw
+from frontends.pytorch.source_location import origin
+from shapes.guards.toolchain import supply, withdraw
 
 HERE: Final = "save it again in this process's place; the artifact is for the one that it was saved in"
 MODEL: Final = "load it for the function or module that was saved, or save it again"

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from frontends.pytorch.errors import WrongStatement, refusal
-from frontends.pytorch.places import origin
 from frontends.pytorch.recording.inputs import Choice
+from frontends.pytorch.source_location import origin
 from shapes.accepted import is_truth, shown, whole_number
 from shapes.errors import ShapeError
 

@@ -25,18 +25,18 @@ from torch.utils._pytree import TreeSpec
 
 from backends.cpu.launcher.entry import Call, Form, Leaf, Structure, Variant, made_entry
 from backends.cpu.launcher.program import Description, Fixed, make_native
-from backends.cpu.launcher.whole import described
-from frontends.pytorch.calls.opening import Kind, assembler, changeable, nothing_around, performer
+from backends.cpu.launcher.whole_graph import described
+from frontends.pytorch.calls.argument_unpacking import Kind, assembler, changeable, nothing_around, performer
 from frontends.pytorch.graphs.captured import in_graph
 from frontends.pytorch.python.memoized import replayed
-from shapes.native_form import NotNative
-from shapes.toolchain import Unavailable
+from shapes.guards.emit_c import NotNative
+from shapes.guards.toolchain import Unavailable
 
 if TYPE_CHECKING:
     from frontends.pytorch import tracing
     from frontends.pytorch.calls import forms
     from frontends.pytorch.calls.signatures import Signature
-    from shapes.codegen import Check
+    from shapes.guards.codegen import Check
 
 MOST: Final = 64
 """An entry tries its variants one by one; where there are more of them, the others are found by the decision tree."""

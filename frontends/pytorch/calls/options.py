@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from frontends.pytorch.calls.dynamism import Policy
 from frontends.pytorch.errors import WrongStatement, refusal
-from frontends.pytorch.places import origin
+from frontends.pytorch.source_location import origin
 from shapes.accepted import is_truth, shown
 
 DYNAMIC = "True, False, None, a function or relations"

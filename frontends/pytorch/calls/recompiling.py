@@ -18,16 +18,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from frontends.pytorch.calls.opening import READ, Leaf
+from frontends.pytorch.calls.argument_unpacking import READ, Leaf
 from frontends.pytorch.calls.signatures import AMBIENT, Signature
-from shapes.dispatch import MISSING
-from solver.float_programs import double
+from shapes.guards.dispatch import MISSING
+from solver.floats.programs import double
 
 if TYPE_CHECKING:
-    from frontends.pytorch.calls.surroundings import Surroundings
-    from shapes.arguments import Path
-    from shapes.entries import Entry
-    from solver.prop import Prop
+    from frontends.pytorch.calls.captured_state import Surroundings
+    from shapes.guards.arguments import Path
+    from shapes.guards.variants import Entry
+    from solver.terms.prop import Prop
 
 FINITE: Final = frozenset((*AMBIENT, *READ, ".__class__", "repeated"))
 """Inputs with few values, by the last step of their path: they are asked about as often as they like."""

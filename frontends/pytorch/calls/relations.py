@@ -30,11 +30,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import torch
 
 from frontends.pytorch.errors import WrongStatement, refusal
-from frontends.pytorch.places import origin
 from frontends.pytorch.recording.inputs import Choice
+from frontends.pytorch.source_location import origin
 from shapes.accepted import did_you_mean, shown, whole_number
-from shapes.declarations import RESERVED
 from shapes.env import ShapeEnv
+from shapes.environment.symbols import RESERVED
 from shapes.errors import Contradiction, ShapeError
 
 if TYPE_CHECKING:

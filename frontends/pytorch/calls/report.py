@@ -39,7 +39,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from backends.log import lines
+from backends.program.log import lines
 from frontends.pytorch.calls.times import operators_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from frontends.pytorch.calls.recompiling import Fallback
     from frontends.pytorch.calls.times import Times
     from frontends.pytorch.tracing import Variant
-    from shapes.guards import Guard
+    from shapes.guards.guards import Guard
     from shapes.origin import Origin
 
 PAGE: Final = """<!doctype html>

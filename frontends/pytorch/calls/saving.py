@@ -32,9 +32,10 @@ import torch
 from frontends.pytorch.calls import artifact
 from frontends.pytorch.calls.taken import Taken, source_of
 from frontends.pytorch.errors import WrongStatement, refusal
-from frontends.pytorch.places import origin
 from frontends.pytorch.python.forcing import own_code
-from shapes import __version__, native, toolchain
+from frontends.pytorch.source_location import origin
+from shapes import __version__
+from shapes.guards import extension_modules, toolchain
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -138,7 +139,7 @@ def shared() -> dict[str, bytes]:
     """What all variants run on: our modules for launching and watching."""
     from backends.cpu import compiler, mersenne
 
-    found = dict(native.identities)
+    found = dict(extension_modules.identities)
     generator = mersenne.library()
     if generator is not None:
         found[generator] = compiler.identities[generator]

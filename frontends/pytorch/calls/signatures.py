@@ -27,8 +27,7 @@ from typing import Final
 import torch
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves
 
-from frontends.pytorch.calls.forms import Form
-from frontends.pytorch.calls.opening import (
+from frontends.pytorch.calls.argument_unpacking import (
     READ,
     Call,
     Kind,
@@ -40,15 +39,16 @@ from frontends.pytorch.calls.opening import (
     nothing_around,
     pattern,
 )
+from frontends.pytorch.calls.forms import Form
 from frontends.pytorch.errors import unsupported
 from frontends.pytorch.python.python_calls import pattern as pattern_of
 from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording.inputs import LARGEST, check_supported
 from frontends.pytorch.tracing import Variant, leaf_names
-from shapes.arguments import Path, Source
-from shapes.codegen import Check
-from shapes.dispatch import Dispatch
 from shapes.env import ShapeEnv
+from shapes.guards.arguments import Path, Source
+from shapes.guards.codegen import Check
+from shapes.guards.dispatch import Dispatch
 
 VALUES: Final = (
     bool,

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from frontends.pytorch.calls.argument_unpacking import Call, Run
 from frontends.pytorch.calls.breaking import Breaking
-from frontends.pytorch.calls.opening import Call, Run
 
 if TYPE_CHECKING:
     from frontends.pytorch.tracing import Variant

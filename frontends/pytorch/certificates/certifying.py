@@ -12,8 +12,9 @@
     >>> [(finding.guard, finding.size) for finding in found.findings]
     [('x.shape[0] <= 64', {'x.shape[0]': 65})]
 
-What judges is `shapes.certifying`; here guards are read: of our variants (`variants.py`), of what `torch.compile` has
-compiled (`compiled.py`), of programs that `torch.export` made (`exported.py`). Nothing of these is changed or called.
+What judges is `shapes.certification.certifying`; here guards are read: of our variants (`variants.py`), of what
+`torch.compile` has compiled (`compiled.py`), of programs that `torch.export` made (`exported.py`). Nothing of these is
+changed or called.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.compiled import OWN, Compiled
 from frontends.pytorch.certificates.variants import of_compilation, of_variant
 from frontends.pytorch.errors import WrongStatement, refusal
-from frontends.pytorch.places import origin
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.tracing import Variant
 from shapes.accepted import shown
-from shapes.certificates import Certificate, Conditions
-from shapes.certifying import Range
-from shapes.certifying import certify as judged
-from shapes.guard_files import read_guards
+from shapes.certification.certificates import Certificate, Conditions
+from shapes.certification.certifying import Range
+from shapes.certification.certifying import certify as judged
+from shapes.certification.guard_files import read_guards
 
 
 def certify(compiled: object, sizes: Mapping[str, Range], facts: Sequence[str] = ()) -> Certificate:

@@ -30,8 +30,8 @@ from torch._subclasses import FakeTensor
 
 from frontends.pytorch.certificates.shape_envs import first_use, of_shape_env
 from frontends.pytorch.errors import WrongStatement, refusal
-from frontends.pytorch.places import origin
-from shapes.certificates import Condition, Conditions
+from frontends.pytorch.source_location import origin
+from shapes.certification.certificates import Condition, Conditions
 from shapes.origin import Origin
 
 GRAPH: Final = "__compiled_fn_"

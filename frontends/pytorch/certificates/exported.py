@@ -21,8 +21,8 @@ from typing import Final
 import torch
 
 from frontends.pytorch.certificates.shape_envs import first_use, of_shape_env
-from shapes.certificates import Condition, Conditions
-from shapes.size_names import renamed
+from shapes.certification.certificates import Condition, Conditions
+from shapes.certification.size_names import renamed
 
 CONSTANT: Final = "a constant of the exported program"
 EQUAL: Final = "one size of the exported program"

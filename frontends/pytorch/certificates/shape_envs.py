@@ -33,16 +33,16 @@ from torch.fx.experimental.symbolic_shapes import SymT, symbol_is_type
 from torch.utils._sympy.numbers import int_oo
 
 from frontends.pytorch.dynamo.graphs import frames_of
-from frontends.pytorch.places import is_users
-from shapes.certificates import Condition, Conditions
+from frontends.pytorch.source_location import is_users
+from shapes.certification.certificates import Condition, Conditions
+from shapes.certification.size_names import canonical, renamed
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.origin import Origin
-from shapes.size_names import canonical, renamed
-from solver.display import text_of, text_of_both
-from solver.edges.sympy import from_sympy
 from solver.errors import NotExpressible
-from solver.text import Parsed
+from solver.interop.sympy import from_sympy
+from solver.syntax.parser import Parsed
+from solver.syntax.printer import text_of, text_of_both
 
 LINE: Final = re.compile(r"# (?P<file>[^\n#]+?):(?P<line>\d+) in (?P<function>[^\s()]+)")
 DYNAMO: Final = os.path.join(os.path.dirname(torch.__file__), "_dynamo") + os.sep

@@ -20,21 +20,21 @@ from typing import TYPE_CHECKING, Final
 from frontends.pytorch.calls.compilation import Compilation
 from frontends.pytorch.calls.signatures import is_backed
 from frontends.pytorch.errors import WrongStatement, refusal
-from frontends.pytorch.places import origin
 from frontends.pytorch.recording.inputs import LARGEST
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.tracing import Variant
-from shapes.arguments import access
-from shapes.certificates import Condition, Conditions
-from shapes.guards import within
+from shapes.certification.certificates import Condition, Conditions
+from shapes.certification.size_names import canonical
+from shapes.guards.arguments import access
+from shapes.guards.guards import within
 from shapes.origin import Origin
-from shapes.size_names import canonical
-from solver.display import text_of, text_of_both
-from solver.prop import Prop
+from solver.syntax.printer import text_of, text_of_both
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
     from frontends.pytorch.calls.signatures import Signature
-    from shapes.codegen import Requirement
-    from shapes.entries import Entry
+    from shapes.guards.codegen import Requirement
+    from shapes.guards.variants import Entry
 
 STATIC: Final = "a constant, as it was not seen to differ"
 EMPTY: Final = "a size of 0 has a variant of its own"

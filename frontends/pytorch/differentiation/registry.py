@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import torch
 from torch._C import DispatchKey
 
-from frontends.pytorch.composites.registry import standing_in
+from frontends.pytorch.decompositions.registry import standing_in
 from frontends.pytorch.symbolic.tensor import current_trace
 
 Tensor = torch.Tensor

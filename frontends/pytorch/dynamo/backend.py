@@ -28,7 +28,7 @@ from frontends.pytorch.dynamo.graphs import function_of
 from frontends.pytorch.dynamo.higher_order import given_to, graphs_in, with_checkpoints
 from frontends.pytorch.dynamo.symbols import GraphSizes, read_off_tensors
 from frontends.pytorch.errors import TraceError, WrongStatement, reason_of, refusal
-from frontends.pytorch.places import origin
+from frontends.pytorch.source_location import origin
 from shapes.accepted import did_you_mean
 from shapes.errors import ShapeError, UndecidedGuard
 

@@ -35,7 +35,7 @@ import torch
 from frontends.pytorch.breaks.breaks import table
 from frontends.pytorch.breaks.remembered import Break
 from frontends.pytorch.calls import breaking
-from frontends.pytorch.places import is_users
+from frontends.pytorch.source_location import is_users
 from shapes.origin import Origin
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.autograd.grad_mode import _enter_inference_mode, _exit_inference_mode
 
 from frontends.pytorch.dynamo.higher_order import plain
-from frontends.pytorch.places import is_users
+from frontends.pytorch.source_location import is_users
 
 FRAME: Final = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.*)$', re.MULTILINE)
 STEP: Final = "def step(function, args, kwargs): return function(*args, **kwargs)"

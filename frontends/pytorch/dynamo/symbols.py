@@ -28,14 +28,14 @@ from torch._dynamo.source import TensorProperty, TensorPropertySource
 from frontends.pytorch.recording.inputs import STATIC, Choice
 from shapes.env import ShapeEnv
 from shapes.errors import Contradiction, ShapeError
-from solver.display import text_of
-from solver.edges.sympy import from_sympy
 from solver.errors import NotExpressible
+from solver.interop.sympy import from_sympy
+from solver.syntax.printer import text_of
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.inputs import Input
     from shapes.origin import Origin
-    from solver.expr import Expr
+    from solver.terms.expr import Expr
 
 NUMBER: Final = -1
 """The axis of an integer among the inputs."""

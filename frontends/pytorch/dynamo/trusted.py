@@ -33,7 +33,7 @@ from typing import Any, Final
 
 import torch
 
-from frontends.pytorch.places import FRAMEWORKS, is_users
+from frontends.pytorch.source_location import FRAMEWORKS, is_users
 
 TORCH: Final = FRAMEWORKS[0]
 OWN: Final = tuple(

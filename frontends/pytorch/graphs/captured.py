@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from frontends.pytorch.graphs.outputs import Outputs
     from frontends.pytorch.recording.inputs import Input, Number
     from shapes.env import ShapeEnv
-    from shapes.guards import RuntimeAssert
-    from solver.expr import Atom
+    from shapes.guards.guards import RuntimeAssert
+    from solver.terms.expr import Atom
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,14 +29,14 @@ from frontends.pytorch.graphs.graph import GraphBuilder, is_symbol
 from frontends.pytorch.python.python_calls import pattern
 from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.symbolic.node import Node, value_of
-from shapes.symbool import SymBool
-from shapes.symfloat import SymFloat
-from shapes.symint import SymInt
+from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.symfloat import SymFloat
+from shapes.symbolic.symint import SymInt
 
 if TYPE_CHECKING:
     from frontends.pytorch.graphs.captured import Captured
     from shapes.origin import Origin
-    from solver.expr import Atom
+    from solver.terms.expr import Atom
 
 
 @dataclass(frozen=True, slots=True)

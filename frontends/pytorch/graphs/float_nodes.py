@@ -1,4 +1,4 @@
-"""Floats of sizes as nodes: the text of a program over doubles (`solver.float_programs`), read as Python."""
+"""Floats of sizes as nodes: the text of a program over doubles (`solver.floats.programs`), read as Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import fx
 
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.python.python_calls import PROGRAMS
-from solver.float_ordinals import from_ordinal, ordinal
+from solver.floats.ordinals import from_ordinal, ordinal
 
 Operand = fx.Node | float
 

@@ -30,22 +30,22 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from backends.cpu.launcher import Unavailable, launcher
-from backends.decisions import Decisions
+from backends.decisions.questions import Decisions
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.graphs.absent import without
 from frontends.pytorch.graphs.captured import Captured
+from frontends.pytorch.graphs.functionalize import Values
 from frontends.pytorch.graphs.graph import GraphBuilder, arguments_of, unused_removed
 from frontends.pytorch.graphs.joint import checkable, needed, told_later
+from frontends.pytorch.graphs.joint_decompositions import in_parts, with_slopes
 from frontends.pytorch.graphs.partition import computed_again
-from frontends.pytorch.graphs.parts import in_parts, with_slopes
-from frontends.pytorch.graphs.unchanging import Values
+from frontends.pytorch.graphs.undefined_gradients import without
 from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.values import symbols_of
-from solver.expr import Atom
+from solver.terms.expr import Atom
 
 if TYPE_CHECKING:
-    from shapes.guards import RuntimeAssert
+    from shapes.guards.guards import RuntimeAssert
 
 aten: Final = torch.ops.aten
 

@@ -1,7 +1,7 @@
 """From a recording to a `torch.fx.GraphModule`: operators as nodes, sizes computed once, checks where they belong.
 
-Sizes of inputs are read where they are first needed; an expression over sizes is lowered (`shapes.lowering`) so that
-what two arguments share is one node. A check of the run stands right after the last value that it needs.
+Sizes of inputs are read where they are first needed; an expression over sizes is lowered (`shapes.guards.lowering`) so
+that what two arguments share is one node. A check of the run stands right after the last value that it needs.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from torch.fx._lazy_graph_module import _LazyGraphModule
 from backends.results import PACKED, assert_or_raise, check_results
 from frontends.pytorch.errors import EscapedTensor, TraceError
 from frontends.pytorch.graphs.float_nodes import program_nodes
-from frontends.pytorch.operators.layouts import is_packed
+from frontends.pytorch.meta_rules.layouts import is_packed
 from frontends.pytorch.recording.custom import predicted_by
 from frontends.pytorch.recording.operations import Branch, Operation, Result, has_effects, is_custom, is_view
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.values import symbols_of
-from shapes.lowering import Lowering, Operations
-from shapes.symbool import SymBool
-from shapes.symfloat import SymFloat
-from shapes.symint import SymInt
-from solver.expr import Atom, Expr
-from solver.functions import function as registered_function
-from solver.prop import Prop
+from shapes.guards.lowering import Lowering, Operations
+from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.symfloat import SymFloat
+from shapes.symbolic.symint import SymInt
+from solver.terms.expr import Atom, Expr
+from solver.terms.functions import function as registered_function
+from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.metadata import Metadata
-    from shapes.guards import RuntimeAssert
-    from shapes.lowering import Operation as Lowered
+    from shapes.guards.guards import RuntimeAssert
+    from shapes.guards.lowering import Operation as Lowered
 
 aten: Final = torch.ops.aten
 

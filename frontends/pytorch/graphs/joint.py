@@ -35,19 +35,19 @@ from torch.autograd.function import FunctionCtx
 
 from backends import eager
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.graphs.absent import without
 from frontends.pytorch.graphs.captured import Captured, Joint
 from frontends.pytorch.graphs.graph import GraphBuilder, told_by, unused_removed
-from frontends.pytorch.operators.layouts import order_of
-from frontends.pytorch.operators.registry import packed
+from frontends.pytorch.graphs.undefined_gradients import without
+from frontends.pytorch.meta_rules.layouts import order_of
+from frontends.pytorch.meta_rules.registry import packed
 from frontends.pytorch.recording.operations import Operation, Result
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import Node
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 from frontends.pytorch.symbolic.values import symbols_of
-from shapes.guards import RuntimeAssert
-from solver.expr import Atom
+from shapes.guards.guards import RuntimeAssert
+from solver.terms.expr import Atom
 
 NO_SECOND: Final = (
     b"a compiled function was differentiated twice, and its graph holds the first gradient only: differentiate inside"

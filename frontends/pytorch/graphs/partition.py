@@ -31,17 +31,17 @@ import networkx
 import torch
 
 from backends.loops.operations import OPERATIONS
-from frontends.pytorch.graphs.unchanging import is_view, listed
+from frontends.pytorch.graphs.functionalize import is_view, listed
 from frontends.pytorch.recording.operations import Operation, Result, has_effects
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from shapes.env import ShapeEnv
-from shapes.symint import SymInt
-from solver.expr import Expr
+from shapes.symbolic.symint import SymInt
+from solver.terms.expr import Expr
 
 if TYPE_CHECKING:
-    from backends.decisions import Decisions
-    from solver.interner import Interner
+    from backends.decisions.questions import Decisions
+    from solver.terms.interner import Interner
 
 aten: Final = torch.ops.aten
 CHEAP: Final = frozenset(

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from backends.decisions import Decisions
+from backends.decisions.questions import Decisions
 from backends.loops.program import Program
 from frontends.pytorch.lowering import (
     activations,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from backends.loops.channels import lies_by_channel
-from backends.loops.indices import packed
+from backends.loops.affine import packed
+from backends.loops.channels_last import lies_by_channel
 from frontends.pytorch.lowering.registry import Site
 from frontends.pytorch.lowering.values import Value
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 Gradients: TypeAlias = tuple[Value, Value, Value]
 

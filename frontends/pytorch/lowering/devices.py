@@ -19,7 +19,7 @@ import torch
 
 from backends.loops.operations import DTYPES
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.graphs.unchanging import listed
+from frontends.pytorch.graphs.functionalize import listed
 from frontends.pytorch.symbolic.metadata import name_of
 from frontends.pytorch.symbolic.tensor import Result
 

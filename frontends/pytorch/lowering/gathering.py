@@ -6,10 +6,10 @@ from typing import Final
 
 import torch
 
-from backends.loops.indices import Affine
+from backends.loops.affine import Affine
 from backends.loops.nodes import Taken, Tensor
 from backends.loops.operations import DTYPES
-from backends.loops.ranges import is_inside
+from backends.loops.value_ranges import is_inside
 from frontends.pytorch.lowering.registry import Declined, Site, lowering
 from frontends.pytorch.lowering.values import Value
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import torch
 
-from backends.loops.channels import lies_by_channel
+from backends.loops.channels_last import lies_by_channel
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.recording.operations import Operation, Result
 

@@ -7,12 +7,12 @@ from typing import Final
 
 import torch
 
-from backends.loops.indices import is_zero
+from backends.loops.affine import is_zero
 from frontends.pytorch.graphs.partition import FEW_PIECES
 from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.lowering.views import along_diagonal, first_of, selected, sliced
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
 

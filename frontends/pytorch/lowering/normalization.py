@@ -10,7 +10,7 @@ from frontends.pytorch.lowering.channels import Groups, group_norm, group_norm_b
 from frontends.pytorch.lowering.reductions import moments, plain_moments
 from frontends.pytorch.lowering.registry import Declined, Lowered, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
 LONG: Final = 8192

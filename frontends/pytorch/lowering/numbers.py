@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from backends.loops.program import Call, Check, Program
 from frontends.pytorch.python.python_calls import pattern as pattern_of
 from frontends.pytorch.symbolic.node import Node
-from shapes.symbool import SymBool
-from shapes.symfloat import SymFloat
-from shapes.symint import SymInt
-from solver.expr import Atom, Expr
-from solver.prop import Prop
-from solver.verdict import Always
+from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.symfloat import SymFloat
+from shapes.symbolic.symint import SymInt
+from solver.decide.verdict import Always
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
 
 
 class Numbers:

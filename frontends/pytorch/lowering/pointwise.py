@@ -11,7 +11,7 @@ from backends.loops.operations import is_float
 from frontends.pytorch.lowering.promotion import dtype_of
 from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
 Argument = Value | Number

@@ -7,12 +7,12 @@ from typing import Final
 
 import torch
 
-from backends.loops.indices import Affine
+from backends.loops.affine import Affine
 from backends.loops.nodes import Taken
 from backends.loops.operations import computed_as
 from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
 LARGEST_WINDOW: Final = 9

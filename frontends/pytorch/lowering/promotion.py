@@ -15,7 +15,7 @@ import torch
 
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.symbolic.metadata import name_of
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 Operand = tuple[str, int] | float | bool
 

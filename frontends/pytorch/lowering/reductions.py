@@ -7,10 +7,10 @@ from typing import Final
 import torch
 
 from backends.loops.operations import computed_as, is_float
-from frontends.pytorch.graphs.parts import greatest, logarithm
+from frontends.pytorch.graphs.joint_decompositions import greatest, logarithm
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, axes_of, lowering
 from frontends.pytorch.lowering.values import Value
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
 

@@ -13,7 +13,7 @@ from backends.loops.program import Call, Program
 from backends.loops.tensors import Expressions
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.operations import Operation, Result

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from backends.loops.channels import by_channel, lies_by_channel
-from backends.loops.indices import Affine, summed
+from backends.loops.affine import Affine, summed
+from backends.loops.channels_last import by_channel, lies_by_channel
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Tensor, descend
 from backends.loops.operations import DTYPES
@@ -21,7 +21,7 @@ from frontends.pytorch.lowering.registry import sizes_of
 from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.tensor import Result
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 
 class Results:

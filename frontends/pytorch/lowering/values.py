@@ -1,7 +1,7 @@
 """Values of a program that is lowered: tensor expressions with the arithmetic of formulas.
 
     >>> from shapes import ShapeEnv
-    >>> from backends.decisions import Decisions
+    >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.kernels import Buffer
     >>> from backends.loops.tensors import Expressions
     >>> env = ShapeEnv(origin=lambda: None)
@@ -24,7 +24,7 @@ from typing import TypeAlias
 from backends.loops.nodes import Anywhere, Memory, Number, Sizes, Tensor, View
 from backends.loops.operations import HALVES, computed_as, is_float
 from backends.loops.tensors import Expressions
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

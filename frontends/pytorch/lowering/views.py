@@ -7,13 +7,13 @@ from typing import Final
 
 import torch
 
-from backends.loops.indices import Affine
+from backends.loops.affine import Affine
 from backends.loops.nodes import Memory, Number, Sizes
 from backends.loops.operations import DTYPES
 from frontends.pytorch.lowering.registry import Declined, Lowered, Site, lowering
 from frontends.pytorch.lowering.registry import Number as Scalar
 from frontends.pytorch.lowering.values import Value
-from solver.expr import Expr
+from solver.terms.expr import Expr
 
 aten: Final = torch.ops.aten
 

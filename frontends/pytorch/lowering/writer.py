@@ -11,18 +11,18 @@ from typing import Final, TypeAlias
 
 import torch
 
-from backends.layouts import Layout, is_whole
-from backends.loops.channels import by_channel, has_channels
-from backends.loops.indices import packed
+from backends.loops.affine import packed
+from backends.loops.channels_last import by_channel, has_channels
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Number, Pointwise, Tensor
 from backends.loops.operations import DTYPES
 from backends.loops.program import Assign, Bind, Call, Check, Program
+from backends.program.layouts import Layout, is_whole
 from backends.results import check_results
 from frontends.pytorch.errors import Unsupported
 from frontends.pytorch.graphs.functional import Functional
+from frontends.pytorch.graphs.functionalize import is_view, listed
 from frontends.pytorch.graphs.graph import GraphBuilder, check_text, is_symbol, prediction_of
-from frontends.pytorch.graphs.unchanging import is_view, listed
 from frontends.pytorch.lowering.devices import place_of
 from frontends.pytorch.lowering.images import begins, images_of
 from frontends.pytorch.lowering.layouts import FRESH, INTO, SURE
@@ -33,7 +33,7 @@ from frontends.pytorch.lowering.values import Value
 from frontends.pytorch.recording.operations import Branch, Operation, Result, is_custom
 from frontends.pytorch.symbolic.metadata import Metadata, name_of
 from frontends.pytorch.symbolic.node import Node
-from solver.expr import Atom, Expr
+from solver.terms.expr import Atom, Expr
 
 aten: Final = torch.ops.aten
 Laid: TypeAlias = Mapping[Result, tuple[Expr, ...]]

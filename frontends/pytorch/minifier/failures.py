@@ -27,7 +27,7 @@ from frontends.pytorch.calls.compiling import compile
 
 if TYPE_CHECKING:
     from frontends.pytorch.tracing import Variant
-    from solver.prop import Prop
+    from solver.terms.prop import Prop
 
 Kind = Literal["raises", "differs", "specializes"]
 Made = Callable[[], Sequence[object]]

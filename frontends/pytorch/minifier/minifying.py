@@ -31,7 +31,7 @@ from frontends.pytorch.minifier.delta import ddmin
 from frontends.pytorch.minifier.failures import Failure, Kind, Settings, failure_of
 from frontends.pytorch.minifier.programs import Fact, Operators, Program, copied
 from frontends.pytorch.minifier.scripts import made_by, script, tensor_text
-from frontends.pytorch.places import origin
+from frontends.pytorch.source_location import origin
 from shapes.accepted import shown
 
 KINDS: Final = ("raises", "differs", "specializes")

@@ -33,8 +33,8 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from frontends.pytorch.calls.marks import marks_of
 from frontends.pytorch.errors import WrongStatement, refusal
-from frontends.pytorch.places import origin
 from frontends.pytorch.recording.inputs import Choice
+from frontends.pytorch.source_location import origin
 
 aten: Final = torch.ops.aten
 SIZES: Final[Mapping[object, str]] = {

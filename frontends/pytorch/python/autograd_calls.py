@@ -36,9 +36,9 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import CheckpointFunction
 
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.places import origin
 from frontends.pytorch.python.effects import is_programs
 from frontends.pytorch.python.torch_calls import TorchCalls, handles
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
 

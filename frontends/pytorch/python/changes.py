@@ -57,7 +57,6 @@ from typing import Any, Final, NoReturn
 import torch
 
 from frontends.pytorch.errors import EagerOnly, GraphBreak, refusal
-from frontends.pytorch.places import FRAMEWORKS, is_users
 from frontends.pytorch.python.caches import is_dispatch_cache, is_property_of_library
 from frontends.pytorch.python.generators import is_generator
 from frontends.pytorch.python.identities import identity
@@ -82,6 +81,7 @@ from frontends.pytorch.python.snapshots import (
     same,
 )
 from frontends.pytorch.python.state import is_impure, is_without_state
+from frontends.pytorch.source_location import FRAMEWORKS, is_users
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import FRAMEWORK, Origin
 

@@ -39,7 +39,6 @@ from torch.nn.parameter import is_lazy
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves
 
 from frontends.pytorch.errors import EagerOnly, GraphBreak, Settles, TraceError, Uninitialized, eager_only, refusal
-from frontends.pytorch.places import INSTALLED, is_users
 from frontends.pytorch.python.caches import is_of_enum
 from frontends.pytorch.python.changes import Changes
 from frontends.pytorch.python.comparisons import compared_tensor
@@ -50,6 +49,7 @@ from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, collecting, module_
 from frontends.pytorch.python.rewriting import all_names
 from frontends.pytorch.python.snapshots import attributes_of, same
 from frontends.pytorch.python.wrappers import opened
+from frontends.pytorch.source_location import INSTALLED, is_users
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.origin import Origin
 

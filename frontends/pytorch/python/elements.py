@@ -20,9 +20,9 @@ from typing import Any, Final, Protocol
 import torch
 
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.places import FRAMEWORKS, OURS
 from frontends.pytorch.python.ran import ENGINE, PRINTED
 from frontends.pytorch.python.torch_calls import HANDLERS
+from frontends.pytorch.source_location import FRAMEWORKS, OURS
 from frontends.pytorch.symbolic.tensor import TEXT, current_trace
 
 READ: Final = "read them outside of the compiled function, or by torch's operators; fullgraph=False reads them then"

@@ -50,7 +50,6 @@ from torch.nn.utils import parametrize
 from torch.utils._python_dispatch import _disable_current_modes
 
 from frontends.pytorch.errors import GraphBreak, TraceError, Written, eager_only, refusal
-from frontends.pytorch.places import STANDARD, is_told, is_users, origin, place_of
 from frontends.pytorch.python import elements
 from frontends.pytorch.python.casting import was_cached
 from frontends.pytorch.python.checks import check_with
@@ -61,10 +60,11 @@ from frontends.pytorch.python.ran import noted, remembered, unwatched
 from frontends.pytorch.python.rewriting import asking_for_types, program_of, rewritten
 from frontends.pytorch.python.settings import setters
 from frontends.pytorch.python.torch_calls import TorchCalls
+from frontends.pytorch.source_location import STANDARD, is_told, is_users, origin, place_of
 from frontends.pytorch.symbolic.node import value_of
-from shapes import choices
 from shapes.errors import UndecidedGuard
 from shapes.origin import Origin
+from shapes.symbolic import choices
 
 if TYPE_CHECKING:
     from frontends.pytorch.python.messages import Messages

@@ -21,8 +21,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import Final
 
-from frontends.pytorch.places import is_users
 from frontends.pytorch.python.ran import STATELESS, unwatched
+from frontends.pytorch.source_location import is_users
 from shapes.origin import FRAMEWORK
 
 IMPORTING: Final = ("<frozen importlib", importlib.__file__)

@@ -31,11 +31,11 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.places import origin
 from frontends.pytorch.python.python_calls import ours
 from frontends.pytorch.python.ran import remembered
 from frontends.pytorch.python.side_effects import MOST, PLAIN, Said, SideEffect, Unsayable
 from frontends.pytorch.python.snapshots import ATTRIBUTES
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.tensor import Traced
 
 DEEPEST: Final = 8

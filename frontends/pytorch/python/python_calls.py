@@ -31,11 +31,11 @@ from frontends.pytorch.python.identities import hashed, identity
 from frontends.pytorch.python.ran import asked
 from frontends.pytorch.symbolic.node import Node, TorchValue, value_of
 from frontends.pytorch.symbolic.tensor import Traced
-from shapes import choices
-from shapes.symfloat import SymFloat
-from shapes.symint import SymInt
-from solver import floats
-from solver.functions import Interval, known_functions, register
+from shapes.symbolic import choices
+from shapes.symbolic.symfloat import SymFloat
+from shapes.symbolic.symint import SymInt
+from solver.floats import values as floats
+from solver.terms.functions import Interval, known_functions, register
 
 SQUARE_ROOT: Final = math.sqrt
 INTEGER_SQUARE_ROOT: Final = math.isqrt
@@ -236,7 +236,7 @@ def applied(name: str, plain: Callable[[float], float], value: SymInt | SymFloat
         def number(n: int) -> int:
             return n
     else:
-        from solver.float_programs import program
+        from solver.floats.programs import program
 
         text, arguments = value.value.text, value.value.arguments
         number = program(text).evaluate

@@ -40,11 +40,11 @@ from typing import Final, cast
 
 import torch
 
-from frontends.pytorch.places import FRAMEWORKS, INSTALLED, OURS, STANDARD
+from frontends.pytorch.source_location import FRAMEWORKS, INSTALLED, OURS, STANDARD
 from frontends.pytorch.symbolic.tensor import Traced
-from shapes.native import build
+from shapes.guards.extension_modules import build
+from shapes.guards.toolchain import Unavailable
 from shapes.origin import FRAMEWORK
-from shapes.toolchain import Unavailable
 
 Call = tuple[FunctionType, CodeType, "CodeType | None"]
 """A function, its code then, in which calls may be led elsewhere, and that of its caller."""

@@ -27,7 +27,7 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.places import is_users
+from frontends.pytorch.source_location import is_users
 
 LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
 EXTENDED: Final = opmap["EXTENDED_ARG"]

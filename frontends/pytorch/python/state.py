@@ -26,10 +26,10 @@ from typing import Final
 
 import torch
 
-from frontends.pytorch.places import FRAMEWORKS
 from frontends.pytorch.python.forcing import is_rewritten
 from frontends.pytorch.python.generators import is_generator
 from frontends.pytorch.python.mentions import mentions_of
+from frontends.pytorch.source_location import FRAMEWORKS
 from shapes.origin import FRAMEWORK
 
 PLAIN: Final = frozenset(

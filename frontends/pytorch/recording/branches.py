@@ -25,23 +25,23 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map
 
 from frontends.pytorch.errors import TraceError, refusal
-from frontends.pytorch.places import origin
 from frontends.pytorch.recording.operations import Branch, Operation, Result
 from frontends.pytorch.recording.recorder import Recorder
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.node import Node, value_of
 from frontends.pytorch.symbolic.tensor import Traced, tensor_of
 from frontends.pytorch.symbolic.values import Value, symbols_of
-from shapes.choices import sym_not
 from shapes.env import ShapeEnv
-from shapes.events import Forced, Guarded
-from shapes.guards import within
-from shapes.symbool import SymBool
-from shapes.symint import SymInt
-from solver.expr import Atom
-from solver.verdict import Always
+from shapes.environment.events import Forced, Guarded
+from shapes.guards.guards import within
+from shapes.symbolic.choices import sym_not
+from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.symint import SymInt
+from solver.decide.verdict import Always
+from solver.terms.expr import Atom
 
 if TYPE_CHECKING:
-    from solver.fact import Fact
+    from solver.proofs.fact import Fact
 
 aten: Final = torch.ops.aten
 

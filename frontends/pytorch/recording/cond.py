@@ -31,15 +31,15 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from frontends.pytorch.errors import TraceError, refusal
-from frontends.pytorch.places import origin
 from frontends.pytorch.recording.branches import Choice, Ways, equality
 from frontends.pytorch.recording.operations import is_random
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.recording.special import refuse_control_flow
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import current_trace
-from shapes.symbool import SymBool
-from solver.verdict import Always, Never
+from shapes.symbolic.symbool import SymBool
+from solver.decide.verdict import Always, Never
 
 Function = Callable[..., object]
 

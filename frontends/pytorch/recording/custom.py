@@ -39,10 +39,10 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 from frontends.pytorch.errors import GraphBreak, TraceError, refusal
-from frontends.pytorch.operators.registry import sizes_of
-from frontends.pytorch.places import origin
+from frontends.pytorch.meta_rules.registry import sizes_of
 from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.recording.meta import by_meta
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.metadata import Template
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 from shapes.env import ShapeEnv

@@ -32,7 +32,7 @@ import torch
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.python.ran import noted
 from frontends.pytorch.python.rewriting import Cache, caches
-from frontends.pytorch.recording.made_objects import MadeInside
+from frontends.pytorch.recording.object_reconstruction import MadeInside
 from frontends.pytorch.symbolic.tensor import Traced
 
 MOST: Final = 16

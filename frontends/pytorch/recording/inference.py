@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from frontends.pytorch.operators.corrected import MEANT, corrected
-from frontends.pytorch.operators.registry import ONCE, RULES
+from frontends.pytorch.meta_rules.corrected import MEANT, corrected
+from frontends.pytorch.meta_rules.registry import ONCE, RULES
 from frontends.pytorch.recording.custom import template
 from frontends.pytorch.recording.meta import by_meta
 from frontends.pytorch.recording.operations import is_custom

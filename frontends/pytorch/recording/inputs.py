@@ -34,14 +34,14 @@ from frontends.pytorch.recording.outside import Outside
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Result, Traced, argument_of
-from shapes.declarations import RESERVED
-from shapes.symfloat import SymFloat
-from solver.floats import from_pattern
+from shapes.environment.symbols import RESERVED
+from shapes.symbolic.symfloat import SymFloat
+from solver.floats.values import from_pattern
 
 if TYPE_CHECKING:
-    from shapes.arguments import Path
     from shapes.env import ShapeEnv
-    from shapes.symint import SymInt
+    from shapes.guards.arguments import Path
+    from shapes.symbolic.symint import SymInt
 
 LARGEST: Final = 2**63 - 1
 

@@ -23,7 +23,7 @@ import torch
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced
-from shapes.choices import sym_or
+from shapes.symbolic.choices import sym_or
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder

@@ -23,11 +23,11 @@ from frontends.pytorch.symbolic.tensor import Result
 
 if TYPE_CHECKING:
     from frontends.pytorch.symbolic.metadata import Metadata
-    from shapes.guards import RuntimeAssert
+    from shapes.guards.guards import RuntimeAssert
     from shapes.origin import Origin
-    from shapes.symbool import SymBool
-    from shapes.symint import SymInt
-    from solver.expr import Atom
+    from shapes.symbolic.symbool import SymBool
+    from shapes.symbolic.symint import SymInt
+    from solver.terms.expr import Atom
 
 STATISTICS: Final = {
     torch.ops.aten.native_batch_norm.default: 5,

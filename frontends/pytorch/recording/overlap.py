@@ -14,8 +14,8 @@
 
 As in `at::get_overlap_status`, torch does not look at tensors with gaps: there a kernel reads what it has written, in
 an order of its own. So a program of kernels, in which all is read before anything is written, is made only where what
-is read is proven to lie apart from what is written (`shapes.dependence`), under guards where sizes decide, or is the
-very same elements one by one.
+is read is proven to lie apart from what is written (`shapes.environment.dependence`), under guards where sizes decide,
+or is the very same elements one by one.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import torch
 
 from frontends.pytorch.errors import eager_only
-from frontends.pytorch.operators.layouts import order_of
-from frontends.pytorch.operators.pointwise import in_place_overloads, out_overloads
+from frontends.pytorch.meta_rules.layouts import order_of
+from frontends.pytorch.meta_rules.pointwise import in_place_overloads, out_overloads
 from frontends.pytorch.recording.operations import Operation, Result, follow, is_view, results_of, written_and_read
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced
-from shapes.choices import Truth
-from shapes.dependence import Holds, Proof, disjoint, identical, injective
-from shapes.layout import Layout
+from shapes.environment.dependence import Holds, Proof, disjoint, identical, injective
+from shapes.environment.layout import Layout
 from shapes.rules.broadcasting import known, same
+from shapes.symbolic.choices import Truth
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder
-    from shapes.choices import Int
     from shapes.env import ShapeEnv
+    from shapes.symbolic.choices import Int
 
 aten: Final = torch.ops.aten
 Proven: TypeAlias = dict[tuple[Metadata | None, Metadata | None, bool], Proof | None]

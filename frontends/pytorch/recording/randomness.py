@@ -25,8 +25,8 @@ from typing import Final
 import torch
 
 from frontends.pytorch.errors import GraphBreak, refusal
-from frontends.pytorch.places import origin
 from frontends.pytorch.python.generators import SEED, is_default
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.tensor import Trace, Traced
 
 aten: Final = torch.ops.aten

@@ -21,7 +21,7 @@ from frontends.pytorch.recording.operations import Result
 from frontends.pytorch.recording.special import special
 from frontends.pytorch.symbolic.node import value_of
 from frontends.pytorch.symbolic.tensor import Traced
-from shapes.layout import is_empty, max_storage_index
+from shapes.environment.layout import is_empty, max_storage_index
 
 if TYPE_CHECKING:
     from frontends.pytorch.recording.recorder import Recorder

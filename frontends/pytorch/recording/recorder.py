@@ -2,7 +2,7 @@
 
 The recorder is a dispatch mode below autograd, so that composite operators have been taken apart and gradients pass
 through it as well. What an operator gives is worked out once for each combination of kinds of tensors and numbers, by
-a rule of ours (`frontends.pytorch.operators`) or by torch's own meta function, and then looked up.
+a rule of ours (`frontends.pytorch.meta_rules`) or by torch's own meta function, and then looked up.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-from frontends.pytorch.composites.registry import is_composite
+from frontends.pytorch.decompositions.registry import is_composite
 from frontends.pytorch.errors import GraphBreak, eager_only, refusal, unsupported
-from frontends.pytorch.places import origin
 from frontends.pytorch.python.generators import READ, STATE
 from frontends.pytorch.python.wrappers import is_foreign
 from frontends.pytorch.recording.callers import Versions, refuse_followed_writes
@@ -28,6 +27,7 @@ from frontends.pytorch.recording.operations import Argument, Operation, Recordin
 from frontends.pytorch.recording.outside import Outside, is_small, writes
 from frontends.pytorch.recording.randomness import Draws, drawn, draws_from_default
 from frontends.pytorch.recording.special import SPECIAL, refuse_control_flow
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.metadata import Metadata, Template
 from frontends.pytorch.symbolic.node import Nodes
 from frontends.pytorch.symbolic.tensor import Result, Trace, Traced, become, tensor_of

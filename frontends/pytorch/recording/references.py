@@ -28,8 +28,8 @@ from torch._prims_common import is_cpu_scalar_tensor
 from torch._prims_common.wrappers import Number, TensorLike
 
 from frontends.pytorch.symbolic.node import Node, value_of
-from shapes.layout import non_overlapping_and_dense
-from solver.verdict import Always
+from shapes.environment.layout import non_overlapping_and_dense
+from solver.decide.verdict import Always
 
 Size = int | torch.SymInt
 Sizes = Sequence[Size]

@@ -23,9 +23,9 @@ import torch
 from torch._C import DispatchKey
 from torch._decomp.decompositions import upsample_compute_output_size
 
-from frontends.pytorch.operators.convolution import require_points
-from frontends.pytorch.operators.layouts import suggests_channels_last
-from frontends.pytorch.operators.registry import metadata_of, sizes_of
+from frontends.pytorch.meta_rules.convolution import require_points
+from frontends.pytorch.meta_rules.layouts import suggests_channels_last
+from frontends.pytorch.meta_rules.registry import metadata_of, sizes_of
 from frontends.pytorch.symbolic.tensor import current_trace
 
 aten: Final = torch.ops.aten

@@ -9,8 +9,8 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch.errors import GraphBreak, refusal, unsupported
-from frontends.pytorch.places import origin
 from frontends.pytorch.recording.outside import is_of_outside
+from frontends.pytorch.source_location import origin
 from frontends.pytorch.symbolic.tensor import Result, Traced, tensor_of
 
 aten = torch.ops.aten

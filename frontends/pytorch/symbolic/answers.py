@@ -15,7 +15,7 @@ from typing import Protocol
 
 from frontends.pytorch.symbolic.values import Value, symbols_of
 from shapes.env import ShapeEnv
-from solver.verdict import Always, Never
+from solver.decide.verdict import Always, Never
 
 
 class Branching(Protocol):

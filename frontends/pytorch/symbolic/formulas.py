@@ -19,8 +19,8 @@ import torch
 
 from frontends.pytorch.symbolic.values import Value
 from shapes.env import ShapeEnv
-from shapes.symbool import SymBool
-from solver.verdict import Always, Never
+from shapes.symbolic.symbool import SymBool
+from solver.decide.verdict import Always, Never
 
 COMPARISONS: Final = "c10/core/SymInt.h"
 """Where C++ compares a size with a number, or one with another."""

@@ -29,9 +29,9 @@ from typing import Final
 import torch
 
 from frontends.pytorch.symbolic.node import Node, Nodes, TorchValue, value_of
-from shapes.choices import Int
-from shapes.layout import contiguous_strides
+from shapes.environment.layout import contiguous_strides
 from shapes.rules import Shape
+from shapes.symbolic.choices import Int
 
 Key = tuple[object, ...]
 NAMES: Final[dict[torch.dtype, str]] = {}
@@ -75,7 +75,7 @@ class Metadata:
         self.meta: torch.Tensor | None = None
         """A tensor of this kind on the meta device, for torch's own meta functions."""
         self.order: object = None
-        """How its axes lie, once that has been worked out (`frontends.pytorch.operators.layouts`)."""
+        """How its axes lie, once that has been worked out (`frontends.pytorch.meta_rules.layouts`)."""
         self.packed = False
         """Whether it is known to lie as a fresh tensor, whatever the sizes."""
         self._shape: Shape | None = None

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from frontends.pytorch.symbolic.values import Value, largest, rounded
-from shapes import choices
-from shapes.symint import SymInt
+from shapes.symbolic import choices
+from shapes.symbolic.symint import SymInt
 
 
 def _operation(compute: Callable[..., Value], error: type[Exception] | None = None) -> Callable[..., Any]:

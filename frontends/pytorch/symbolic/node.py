@@ -30,16 +30,17 @@ from frontends.pytorch.symbolic import formulas
 from frontends.pytorch.symbolic.answers import Answers
 from frontends.pytorch.symbolic.methods import Computing
 from frontends.pytorch.symbolic.values import Value, channels_last_strides
-from shapes import choices, layout
+from shapes.environment import layout
 from shapes.errors import Contradiction, FalseAtHint
-from shapes.symbool import SymBool
-from shapes.symfloat import SymFloat
-from shapes.symint import SymInt
-from solver.verdict import Always, Never
+from shapes.symbolic import choices
+from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.symfloat import SymFloat
+from shapes.symbolic.symint import SymInt
+from solver.decide.verdict import Always, Never
 
 if TYPE_CHECKING:
     from shapes.env import ShapeEnv
-    from solver.facts import Facts
+    from solver.knowledge.facts import Facts
 
 Kind = Literal["int", "float", "bool"]
 TorchValue: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool | int | float | bool

@@ -16,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from frontends.pytorch.errors import STAND_INS, EscapedTensor, TraceError, eager_only, refusal
-from frontends.pytorch.places import INSTALLED, OURS, is_users, origin
+from frontends.pytorch.source_location import INSTALLED, OURS, is_users, origin
 from frontends.pytorch.symbolic import shallow
 from frontends.pytorch.symbolic.metadata import Kinds, Metadata
 

@@ -14,11 +14,12 @@ import builtins
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from shapes import choices, layout
-from shapes.symbool import SymBool
-from shapes.symfloat import SymFloat
-from shapes.symint import SymInt
-from solver.expr import Atom
+from shapes.environment import layout
+from shapes.symbolic import choices
+from shapes.symbolic.symbool import SymBool
+from shapes.symbolic.symfloat import SymFloat
+from shapes.symbolic.symint import SymInt
+from solver.terms.expr import Atom
 
 Value: TypeAlias = SymInt | SymFloat | SymBool | int | float | bool
 

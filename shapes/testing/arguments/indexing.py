@@ -17,10 +17,10 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from shapes.choices import Int
 from shapes.env import ShapeEnv
 from shapes.errors import ShapeError
 from shapes.rules.broadcasting import broadcast
+from shapes.symbolic.choices import Int
 from shapes.testing.arguments import arguments_of
 from shapes.testing.arguments.mistakes import SIZE, narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input

@@ -6,9 +6,9 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from shapes.choices import Int
 from shapes.rules import pointwise
 from shapes.rules.axes import replaced
+from shapes.symbolic.choices import Int
 from shapes.testing.arguments import arguments_of
 from shapes.testing.arguments.mistakes import narrowed, seldom, sizes, slipped
 from shapes.testing.calls import Call, Input

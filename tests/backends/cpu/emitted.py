@@ -8,16 +8,16 @@ import pytest
 import torch
 
 from backends.cpu import kernels
-from backends.decisions import Decisions
-from backends.host import Host
-from backends.loops.indices import packed
+from backends.decisions.questions import Decisions
+from backends.loops.affine import packed
 from backends.loops.kernels import Kernel
 from backends.loops.nodes import Memory, Tensor
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
 from backends.loops.tensors import Expressions
+from backends.program.host import Host
 from shapes import ShapeEnv
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 
 Build = Callable[..., Tensor | Sequence[Tensor]]
 

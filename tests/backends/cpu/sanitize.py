@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from backends.cpu.compiler import sanitizer_environment
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 
 FOLDER = Path(__file__).parent
 MORE = (

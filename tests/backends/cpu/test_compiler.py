@@ -17,8 +17,8 @@ import pytest
 from backends import progress
 from backends.cpu import compiler
 from backends.cpu.compiler import compile_all, compile_source, load, openmp_library, sanitizer_environment
-from shapes import toolchain
-from shapes.toolchain import Unavailable
+from shapes.guards import toolchain
+from shapes.guards.toolchain import Unavailable
 from tests.backends.cpu.vectors import needs_compiler
 
 

@@ -14,7 +14,7 @@ from backends.cpu.emission import file_source
 from backends.cpu.vector import AVX2, PLAIN, InstructionSet, catalogue, instruction_set, machine
 from backends.loops.nodes import Memory, Taken, Tensor
 from backends.loops.tensors import Expressions
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 from tests.backends.cpu.emitted import DTYPES, SIZES, Compiled, check, gelu, softmax
 
 

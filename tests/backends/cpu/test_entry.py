@@ -8,8 +8,8 @@ import torch
 from backends.cpu.launcher.entry import Form, Leaf, Variant, made_entry
 from backends.cpu.launcher.program import Description, Given, Made, Number, TensorArgument, make_native
 from shapes import ShapeEnv
-from shapes.native_form import NotNative
-from solver.interner import Interner
+from shapes.guards.emit_c import NotNative
+from solver.terms.interner import Interner
 from tests.backends.cpu.programs import program
 from tests.threads import at_once
 

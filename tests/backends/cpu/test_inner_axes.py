@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from backends.cpu.emission import kernel_source
-from backends.loops.indices import is_one
+from backends.loops.affine import is_one
 from frontends.pytorch import compile
 
 

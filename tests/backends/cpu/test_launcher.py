@@ -9,7 +9,7 @@ import torch
 
 from backends.cpu import launcher as launching
 from backends.cpu.launcher import Unavailable, launcher
-from shapes.native import build
+from shapes.guards.extension_modules import build
 from tests.threads import at_once
 
 POINTERS = ctypes.POINTER(ctypes.c_void_p)

@@ -8,7 +8,7 @@ import pytest
 
 from backends.cpu.compiler import compile_source, is_gnu, load
 from backends.cpu.vector import AVX2, AVX512, PLAIN, instruction_set
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 from tests.backends.cpu.vectors import needs_compiler
 
 pytestmark = [

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from backends.cpu.launcher import Unavailable
 from backends.cpu.launcher.program import Description, Fixed, Number, make_native
-from shapes.codegen import compile_check
-from solver.expr import Expr
-from solver.interner import Interner
-from solver.text import parse_expr
+from shapes.guards.codegen import compile_check
+from solver.syntax.parser import parse_expr
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
 from tests.effort import examples
 from tests.shapes.propositions import EDGES, NAMES, edge_values, expressions, propositions, written
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from backends.cpu import kernels
-from backends.host import Host
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
-from shapes.toolchain import Unavailable
+from backends.program.host import Host
+from shapes.guards.toolchain import Unavailable
 from tests.backends.cpu.emitted import Compiled, check
 from tests.backends.programs import CASES, Case, norm_gradients
 

@@ -9,7 +9,7 @@ import torch
 from backends.cpu.compiler import compile_source
 from backends.cpu.vector import PLAIN, InstructionSet, lanes_for, source
 from benchmarks.vector_accuracy import FUNCTIONS, measured
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 from tests.backends.cpu.defined import OF_ONE, OF_TWO, QUESTIONS, applied, defined, mathematical
 from tests.backends.cpu.vectors import HERE, KINDS, Form, assert_same, evaluators, needs_compiler, pairs, special
 

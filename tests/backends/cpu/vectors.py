@@ -13,7 +13,7 @@ import torch
 from backends.cpu.compiler import chosen_architecture, compile_source, load
 from backends.cpu.vector import AVX2, AVX512, PLAIN, InstructionSet, instruction_set, source
 from backends.cpu.vector.machine import SETS
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 
 needs_compiler = pytest.mark.skipif(
     not any(shutil.which(name) for name in ("cc", "gcc", "clang")), reason="no C compiler here"

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from backends import triton
-from backends.host import Host
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
+from backends.program.host import Host
 from tests.backends.programs import Case
 from tests.backends.triton.operating import Operating
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from backends.decisions import Decisions
-from backends.loops.indices import packed
+from backends.decisions.questions import Decisions
+from backends.loops.affine import packed
 from backends.loops.kernels import Kernel
 from backends.loops.nodes import Tensor
 from backends.loops.operations import DTYPES, OPERATIONS

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from backends import progress, triton
-from backends.decisions import Decisions
+from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
@@ -23,7 +23,7 @@ from backends.triton import calling, launching
 from backends.triton.emission import Source
 from backends.triton.launching import Launch
 from shapes import ShapeEnv
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 
 STREAM = 7
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from backends.decisions import Decisions
+from backends.decisions.questions import Decisions
 from backends.loops.program import Program
 from frontends.pytorch import Variant, trace
 from frontends.pytorch.graphs.functional import Functional, functional

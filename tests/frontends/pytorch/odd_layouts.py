@@ -35,7 +35,7 @@ from benchmarks.operators.programs import SEED, NotDifferentiable, copied, progr
 from benchmarks.operators.resizing import Sizes, scaled
 from frontends.pytorch import Variant, trace
 from frontends.pytorch.symbolic.tensor import Result
-from solver.expr import Atom
+from solver.terms.expr import Atom
 
 Arrangement = Callable[[torch.Tensor], torch.Tensor]
 MOST: Final = 40

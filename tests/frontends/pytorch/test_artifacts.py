@@ -18,7 +18,7 @@ from backends.cpu.compiler import assume_gnu
 from frontends.pytorch import Policy, compile, load, mark_dynamic
 from frontends.pytorch.calls import artifact
 from frontends.pytorch.errors import WrongArtifact, WrongStatement
-from shapes import toolchain
+from shapes.guards import toolchain
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = ("served", "trained", "automatic")

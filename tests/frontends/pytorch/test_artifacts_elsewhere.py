@@ -20,7 +20,7 @@ from torch import nn
 from backends.cpu.compiler import assume_gnu
 from frontends.pytorch import compile, load
 from frontends.pytorch.errors import WrongArtifact, WrongStatement
-from shapes import toolchain
+from shapes.guards import toolchain
 from tests.frontends.pytorch.planted_operators import planted, shifted
 
 SETTINGS = {"factor": 2.0}

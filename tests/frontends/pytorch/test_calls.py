@@ -10,8 +10,8 @@ import torch
 from torch import nn, randn
 
 from frontends.pytorch import Policy, compile
+from frontends.pytorch.calls.captured_state import Surroundings
 from frontends.pytorch.calls.compiled import Compiled
-from frontends.pytorch.calls.surroundings import Surroundings
 
 
 def same(found: object, expected: object) -> None:

@@ -18,7 +18,7 @@ from torch.export import Dim, export
 
 from frontends.pytorch import certify, compile
 from frontends.pytorch.errors import WrongStatement
-from shapes.certificates import Certificate
+from shapes.certification.certificates import Certificate
 from shapes.errors import ShapeError
 from shapes.prompt import certifying
 from shapes.prompt.cli import main
@@ -448,7 +448,7 @@ def test_the_width_of_indices() -> None:
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     from frontends.pytorch.certificates.shape_envs import of_shape_env
-    from shapes.certifying import certify as judged
+    from shapes.certification.certifying import certify as judged
 
     mode = FakeTensorMode(shape_env=ShapeEnv())
     x = mode.from_tensor(torch.ones(8, 3), static_shapes=False, source=LocalSource("x"))

@@ -15,7 +15,7 @@ from torch.utils._pytree import register_dataclass, tree_flatten
 from frontends.pytorch import compile
 from frontends.pytorch.calls.compiled import Compiled
 from shapes.errors import ShapeError
-from solver.verdict import Always
+from solver.decide.verdict import Always
 
 Point = namedtuple("Point", "x y")
 

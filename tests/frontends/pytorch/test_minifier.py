@@ -17,7 +17,7 @@ from backends.cpu.launcher import launcher
 from frontends.pytorch import compile, mark_dynamic, mark_maybe_dynamic, minify
 from frontends.pytorch.errors import WrongStatement
 from frontends.pytorch.minifier.delta import ddmin
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 from tests.frontends.pytorch.planted_operators import planted, planted_in_gradients, shifted, widened
 
 ROOT = Path(__file__).parents[3]

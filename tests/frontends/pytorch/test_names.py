@@ -11,7 +11,7 @@ import torch
 from frontends.pytorch import compile
 from frontends.pytorch.calls.compiled import Compiled
 from shapes import ShapeError
-from shapes.dispatch import Dispatch
+from shapes.guards.dispatch import Dispatch
 
 BUILTINS = [
     name for name in dir(builtins) if name.isidentifier() and not keyword.iskeyword(name) and name != "__debug__"

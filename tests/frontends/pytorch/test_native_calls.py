@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 
 from frontends.pytorch import compile
 from frontends.pytorch.calls.compiled import Compiled
-from shapes.toolchain import Unavailable
+from shapes.guards.toolchain import Unavailable
 from tests.threads import at_once
 
 FACTOR = 2

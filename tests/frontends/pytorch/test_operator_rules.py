@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from frontends.pytorch.operators import pointwise as family
-from frontends.pytorch.operators.registry import RULES
+from frontends.pytorch.meta_rules import pointwise as family
+from frontends.pytorch.meta_rules.registry import RULES
 from frontends.pytorch.recording.recorder import Recorder
 from frontends.pytorch.symbolic.metadata import Metadata
 from frontends.pytorch.symbolic.node import value_of
 from shapes.errors import ShapeError
-from shapes.symint import SymInt
+from shapes.symbolic.symint import SymInt
 from tests.frontends.pytorch import calls_of_operators as calls
 from tests.frontends.pytorch.calls_of_operators import FLOATS, INTS, NAMES, Calls, Maker, aten
 

@@ -31,7 +31,7 @@ from torch.utils.checkpoint import checkpoint
 
 from frontends.pytorch import compile
 from frontends.pytorch.python import forcing
-from frontends.pytorch.recording import made_objects
+from frontends.pytorch.recording import object_reconstruction
 from frontends.pytorch.recording.custom import custom_op
 from frontends.pytorch.symbolic.tensor import Traced
 
@@ -403,7 +403,7 @@ def state() -> dict[str, object]:
         "defaults": (torch.get_default_dtype(), torch.get_default_device()),
         "saved": torch._C._autograd._top_saved_tensors_default_hooks(True),
         "python": (sys.getprofile(), sys.gettrace(), sys.getrecursionlimit(), gc.get_freeze_count()),
-        "trace": (forcing._count, len(forcing._rewritten), len(forcing._current.stack), made_objects._blocks),
+        "trace": (forcing._count, len(forcing._rewritten), len(forcing._current.stack), object_reconstruction._blocks),
         "random": (random.getstate(), torch.get_rng_state().tolist()),
     }
 

@@ -19,7 +19,7 @@ from torch.utils._pytree import tree_leaves
 
 from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import Unsupported
-from frontends.pytorch.operators.through_time import layer_gradients
+from frontends.pytorch.meta_rules.through_time import layer_gradients
 
 KINDS: dict[str, Callable[..., nn.Module]] = {
     "lstm": nn.LSTM,

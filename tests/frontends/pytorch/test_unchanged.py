@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import pytest
 
+from frontends.pytorch.calls.identity_guards import Held
 from frontends.pytorch.calls.reads import items_of
-from frontends.pytorch.calls.unchanged import Held
 
 OLD, NEW = object(), object()
 

@@ -1,0 +1,193 @@
+"""Kernels that go by rows and add up over rows: every block of rows has sums of its own, which are added up afterwards.
+
+    for each block of rows (in parallel):         k0_unit
+        for its rows: for columns: ...; sums[block][column] += value, or = in the first row
+    for columns:                                  k0_sums
+        store the sum over all blocks
+
+How many blocks there are depends on the sizes only, and they are added up in order, so a result does not depend on how
+many threads there are. A block is no longer than what one accumulator takes (`backends.cpu.emission.reducing`). Where
+there is one block, its sums are the memory that is stored to, if that is as long as whole vectors are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Final
+
+from backends.cpu.emission.c_operations import KINDS, MEMORY, element_of, identity, joined
+from backends.cpu.emission.loops import Loops
+from backends.cpu.emission.reducing import PARTS, Totals
+from backends.cpu.emission.text import Text
+from backends.cpu.emission.unroll import Copy, vector_loops
+from backends.cpu.emission.values import Writer
+from backends.loops.affine import is_zero
+from backends.loops.kernels import Load, Reduction, Store
+
+LONGEST: Final = 256
+"""Rows of a block at most: the additions that one accumulator takes."""
+SHORTEST: Final = 32
+"""Rows of a block at least: beside so many, adding up the blocks is little."""
+BLOCKS: Final = 64
+"""Blocks that are enough for all threads."""
+SIDE_BY_SIDE: Final = 4
+"""Vectors of sums that are added up in one turn: an addition waits for the one before."""
+STACK: Final = 1 << 16
+"""Bytes of sums that lie on the stack."""
+ALIGNED: Final = 64
+"""The sums begin at multiples of so many bytes, those of a cache line."""
+
+
+class Sums:
+    """The sums of a block: for each store its columns, in rows that are as long as whole vectors."""
+
+    def __init__(self, loops: Loops, writer: Writer, text: Text) -> None:
+        self._loops = loops
+        self._kernel = loops.kernel
+        self._writer = writer
+        self._text = text
+        self.stores = loops.kernel.summed
+
+    def measure(self) -> None:
+        """Declare how many columns there are for each store, and how many bytes a block has."""
+        *around, last = [self._extent(axis) for axis in self._axes]
+        size = sum([element_of(store.value.dtype).size for store in self.stores])
+        self._text.line(f"const int64_t length = ({last} + N - 1) / N * N;")
+        self._text.line(f"const int64_t columns = {' * '.join([*around, 'length'])};")
+        self._text.line(f"const int64_t size = columns * {size};")
+
+    def parameters(self) -> str:
+        """What a function is given that goes over a block: where the sums of each store are."""
+        return "".join([f", {kind} *c{place}" for place, kind in enumerate(self._kinds())])
+
+    def arguments(self, block: str) -> str:
+        """The sums of one block for such a function."""
+        found = [f"({kind} *)({block} + columns * {offset})" for kind, offset in zip(self._kinds(), self._offsets())]
+        if self.may_be_direct():
+            places = [self._writer.buffer(store.buffer) for store in self.stores]
+            found = [f"direct ? {place} : {sums}" for place, sums in zip(places, found)]
+        return "".join([f", {each}" for each in found])
+
+    def begin(self) -> None:
+        """Nothing has been added yet to the sums of the block."""
+        self.measure()
+        self._text.line("int is_first = 1;")
+
+    def may_be_direct(self) -> bool:
+        """Whether the memory that is stored to is like the sums of a block, and nothing else is read from there."""
+        loaded = {value.buffer for value in self._loops.values() if isinstance(value, Load)}
+        return all(store.buffer not in loaded and self._is_like_sums(store) for store in self.stores)
+
+    def _is_like_sums(self, store: Store) -> bool:
+        step = self._kernel.extents[0].interner.constant(1)
+        for axis in reversed(self._axes):
+            if store.offset.coefficient(axis) is not step:
+                return False
+            step = step * self._kernel.extents[axis]
+        return store.buffer.dtype == store.value.dtype and is_zero(store.offset.constant)
+
+    def add(self, store: Store, vectors: Sequence[Copy]) -> None:
+        """Add what is in registers: whole vectors, as a masked store makes the next load wait."""
+        for vector in vectors:
+            value = self._writer.name(store.value, vector).vector
+            kind, sums = KINDS[store.value.dtype], self._at(store, vector)
+            before = f"(is_first ? {identity('sum', store.value.dtype)} : load_{kind}({sums}, N))"
+            total = joined("sum", before, value, store.value.dtype)
+            self._text.line(f"store_{kind}({sums}, {total}, N);")
+
+    def write_totals(self, name: str) -> None:
+        """The function that adds up the blocks and stores."""
+        line, block = self._text.line, self._text.block
+        parameters = "void *const *pointers, const int64_t *numbers, const char *sums, int64_t blocks"
+        with block(f"static void {name}({parameters})"), ExitStack() as nest:
+            self._writer.prologue()
+            self.measure()
+            *around, last = self._axes
+            for axis in around:
+                nest.enter_context(block(f"for (int64_t i{axis} = 0; i{axis} < {self._extent(axis)}; i{axis}++)"))
+            line(f"int64_t i{last} = 0;")
+            for vectors in vector_loops(self._text, f"i{last}", self._extent(last), SIDE_BY_SIDE):
+                self._total(vectors)
+
+    def _total(self, vectors: Sequence[Copy]) -> None:
+        line, block = self._text.line, self._text.block
+        stores = {Reduction("sum", store.value): store for store in self.stores}
+        widths = {(reduction, vector.number): 1 for reduction in stores for vector in vectors}
+        totals = Totals(self._text, self._writer.serial, widths, part=PARTS)
+        with ExitStack() as nest:
+            first, stop = nest.enter_context(totals.parts("0", "blocks"))
+            nest.enter_context(block(f"for (int64_t block = {first}; block < {stop}; block++)"))
+            for place, (kind, offset) in enumerate(zip(self._kinds(), self._offsets())):
+                line(f"const {kind} *c{place} = (const {kind} *)(sums + block * size + columns * {offset});")
+            for reduction, store in stores.items():
+                for vector in vectors:
+                    part = f"load_{KINDS[store.value.dtype]}({self._at(store, vector)}, N)"
+                    totals.take((reduction, vector.number), 0, part)
+        for (reduction, number), total in totals.results(over_lanes=False):
+            self._writer.put(stores[reduction], total, vectors[number])
+
+    # ------------------------------------------------------------------ places
+
+    @property
+    def _axes(self) -> range:
+        return range(self._kernel.outer, len(self._kernel.extents))
+
+    def _extent(self, axis: int) -> str:
+        return self._writer.size(self._kernel.extents[axis])
+
+    def _kinds(self) -> list[str]:
+        """The types of the sums of each store."""
+        return [MEMORY[KINDS[store.value.dtype]] for store in self.stores]
+
+    def _offsets(self) -> list[int]:
+        """Where the sums of each store begin in a block, as bytes for each column."""
+        sizes = [element_of(store.value.dtype).size for store in self.stores]
+        return [sum(sizes[:place]) for place in range(len(sizes))]
+
+    def _at(self, store: Store, vector: Copy) -> str:
+        """The address of a vector of sums."""
+        *around, last = self._axes
+        place = ""
+        for axis in around:
+            place = f"({place}) * {self._extent(axis)} + i{axis}" if place else f"i{axis}"
+        row = f"({place}) * length + " if place else ""
+        return f"c{self.stores.index(store)} + {row}{vector.place(f'i{last}')}"
+
+
+def write_summing(loops: Loops, text: Text, name: str, run: str, *, turns: str, threads: str, grain: int) -> None:
+    """What the entry does: all blocks, and then what is stored of their sums."""
+    line = text.line
+    writer = Writer(loops, text, is_narrow=False)
+    writer.prologue()
+    sums = Sums(loops, writer, text)
+    sums.measure()
+    line(f"const int64_t turns = {turns};")
+    line(f"int64_t step = turns / {BLOCKS} + 1;")
+    line(f"step = step < {SHORTEST} ? {SHORTEST} : step > {LONGEST} ? {LONGEST} : step;")
+    line(f"if (turns <= {LONGEST} && turns * columns < {2 * grain}) step = {LONGEST};")
+    line("const int64_t blocks = (turns + step - 1) / step;")
+    line(f"char fixed[{STACK}] __attribute__((aligned({ALIGNED})));")
+    if sums.may_be_direct():
+        line(f"const int direct = blocks == 1 && {writer.size(loops.kernel.extents[-1])} % N == 0;")
+    line(f"char *memory = blocks * size <= {STACK} ? fixed : malloc(blocks * size + {ALIGNED});")
+    line("if (!memory) __builtin_trap();")
+    line(f"char *const sums = (char *)(((__UINTPTR_TYPE__)memory + {ALIGNED - 1}) & -{ALIGNED});")
+    call = f"{run}(pointers, numbers, block * step, turns - block * step < step ? turns - block * step : step"
+    call += f"{sums.arguments('sums + block * size')});"
+    line("#ifdef _OPENMP")
+    line(f"int64_t parts = turns * columns / {grain};")
+    line("parts = parts < blocks ? parts : blocks;")
+    line(f"parts = parts < {threads} ? parts : {threads};")
+    with text.block("if (parts > 1)"):
+        line("#pragma omp parallel for num_threads(parts) schedule(static)")
+        line(f"for (int64_t block = 0; block < blocks; block++) {call}")
+    line("else")
+    line("#endif")
+    line(f"for (int64_t block = 0; block < blocks; block++) {call}")
+    unless = "if (!direct) " if sums.may_be_direct() else ""
+    line(f"{unless}{name}(pointers, numbers, sums, blocks);")
+    line("if (memory != fixed) free(memory);")
+
+
+__all__ = ["Sums", "write_summing"]

@@ -1,0 +1,79 @@
+"""Kernels that reduce everything to a few numbers: the reduced axis is divided into chunks, their results are combined.
+
+    for each chunk (in parallel):   partials[chunk] = ...        k0_chunk
+    result = identity;
+    for each chunk:                 result = result + partials[chunk]
+    stores
+
+How many chunks there are depends on the sizes only, and they are combined in order, so a result does not depend on how
+many threads there are.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from backends.cpu.emission.c_operations import KINDS, Named, element_of, identity, joined
+from backends.cpu.emission.loops import Loops
+from backends.cpu.emission.nest import Nest
+from backends.cpu.emission.text import Text
+from backends.cpu.emission.unroll import ONE
+
+MOST: Final = 64
+"""Chunks at most."""
+SLOT: Final = 8
+"""Bytes of a partial result."""
+
+
+def is_whole(loops: Loops) -> bool:
+    """Whether a kernel has this form: no outer axes, and one pass."""
+    return not loops.kernel.outer and bool(loops.kernel.reductions) and len(loops.kernel.passes) == 1
+
+
+def write_chunk(nest: Nest, name: str) -> None:
+    """The function that reduces one chunk."""
+    parameters = "void *const *pointers, const int64_t *numbers, int64_t first, int64_t last, char *partials"
+    with nest.text.block(f"static void {name}({parameters})"):
+        nest.one_pass("first", "last")
+        for place, reduction in enumerate(nest.kernel.reductions):
+            result = nest.writer.result(reduction, -1).text
+            nest.text.line(f"write_{KINDS[reduction.dtype]}(partials + {SLOT * place}, {result}[0]);")
+
+
+def write_whole(loops: Loops, text: Text, run: str, *, elements: str, threads: str) -> None:
+    """What the entry does: all chunks, and then what is stored once."""
+    nest = Nest(loops, text, is_narrow=True)
+    kernel = loops.kernel
+    line = text.line
+    line(f"int64_t chunks = {f'{elements} / {loops.grain}' if loops.is_large is not False else '0'} + 1;")
+    line(f"chunks = chunks < {MOST} ? chunks : {MOST};")
+    nest.writer.prologue()
+    extent = nest.writer.size(kernel.extents[0])
+    step = nest.longest_part() if kernel.lanes == 0 else 1
+    line(f"const int64_t step = ({extent} / chunks + {step}) / {step} * {step};")
+    line(f"chunks = {extent} / step + ({extent} % step != 0);")
+    line(f"char partials[{MOST * SLOT * len(kernel.reductions)}];")
+    call = f"{run}(pointers, numbers, first, first + step < {extent} ? first + step : {extent}, partials + "
+    call += f"first / step * {SLOT * len(kernel.reductions)});"
+    line("#ifdef _OPENMP")
+    with text.block(f"if ({threads} > 1 && chunks > 1)"):
+        line(f"#pragma omp parallel for num_threads({threads}) schedule(dynamic, 1)")
+        line(f"for (int64_t first = 0; first < {extent}; first += step) {call}")
+    line("else")
+    line("#endif")
+    line(f"for (int64_t first = 0; first < {extent}; first += step) {call}")
+    for place, reduction in enumerate(kernel.reductions):
+        element, name = element_of(reduction.dtype), f"r{next(nest.writer.serial)}"
+        line(f"{element.vector} {name} = {identity(reduction.operation, reduction.dtype)};")
+        with text.block("for (int64_t chunk = 0; chunk < chunks; chunk++)"):
+            address = f"partials + chunk * {SLOT * len(kernel.reductions)} + {SLOT * place}"
+            part = f"broadcast_{KINDS[reduction.dtype]}({address})"
+            line(f"{name} = {joined(reduction.operation, name, part, reduction.dtype)};")
+        nest.writer.give(reduction, -1, Named(name, reduction.dtype))
+    values = loops.after_passes()
+    nest.writer.define(values, ONE)
+    for store in kernel.once:
+        nest.writer.store(store, ONE)
+
+
+__all__ = ["is_whole", "write_chunk", "write_whole"]

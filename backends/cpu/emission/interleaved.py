@@ -1,0 +1,122 @@
+"""Kernels that run turn by turn (`backends.loops.interleaving`), as one function: block by block of the turns that they
+share.
+
+    for each block of turns (in parallel):
+        k0_turns(...); k1_turns(...); ...
+
+A block is so long that what it goes through stays in the first cache from one kernel to the next, and one turn at
+least. Where that is too much for the second cache as well, or there are too few turns for the threads, the kernels run
+one after the other, each with all turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from backends.cpu.emission.c_operations import integer
+from backends.cpu.emission.loops import Loops
+from backends.cpu.emission.nest import FIRST_CACHE
+from backends.cpu.emission.text import Text
+from backends.loops.affine import is_one
+from backends.loops.interleaving import split
+from backends.loops.kernels import Load
+from backends.loops.operations import ITEMSIZE
+from solver.terms.expr import Expr
+
+LARGEST: Final = 3 << 17
+"""Bytes of one turn at most: so much the second cache still has when the next kernel comes."""
+EACH: Final = 8
+"""Turns for each thread that are enough to divide the work evenly."""
+
+
+def numbers_of(loops: Loops, given: str = "numbers") -> dict[Expr, str]:
+    """Where sizes are among what a kernel is given."""
+    return {size: f"{given}[{place}]" for place, size in enumerate(loops.numbers)}
+
+
+def product_of(sizes: Sequence[Expr], numbers: Mapping[Expr, str]) -> str:
+    """The product of some sizes in C."""
+    return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
+
+
+def together(kernels: Sequence[tuple[Loops, Expr | None]], names: Sequence[str]) -> str:
+    """The function of kernels with these names. Each may have a size for which it has a form of its own where that is
+    1: then they run one after the other."""
+    text = Text()
+    line = text.line
+    group = [loops for loops, _ in kernels]
+    places = range(len(group))
+    for name in names:
+        parameters = "void *const *pointers, const int64_t *numbers"
+        line(f"void {name}({parameters});")
+        line(f"static void {name}_turns({parameters}, int64_t begin, int64_t left, int64_t each);")
+    numbers = [numbers_of(loops, f"numbers[{place}]") for place, loops in enumerate(group)]
+    outer = [product_of(loops.kernel.extents[: loops.kernel.outer], all_) for loops, all_ in zip(group, numbers)]
+    inner = [product_of(loops.kernel.extents[loops.kernel.outer :], all_) for loops, all_ in zip(group, numbers)]
+
+    def all_blocks(begin: str, end: str) -> None:
+        with text.block(f"for (int64_t begin = {begin}; begin < {end}; begin += block)"):
+            line(f"const int64_t left = {end} - begin < block ? {end} - begin : block;")
+            for place, name in zip(places, names):
+                line(f"{name}_turns(pointers[{place}], numbers[{place}], begin, left, each{place});")
+
+    def one_after_the_other() -> None:
+        for place, name in zip(places, names):
+            line(f"{name}(pointers[{place}], numbers[{place}]);")
+        line("return;")
+
+    with text.block(f"void {names[0]}_together(void *const *const *pointers, const int64_t *const *numbers)"):
+        line(f"const int64_t turns = {_turns(group, numbers)};")
+        line("if (turns <= 0) return;")
+        ones = [f"{all_[size]} == 1" for (_, size), all_ in zip(kernels, numbers) if size is not None]
+        if ones:
+            with text.block(f"if ({' || '.join(dict.fromkeys(ones))})"):
+                one_after_the_other()
+        for place in places:
+            line(f"const int64_t each{place} = {outer[place]} / turns;")
+            line(f"const int64_t elements{place} = each{place} * {inner[place]};")
+        line("int64_t bytes = 1;")
+        for place, loops in zip(places, group):
+            line(f"if (elements{place} * {_bytes(loops)} > bytes) bytes = elements{place} * {_bytes(loops)};")
+        with text.block(f"if (bytes > {LARGEST})"):
+            one_after_the_other()
+        line(f"const int64_t block = bytes < {FIRST_CACHE} ? {FIRST_CACHE} / bytes : 1;")
+        line("#ifdef _OPENMP")
+        work = " + ".join([f"turns * elements{place} / {loops.grain}" for place, loops in zip(places, group)])
+        threads = f"numbers[0][{len(group[0].numbers)}]"
+        line(f"int64_t parts = {work};")
+        line(f"parts = parts < {threads} ? parts : {threads};")
+        with text.block("if (parts > 1)"):
+            with text.block(f"if (turns < {EACH} * parts)"):
+                one_after_the_other()
+            line("#pragma omp parallel for num_threads(parts) schedule(static, 1)")
+            with text.block("for (int64_t part = 0; part < parts; part++)"):
+                line("const int64_t first = turns / parts * part;")
+                line("const int64_t last = part == parts - 1 ? turns : turns / parts * (part + 1);")
+                all_blocks("first", "last")
+            line("return;")
+        line("#endif")
+        all_blocks("0", "turns")
+    return str(text)
+
+
+def _turns(group: Sequence[Loops], numbers: Sequence[Mapping[Expr, str]]) -> str:
+    """How many turns the kernels have in common, by the axes of one of them."""
+    for loops, its in zip(group, numbers):
+        kernel = loops.kernel
+        assert kernel.turns is not None
+        found = split(kernel, kernel.turns.count)
+        if found is not None and is_one(found[1]):
+            return product_of(kernel.extents[: found[0] + 1], its)
+    raise AssertionError("the turns are those of no kernel")
+
+
+def _bytes(loops: Loops) -> int:
+    """The bytes of an element of all that a kernel goes through."""
+    indices = [(value.buffer, value.offset) for value in loops.values() if isinstance(value, Load)]
+    indices += [(store.buffer, store.offset) for store in loops.kernel.stores]
+    return sum([ITEMSIZE[buffer.dtype] for buffer in {buffer for buffer, at in indices if loops.is_stored_along(at)}])
+
+
+__all__ = ["numbers_of", "product_of", "together"]

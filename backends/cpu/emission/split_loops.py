@@ -1,0 +1,68 @@
+"""Loops divided at cuts: up to each and behind the last, with what is known there.
+
+A piece of a join is loaded where its own places are, under a mask; in a loop over these places alone no mask is left,
+and nothing of the other pieces. Along the lanes all else stays outside of what is divided; of another axis the loops
+inside of it are written once for each side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from backends.cpu.emission.loop_split import Cut
+from backends.cpu.emission.text import Text
+from backends.loops.affine import is_zero
+
+if TYPE_CHECKING:
+    from backends.cpu.emission.unroll import Copy
+    from backends.cpu.emission.values import Writer
+
+
+def divided(
+    text: Text,
+    writer: Writer,
+    at: Sequence[Cut],
+    loops: Callable[[str], Iterator[Sequence[Copy]]],
+    place: str,
+    stop: str,
+    *,
+    skips: bool = True,
+) -> Iterator[Sequence[Copy]]:
+    """The loops up to each cut and behind the last; `loops` writes those up to a place from where the last ended, or
+    from that place on if it `skips` to it."""
+    if not at:
+        yield from loops(stop)
+        return
+    names = []
+    for cut in at:
+        name = f"cut{next(writer.serial)}"
+        where = writer.size(cut.bound)
+        where = where if is_zero(cut.shift) else f"{where} - {writer.size(cut.shift)}"
+        text.line(f"const int64_t {name} = {where} < {stop} ? {where} : {stop};")
+        names.append(name)
+    if len(at) == 1:
+        (only,) = at
+        ends = [(names[0], [("", only.known(is_behind=False))]), (stop, [("", only.known(is_behind=True))])]
+    else:
+        first, second = at
+        least, most = f"cut{next(writer.serial)}", f"cut{next(writer.serial)}"
+        text.line(f"const int64_t {least} = {names[0]} < {names[1]} ? {names[0]} : {names[1]};")
+        text.line(f"const int64_t {most} = {names[0]} < {names[1]} ? {names[1]} : {names[0]};")
+        known = {
+            (a, b): first.known(is_behind=a) | second.known(is_behind=b) for a in (False, True) for b in (False, True)
+        }
+        ends = [
+            (least, [("", known[False, False])]),
+            (most, [(f"if ({names[0]} < {names[1]})", known[True, False]), ("else", known[False, True])]),
+            (stop, [("", known[True, True])]),
+        ]
+    for end, versions in ends:
+        for head, known_here in versions:
+            with text.block(head), writer.assuming(known_here):
+                yield from loops(end)
+        if skips and end is not stop:
+            text.line(f"if ({place} < {end}) {place} = {end};")
+
+
+__all__ = ["divided"]

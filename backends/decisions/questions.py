@@ -1,0 +1,312 @@
+"""The one place where backends ask the engine: every question whose answer changes the code, and what was chosen.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions.questions import Decisions
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = env.sizes("b s")
+    >>> env.assume("s % 16 == 0")
+    >>> decisions = Decisions(env)
+    >>> decisions.holds("divisible", (b * s).expr.interner.divides(16, (b * s).expr), "no tail", "a tail")
+    True
+    >>> decisions.holds("divisible", b.expr.interner.divides(16, b.expr), "no tail", "a tail") is None
+    True
+    >>> for decision in decisions.log:
+    ...     print(decision)
+    divisible: b*s % 16 == 0? always, because s % 16 == 0: no tail; nothing added
+    divisible: b % 16 == 0? depends: a tail; nothing added
+
+An answer that is not known takes the general path: a question of a backend never adds a guard by itself. Where a
+policy asks for it, what a guard would save is weighed against what it costs (`backends.decisions.costs`); kernels are
+then made once more with the guards that pay as facts, and the decisions that rest on them say so. A kind of question
+can be switched off, or its facts withheld, to see what it is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+
+from solver.decide.verdict import Always, Depends, Never, Verdict
+from solver.errors import Undefined
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from backends.decisions.guard_candidates import Weighed
+    from shapes.env import ShapeEnv
+    from solver.proofs.fact import Fact
+    from solver.terms.expr import Atom, Expr
+    from solver.terms.interner import Interner
+    from solver.terms.prop import Prop
+
+Kind = Literal[
+    "equal",
+    "constant",
+    "size one",
+    "stride one",
+    "collapse",
+    "divisible",
+    "lanes",
+    "order",
+    "turns",
+    "inside",
+    "parallel",
+    "split",
+    "parts",
+    "backwards",
+    "index width",
+    "short",
+    "sign",
+    "channels",
+    "across",
+    "again",
+    "reuse",
+    "large",
+]
+KINDS: Final = frozenset(get_args(Kind))
+Added = Literal["nothing", "guard", "branch"]
+WORDS: Final = {Always: "always", Never: "never", Depends: "depends"}
+Put: TypeAlias = tuple[object, ...]
+"""The words of a question as it was put; its normal form may be another, or that it is true."""
+NO_LIMIT: Final = f" <= {2**63 - 1}"
+"""What every size is at most, and nobody needs to be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A question that was not answered, and what the answer is for.
+
+    Attributes:
+        turns: how often a loop is gone through; None where it is once a call.
+        length: how long that loop is.
+        origin: the line of the program.
+    """
+
+    kind: Kind
+    question: Prop
+    turns: Expr | None
+    length: Expr | None
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One question, its verdict, and the code that was chosen.
+
+    Attributes:
+        where: the kernel, or the step of the program.
+        added: a guard, a branch at run time between two versions, or nothing.
+        bought: what the guard saves and costs, where one was added for this answer.
+        put: how the question was put, where that is not its normal form.
+    """
+
+    kind: Kind
+    question: Prop
+    verdict: Verdict | None
+    chosen: str
+    added: Added
+    where: str
+    bought: Weighed | None = None
+    put: Put = ()
+
+    @property
+    def answer(self) -> str:
+        """always, never, depends, gave up; or withheld, where the engine was not to be asked."""
+        return "withheld" if self.verdict is None else WORDS.get(type(self.verdict), "gave up")
+
+    @property
+    def core(self) -> tuple[Fact, ...]:
+        """The facts that the answer rests on."""
+        return tuple(self.verdict.core) if isinstance(self.verdict, Always | Never) else ()
+
+    def __str__(self) -> str:
+        facts = ", ".join([fact.text.removesuffix(NO_LIMIT) for fact in self.core])
+        because = f", because {facts}" if facts else ""
+        place = f"{self.where}: " if self.where else ""
+        question = " ".join(map(str, self.put)) if self.put else self.question
+        price = "" if self.bought is None else f": {self.bought.price}"
+        return f"{place}{self.kind}: {question}? {self.answer}{because}: {self.chosen}; {self.added} added{price}"
+
+
+class Decisions:
+    """Questions about one program's sizes.
+
+    Attributes:
+        withheld: kinds of questions that are answered as if nothing were known.
+        bought: guards that were added for the sake of kernels, by what they say.
+        known: the sizes of inputs that can only be one number.
+        log: every decision, in order, each once.
+        libraries: what was compiled for the program, in order.
+        unanswered: the questions that a fact would have answered, each once for what it is about.
+    """
+
+    def __init__(
+        self, env: ShapeEnv, *, withheld: Collection[str] = (), bought: Mapping[Prop, Weighed] | None = None
+    ) -> None:
+        self.env = env
+        self.withheld = frozenset(withheld)
+        self.bought = bought or {}
+        self.known = dict(self._known())
+        self.libraries: dict[Path, None] = {}
+        self.where = ""
+        self.origin = ""
+        self._log: dict[tuple[object, ...], Decision] = {}
+        self._open: dict[tuple[str, Prop, Expr | None, Expr | None, str], Open] = {}
+
+    def _known(self) -> Iterator[tuple[Atom, Expr]]:
+        facts = self.env.facts
+        for atom, declared in self.env.symbols.items():
+            if declared.kind == "backed":
+                lo, hi = facts.bounds(atom.expr)
+                if lo is not None and lo == hi:
+                    yield atom, self.env.interner.constant(lo)
+
+    @property
+    def interner(self) -> Interner:
+        return self.env.interner
+
+    @property
+    def log(self) -> tuple[Decision, ...]:
+        return tuple(self._log.values())
+
+    @property
+    def unanswered(self) -> tuple[Open, ...]:
+        return tuple(self._open.values())
+
+    @property
+    def hints(self) -> dict[Atom, int]:
+        """The sizes where the program was traced, 1 for those that only a run tells."""
+        known = self.env.symbols
+        return {atom: 1 if declared.hint is None else declared.hint for atom, declared in known.items()}
+
+    @contextmanager
+    def at(self, where: str, origin: str = "") -> Iterator[None]:
+        """Decisions from here on are about this, which comes from that line of the program."""
+        before = self.where, self.origin
+        self.where, self.origin = where, origin
+        try:
+            yield
+        finally:
+            self.where, self.origin = before
+
+    def holds(
+        self,
+        kind: Kind,
+        question: Prop,
+        yes: str,
+        otherwise: str,
+        *,
+        added: Added = "nothing",
+        never: str | None = None,
+        turns: Expr | None = None,
+        length: Expr | None = None,
+        put: Put = (),
+    ) -> bool | None:
+        """Whether it always or never holds, or None; with what is chosen if it does, and if that is not known.
+
+        `added` is what an open question adds; `never` is chosen where it can not hold (the same as otherwise, if not
+        given). The answer saves something in each of so many `turns` of a loop of this `length`. `put` are the words
+        of the question, for people.
+        """
+        of_numbers = self._is_settled(question) and put and is_of_numbers(put)
+        verdict = None if kind in self.withheld and not of_numbers else self._asked(question)
+        if isinstance(verdict, Always):
+            bought = self._bought_for(verdict)
+            what: Added = "nothing" if bought is None else "guard"
+            self._note(Decision(kind, question, verdict, yes, what, self.where, bought, put))
+            return True
+        if isinstance(verdict, Never):
+            chosen = otherwise if never is None else never
+            self._note(Decision(kind, question, verdict, chosen, "nothing", self.where, put=put))
+            return False
+        self._note(Decision(kind, question, verdict, otherwise, added, self.where, put=put))
+        key = (kind, question, turns, length, self.where)
+        self._open.setdefault(key, Open(kind, question, turns, length, self.origin))
+        return None
+
+    def equal(self, a: Expr, b: Expr, *, turns: Expr | None = None) -> bool:
+        """Whether two sizes are known to be equal, where that saves something in each of so many turns."""
+        if a is b and is_plain(a):
+            return True
+        return self.same("equal", a, b, "the same", "taken for different", turns=turns)
+
+    def same(
+        self,
+        kind: Kind,
+        a: Expr,
+        b: Expr,
+        yes: str,
+        otherwise: str,
+        *,
+        turns: Expr | None = None,
+        length: Expr | None = None,
+    ) -> bool:
+        """Whether two sizes are known to be equal. That two products or sums are is an answer as any other, be it that
+        they have one normal form; only numbers are compared without asking."""
+        if a.is_constant and b.is_constant:
+            return a is b
+        put = (a, "==", b)
+        if a is b and (kind, self.interner.true, self.where, yes, put) in self._log:
+            return True
+        question = self.interner.eq(a, b)
+        return self.holds(kind, question, yes, otherwise, turns=turns, length=length, put=put) is True
+
+    def is_one(self, size: Expr, *, turns: Expr | None = None) -> bool | None:
+        """Whether a size is known to be 1, or known not to be, where that saves something in each of so many turns."""
+        if size.is_constant:
+            return size.constant == 1
+        return self.holds("size one", self.interner.eq(size, 1), "no loop", "a loop", turns=turns)
+
+    def sooner(self, kind: Kind, question: Prop, yes: str, otherwise: str, *, put: Put = (), likely: bool) -> bool:
+        """Whether the first of two ways is taken that give the same, for any sizes, in other time or memory. What is
+        not known is decided by what is `likely`: what holds where the program was traced."""
+        if kind in self.withheld:
+            return self.holds(kind, question, yes, otherwise, put=put) is True
+        guess = f"{yes if likely else otherwise}, as where it was traced"
+        found = self.holds(kind, question, yes, guess, never=otherwise, put=put)
+        return likely if found is None else found
+
+    def number(self, size: Expr) -> Expr:
+        """A size with numbers in place of what is known to be one."""
+        if self.known.keys().isdisjoint(size.symbols):
+            return size
+        for atom in size.symbols & self.known.keys():
+            self.holds("constant", self.interner.eq(atom.expr, self.known[atom]), "a number", "a size of the run")
+        return self.interner.substitute(size, self.known)
+
+    def _is_settled(self, question: Prop) -> bool:
+        """Whether its normal form says what it is."""
+        return question is self.interner.true or question is self.interner.false
+
+    def _asked(self, question: Prop) -> Verdict | None:
+        try:
+            return self.env.ask(question, purpose="optional")
+        except Undefined:
+            return None
+
+    def _bought_for(self, verdict: Always) -> Weighed | None:
+        """The guard behind an answer that was added for the sake of kernels."""
+        if not self.bought:
+            return None
+        return next((found for fact in verdict.core if (found := self.bought.get(fact.prop)) is not None), None)
+
+    def _note(self, decision: Decision) -> None:
+        put = decision.put if self._is_settled(decision.question) else ()
+        key = (decision.kind, decision.question, decision.where, decision.chosen, put)
+        self._log.setdefault(key, decision)
+
+
+def is_of_numbers(put: Put) -> bool:
+    """Whether a question is about numbers alone, which needs no engine."""
+    return all(isinstance(word, str | int) or getattr(word, "is_constant", False) for word in put)
+
+
+def is_plain(size: Expr) -> bool:
+    """Whether it is a number or a symbol, so that to be the same needs no engine."""
+    terms = size.terms
+    if len(terms) != 1:
+        return not terms
+    atoms = size.interner.monomials[terms[0][0]]
+    return terms[0][1] == 1 and not size.constant and len(atoms) == 1 and not atoms[0].args

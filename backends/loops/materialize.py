@@ -1,0 +1,88 @@
+"""Which tensor expressions become memory before anything is fused: what several others read or nothing can inline.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions.questions import Decisions
+    >>> from backends.loops.program import Program
+    >>> program = Program(Decisions(ShapeEnv(origin=lambda: None)))
+    >>> build = program.build
+    >>> x = program.input("x", "float32", (build.lift(8),), (build.one,))
+    >>> shared = build.apply("exp", x)
+    >>> for operation in ("neg", "sqrt"):
+    ...     program.outputs.append(program.stored(build.apply(operation, shared), (build.one,)))
+    >>> shared in materialized([step.value for step in program.steps])
+    True
+
+A tensor in this set is computed once, by a kernel of its own at first; fusion then puts kernels together, and memory
+that nobody else reads is not written after all. So being in the set costs nothing where fusion succeeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from backends.loops.affine import is_one
+from backends.loops.nodes import Joined, Memory, Merge, Number, Pointwise, Reduce, Taken, Tensor, View, descend
+from backends.loops.operations import OPERATIONS
+
+
+def materialized(values: Sequence[Tensor]) -> set[Tensor]:
+    """Of all tensors below these values, those that become memory before what reads them; a value that nothing else
+    reads is not among them."""
+    order = list(descend(values))
+    found: set[Tensor] = {tensor for tensor in order if isinstance(tensor, Reduce)}
+    found.update([tensor.source for tensor in order if isinstance(tensor, Merge)])
+    found.update(
+        [tensor.source for tensor in order if isinstance(tensor, Taken) and not isinstance(tensor.source, Memory)]
+    )
+    parents: dict[Tensor, list[Tensor]] = {tensor: [] for tensor in order}
+    for tensor in order:
+        for source in tensor.sources:
+            parents[source].append(tensor)
+    work = _work(order)
+    readers: dict[Tensor, set[Tensor]] = {}
+    tops = set(values)
+    for tensor in reversed(order):
+        above = {tensor} if tensor in tops else set()
+        for parent in parents[tensor]:
+            above |= {parent} if parent in found else readers[parent]
+        readers[tensor] = above
+        if isinstance(tensor, Pointwise) and tensor not in found:
+            costs, loads = work[tensor]
+            if len(above) > 1 and (costs or loads > 1) or costs and any(_repeats(parent) for parent in parents[tensor]):
+                found.add(tensor)
+    return found
+
+
+def _work(order: Iterable[Tensor]) -> dict[Tensor, tuple[bool, int]]:
+    """For each tensor, whether something costly is done for an element, and how many are loaded for it alone: what is
+    shown to a whole axis is loaded once for all of it."""
+    found: dict[Tensor, tuple[bool, int]] = {}
+    for tensor in order:
+        match tensor:
+            case Memory(offset=offset):
+                found[tensor] = (False, int(not _misses(tensor, offset.axes)))
+            case Reduce() | Merge():
+                found[tensor] = (False, 1)
+            case Pointwise(operation=operation):
+                below = [found[source] for source in tensor.sources]
+                costs = OPERATIONS[operation].is_costly or any(costs for costs, _ in below)
+                found[tensor] = (costs, sum([loads for _, loads in below]))
+            case View() | Taken() | Joined():
+                below = [found[source] for source in tensor.sources]
+                loads = 0 if _repeats(tensor) else sum([loads for _, loads in below])
+                found[tensor] = (any(costs for costs, _ in below), loads)
+            case _:
+                found[tensor] = (False, 0)
+    return found
+
+
+def _repeats(tensor: Tensor) -> bool:
+    """Whether a view shows elements more than once."""
+    if not isinstance(tensor, View) or isinstance(tensor.source, Number):
+        return False
+    return _misses(tensor, {axis for place in tensor.places for axis in place.axes})
+
+
+def _misses(tensor: Tensor, axes: Collection[int]) -> bool:
+    """Whether a tensor has an axis beside these, which it is the same along."""
+    return any(axis not in axes for axis, size in enumerate(tensor.sizes) if not is_one(size))

@@ -1,0 +1,180 @@
+"""A kernel as it is where an axis has one element: what is looked up along it is known, and what is reduced is itself.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions.questions import Decisions
+    >>> from backends.loops.kernels import Apply, Buffer, Load, Reduced, Reduction, Store
+    >>> from backends.loops.tensors import Expressions
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> r, c = [size.expr for size in env.sizes("r c")]
+    >>> build = Expressions(Decisions(env))
+    >>> x, y = [Buffer(name, "float32", (r, c), (c, build.one)) for name in "xy"]
+    >>> i, j = build.axes(2)
+    >>> is_last = Load(Buffer("is_last", "int64", (c,), (build.one,)), i)
+    >>> most = Reduced(Reduction("maximum", Load(x, j * c + i)))
+    >>> found = Load(x, i, ((is_last, (r - 1) * c),))
+    >>> kernel = Kernel("k0", (c, r), 1, (most.reduction,), (Store(y, i, Apply("sub", (most, found), "float32")),))
+    >>> only, axis = looked_up_along(kernel)[0], 1
+    >>> only is r
+    True
+    >>> print(of_one(build, kernel, only))
+    k0: for i0 < c, lanes i0
+        y[i0] = (x[i0] - x[i0])
+
+Which of the two runs is decided by the size of the run: so a gather along an axis of one element is a load, as it would
+be were the size known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from backends.decisions.questions import is_plain
+from backends.loops.affine import Affine, is_one, is_zero
+from backends.loops.kernels import Apply, Bodies, Constant, Kernel, Load, Place, Reduced, Scalar, SizeValue, Store, walk
+from backends.loops.loop_body import Draft, below
+from backends.loops.loop_order import arranged
+from backends.loops.nodes import Places
+from backends.loops.tensors import Expressions
+from solver.terms.expr import Atom, Expr
+
+COMPARED = {
+    "lt": int.__lt__,
+    "le": int.__le__,
+    "gt": int.__gt__,
+    "ge": int.__ge__,
+    "eq": int.__eq__,
+    "ne": int.__ne__,
+}
+
+
+def looked_up_along(kernel: Kernel) -> list[Expr]:
+    """The sizes of axes along which a kernel looks elements up, or reduces what is joined along them or turned when it
+    is stored; those first that more depends on."""
+    if kernel.summed:
+        return []
+    found: dict[Expr, int] = {}
+    for value in walk(kernel.roots()):
+        if not isinstance(value, Load):
+            continue
+        sizes = {size for _, stride in value.indirect for size in _without_which_none(stride)}
+        if value.condition is not None:
+            sizes |= {kernel.extents[axis] for axis in _joined_along(value.condition) if _is_reduced(kernel, axis)}
+        for size in sizes:
+            found[size] = found.get(size, 0) + 1
+    if kernel.inner == 1 and any(_is_turned(kernel, store) for store in kernel.once):
+        found.setdefault(kernel.extents[-1], 1)
+    plain = [size for size in found if not size.is_constant and is_plain(size) and size in kernel.extents]
+    return sorted(plain, key=lambda size: -found[size])
+
+
+def _without_which_none(stride: Expr) -> Iterator[Expr]:
+    """The symbols that leave nothing of a stride where they are 1."""
+    for atom in stride.symbols:
+        if is_zero(stride.interner.substitute(stride, {atom: stride.interner.constant(1)})):
+            yield atom.expr
+
+
+def _joined_along(condition: Scalar) -> Iterator[int]:
+    for each in walk([condition]):
+        if isinstance(each, Place):
+            yield from each.index.axes
+
+
+def _is_turned(kernel: Kernel, store: Store) -> bool:
+    """Whether lanes go to places far apart, though there is another axis along which these are neighbours."""
+    step = store.offset.coefficient(kernel.lanes)
+    return step is not None and not is_one(step) and any(is_one(other) for _, other in store.offset.terms)
+
+
+def _is_reduced(kernel: Kernel, axis: int) -> bool:
+    """Whether it is an axis that lanes do not run along and that something is reduced over."""
+    return axis >= kernel.outer and axis != kernel.lanes
+
+
+def of_one(build: Expressions, kernel: Kernel, size: Expr) -> Kernel:
+    """The kernel with 1 in place of a symbol."""
+    (atom,) = size.symbols
+    known: Mapping[Atom, Expr] = {atom: build.one}
+    extents = [build.interner.substitute(extent, known) for extent in kernel.extents]
+    left = [axis for axis, extent in enumerate(extents) if not is_one(extent)]
+    places = tuple(
+        [build.axis(left.index(axis)) if axis in left else Affine.of(build.zero) for axis in range(len(extents))]
+    )
+    outer = tuple([extents[axis] for axis in left if axis < kernel.outer])
+    inner = tuple([extents[axis] for axis in left if axis >= kernel.outer])
+    folding = _Folding(build, known, places, is_reduced=bool(inner))
+    values = folding.values([store.value for store in kernel.stores])
+    stores = [
+        replace(store, offset=folding.index(store.offset), value=value) for store, value in zip(kernel.stores, values)
+    ]
+    draft = Draft(outer, inner, (), tuple(stores), kernel.origins)
+    given = {build.interner.substitute(number, known) for number in kernel.numbers}
+    made = arranged(folding.bodies, build, draft, kernel.name)
+    if not given.issuperset(made.numbers):
+        made = arranged(folding.bodies, build, draft, kernel.name, collapses=False)
+    return made
+
+
+class _Folding:
+    """Makes values anew, those that are numbers by now as numbers."""
+
+    def __init__(self, build: Expressions, known: Mapping[Atom, Expr], places: Places, *, is_reduced: bool) -> None:
+        self.build = build
+        self.bodies = Bodies()
+        self._known = known
+        self._places = places
+        self._is_reduced = is_reduced
+
+    def size(self, size: Expr) -> Expr:
+        return self.build.interner.substitute(size, self._known)
+
+    def index(self, index: Affine) -> Affine:
+        moved = index.at(self._places)
+        terms = [(axis, self.size(step)) for axis, step in moved.terms]
+        return Affine(tuple([term for term in terms if not is_zero(term[1])]), self.size(moved.constant))
+
+    def values(self, roots: Sequence[Scalar]) -> list[Scalar]:
+        new: dict[Scalar, Scalar] = {}
+        for value in below(roots):
+            new[value] = self._value(value, new)
+        return [new[root] for root in roots]
+
+    def _value(self, value: Scalar, new: Mapping[Scalar, Scalar]) -> Scalar:
+        match value:
+            case Load(buffer=buffer, offset=offset, indirect=indirect, condition=condition):
+                where = None if condition is None else new[condition]
+                if isinstance(where, Constant):
+                    if not where.value:
+                        return self.bodies.constant(0, value.dtype)
+                    where = None
+                parts = [(new[part], self.size(stride)) for part, stride in indirect]
+                moving = [part for part in parts if not is_zero(part[1])]
+                return self.bodies.load(buffer, self.index(offset), moving, where)
+            case Place(index=index):
+                found = self.index(index)
+                return self._number(found.constant) if not found.terms else self.bodies.place(found)
+            case SizeValue(size=size, dtype=dtype):
+                return self._number(self.size(size), dtype)
+            case Reduced(reduction=reduction):
+                body = new[reduction.body]
+                return self.bodies.reduced(reduction.operation, body) if self._is_reduced else body
+            case Apply(operation=operation, operands=operands, dtype=dtype):
+                return self._applied(operation, [new[operand] for operand in operands], dtype)
+        return value
+
+    def _number(self, size: Expr, dtype: str = "int64") -> Scalar:
+        return self.bodies.constant(size.constant, dtype) if size.is_constant else self.bodies.size(size, dtype)
+
+    def _applied(self, operation: str, operands: list[Scalar], dtype: str) -> Scalar:
+        match operation, operands:
+            case "select", [Constant(value=holds), yes, no]:
+                return yes if holds else no
+            case "bitand", [Constant(value=bool(holds)), other] | [other, Constant(value=bool(holds))]:
+                return other if holds else self.bodies.constant(False, "bool")
+            case _, [Constant(value=a, dtype="int64"), Constant(value=b)] if operation in COMPARED:
+                return self.bodies.constant(COMPARED[operation](int(a), int(b)), "bool")
+        return self.bodies.apply(operation, operands, dtype)
+
+
+__all__ = ["looked_up_along", "of_one"]

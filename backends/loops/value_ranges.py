@@ -1,0 +1,101 @@
+"""Between which sizes the whole numbers of a tensor lie, as far as what it is made of tells.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions.questions import Decisions
+    >>> from backends.loops.kernels import Buffer
+    >>> from backends.loops.tensors import Expressions
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> (n,) = [size.expr for size in env.sizes("n")]
+    >>> env.assume("1 <= n")
+    >>> env.assume("n <= 1 << 40")
+    >>> build = Expressions(Decisions(env))
+    >>> x = build.memory(Buffer("x", "float32", (n,), (build.one,)))
+    >>> positive = build.cast(build.apply("gt", x, build.number(0.0, "float32")), "int64")
+    >>> last = build.apply("mul", positive, build.number(n - 1, "int64"))
+    >>> print(*bounds(build, last))
+    0 n - 1
+    >>> is_inside(build, last, n), is_inside(build, last, n - 1)
+    (True, False)
+
+An element at a computed place needs no test where the place is known to be inside of its axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from backends.loops.nodes import Merge, Number, Pointwise, Position, Reduce, Tensor, View, descend
+from backends.loops.tensors import Expressions
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
+
+Bounds: TypeAlias = tuple[Expr, Expr]
+
+
+def is_inside(build: Expressions, place: Tensor, size: Expr) -> bool:
+    """Whether every element is known to be a place of an axis of this size."""
+    found = bounds(build, place)
+    if found is None:
+        return False
+    first, last = found
+    return _holds(build, build.interner.conjunction([build.interner.ge(first, 0), build.interner.lt(last, size)]))
+
+
+def bounds(build: Expressions, x: Tensor) -> Bounds | None:
+    """The least and the greatest that an element can be; None if that is not known."""
+    found: dict[Tensor, Bounds | None] = {}
+    for tensor in descend([x], lambda tensor: tensor.dtype == "int64"):
+        found[tensor] = _bounds(build, tensor, found)
+    return found[x]
+
+
+def _bounds(build: Expressions, x: Tensor, known: Mapping[Tensor, Bounds | None]) -> Bounds | None:
+    if x.dtype in ("bool", "uint8"):
+        return build.zero, build.lift(1 if x.dtype == "bool" else 255)
+    if x.dtype != "int64":
+        return None
+    match x:
+        case Number(value=value) if isinstance(value, int | Expr):
+            return build.lift(value), build.lift(value)
+        case Position(axis=axis):
+            return build.zero, x.sizes[axis] - 1
+        case View(source=source) | Merge(source=source) | Reduce(operation="minimum" | "maximum", source=source):
+            return known[source]
+        case Pointwise(operation="cast", operands=(operand,)):
+            return known[operand]
+        case Pointwise(operation=operation, operands=operands):
+            found = [each for each in map(known.get, operands) if each is not None]
+            return _applied(build, operation, found) if len(found) == len(operands) else None
+    return None
+
+
+def _applied(build: Expressions, operation: str, operands: Sequence[Bounds]) -> Bounds | None:
+    """Of what an operation gives. What may be too large for its type may be anything."""
+    interner = build.interner
+    match operation, operands:
+        case "select", (_, (first, last), (other_first, other_last)):
+            return interner.minimum(first, other_first), interner.maximum(last, other_last)
+        case "minimum", ((first, last), (other_first, other_last)):
+            return interner.minimum(first, other_first), interner.minimum(last, other_last)
+        case "maximum", ((first, last), (other_first, other_last)):
+            return interner.maximum(first, other_first), interner.maximum(last, other_last)
+        case "add", ((first, last), (other_first, other_last)):
+            made = first + other_first, last + other_last
+        case "sub", ((first, last), (other_first, other_last)):
+            made = first - other_last, last - other_first
+        case "mul", ((first, last), (other_first, other_last)):
+            if not _holds(build, interner.conjunction([interner.ge(first, 0), interner.ge(other_first, 0)])):
+                return None
+            made = first * other_first, last * other_last
+        case _:
+            return None
+    fits = interner.conjunction([interner.ge(made[0], -(1 << 63)), interner.lt(made[1], 1 << 63)])
+    return made if _holds(build, fits) else None
+
+
+def _holds(build: Expressions, question: Prop) -> bool:
+    return build.decisions.holds("inside", question, "no test of places", "a test of places") is True
+
+
+__all__ = ["bounds", "is_inside"]

@@ -1,0 +1,1 @@
+"""The host program: layouts, memory, sizes, and groups of launches."""

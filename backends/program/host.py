@@ -1,0 +1,448 @@
+"""The host's side of a program: one generated Python function that allocates, computes sizes, launches and calls.
+
+    >>> import torch
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions.questions import Decisions
+    >>> from backends.loops.program import Program
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s")]
+    >>> program = Program(Decisions(env))
+    >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
+    >>> program.outputs.append(program.stored(program.build.apply("exp", x), (s, program.build.one)))
+    >>> def launch(out, x, count):
+    ...     torch.exp(x, out=out)
+    >>> host = Host(program, schedule(program), [launch])
+    >>> print(host.source)
+    def run(_inputs):
+        x0, = _inputs
+        n0 = x0.size(0)
+        n1 = x0.size(1)
+        m0 = empty((n0, n1), (n1, 1), d_float32)
+        k0(m0, x0, n0 * n1)
+        return [m0]
+    >>> host.function((torch.zeros(2, 3),))
+    [tensor([[1., 1., 1.],
+            [1., 1., 1.]])]
+
+Sizes are computed once, right before they are needed. Memory is allocated right before the step that writes it, in the
+place of other memory where that is planned (`backends.program.memory`), and let go of after the last that reads it.
+Kernels do not care for sizes and strides of tensors: memory is made as most operators take it, so that they need no
+view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import count
+from keyword import iskeyword
+from types import ModuleType
+from typing import Final, TypeAlias
+
+import torch
+
+from backends.loops.affine import packed
+from backends.loops.kernels import Buffer, Kernel
+from backends.loops.nodes import Memory
+from backends.loops.program import Bind, Call, Check, Program
+from backends.loops.schedule import Scheduled, schedule
+from backends.program.generated_functions import defined
+from backends.program.launch_groups import MOST, Join, by_turns, runs, together
+from backends.program.layouts import Layout, is_laid, layouts_of, strides_of
+from backends.program.memory import plan, returned_by
+from backends.program.sizes import SizeTexts, symbol_of, wanted
+from backends.results import PACKED
+from shapes.guards.emit_python import COMPARISON
+from shapes.guards.toolchain import Unavailable
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+
+Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
+Large: TypeAlias = tuple[int, Callable[[torch.Tensor], None]]
+Keep = Callable[[int, Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
+_serial: Final = count()
+
+
+class Host:
+    """The generated function of a program.
+
+    Attributes:
+        program: what it runs, and `steps` how.
+        launches: the calls of the kernels among the steps, in order.
+        source: its text.
+        memory: what the program needs, and what shares a place.
+        function: takes the inputs and then the numbers as one sequence, and gives the outputs.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        steps: Sequence[Scheduled],
+        launches: Sequence[Callable[..., None]],
+        *,
+        allocate: Allocate = torch._C._dynamo.guards._empty_strided_cpu,
+        last: Callable[[], int] | None = None,
+        large: Large | None = None,
+        kept: Keep | None = None,
+        joined: Join | None = None,
+        returned: int | None = None,
+        consuming: bool = False,
+    ) -> None:
+        """`launches` are the calls of the kernels among the steps, in order: they take the tensors of
+        `Kernel.buffers`, then the `Kernel.numbers`, and behind them what `last` gives, which is asked once a run.
+        `large` says from how many bytes on something is done with fresh memory, and what; that much memory is given by
+        `kept` where the caller does not see it, who is `returned` so many outputs, the first. `joined` makes one launch
+        of several (`backends.program.launch_groups`). A program that is `consuming` empties the list that it is given,
+        and lets go of each tensor after the last step that reads it."""
+        self.program = program
+        self.steps = steps
+        self.launches = tuple(launches)
+        self._scope: dict[str, object] = {
+            "empty": allocate,
+            "as_strided": torch.as_strided,
+            "seen": torch._C._dynamo.guards._reinterpret_tensor,
+            "last": last,
+            "large": large[1] if large else None,
+            "kept": kept,
+        }
+        self._large = large[0] if large else None
+        self._keeps = kept is not None
+        self._kernels = {
+            id(kernel): f"k{place}" for place, kernel in enumerate(step for step in steps if isinstance(step, Kernel))
+        }
+        self._scope.update(zip(self._kernels.values(), launches, strict=True))
+        self._last = last is not None and bool(self._kernels)
+        self._join = joined
+        self.memory = plan(program, steps, consuming=consuming)
+        self._consuming = consuming
+        seen = returned_by(program, steps, program.outputs[:returned])
+        self._seen = {self.memory.places.get(buffer, buffer) for buffer in seen}
+        """The memory that the caller sees."""
+        self._names: dict[Buffer, str] = {buffer: f"x{place}" for place, buffer in enumerate(program.inputs)}
+        self._allocated: dict[Buffer, Layout] = {}
+        """The sizes and strides of memory that is made here, by the first buffer in it."""
+        self._layouts = layouts_of(program, steps, self.memory.places)
+        self._views: dict[Buffer, dict[str, str]] = {}
+        """The names of views of each place in memory, by their text: each is made once, and stays as long as that."""
+        self._bound: set[Atom] = set()
+        """The symbols that have a value by now."""
+        for place, (buffer, tensor) in enumerate(program.constants):
+            self._names[buffer] = f"c{place}"
+            self._scope[f"c{place}"] = tensor
+        self._sizes = SizeTexts(wanted(program, steps, self._layouts))
+        self._calls: dict[object, str] = {}
+        self.source = "\n".join(self._lines())
+        self._scope.update(self._sizes.scope())
+        self.function: Callable[[Sequence[object]], list[object]] = defined(
+            self.source, f"<program {next(_serial)}>", self._scope
+        )
+
+    # ------------------------------------------------------------------ text
+
+    def _lines(self) -> Iterator[str]:
+        yield "def run(_inputs):"
+        given = [self._names[buffer] for buffer in self.program.inputs]
+        given += [self._sizes.name(atom) for atom in self.program.numbers]
+        if given:
+            yield f"    {', '.join(given)}, = _inputs"
+            if self._consuming:
+                yield "    _inputs.clear()"
+        if self._last:
+            yield "    z = last()"
+        for line in self._read_sizes():
+            yield f"    {line}"
+        ends = self._ends()
+        for inside in runs(self.steps, self.memory, self.program.decisions.hints, most=MOST if self._join else 1):
+            for line in self._run([self.steps[place] for place in inside]):
+                yield f"    {line}"
+            ended = [buffer for place in inside for buffer in ends.get(place, ())]
+            gone = [self._names[buffer] for buffer in ended if buffer in self._names]
+            gone += [view for buffer in ended for view in self._views.get(buffer, {}).values()]
+            if gone:
+                yield f"    del {', '.join(gone)}"
+        yield from self._returned()
+
+    def _read_sizes(self) -> Iterator[str]:
+        """Symbols that are sizes or strides of inputs."""
+        self._bound.update(self.program.numbers)
+        yield from self._bound_by(self.program.inputs)
+
+    def _bound_by(self, buffers: Sequence[Buffer]) -> Iterator[str]:
+        """Symbols that are sizes or strides of tensors, if they are not known yet: sizes first, as a stride along an
+        axis of size 1 is any number."""
+        found = [(buffer, "size", buffer.sizes) for buffer in buffers]
+        found += [(buffer, "stride", buffer.strides) for buffer in buffers]
+        for buffer, method, values in found:
+            for axis, value in enumerate(values):
+                atom = symbol_of(value)
+                if atom is not None and atom not in self._bound and atom in self._sizes:
+                    self._bound.add(atom)
+                    yield f"{self._sizes.name(atom)} = {self._names[buffer]}.{method}({axis})"
+
+    def _run(self, steps: Sequence[Scheduled]) -> Iterator[str]:
+        """One step, or kernels that are launched together."""
+        match steps:
+            case [Call() as call]:
+                yield from self._call(call)
+            case [Check(condition=condition, message=message, error=error)]:
+                yield from self._sizes.naming(condition)
+                yield f"if not ({self._sizes.text(condition, COMPARISON)}):"
+                yield f"    raise {error.__name__}({message!r})"
+            case [Bind(symbol=symbol, buffer=buffer, axis=axis)]:
+                if symbol in self._sizes and symbol not in self._bound:
+                    self._bound.add(symbol)
+                    yield f"{self._sizes.name(symbol)} = {self._names[buffer]}.size({axis})"
+            case _:
+                yield from self._launch([step for step in steps if isinstance(step, Kernel)])
+
+    def _launch(self, kernels: Sequence[Kernel]) -> Iterator[str]:
+        for kernel in kernels:
+            for store in kernel.stores:
+                yield from self._allocation(store.buffer)
+            for number in kernel.numbers:
+                yield from self._sizes.naming(number)
+        tensors = [[self._names[buffer] for buffer in kernel.buffers] for kernel in kernels]
+        numbers = [[self._sizes.text(number) for number in kernel.numbers] + ["z"] * self._last for kernel in kernels]
+        name = self._kernels[id(kernels[0])]
+        given = [*tensors[0], *numbers[0]]
+        if len(kernels) > 1:
+            launches = [self._scope[self._kernels[id(kernel)]] for kernel in kernels]
+            turns = by_turns(kernels, self.memory)
+            self._scope[name], given = together(self._join, launches, tensors, numbers, turns)
+        yield f"{name}({', '.join(given)})"
+
+    def _allocation(self, buffer: Buffer) -> Iterator[str]:
+        """Memory for a buffer, when it is first written."""
+        if buffer in self._names:
+            return
+        owner = self.memory.places.get(buffer)
+        if owner is not None:
+            self._names[buffer] = self._names[owner]
+            return
+        self._names[buffer] = f"m{len(self._allocated)}"
+        sizes, strides = self._allocated[buffer] = self._layouts.get(buffer, (buffer.sizes, buffer.strides))
+        for size in (*sizes, *strides):
+            yield from self._sizes.naming(size)
+        layout = f"{self._tuple(sizes)}, {self._tuple(strides)}, {self._dtype(buffer.dtype)}"
+        is_kept = self._keeps and buffer not in self._seen
+        needed = self.memory.size[buffer]
+        is_large = self._large is not None and self._is_large(needed, "kept from call to call" if is_kept else "paged")
+        if is_large is False:
+            yield f"{self._names[buffer]} = empty({layout})"
+            return
+        yield from self._sizes.naming(needed)
+        condition = f"{self._sizes.text(needed, COMPARISON)} >= {self._large}"
+        if is_kept:
+            kept = f"kept({self._sizes.text(needed)}, {layout})"
+            yield f"{self._names[buffer]} = {kept if is_large else f'{kept} if {condition} else empty({layout})'}"
+            return
+        yield f"{self._names[buffer]} = empty({layout})"
+        if is_large:
+            yield f"large({self._names[buffer]})"
+        else:
+            yield f"if {condition}:"
+            yield f"    large({self._names[buffer]})"
+
+    def _is_large(self, needed: Expr, yes: str) -> bool | None:
+        """Whether it is as many bytes as something else is done for than to ask for fresh memory."""
+        decisions, least = self.program.decisions, self._large
+        question, put = decisions.interner.ge(needed, least), (needed, ">=", least)
+        otherwise = f"{yes} where it is large"
+        return decisions.holds("large", question, yes, otherwise, added="branch", never="fresh", put=put)
+
+    def _dtype(self, name: str) -> str:
+        self._scope[f"d_{name}"] = getattr(torch, name)
+        return f"d_{name}"
+
+    def _call(self, call: Call) -> Iterator[str]:
+        lines: list[str] = []
+        seen = "as_strided" if call.writes or call.aliases is not None else "seen"
+        arguments = [self._argument(value, lines, seen) for value in call.arguments]
+        named = {name: self._argument(value, lines, seen) for name, value in call.named.items()}
+        operands = [*arguments, *named.values()]
+        arguments += [f"{name}={text}" for name, text in named.items() if not iskeyword(name)]
+        arguments += [f"**{{{name!r}: {text}}}" for name, text in named.items() if iskeyword(name)]
+        if call.into is not None:
+            yield from self._into(call, arguments, lines)
+            return
+        yield from lines
+        made = [self._result(result) for result in call.results]
+        text = f"{self._operator(call.target)}({', '.join(arguments)})"
+        if call.checked is not None:
+            text = yield from self._checked(call, text, operands)
+        if call.is_list:
+            yield f"{', '.join(made)}, = {text}" if made else text
+        else:
+            yield f"{made[0]} = {text}" if made and call.results[0] is not None else text
+        for result, name in zip(call.results, made):
+            if isinstance(result, Buffer):
+                yield from self._bound_by([result])
+            elif isinstance(result, Atom):
+                self._bound.add(result)
+            if isinstance(result, Buffer) and not call.is_laid_out and call.aliases is None:
+                yield from self._laid_out(result, name)
+
+    def _checked(self, call: Call, text: str, operands: Sequence[str]) -> Generator[str, None, str]:
+        """The text of what an operator gives, compared with its prediction before anything is read of it."""
+        predicted = []
+        for result in call.results:
+            if not isinstance(result, Buffer):
+                predicted.append("None")
+                continue
+            for size in (*result.sizes, *result.strides):
+                if self._is_bound(size):
+                    yield from self._sizes.naming(size)
+            sizes, strides = self._predicted(result.sizes), self._predicted(result.strides)
+            if not all(map(self._is_bound, result.strides)) and result.strides == packed(result.sizes):
+                strides = repr(PACKED)
+            predicted.append(f"({sizes}, {strides})")
+        self._scope[name := f"checked{len(self._scope)}"] = call.checked
+        given = "".join([f"{each}, " for each in operands])
+        return f"{name}({text}, ({given}), ({''.join([f'{each}, ' for each in predicted])}))"
+
+    def _predicted(self, sizes: Sequence[Expr]) -> str:
+        """Sizes as the text of a tuple, None for what only a run tells that is not there yet."""
+        texts = [self._sizes.text(size) if self._is_bound(size) else "None" for size in sizes]
+        return f"({''.join([f'{text}, ' for text in texts])})"
+
+    def _is_bound(self, size: Expr) -> bool:
+        """Whether every symbol in a size has a value by now."""
+        return all(
+            atom in self._bound or (atom.definition is not None and self._is_bound(atom.definition))
+            for atom in size.symbols
+        )
+
+    def _into(self, call: Call, arguments: list[str], lines: list[str]) -> Iterator[str]:
+        """A call that is given the memory of its result."""
+        (result,) = call.results
+        assert isinstance(result, Buffer)
+        yield from lines
+        yield from self._allocation(result)
+        out = self._memory(self.program.build.memory(result), views := [], "seen")
+        yield from views
+        yield f"{self._operator(call.into)}({', '.join(arguments)}, out={out})"
+
+    def _result(self, result: Buffer | Atom | None) -> str:
+        if result is None:
+            return "_"
+        if isinstance(result, Atom):
+            return self._sizes.name(result)
+        return self._names.setdefault(result, f"r{len(self._names)}")
+
+    def _laid_out(self, buffer: Buffer, name: str) -> Iterator[str]:
+        """An operator that lays out its result otherwise than foreseen: elements are put where others look for them."""
+        self._scope["laid_out"] = laid_out
+        for size in (*buffer.sizes, *buffer.strides):
+            yield from self._sizes.naming(size)
+        strides = self._tuple(buffer.strides)
+        yield f"if {name}.stride() != {strides}:"
+        yield f"    {name} = laid_out({name}, {strides})"
+
+    def _operator(self, target: object) -> str:
+        if target not in self._calls:
+            plain = target._op if type(target) is torch._ops.OpOverload else target
+            self._calls[target] = f"f{len(self._calls)}"
+            self._scope[self._calls[target]] = plain
+        return self._calls[target]
+
+    def _argument(self, value: object, lines: list[str], seen: str) -> str:
+        """The text of an argument, by `seen` where it is a view; statements that it needs are added to `lines`."""
+        if isinstance(value, Memory):
+            return self._memory(value, lines, seen)
+        if isinstance(value, Expr):
+            lines += self._sizes.naming(value)
+            return self._sizes.text(value)
+        if isinstance(value, Prop):
+            lines += self._sizes.naming(value)
+            return self._sizes.text(value)
+        if isinstance(value, list | tuple):
+            inside = ", ".join([self._argument(item, lines, seen) for item in value])
+            return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
+        if type(value) in (int, bool, str, type(None)):
+            return repr(value)
+        name = f"v{len(self._scope)}"
+        self._scope[name] = value
+        return name
+
+    def _memory(self, memory: Memory, lines: list[str], seen: str) -> str:
+        """Memory as a tensor; where that is a view, `seen` makes it: `as_strided`, or what is faster but not known to
+        autograd as a view."""
+        buffer = memory.buffer
+        name = self._names[buffer]
+        owner = self.memory.places.get(buffer, buffer)
+        made = self._allocated.get(owner)
+        laid = strides_of(memory)
+        if is_laid(memory, *(made or (owner.sizes, owner.strides)), self.program.decisions):
+            return name
+        for size in (*memory.sizes, *laid, memory.offset.constant):
+            lines += self._sizes.naming(size)
+        start = self._sizes.text(memory.offset.constant, COMPARISON)
+        if made is None and seen == "as_strided":
+            start = f"{name}.storage_offset()" if start == "0" else f"{name}.storage_offset() + ({start})"
+        text = f"{seen}({name}, {self._tuple(memory.sizes)}, {self._tuple(laid)}, {start})"
+        if seen == "as_strided":
+            return text
+        views = self._views.setdefault(owner, {})
+        if text not in views:
+            views[text] = f"w{sum(map(len, self._views.values()))}"
+            lines.append(f"{views[text]} = {text}")
+        return views[text]
+
+    def _tuple(self, sizes: Iterable[Expr]) -> str:
+        texts = [self._sizes.text(size) for size in sizes]
+        return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
+
+    def _returned(self) -> Iterator[str]:
+        lines: list[str] = []
+        values = [self._argument(output, lines, "as_strided") for output in self.program.outputs]
+        for place, first in self.program.apart.items():
+            if place == first:
+                lines.append(f"apart{place} = {values[place]}.detach()")
+            values[place] = f"apart{first}"
+        for line in lines:
+            yield f"    {line}"
+        yield f"    return [{', '.join(values)}]"
+
+    def _ends(self) -> dict[int, list[Buffer]]:
+        """The buffers that no step after this one needs, nor another in the same place."""
+        last: dict[Buffer, int] = {}
+        for life in (*self.memory.lives, *self.memory.given):
+            owner = self.memory.places.get(life.buffer, life.buffer)
+            last[owner] = max(last.get(owner, 0), life.last)
+        ends: dict[int, list[Buffer]] = {}
+        for buffer, place in last.items():
+            ends.setdefault(place, []).append(buffer)
+        return ends
+
+
+def hosted(
+    program: Program, backend: ModuleType, *, returned: int | None = None, consuming: bool = False
+) -> Host | Unavailable:
+    """A program by a backend that makes kernels; `returned` says how many outputs its caller sees, if not all."""
+    steps = schedule(program, crosses=backend.crosses)
+    kernels = [step for step in steps if isinstance(step, Kernel)]
+    launches = backend.kernels(kernels, program.decisions)
+    if isinstance(launches, Unavailable):
+        return launches
+    return Host(
+        program,
+        steps,
+        launches,
+        allocate=backend.allocate,
+        last=backend.last,
+        large=backend.large,
+        kept=backend.kept,
+        joined=backend.joined,
+        returned=returned,
+        consuming=consuming,
+    )
+
+
+def laid_out(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
+    """The same elements with these strides: the same memory, if only axes of one element differ."""
+    sizes = tensor.shape
+    if all(a == b or size == 1 for a, b, size in zip(tensor.stride(), strides, sizes)):
+        return torch.as_strided(tensor, sizes, strides)
+    return torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+
+
+__all__ = ["Host", "Unavailable", "hosted", "laid_out", "schedule"]

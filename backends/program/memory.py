@@ -1,0 +1,368 @@
+"""When memory is needed, what can be in the same place, and how much there is at once: as expressions over sizes.
+
+    >>> from shapes import ShapeEnv
+    >>> from backends.decisions.questions import Decisions
+    >>> from backends.loops.program import Program
+    >>> from backends.loops.schedule import schedule
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = [size.expr for size in env.sizes("b s", hints=(4, 128))]
+    >>> program = Program(Decisions(env))
+    >>> build = program.build
+    >>> x = program.input("x", "float32", (b, s), (s, build.one))
+    >>> columns = build.expand(build.reduce("sum", x, (0,), keepdim=True), x.sizes)
+    >>> program.outputs.append(program.stored(build.apply("sub", x, columns), (s, build.one)))
+    >>> for line in plan(program, schedule(program)).lines({b.atom: 4, s.atom: 128}):
+    ...     print(line)
+    peak: 4*b*s bytes at step 0, 2048 where it was traced
+      made0: float32[b, s], 4*b*s bytes
+
+Memory that the program makes is needed from the first step that touches it to the last; what is returned, and what
+shares memory with something that is, to the end. A buffer may take the place of one that is not needed any more where
+the engine knows that it fits, or that is overwritten element by element as it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from backends.loops.affine import same_place
+from backends.loops.kernels import Buffer, Kernel, Load, walk
+from backends.loops.nodes import Memory
+from backends.loops.operations import ITEMSIZE
+from backends.loops.program import Bind, Call, Program
+from backends.loops.schedule import Scheduled, memories
+from solver.terms.expr import Expr
+
+if TYPE_CHECKING:
+    from backends.decisions.questions import Decisions
+    from solver.terms.expr import Atom
+
+TRIED: Final = 4
+"""So many free places are asked about for a buffer, those that came free last first; and one that at the sizes of the
+trace would not do."""
+WASTED: Final = 2
+"""A place that is more times as large is rather let go of."""
+MUCH: Final = 64
+"""Sizes that are so many times as large as where the program was traced are looked at as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """When a buffer is needed: from one step to another, both included."""
+
+    buffer: Buffer
+    first: int
+    last: int
+    origin: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The memory of a program.
+
+    Attributes:
+        lives: of every buffer that the program makes, in the order in which they are made.
+        given: of what it is given, as far as it lets go of that.
+        places: for a buffer that takes the place of others, the first one that was there.
+        size: the bytes of each buffer.
+        views: what results of calls may share memory with.
+    """
+
+    lives: tuple[Life, ...]
+    given: tuple[Life, ...]
+    places: Mapping[Buffer, Buffer]
+    size: Mapping[Buffer, Expr]
+    views: Mapping[object, set[Buffer]]
+
+    def at(self, step: int) -> list[Life]:
+        """What is there during a step; a place that is taken over counts as what was there first, until the last that
+        takes it is not needed any more."""
+        until: dict[Buffer, int] = {}
+        for life in self.lives:
+            owner = self.places.get(life.buffer, life.buffer)
+            until[owner] = max(until.get(owner, 0), life.last)
+        return [each for each in self.lives if each.first <= step <= until.get(each.buffer, -1)]
+
+    def bytes(self, step: int) -> Expr:
+        """How much is there during a step."""
+        parts = [self.size[life.buffer] for life in self.at(step)]
+        return parts[0].interner.sum(parts)
+
+    def peak(self, hints: Mapping[Atom, int]) -> int | None:
+        """The first step during which most memory is there, at these sizes; None where nothing is made."""
+        steps = sorted({life.first for life in self.lives})
+        return max(steps, key=lambda step: self.bytes(step).evaluate(hints), default=None)
+
+    def lines(self, hints: Mapping[Atom, int]) -> Iterator[str]:
+        """The peak and what is there then, the largest first, for people."""
+        step = self.peak(hints)
+        if step is None:
+            yield "peak: no memory is made"
+            return
+        whole = self.bytes(step)
+        yield f"peak: {whole} bytes at step {step}, {whole.evaluate(hints)} where it was traced"
+        for life in sorted(self.at(step), key=lambda life: -self.size[life.buffer].evaluate(hints)):
+            where = f"  ({life.origin})" if life.origin else ""
+            yield f"  {life.buffer}, {self.size[life.buffer]} bytes{where}"
+
+
+def plan(program: Program, steps: Sequence[Scheduled], *, consuming: bool = False) -> Plan:
+    """The memory that the steps of a program need; a program that is consuming lets go of what it is given."""
+    lives = list(_lives(program, steps, "made"))
+    given = list(_lives(program, steps, "input")) if consuming else []
+    size = {life.buffer: span(life.buffer, program.build.one) for life in (*given, *lives)}
+    placing = _Placing(program.decisions, steps, lives, given, size)
+    return Plan(tuple(lives), tuple(given), placing.places, size, placing.views)
+
+
+def probes(hints: Mapping[Atom, int]) -> Sequence[Mapping[Atom, int]]:
+    """Sizes at which memory is compared: where the program was traced, and much larger ones."""
+    return hints, {atom: hint * MUCH for atom, hint in hints.items()}
+
+
+def span(buffer: Buffer, one: Expr) -> Expr:
+    """The bytes of a buffer: from its first element to its last, as if no size were 0."""
+    furthest = one.interner.sum([(size - 1) * stride for size, stride in zip(buffer.sizes, buffer.strides)])
+    return (furthest + 1) * ITEMSIZE.get(buffer.dtype, 16)
+
+
+def touched(step: Scheduled) -> list[Buffer]:
+    """The buffers that a step reads or writes."""
+    match step:
+        case Kernel():
+            return list(step.buffers)
+        case Call():
+            arguments = [memory.buffer for memory in memories((*step.arguments, *step.named.values()))]
+            return [*arguments, *[result for result in step.results if isinstance(result, Buffer)]]
+        case Bind(buffer=buffer):
+            return [buffer]
+        case _:
+            return []
+
+
+def _lives(program: Program, steps: Sequence[Scheduled], role: str) -> Iterator[Life]:
+    first: dict[Buffer, int] = {}
+    last: dict[Buffer, int] = {}
+    origins: dict[Buffer, str] = {}
+    for place, step in enumerate(steps):
+        for buffer in touched(step):
+            if buffer.role == role:
+                first.setdefault(buffer, place if role == "made" else 0)
+                last[buffer] = place
+                origins.setdefault(buffer, origin_of(step))
+    for output in program.outputs:
+        if isinstance(output, Memory) and output.buffer in last:
+            last[output.buffer] = len(steps)
+    for step in reversed(steps):
+        for base in may_share(step):
+            if base in last:
+                last[base] = max([last[base], *[last[each] for each in step.results if each in last]])
+    for buffer, place in first.items():
+        yield Life(buffer, place, last[buffer], origins[buffer])
+
+
+def origin_of(step: Scheduled) -> str:
+    """The line of the program that a step comes from."""
+    match step:
+        case Kernel(origins=(origin, *_)):
+            return origin
+        case Call(origin=origin):
+            return origin
+        case _:
+            return ""
+
+
+class _Placing:
+    """Which buffers take the place of another one that is not needed any more, and is as large for certain.
+
+    What kernels write is placed, and results of calls that can be given their memory; what is returned, if it is just
+    as large. What a kernel writes may take the place of what it reads for the last time, if that is overwritten turn by
+    turn. A place that nobody needs for some steps is kept for later only if the peak does not grow by it.
+
+    Attributes:
+        places: for a buffer that takes the place of others, the first one that was there.
+        views: what results of calls may share memory with.
+    """
+
+    def __init__(
+        self,
+        decisions: Decisions,
+        steps: Sequence[Scheduled],
+        lives: Sequence[Life],
+        given: Sequence[Life],
+        size: Mapping[Buffer, Expr],
+    ) -> None:
+        self.decisions = decisions
+        self.steps = steps
+        self.size = size
+        self.places: dict[Buffer, Buffer] = {}
+        self._placed = {store.buffer for step in steps if isinstance(step, Kernel) for store in step.stores}
+        self._fresh: set[object] = set()
+        self.views = _views(steps)
+        for step in steps:
+            if isinstance(step, Call) and (step.is_laid_out or step.is_fresh):
+                (self._placed if step.into is not None else self._fresh).update(step.results)
+        probed = probes(decisions.hints)
+        self._bytes = {buffer: [each.evaluate(sizes) for sizes in probed] for buffer, each in size.items()}
+        self._there = [[0] * (len(steps) + 1) for _ in probed]
+        """How much is there during each step, at the sizes where the program was traced, and at much larger ones."""
+        self._held: list[tuple[Buffer, int, int, int]] = []
+        for life in (*given, *lives):
+            self._hold(life.buffer, life.first, life.last)
+        self._most: list[int] | None = None
+        self._place(lives)
+        self._most = [max(there) for there in self._there]
+        self._peak = self._bytes_at(self._there[0].index(self._most[0]))
+        self._place(lives)
+
+    def _place(self, lives: Sequence[Life]) -> None:
+        """All of them, where `_most` is not known yet such that no place is there while nobody needs it."""
+        self.places.clear()
+        until: dict[Buffer, int] = {}
+        for life in lives:
+            buffer = life.buffer
+            if buffer in self._placed:
+                owner = self._owner(life, until)
+                if owner is not None:
+                    if until[owner] == life.first and self._most is None:
+                        self._hold(owner, life.first, life.first, -1)
+                    self._hold(owner, until[owner] + 1, life.first - 1)
+                    self.places[buffer] = owner
+                    until[owner] = life.last
+                    continue
+            if buffer in self._placed or buffer in self._fresh:
+                until[buffer] = life.last
+
+    def _hold(self, buffer: Buffer, first: int, last: int, sign: int = 1) -> None:
+        self._held.append((buffer, first, last, sign))
+        for there, size in zip(self._there, self._bytes[buffer]):
+            for step in range(first, last + 1):
+                there[step] += sign * size
+
+    def _owner(self, life: Life, until: Mapping[Buffer, int]) -> Buffer | None:
+        buffer = life.buffer
+        kept = {
+            owner: self._is_likely_kept(owner, until[owner], life)
+            for owner in until
+            if owner.dtype == buffer.dtype and self._is_free(owner, until[owner], life)
+        }
+        free = sorted(kept, key=lambda owner: -until[owner])
+
+        def first_of(owners: Sequence[Buffer]) -> Buffer | None:
+            likely = {owner: kept[owner] and self._is_likely_near(owner, buffer) for owner in owners}
+            tried = [owner for owner in owners if likely[owner]][:TRIED]
+            tried += [owner for owner in owners if not likely[owner]][:1]
+            fitting = (owner for owner in tried if _fits(self.decisions, self.size[buffer], self.size[owner]))
+            near = (owner for owner in fitting if self._is_near(owner, buffer))
+            return next((owner for owner in near if self._is_kept(owner, until[owner], life, kept[owner])), None)
+
+        found = first_of([owner for owner in free if self.size[owner] is self.size[buffer]])
+        if life.last == len(self.steps):
+            return None if found in self._fresh else found
+        if found is not None:
+            return found
+        return first_of(free)
+
+    def _is_free(self, owner: Buffer, end: int, life: Life) -> bool:
+        if end >= life.first:
+            return end == life.first and self._is_overwritten(self.steps[end], owner, life.buffer)
+        return self._most is not None or end + 1 == life.first
+
+    # what makes no difference but in memory is decided by the sizes of the trace where it is not known for all sizes
+
+    def _is_likely_near(self, owner: Buffer, buffer: Buffer) -> bool:
+        return all(large <= WASTED * small for large, small in zip(self._bytes[owner], self._bytes[buffer]))
+
+    def _is_near(self, owner: Buffer, buffer: Buffer) -> bool:
+        """Whether a place is not much larger than what it is for."""
+        large, small = self.size[owner], self.size[buffer]
+        if large is small:
+            return True
+        question, likely = self.decisions.interner.le(large, small * WASTED), self._is_likely_near(owner, buffer)
+        yes, otherwise, put = "a place as large", "too large a place", (large, "<=", small * WASTED)
+        return self.decisions.sooner("reuse", question, yes, otherwise, put=put, likely=likely)
+
+    def _is_likely_kept(self, owner: Buffer, end: int, life: Life) -> bool:
+        return self._most is None or all(
+            there[step] + size <= most
+            for there, size, most in zip(self._there, self._bytes[owner], self._most)
+            for step in range(end + 1, life.first)
+        )
+
+    def _is_kept(self, owner: Buffer, end: int, life: Life, likely: bool) -> bool:
+        """Whether the peak does not grow if a place is there from its end until something takes it over."""
+        if self._most is None or end + 1 >= life.first:
+            return True
+        step = max(range(end + 1, life.first), key=self._there[0].__getitem__)
+        meanwhile = self._bytes_at(step) + self.size[owner]
+        question, put = self.decisions.interner.le(meanwhile, self._peak), (meanwhile, "<=", self._peak)
+        return self.decisions.sooner("reuse", question, "kept until then", "let go of", put=put, likely=likely)
+
+    def _bytes_at(self, step: int) -> Expr:
+        parts = [self.size[buffer] * sign for buffer, first, last, sign in self._held if first <= step <= last]
+        return self.decisions.interner.sum(parts)
+
+    def _is_overwritten(self, step: Scheduled, owner: Buffer, buffer: Buffer) -> bool:
+        """Whether a kernel reads what is in a place element by element as it writes a buffer, never after that."""
+        if not isinstance(step, Kernel):
+            return False
+        there = [each for each in step.buffers if owner in self._places_of(each)]
+        stores = [store for store in step.stores if store.buffer is buffer]
+        if len(there) != 1 or there[0] in self.views or len(stores) != 1:
+            return False
+        (read,), (store,) = there, stores
+        if any(each.buffer is read for each in step.stores) or step.is_once(store) or store.summed:
+            return False
+        loads = [each for each in walk(step.roots()) if isinstance(each, Load) and each.buffer is read]
+        if any(load.indirect or not same_place(self.decisions, load.offset, store.offset) for load in loads):
+            return False
+        written = next(number for number, each in enumerate(step.passes) if store in each.stores)
+        later = [reduction.body for each in step.passes[written + 1 :] for reduction in each.reductions]
+        later += [other.value for each in step.passes[written + 1 :] for other in each.stores]
+        later += [other.value for other in step.once]
+        return not any(isinstance(each, Load) and each.buffer is read for each in walk(later))
+
+    def _places_of(self, buffer: Buffer) -> set[Buffer]:
+        """The first ones that were where a buffer is, or may be."""
+        return {self.places.get(each, each) for each in (buffer, *self.views.get(buffer, ()))}
+
+
+def may_share(step: Scheduled) -> Sequence[Buffer]:
+    """The buffers that results of a step may share memory with: of some operators no schema says that they do."""
+    match step:
+        case Call(aliases=Buffer() as base):
+            return [base]
+        case Call(is_laid_out=False, is_fresh=False):
+            return [memory.buffer for memory in memories((*step.arguments, *step.named.values()))]
+        case _:
+            return []
+
+
+def returned_by(program: Program, steps: Sequence[Scheduled], outputs: Sequence[object]) -> set[Buffer]:
+    """The buffers that some of the outputs share memory with."""
+    found = {output.buffer for output in outputs if isinstance(output, Memory)}
+    for step in reversed(steps):
+        if isinstance(step, Call) and any(result in found for result in step.results):
+            found.update(may_share(step))
+    return found
+
+
+def _views(steps: Sequence[Scheduled]) -> dict[object, set[Buffer]]:
+    """Results of calls that may share memory, and with what."""
+    found: dict[object, set[Buffer]] = {}
+    for step in steps:
+        bases = may_share(step)
+        if bases:
+            shared = {*bases}.union(*[found.get(base, ()) for base in bases])
+            found.update(dict.fromkeys(step.results, shared))
+    return found
+
+
+def _fits(decisions: Decisions, small: Expr, large: Expr) -> bool:
+    yes, otherwise = "the same memory", "memory of its own"
+    if small is large:
+        return decisions.same("reuse", small, large, yes, otherwise)
+    question, put = decisions.interner.le(small, large), (small, "<=", large)
+    return decisions.holds("reuse", question, yes, otherwise, turns=small, put=put) is True

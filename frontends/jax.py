@@ -1,0 +1,334 @@
+"""JAX's symbolic dimensions and their constraints as sizes and facts here, and the other way round.
+
+    >>> from jax import export                                                    # doctest: +SKIP
+    >>> from frontends.jax import from_jax, to_jax
+    >>> from shapes import ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> dims = export.symbolic_shape("b, 4*s", constraints=["b >= s"])            # doctest: +SKIP
+    >>> b, width = from_jax(env, dims)                                            # doctest: +SKIP
+    >>> env.ask(4 * b >= width)                                                   # doctest: +SKIP
+    Always(b >= s)
+    >>> to_jax(env, (b, width // 2)).dims                                         # doctest: +SKIP
+    (b, 2*s)
+
+JAX has polynomials, `floordiv`, `mod`, `max` and `min`, with Python's meaning; every symbol is at least 1. Constraints
+are `==`, `>=` and `<=` between two dimensions, and belong to a scope. What JAX has no form for, and constraints that it
+does not take, are told.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final
+
+from shapes.accepted import shown
+from shapes.errors import NotExpressible, ParseError, ShapeError
+from shapes.symbolic.choices import Int, Truth, sym_max, sym_min
+from shapes.symbolic.symint import SymInt
+from solver.decide.verdict import Always
+from solver.syntax.printer import written_out
+from solver.terms.expr import Atom
+from solver.terms.prop import Prop
+
+if TYPE_CHECKING:
+    from jax import export
+
+    from shapes.env import ShapeEnv
+
+LONGEST_TEXT: Final = 1 << 16
+"""Characters of a dimension or constraint."""
+LARGEST_EXPONENT: Final = 64
+
+# ---------------------------------------------------------------------- from JAX
+
+
+def from_jax(env: ShapeEnv, dims: Sequence[object]) -> tuple[Int, ...]:
+    """Dimensions as sizes. Their symbols are declared where the environment has none of that name, their scope's
+    constraints become given facts.
+
+    Raises:
+        Contradiction: the constraints contradict what the environment knows.
+    """
+    read_constraints(env, dims)
+    return tuple([dim if isinstance(dim, int) else read_dimension(env, str(dim)) for dim in dims])
+
+
+def read_constraints(env: ShapeEnv, dims: Sequence[object]) -> None:
+    """Assume the constraints of the scopes that dimensions are of, as far as they are not known."""
+    scopes = {id(scope): scope for dim in dims if (scope := getattr(dim, "scope", None)) is not None}
+    for scope in scopes.values():
+        for text in constraints_of(scope):
+            truth = read_constraint(env, text)
+            if isinstance(truth, bool) or not isinstance(env.ask(truth), Always):
+                env.assume(truth)
+
+
+def constraints_of(scope: object) -> list[str]:
+    """The constraints of a scope as they were written; a scope prints them, one a line."""
+    _, _, listed = str(scope).partition(" with constraints:")
+    return [line.strip() for line in listed.splitlines() if line.strip()]
+
+
+def read_dimension(env: ShapeEnv, text: str) -> Int:
+    """A dimension as JAX writes it.
+
+    Raises:
+        ParseError: it is none.
+    """
+    if not isinstance(text, str):
+        raise ShapeError(f"text={shown(text)}: expected a dimension as JAX writes it")
+    if len(text) > LONGEST_TEXT:
+        raise ParseError(f"a text of {len(text):,} characters; at most {LONGEST_TEXT:,} are read", text, 0)
+    try:
+        return _Reading(env, text).read(_parsed(text.replace("^", "**")))
+    except RecursionError:
+        raise ParseError("nested too deeply", text, 0) from None
+    except ZeroDivisionError as error:
+        raise ParseError(str(error), text, 0) from None
+
+
+def read_constraint(env: ShapeEnv, text: str) -> Truth:
+    """A constraint as JAX writes it.
+
+    Raises:
+        ParseError: it is none.
+    """
+    if not isinstance(text, str):
+        raise ShapeError(f"text={shown(text)}: expected a constraint as JAX writes it")
+    for sign, compare in COMPARISONS.items():
+        left, found, right = text.partition(sign)
+        if found:
+            return compare(read_dimension(env, left), read_dimension(env, right))
+    raise ParseError(f"expected one of {', '.join(COMPARISONS)} in the constraint {text!r}", text, 0)
+
+
+COMPARISONS: Final[Mapping[str, Callable[[Int, Int], Truth]]] = {
+    "==": lambda a, b: a == b,
+    ">=": lambda a, b: a >= b,
+    "<=": lambda a, b: a <= b,
+}
+
+CALLS: Final[Mapping[str, Callable[..., Int]]] = {
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+    "max": sym_max,
+    "min": sym_min,
+    "non_negative": lambda a: sym_max(a, 0),
+}
+
+
+class _Reading:
+    """The dimensions of one environment, from syntax trees."""
+
+    def __init__(self, env: ShapeEnv, text: str) -> None:
+        self.env, self.text = env, text
+
+    def read(self, node: ast.expr) -> Int:
+        match node:
+            case ast.Constant(value=int(number)):
+                return number
+            case ast.Name(id=name):
+                return self.symbol(name)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self.read(operand)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.read(operand)
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(exponent))) if exponent >= 0:
+                if exponent > LARGEST_EXPONENT:
+                    raise ParseError(f"an exponent of more than {LARGEST_EXPONENT}", self.text, 0)
+                power: Int = 1
+                for _ in range(exponent):
+                    power = power * self.read(left)
+                return power
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self.read(left) + self.read(right)
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                return self.read(left) - self.read(right)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return self.read(left) * self.read(right)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in CALLS:
+                return CALLS[name](*[self.read(argument) for argument in arguments])
+        raise ParseError("a dimension of JAX has no such part", self.text, node.col_offset)
+
+    def symbol(self, name: str) -> SymInt:
+        """The symbol of this name; JAX's are at least 1."""
+        if name not in self.env.names:
+            return self.env.symbol(name, lo=1)
+        found = SymInt(self.env, self.env.names[name], self.env.interner.true)
+        if not isinstance(self.env.ask(found >= 1), Always):
+            self.env.assume(found >= 1)
+        return found
+
+
+def _parsed(text: str) -> ast.expr:
+    """The syntax tree of an expression."""
+    text = text.strip()
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise ParseError(f"expected a dimension: {error.msg}", text, (error.offset or 1) - 1) from None
+
+
+# ---------------------------------------------------------------------- to JAX
+
+
+@dataclass(frozen=True, slots=True)
+class JaxShape:
+    """Sizes as JAX has them.
+
+    Attributes:
+        dims: the dimensions, ints where they are constants.
+        scope: what they belong to; give it to `jax.export.symbolic_shape` for more of them.
+        left_out: the facts that JAX has no form for, or does not take: it knows less.
+    """
+
+    dims: tuple[object, ...]
+    scope: export.SymbolicScope
+    left_out: tuple[str, ...]
+
+
+def to_jax(env: ShapeEnv, sizes: Sequence[Int], scope: export.SymbolicScope | None = None) -> JaxShape:
+    """Sizes as dimensions of JAX, with what the environment knows as constraints, or in a scope that there is.
+
+    Raises:
+        NotExpressible: JAX has no form for a size, or a symbol of it may be less than 1.
+    """
+    left_out: tuple[str, ...] = ()
+    for size in sizes:
+        if isinstance(size, SymInt):
+            _require_positive(env, size.expr.symbols)
+    if scope is None:
+        scope, left_out = scope_of(env)
+    writing = _Writing(scope)
+    return JaxShape(tuple([writing.dimension(size) for size in sizes]), scope, left_out)
+
+
+def scope_of(env: ShapeEnv) -> tuple[export.SymbolicScope, tuple[str, ...]]:
+    """A scope with the facts of an environment as constraints, and the facts that it does not have."""
+    from jax import export
+
+    writing = _Writing(export.SymbolicScope())
+    kept: list[str] = []
+    left_out: list[str] = []
+    for fact in reversed(list(env.facts.records())):
+        for part in fact.prop.parts if fact.prop.kind == "and" else (fact.prop,):
+            try:
+                _require_positive(env, part.symbols)
+                kept.append(_accepted(kept, writing.constraints(part)))
+            except NotExpressible:
+                left_out.append(fact.text)
+    return export.SymbolicScope(kept), tuple(dict.fromkeys(left_out))
+
+
+def _accepted(kept: Sequence[str], spellings: Sequence[str]) -> str:
+    """The first spelling of a constraint that JAX takes beside others.
+
+    Raises:
+        NotExpressible: it takes none.
+    """
+    from jax import export
+
+    for text in spellings:
+        try:
+            export.SymbolicScope([*kept, text])
+        except (ValueError, NotImplementedError):
+            continue
+        return text
+    raise NotExpressible("JAX does not take this constraint")
+
+
+def _require_positive(env: ShapeEnv, atoms: Iterable[Atom]) -> None:
+    for atom in atoms:
+        if not isinstance(env.ask(env.interner.ge(atom.expr, 1)), Always):
+            raise NotExpressible(f"{atom.name} may be less than 1, which JAX takes no symbol to be")
+
+
+class _Writing:
+    """Expressions as dimensions of one scope: JAX's text has no parentheses, so they are computed."""
+
+    def __init__(self, scope: export.SymbolicScope) -> None:
+        import jax.core
+
+        self.scope = scope
+        self.calls: Mapping[str, Callable[..., object]] = {
+            "ceildiv": lambda a, b: -(-a // b),
+            "abs": lambda a: jax.core.max_dim(a, -a),
+            "max": lambda *parts: reduce(jax.core.max_dim, parts),
+            "min": lambda *parts: reduce(jax.core.min_dim, parts),
+        }
+
+    def dimension(self, size: Int) -> object:
+        """A size as a dimension.
+
+        Raises:
+            NotExpressible: JAX has no form for it.
+        """
+        if isinstance(size, int):
+            return size
+        return self.read(_parsed(written_out(size.expr)))
+
+    def constraints(self, prop: Prop) -> list[str]:
+        """A proposition as a constraint, in every spelling that JAX may take.
+
+        Raises:
+            NotExpressible: JAX has no form for it.
+        """
+        text = written_out(prop)
+        tree = _parsed(text)
+        if prop.kind not in ("ge", "eq") or not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
+            raise NotExpressible(f"JAX has no constraint for `{text}`")
+        left, right = self.read(tree.left), self.read(tree.comparators[0])
+        match tree.ops[0]:
+            case ast.GtE():
+                return [f"{left} >= {right}"]
+            case ast.LtE():
+                return [f"{left} <= {right}"]
+            case ast.Gt():
+                return [f"{left} >= {right + 1}"]
+            case ast.Lt():
+                return [f"{left + 1} <= {right}"]
+        # the left side of an equality has to be one term
+        alone = []
+        for monomial, factor in sorted(prop.expr.terms, key=lambda term: abs(term[1])):
+            for atom in prop.expr.symbols:
+                if atom.monomial == monomial:
+                    term = abs(factor) * self.symbol(atom.name)
+                    rest = self.read(_parsed(written_out(prop.expr)))
+                    alone.append(f"{term} == {term - rest if factor > 0 else term + rest}")
+        return [f"{left} == {right}", f"{right} == {left}", *alone]
+
+    def symbol(self, name: str) -> Any:  # type: ignore[explicit-any]
+        from jax import export
+
+        return export.symbolic_shape(name, scope=self.scope)[0]
+
+    def read(self, node: ast.expr) -> Any:  # type: ignore[explicit-any]
+        match node:
+            case ast.Constant(value=int(number)):
+                return number
+            case ast.Name(id=name):
+                return self.symbol(name)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self.read(operand)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATIONS:
+                return OPERATIONS[type(op)](self.read(left), self.read(right))
+            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(exponent))):
+                return self.read(left) ** exponent
+            case ast.Call(func=ast.Name(id=name), args=arguments) if name in self.calls:
+                return self.calls[name](*[self.read(argument) for argument in arguments])
+        raise NotExpressible(f"JAX has no form for `{ast.unparse(node)}`")
+
+
+OPERATIONS: Final[Mapping[type[ast.operator], Callable[[Any, Any], object]]] = {  # type: ignore[explicit-any]
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+__all__ = ["JaxShape", "from_jax", "to_jax"]

@@ -1,0 +1,194 @@
+"""A model that was read: its symbols, the sizes of all of its values, and what they take for granted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import onnx
+
+from frontends.onnx import operators as operators  # registers them
+from frontends.onnx.graphs import MALFORMED, GraphEnv, Walk, dtype_name, identifier
+from frontends.onnx.values import UNKNOWN, Value
+from shapes.env import ShapeEnv
+from shapes.errors import ShapeError
+from shapes.rules import Shape
+from shapes.sessions.recording import open_regular
+from shapes.symbolic.choices import Int
+from shapes.symbolic.symint import SymInt
+
+if TYPE_CHECKING:
+    from shapes.guards.codegen import Check
+
+LARGEST = 2**63 - 1
+"""The largest size that a model can hold."""
+
+
+class Sized(Protocol):
+    """An array, as far as it matters here."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxModel:
+    """What is known of a model's values.
+
+    Attributes:
+        env: where questions about sizes are asked, and requirements of the nodes are found.
+        values: every value by name, those of graphs inside others left out.
+        inputs: the names of the inputs, outputs those of the outputs.
+        symbols: the size for every dim_param of the inputs.
+        unknown: by value, why its number of axes is not known.
+    """
+
+    env: ShapeEnv
+    values: Mapping[str, Value]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    symbols: Mapping[str, SymInt]
+    unknown: Mapping[str, str]
+
+    def dims(self, name: str) -> tuple[Int, ...]:
+        """The sizes of a value.
+
+        Raises:
+            ShapeError: there is no such value, or not even its number of axes is known.
+        """
+        return self.shape(name).sizes
+
+    def shape(self, name: str) -> Shape:
+        """Sizes and dtype of a value.
+
+        Raises:
+            ShapeError: there is no such value, or not even its number of axes is known.
+        """
+        if name not in self.values:
+            raise ShapeError(f"name={name!r}: the model has no such value")
+        shape = self.values[name].shape
+        if shape is None:
+            raise ShapeError(f"name={name!r}: {self.unknown.get(name, 'it depends on a value that is not known')}")
+        return shape
+
+    def check(self) -> Check:
+        """A fast check of sizes against ranges and guards: `check(batch=4, tokens=12)`, by the names of symbols."""
+        return self.env.compile_guards({str(size): str(size) for size in self.symbols.values()})
+
+    def accepts(self, arrays: Mapping[str, Sized]) -> bool:
+        """Whether the sizes of arrays, by input, are those that the model declares, and satisfy what its nodes need."""
+        sizes: dict[str, int] = {}
+        for name in self.inputs:
+            shape, given = self.values[name].shape, arrays[name].shape
+            if shape is None:
+                continue
+            if len(shape) != len(given):
+                return False
+            for size, number in zip(shape, given, strict=True):
+                if sizes.setdefault(str(size), number) != number or isinstance(size, int) and size != number:
+                    return False
+        return self.check()(**{str(size): sizes[str(size)] for size in self.symbols.values()})
+
+
+def read(model: onnx.ModelProto | str | os.PathLike[str], *, lo: int = 1) -> OnnxModel:
+    """Read a model, or the file of one, and find the sizes of all of its values.
+
+    Each dim_param is one symbol, whichever inputs it comes up in, and so is each size that has no name; they are at
+    least `lo`. With `lo=0` empty inputs are considered too, which makes some sizes a choice: Reshape takes 0 for the
+    size that was there.
+
+    A model may come from anywhere: of constants only those with few elements are computed, and no other file is opened.
+
+    Raises:
+        ShapeError: a node does not accept its inputs, whatever the sizes; or this is no model, or a malformed one.
+        OSError: there is no such file.
+    """
+    if isinstance(model, onnx.ModelProto):
+        proto, file = model, model.graph.name or "model"
+    elif isinstance(model, str | os.PathLike):
+        file = os.path.basename(os.fspath(model))
+        proto = _loaded(model)
+    else:
+        raise ShapeError(f"model={model!r}: expected a model, or the path of its file")
+    if type(lo) is not int or lo < 0:
+        raise ShapeError(f"lo={lo!r}: expected the least size, 0 or more")
+    try:
+        return _read(proto, file, lo)
+    except MALFORMED as error:  # a name that is no text, say, which protobuf lets pass
+        raise ShapeError(f"{file} is malformed: {type(error).__name__}: {error}") from error
+
+
+def _read(proto: onnx.ModelProto, file: str, lo: int) -> OnnxModel:
+    env = GraphEnv()
+    symbols: dict[str, SymInt] = {}
+    values: dict[str, Value] = {}
+    weights = {tensor.name for tensor in proto.graph.initializer}
+    inputs = [one for one in proto.graph.input if one.name not in weights]
+    for one in inputs:
+        if one.name in values:
+            raise ShapeError(f"there are two inputs of the name `{one.name}`")
+        values[one.name] = _declared(env, one, symbols, lo)
+    walk = Walk(env, proto, file)
+    walk.graph(proto.graph, values)
+    return OnnxModel(
+        env,
+        values,
+        tuple([one.name for one in inputs]),
+        tuple([one.name for one in proto.graph.output]),
+        symbols,
+        walk.unknown,
+    )
+
+
+def _loaded(path: str | os.PathLike[str]) -> onnx.ModelProto:
+    """The model in a file."""
+    with open_regular(path):
+        pass
+    try:
+        proto = onnx.load(os.fspath(path), load_external_data=False)
+    except OSError:
+        raise
+    except Exception as error:  # of protobuf, of its readers of JSON and text, or of Python's decoders
+        raise ShapeError(f"{os.fspath(path)}: not an ONNX model: {error}") from None
+    if not proto.HasField("graph"):
+        raise ShapeError(f"{os.fspath(path)}: not an ONNX model: there is no graph in it")
+    return proto
+
+
+def _declared(env: GraphEnv, info: onnx.ValueInfoProto, symbols: dict[str, SymInt], lo: int) -> Value:
+    """An input as the model declares it."""
+    if info.type.WhichOneof("value") != "tensor_type" or not info.type.tensor_type.HasField("shape"):
+        return UNKNOWN
+    sizes: list[Int] = []
+    for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+        if dim.HasField("dim_value"):
+            if dim.dim_value < 0:
+                raise ShapeError(f"{info.name}.shape[{axis}] is declared to be {dim.dim_value}, which is no size")
+            sizes.append(int(dim.dim_value))
+            continue
+        given = dim.dim_param or f"{info.name}_{axis}"
+        size = symbols.get(given)
+        if size is None:
+            name = _free(env, identifier(given))
+            size = symbols[given] = env.symbol(name, lo=lo, hi=LARGEST, source=f"{info.name}.shape[{axis}]")
+        sizes.append(size)
+    return Value(Shape(sizes, dtype=dtype_name(info.type.tensor_type.elem_type)))
+
+
+def _free(env: ShapeEnv, name: str) -> str:
+    """The name, or one like it that no symbol has."""
+    found, count = name, 1
+    while found in env.names or not _allowed(env, found):
+        count += 1
+        found = f"{name}_{count}"
+    return found
+
+
+def _allowed(env: ShapeEnv, name: str) -> bool:
+    from keyword import iskeyword
+
+    from shapes.environment.symbols import RESERVED
+
+    return name not in RESERVED and not iskeyword(name)

@@ -1,0 +1,242 @@
+"""ATen's operators, as graphs of PyTorch call them: `aten["cat"]`, `aten["slice.Tensor"]`, `aten["_softmax"]`.
+
+A word that is not in the table is the rule of that name with ATen's argument names; an overload without a word of its
+own is the operator before its dot. None of it needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from frontends.operator_names.named_rules import Vocabulary, renamed
+from shapes.environment.layout import numel
+from shapes.rules import Rule, Shape, rules
+from shapes.rules.axes import axis_of
+from shapes.rules.norms import channels_normalized
+from shapes.symbolic.choices import Int
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+
+TABLE: Final = """
+    _log_softmax(self, dim, half_to_float) = log_softmax(self, dim)
+    _reshape_alias(self, size, stride) = reshape(self, size)
+    _softmax(self, dim, half_to_float) = softmax(self, dim)
+    _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False,
+        memory_format=None)
+        = empty_like(self, dtype=dtype)
+    _unsafe_index.Tensor(self, indices) = index(self, indices)
+    _unsafe_view(self, size) = reshape(self, size)
+    alias(self) = clone(self)
+    alpha_dropout(input, p, train) = alpha_dropout(input, p, train)
+    any.dim(self, dim, keepdim=False) = any(self, dim, keepdim)
+    avg_pool2d(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True,
+        divisor_override=None)
+        = avg_pool2d(self, kernel_size, stride or None, padding, ceil_mode, count_include_pad, divisor_override)
+    batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
+        = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    binary_cross_entropy(self, target, weight=None, reduction=1)
+        = binary_cross_entropy(self, target, weight, reduction=("none", "mean", "sum")[reduction])
+    binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1)
+        = binary_cross_entropy_with_logits(self, target, weight, pos_weight=pos_weight,
+          reduction=("none", "mean", "sum")[reduction])
+    clone(self, *, memory_format=None) = clone(self)
+    conv1d.padding(input, weight, bias=None, stride=1, padding="valid", dilation=1, groups=1)
+        = conv1d(input, weight, bias, stride, padding, dilation, groups)
+    conv2d.padding(input, weight, bias=None, stride=1, padding="valid", dilation=1, groups=1)
+        = conv2d(input, weight, bias, stride, padding, dilation, groups)
+    cosine_embedding_loss(input1, input2, target, margin=0, reduction=1)
+        = cosine_embedding_loss(input1, input2, target, margin, reduction=("none", "mean", "sum")[reduction])
+    detach(self) = detach(self)
+    dropout(input, p, train) = dropout(input, p, train)
+    dsplit.array(self, indices) = dsplit(self, indices)
+    dsplit.int(self, sections) = dsplit(self, sections)
+    einsum(equation, tensors, *, path=None) = einsum(equation, *tensors)
+    elu(self, alpha=1, scale=1, input_scale=1) = elu(self, alpha)
+    embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False) = embedding(indices, weight)
+    expand(self, size, *, implicit=False) = expand(self, size)
+    feature_alpha_dropout(input, p, train) = feature_alpha_dropout(input, p, train)
+    group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True)
+        = group_norm(input, num_groups, weight, bias, eps)
+    heaviside(self, values) = heaviside(self, values)
+    hinge_embedding_loss(self, target, margin=1, reduction=1)
+        = hinge_embedding_loss(self, target, margin, reduction=("none", "mean", "sum")[reduction])
+    hsplit.array(self, indices) = hsplit(self, indices)
+    hsplit.int(self, sections) = hsplit(self, sections)
+    instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)
+        = instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+    kl_div(self, target, reduction=1, *, log_target=False)
+        = kl_div(self, target, reduction=("none", "mean", "sum")[reduction], log_target=log_target)
+    l1_loss(self, target, reduction=1) = l1_loss(self, target, reduction=("none", "mean", "sum")[reduction])
+    layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True)
+        = layer_norm(input, normalized_shape, weight, bias, eps)
+    lift_fresh_copy(self) = clone(self)
+    linalg.tensorsolve(self, other, dims=None) = linalg.tensorsolve(self, other, dims)
+    log_softmax(self, dim, dtype=None) = log_softmax(self, dim)
+    log_softmax.int(self, dim, dtype=None) = log_softmax(self, dim)
+    margin_ranking_loss(input1, input2, target, margin=0, reduction=1)
+        = margin_ranking_loss(input1, input2, target, margin, reduction=("none", "mean", "sum")[reduction])
+    max.dim(self, dim, keepdim=False) = max(self, dim, keepdim)
+    max_pool2d_with_indices(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False)
+        = max_pool2d_with_indices(self, kernel_size, stride or None, padding, dilation, ceil_mode)
+    max_pool3d_with_indices(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False)
+        = max_pool3d_with_indices(self, kernel_size, stride or None, padding, dilation, ceil_mode)
+    mean.dim(self, dim, keepdim=False, *, dtype=None) = mean(self, dim, keepdim)
+    min.dim(self, dim, keepdim=False) = min(self, dim, keepdim)
+    mse_loss(self, target, reduction=1) = mse_loss(self, target, reduction=("none", "mean", "sum")[reduction])
+    multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1)
+        = multi_margin_loss(self, target, p, margin, weight, reduction=("none", "mean", "sum")[reduction])
+    multilabel_margin_loss(self, target, reduction=1)
+        = multilabel_margin_loss(self, target, reduction=("none", "mean", "sum")[reduction])
+    native_dropout(input, p, train) = (empty_like(input), empty_like(input, dtype="bool"))
+    nll_loss(self, target, weight=None, reduction=1, ignore_index=-100)
+        = nll_loss(self, target, weight, ignore_index=ignore_index, reduction=("none", "mean", "sum")[reduction])
+    nll_loss_forward(self, target, weight, reduction, ignore_index)
+        = (nll_loss(self, target, weight, reduction=("none", "mean", "sum")[reduction]), empty(()))
+    orgqr(self, input2) = orgqr(self, input2)
+    permute(self, dims) = permute(self, dims)
+    polar(abs, angle) = polar(abs, angle)
+    pow.Scalar(self, exponent) = pow(self, exponent)
+    pow.Tensor_Scalar(self, exponent) = pow(self, exponent)
+    pow.Tensor_Tensor(self, exponent) = pow(self, exponent)
+    reflection_pad2d(self, padding) = reflection_pad2d(self, padding)
+    repeat(self, repeats) = repeat(self, repeats)
+    repeat_interleave.self_int(self, repeats, dim=None, *, output_size=None) = repeat_interleave(self, repeats, dim)
+    scatter.src(self, dim, index, src) = scatter(self, dim, index, src)
+    scatter.value(self, dim, index, value) = scatter(self, dim, index, value=value)
+    select.int(self, dim, index) = select(self, dim, index)
+    smooth_l1_loss(self, target, reduction=1, beta=1.0)
+        = smooth_l1_loss(self, target, beta=beta, reduction=("none", "mean", "sum")[reduction])
+    soft_margin_loss(self, target, reduction=1)
+        = soft_margin_loss(self, target, reduction=("none", "mean", "sum")[reduction])
+    softmax(self, dim, dtype=None) = softmax(self, dim)
+    softmax.int(self, dim, dtype=None) = softmax(self, dim)
+    split.Tensor(self, split_size, dim=0) = split(self, split_size, dim)
+    split_with_sizes(self, split_sizes, dim=0) = split_with_sizes(self, split_sizes, dim)
+    sum.dim_IntList(self, dim, keepdim=False, *, dtype=None) = sum(self, dim, keepdim)
+    tensor_split.indices(self, indices, dim=0) = tensor_split(self, indices, dim)
+    tensor_split.sections(self, sections, dim=0) = tensor_split(self, sections, dim)
+    tensordot(self, other, dims_self, dims_other) = tensordot(self, other, (dims_self, dims_other))
+    triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1)
+        = triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap,
+          reduction=("none", "mean", "sum")[reduction])
+    unfold(self, dimension, size, step) = Tensor.unfold(self, dimension, size, step)
+    upsample_bilinear2d(self, output_size, align_corners, scales_h=None, scales_w=None)
+        = interpolate(self, output_size, mode="bilinear", align_corners=align_corners)
+    upsample_nearest1d(self, output_size, scales=None) = interpolate(self, output_size)
+    upsample_nearest2d(self, output_size, scales_h=None, scales_w=None) = interpolate(self, output_size)
+    upsample_nearest3d(self, output_size, scales_d=None, scales_h=None, scales_w=None)
+        = interpolate(self, output_size)
+    var.correction(self, dim=None, *, correction=None, keepdim=False)
+        = var(self, dim, keepdim=keepdim, correction=correction)
+    view(self, size) = view(self, size)
+    vsplit.array(self, indices) = vsplit(self, indices)
+    vsplit.int(self, sections) = vsplit(self, sections)
+    where.self(condition, self, other) = where(condition, self, other)
+"""
+
+
+RENAMED: Final = {
+    **{name: {"A": "self"} for name in (
+        "linalg.cholesky", "linalg.cholesky_ex", "linalg.cond", "linalg.eig", "linalg.eigh", "linalg.eigvals",
+        "linalg.eigvalsh", "linalg.ldl_factor", "linalg.ldl_factor_ex", "linalg.matrix_exp", "linalg.matrix_norm",
+        "linalg.matrix_power", "linalg.solve_triangular", "linalg.tensorinv",
+    )},
+    **{name: {} for name in (
+        "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear",
+        "native_layer_norm", "rms_norm",
+    )},
+    **{f"special.{kind}_polynomial_{letter}": {"input": "x", "other": "n"} for kind, letter in (
+        ("chebyshev", "t"), ("chebyshev", "u"), ("chebyshev", "v"), ("chebyshev", "w"), ("hermite", "h"),
+        ("hermite", "he"), ("laguerre", "l"), ("legendre", "p"), ("shifted_chebyshev", "t"),
+        ("shifted_chebyshev", "u"), ("shifted_chebyshev", "v"), ("shifted_chebyshev", "w"),
+    )},
+    **{name: {"input": "x"} for name in (
+        "special.airy_ai", "special.scaled_modified_bessel_k0", "special.scaled_modified_bessel_k1",
+        "special.spherical_bessel_j0",
+    )},
+    "cholesky_solve": {"B": "self", "L": "input2"},
+    "float_power": {"input": "self", "other": "exponent"},
+    "float_power_": {"input": "self", "other": "exponent"},
+    "heaviside_": {"input": "self", "other": "values"},
+    "linalg.householder_product": {"A": "input"},
+    "linalg.lstsq": {"A": "self", "B": "b"},
+    "linalg.vector_norm": {"x": "self"},
+    "lu_solve": {"b": "self"},
+    "one_hot": {"tensor": "self"},
+    "polygamma": {"input": "self"},
+    "pow": {"input": "self", "other": "exponent"},
+    "pow_": {"input": "self", "other": "exponent"},
+    "searchsorted": {"input": "self"},
+    "special.polygamma": {"input": "self"},
+    "triangular_solve": {"b": "self"},
+}  # fmt: skip
+"""Where ATen's names differ from a rule's by more than `self` for `input`."""
+
+
+def _like(name: str) -> Rule | None:
+    """The rule of that name under ATen's argument names; without the overload if that has no word of its own."""
+    if name not in rules:
+        plain, _, overload = name.rpartition(".")
+        return aten[plain] if plain and overload and plain in aten else None
+    rule = rules[name]
+    by_default = {"input": "self"} if "self" not in rule.names else {}
+    return renamed(f"aten.{name}", rule, RENAMED.get(name, by_default))
+
+
+aten: Final = Vocabulary("aten", TABLE, like=_like)
+
+
+@aten.word("slice.Tensor")
+def slice_tensor(
+    env: ShapeEnv, self: Shape, dim: int = 0, start: Int | None = None, end: Int | None = None, step: int = 1
+) -> object:
+    """A part of one axis."""
+    axis = axis_of(dim, len(self))
+    return rules["getitem"](env, self, (*[slice(None)] * axis, slice(start, end, step)))
+
+
+@aten.word("convolution")
+def convolution(
+    env: ShapeEnv, input: Shape, weight: Shape, bias: Shape | None, stride: Sequence[Int], padding: Sequence[Int],
+    dilation: Sequence[Int], transposed: bool, output_padding: Sequence[Int], groups: int,
+) -> object:  # fmt: skip
+    """Convolution over as many axes as the weight has beside its channels, or its transpose."""
+    axes = len(weight) - 2
+    if not transposed:
+        return rules[f"conv{axes}d"](env, input, weight, bias, stride, padding, dilation, groups)
+    name = f"conv_transpose{axes}d"
+    return rules[name](env, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def _register_batch_norms() -> None:
+    """Batch normalization with the statistics that the backward pass takes, under its several names."""
+
+    def batch_norm(
+        env: ShapeEnv, input: Shape, weight: Shape | None, bias: Shape | None, running_mean: Shape | None,
+        running_var: Shape | None, training: bool, momentum: float, eps: float,
+    ) -> tuple[object, Shape, Shape]:  # fmt: skip
+        """The sizes of the input, then two numbers for each channel in training."""
+        found = channels_normalized(env, input, running_mean, running_var, weight, bias, training)
+        saved = Shape((input[1] if training else 0,), dtype=input.dtype)
+        return found, saved, saved
+
+    for name in ("native_batch_norm", "_native_batch_norm_legit"):
+        aten.word(name)(batch_norm)
+
+
+_register_batch_norms()
+
+
+@aten.word("native_group_norm")
+def native_group_norm(
+    env: ShapeEnv, input: Shape, weight: Shape | None, bias: Shape | None, N: Int, C: Int, HxW: Int, group: Int,
+    eps: float,
+) -> tuple[object, Shape, Shape]:  # fmt: skip
+    """The sizes of the input, then two numbers for each group of each batch."""
+    env.require(input[0] == N, "N is not the batch")
+    env.require(input[1] == C, "C is not the number of channels")
+    env.require(numel(input) == N * C * HxW, "HxW is not the number of places")
+    saved = Shape((N, group), dtype=input.dtype)
+    return rules["group_norm"](env, input, group, weight, bias, eps), saved, saved

@@ -1,0 +1,460 @@
+"""Generated code that takes the arguments of a call apart, and puts together what it returns.
+
+    >>> import torch
+    >>> from torch.utils._pytree import tree_structure
+    >>> from frontends.pytorch.calls.forms import Form
+    >>> from frontends.pytorch.calls.argument_unpacking import Leaf, OpeningPrinter, nothing_around
+    >>> leaves = [Leaf("x", "tensor", torch.Tensor, 2), Leaf("n", "integer", int)]
+    >>> printer = OpeningPrinter(leaves, tree_structure(((0, [0]), {})), Form(2, ()), nothing_around)
+    >>> print(*printer.opening().statements[:9], sep="\\n")
+    if len(_args) != 2 or _kwargs:
+        return default
+    x, _node_0 = _args
+    if type(_node_0) is not list or len(_node_0) != 1:
+        return default
+    n, = _node_0
+    if type(x) is not _type_0:
+        return default
+    if type(n) is not _type_1:
+
+What is read of a tensor is read once, into locals; a call of another form leaves at the first thing that differs.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import FunctionType
+from typing import TYPE_CHECKING, Final, Literal
+
+import torch
+from torch.autograd import forward_ad
+from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, tree_unflatten
+
+from frontends.pytorch.graphs.captured import in_graph
+from frontends.pytorch.python.assembling import maker
+from frontends.pytorch.python.fields import Fields, held_by, is_dictionary
+from frontends.pytorch.python.python_calls import pattern as bits
+from frontends.pytorch.python.side_effects import Entries, Items
+from frontends.pytorch.python.snapshots import ATTRIBUTES, LIST
+from frontends.pytorch.python.wrappers import Lengths, Opened, apart
+from frontends.pytorch.recording.given_back import GivenBack
+from frontends.pytorch.recording.operations import is_random
+from frontends.pytorch.tracing import Variant
+from shapes.guards.arguments import Opening, usable
+
+if TYPE_CHECKING:
+    from frontends.pytorch.calls.forms import Form
+    from frontends.pytorch.python.side_effects import SideEffect
+    from shapes.guards.arguments import Path
+
+Call = Callable[[Sequence[object], Mapping[str, object]], object]
+Run = Callable[[Sequence[object]], Sequence[object]]
+Kind = Literal["tensor", "integer", "float", "value", "object"]
+READ: Final = (".dtype", ".device", ".requires_grad", ".is_contiguous()")
+"""What every variant relies on, beside the sizes."""
+BUILTINS: Final = frozenset(dir(builtins))
+DEEPEST: Final = 16
+"""So deep a structure is an expression, of which Python has a limit; what is inside is made by torch's pytree."""
+PAIRS: Final = 3
+"""So many tensors are compared with each other one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One of the arguments, taken out of what contains it.
+
+    Attributes:
+        name: what generated code calls it.
+        shown: what the program calls it.
+    """
+
+    name: str
+    kind: Kind
+    type: type
+    rank: int = 0
+    shown: str = ""
+
+
+def local_name(shown: str, place: int, taken: Container[str]) -> str:
+    """What generated code calls an argument: its own name, unless the code means something else by that.
+
+    What the code itself names begins with an underscore, or ends with `_identity`, or is `taken`; beside that it
+    refers to builtins.
+    """
+    name = shown if usable(f"{shown}_") and not shown.startswith("_") else f"arg{place}"
+    while name in taken or name in BUILTINS or name.endswith("_identity") or not usable(name):
+        name += "_"
+    return name
+
+
+def nothing_around() -> int:
+    """The state of what a program reads that is given everything."""
+    return 0
+
+
+def elsewhere() -> bool:
+    """Whether operators mean something else just now: in another trace, in a mode, in a transform of a function."""
+    return bool(
+        torch._C._len_torch_dispatch_stack()
+        or torch._C._len_torch_function_stack()
+        or torch._C._functorch.peek_interpreter_stack()
+        or forward_ad._current_level >= 0  # a tensor may have a tangent, which nothing else tells
+    )
+
+
+def pattern(*tensors: object) -> tuple[int, ...]:
+    """For each tensor, where it comes up first."""
+    first: dict[int, int] = {}
+    return tuple([first.setdefault(id(tensor), place) for place, tensor in enumerate(tensors)])
+
+
+def differ(found: object, expected: object) -> bool:
+    """Whether what tells one container from another is not the same; a tensor as a key is never what was expected."""
+    if isinstance(expected, list | tuple):
+        return type(found) is not type(expected) or len(found) != len(expected) or any(map(differ, found, expected))
+    return isinstance(found, torch.Tensor) or bool(found != expected)
+
+
+def autocast() -> tuple[object, ...]:
+    """The state of autocast, by kind of device."""
+    return tuple(
+        [
+            (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
+            for device in ("cpu", "cuda")
+            if torch.is_autocast_enabled(device)
+        ]
+    )
+
+
+class OpeningPrinter:
+    """Prints the statements that take a call apart, and those of the call itself."""
+
+    def __init__(
+        self, leaves: Sequence[Leaf], structure: TreeSpec, form: Form, surroundings: Callable[[], object]
+    ) -> None:
+        self.leaves = leaves
+        self.structure = structure
+        self.form = form
+        self.surroundings = surroundings
+        self.scope: dict[str, object] = dict(form.scope or {})
+        self.names = [leaf.name for leaf in leaves]
+        self._given_back: Container[int] = ()
+
+    def opening(self) -> Opening:
+        lines = self.unpacking(checked=True)
+        read: dict[Path, str] = {}
+        tensors = [leaf for leaf in self.leaves if leaf.kind == "tensor"]
+        classes = [(leaf.name, leaf.type) for leaf in self.leaves if leaf.kind != "value"]
+        for name, kind in classes:
+            label = self._named("type", kind)
+            lines += [f"if type({name}) is not {label}:", "    return default"]
+        reading = []
+        for leaf in tensors:
+            sizes = [f"_{leaf.name}_size{axis}" for axis in range(leaf.rank)]
+            reading.append(f"    {targets_text(sizes)} = {leaf.name}.shape")
+            read.update({(leaf.name, ".shape", axis): size for axis, size in enumerate(sizes)})
+            for step in READ:
+                local = read[leaf.name, step] = f"_{leaf.name}_{step[1:].removesuffix('()')}"
+                reading.append(f"    {local} = {leaf.name}{step}")
+        if reading:
+            # of another rank, or of a layout without strides
+            lines += ["try:", *reading, "except (ValueError, RuntimeError):", "    return default"]
+        for leaf in self.leaves:
+            if leaf.kind == "object":
+                lines.append(f"{leaf.name}_identity = id({leaf.name})")
+            elif leaf.kind == "float":
+                self.scope["_bits"] = bits
+                lines.append(f"{leaf.name}_bits = _bits({leaf.name})")
+        lines += self._ambient([leaf.name for leaf in tensors])
+        return Opening(("_args", "_kwargs"), tuple(lines), read, self.scope)
+
+    def _ambient(self, tensors: Sequence[str]) -> list[str]:
+        scope = self.scope
+        scope["_grad_mode"], scope["_default_dtype"] = torch.is_grad_enabled, torch.get_default_dtype
+        scope["_any_autocast"], scope["_autocast"] = torch._C._is_any_autocast_enabled, autocast
+        scope["_modes"] = torch._C._len_torch_dispatch_stack
+        scope["_function_modes"] = torch._C._len_torch_function_stack
+        scope["_transforms"] = torch._C._functorch.peek_interpreter_stack
+        scope["_forward"] = forward_ad
+        scope["_surroundings"], scope["_pattern"] = self.surroundings, pattern
+        lines = [
+            "if _modes() or _function_modes() or _transforms() or _forward._current_level >= 0:",
+            "    return default",
+            "grad_mode = _grad_mode()",
+            "default_dtype = _default_dtype()",
+            "autocast = _autocast() if _any_autocast() else None",
+            f"surroundings = {'_surroundings()' if self.surroundings is not nothing_around else 0}",
+        ]
+        if len(tensors) <= PAIRS:
+            pairs = [f"{a} is {b}" for place, a in enumerate(tensors) for b in tensors[:place]]
+            same = " or ".join(pairs)
+        else:
+            same = f"len({{{', '.join([f'id({name})' for name in tensors])}}}) != {len(tensors)}"
+        shown = f"_pattern({', '.join(tensors)}) if {same} else None" if same else "None"
+        return [*lines, f"repeated = {shown}"]
+
+    def unpacking(self, *, checked: bool) -> list[str]:
+        """Statements that put the leaves into locals of their names, or leave where the form is another."""
+        self._remaining = iter(self.names)
+        self._serial = 0
+        lines = self.form.statements(checked=checked)
+        arguments, named = self.structure.children()
+        lines += self._children(arguments, "_args", checked)
+        if named.context:
+            inner: list[str] = []
+            targets = self._targets(named, inner, checked)
+            given = [f"{target} = _kwargs[{name!r}]" for target, name in zip(targets, named.context)]
+            if checked and self.form.expression is None:
+                given = ["try:", *["    " + line for line in given], "except KeyError:", "    return default"]
+            lines += [*given, *inner]
+        return lines
+
+    def _children(self, spec: TreeSpec, source: str, checked: bool) -> list[str]:
+        inner: list[str] = []
+        targets = self._targets(spec, inner, checked)
+        return [*([f"{targets_text(targets)} = {source}"] if targets else []), *inner]
+
+    def _targets(self, spec: TreeSpec, inner: list[str], checked: bool) -> list[str]:
+        """Names for the children of a node; what takes those apart that are nodes goes to `inner`."""
+        targets = []
+        for child in spec.children():
+            if child.is_leaf():
+                targets.append(next(self._remaining))
+                continue
+            name = f"_node_{self._serial}"
+            self._serial += 1
+            targets.append(name)
+            inner += self._node(child, name, checked)
+        return targets
+
+    def _node(self, spec: TreeSpec, name: str, checked: bool) -> list[str]:
+        """Statements that take a node apart."""
+        number = name.removeprefix("_node_")
+        count = len(spec.children())
+        lines: list[str] = []
+        source = name
+        kind = spec.type
+        if int(number) in self._given_back:
+            lines.append(f"_given_{number} = {name}")
+        if kind in (tuple, list):
+            test = f"type({name}) is not {kind.__name__} or len({name}) != {count}"
+        elif kind is Lengths:
+            test = f"type({name}) is not {self._named('type', torch.Size)} or len({name}) != {count}"
+        elif kind is dict:
+            self.scope[f"_keys_{number}"] = list(spec.context)
+            keys = f"list({name})", f"_keys_{number}"
+            named = all(type(key) is str for key in spec.context)
+            differing = " != ".join(keys) if named else f"_differ({', '.join(keys)})"
+            test = f"type({name}) is not dict or {differing}"
+            self.scope["_differ"] = differ
+            source = f"{name}.values()"
+        elif kind is Fields and is_dictionary(spec.context[0], spec.context[1:]):
+            own = self._named("type", spec.context[0])
+            self.scope[f"_keys_{number}"] = list(spec.context[1:])
+            self.scope["_attributes"] = object.__getattribute__
+            lines += [f"if type({name}) is not {own}:", "    return default"] if checked else []
+            lines.append(f"{name} = _attributes({name}, '__dict__')")
+            test = f"list({name}) != _keys_{number}"
+            source = f"{name}.values()"
+        else:
+            takes_apart = {Opened: apart, Fields: held_by}.get(kind)
+            of_node = kind if takes_apart is None else spec.context[0]
+            container = spec.context if kind.__name__ == "namedtuple" else of_node
+            own = self._named("type", container)
+            self.scope[f"_flatten_{number}"] = takes_apart or SUPPORTED_NODES[kind].flatten_fn
+            self.scope[f"_context_{number}"] = spec.context
+            lines += [f"if type({name}) is not {own}:", "    return default"] if checked else []
+            lines.append(f"{name}, _found = _flatten_{number}({name})")
+            test = f"_differ(_found, _context_{number}) or len({name}) != {count}"
+            self.scope["_differ"] = differ
+        if checked:
+            lines += [f"if {test}:", "    return default"]
+        return [*lines, *self._children(spec, source, checked)]
+
+    def _named(self, label: str, value: object) -> str:
+        for name, known in self.scope.items():
+            if known is value:
+                return name
+        name = f"_{label}_{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    # ------------------------------------------------------------------ the call
+
+    def call(self, variant: Variant, run: Run) -> FunctionType:
+        """A function from arguments to what the traced function returns; `_run` and `_variant` are its globals."""
+        if variant.effects or variant.needs_distinct:
+            return self._call_with_effects(variant, run)
+        scope: dict[str, object] = {**self.scope, "_run": run, "_variant": variant, "_assembled": variant.assembled}
+        names = [self.names[place] for place in variant.places]
+        flat = names == self.names and self._is_flat()
+        self._given_back = variant.given_back
+        lines = self.form.statements(checked=False) if flat else self.unpacking(checked=False)
+        self._given_back = ()
+        given = "_args" if flat else f"({', '.join(names)},)" if names else "()"
+        if variant.given_back:
+            back = "".join([f"_given_{number}, " for number in variant.given_back])
+            lines.append(f"return _assembled(_run({given}), ({back}))")
+            return _defined("call(_args, _kwargs)", lines, scope)
+        shown = expression(variant.structure, scope)
+        if len(variant.outputs) == 1 and in_graph(variant.outputs[0]) and shown.replace("{}", "") == "":
+            lines.append(f"return _run({given})[0]")
+        else:
+            outputs = [f"_{place}" for place in range(len(variant.outputs))]
+            lines.append(f"{targets_text(outputs)} = _run({given})")
+            for place, output in enumerate(variant.outputs):
+                if not in_graph(output):
+                    scope[f"_constant_{place}"], outputs[place] = output, f"_constant_{place}"
+            lines.append(f"return {shown.format(*outputs)}")
+        return _defined("call(_args, _kwargs)", lines, scope)
+
+    def _call_with_effects(self, variant: Variant, run: Run) -> FunctionType:
+        """The same where the call changes what outlives it. The program itself runs where containers are given twice,
+        or read otherwise as well, and where the graph raises: nothing was changed up to there."""
+        scope: dict[str, object] = {**self.scope, "_run": run, "_variant": variant, "_program": variant.program}
+        scope["_watched"], scope["_map"], scope["_id"] = variant.watched, map, id
+        nodes = changeable(self.structure)
+        self._given_back = {*variant.given_back, *nodes}
+        again = "return _program(*_all_args, **_all_kwargs)"
+        # another thread may have changed a container since the call was looked up
+        unpacking = [line.replace("return default", again) for line in self.unpacking(checked=bool(nodes))]
+        lines = ["_all_args, _all_kwargs = _args, _kwargs", *unpacking]
+        self._given_back = ()
+        if nodes:
+            given = ", ".join([f"_given_{number}" for number in nodes])
+            lines += [f"_ids = set(_map(_id, ({given},)))", f"if len(_ids) != {len(nodes)} or _ids & _watched:"]
+            lines.append(f"    {again}")
+        names = [self.names[place] for place in variant.places]
+        outputs = [f"_{place}" for place in range(len(variant.outputs))]
+        given = f"({', '.join([*names, ''])})"
+        is_plain = not variant.written and not any(map(is_random, variant.recording.operations))
+        if not is_plain:
+            scope["_torch_state"] = partial(torch_state, variant)
+            lines.append(f"_before = _torch_state({given})")
+        lines += ["try:", f"    {targets_text(outputs)} = _run({given})", "except Exception:"]
+        if not is_plain:
+            scope["_is_put_back"] = is_put_back
+            lines += ["    if not _is_put_back(*_before):", "        raise"]
+        lines.append(f"    {again}")
+        for place, output in enumerate(variant.outputs):
+            if type(output) is GivenBack:
+                outputs[place] = f"_given_{output.number}"
+            elif not in_graph(output):
+                scope[f"_constant_{place}"], outputs[place] = output, f"_constant_{place}"
+        shown = expression(variant.structure, scope).format(*outputs)
+        if not variant.effects:
+            return _defined("call(_args, _kwargs)", [*lines, f"return {shown}"], scope)
+        lines += [f"_returned, _stored = {shown}", *performing(variant.effects, scope), "return _returned"]
+        return _defined("call(_args, _kwargs)", lines, scope)
+
+    def _is_flat(self) -> bool:
+        arguments, named = self.structure.children()
+        return not named.context and all(child.is_leaf() for child in arguments.children())
+
+
+def performing(effects: Sequence[SideEffect], scope: dict[str, object]) -> list[str]:
+    """Statements that store what is in `_stored`."""
+    lines, start = [], 0
+    for place, effect in enumerate(effects):
+        owner = f"_given_{effect.node}"
+        if effect.node is None:
+            owner = f"_owner_{place}"
+            scope[owner] = effect.owner
+        end = start + effect.count
+        match effect.steps:
+            case Entries(removed=(), stored=keys) if effect.part is ATTRIBUTES:
+                scope.update({"_set": dict.__setitem__, "_own": object.__getattribute__, f"_keys_{place}_": keys})
+                lines.append(f"_held = _own({owner}, '__dict__')")
+                lines += [f"_set(_held, _keys_{place}_[{at}], _stored[{start + at}])" for at in range(len(keys))]
+            case Items(dropped=0, kept=None) if effect.part is LIST:
+                scope["_extend"] = list.extend
+                lines.append(f"_extend({owner}, _stored[{start}:{end}])")
+            case steps:
+                scope[f"_part_{place}"], scope[f"_perform_{place}"] = effect.part, steps.perform
+                lines.append(f"_perform_{place}({owner}, _part_{place}, _stored[{start}:{end}])")
+        start = end
+    return lines
+
+
+def torch_state(variant: Variant, given: Sequence[object]) -> tuple[list[torch.Tensor], list[int], torch.Tensor]:
+    """The tensors that a call is to write, how often they were, and the state of random numbers."""
+    written = [given[place] if type(place) is int else place for place, _ in variant.written]
+    return written, [-1 if each.is_inference() else each._version for each in written], torch.get_rng_state()
+
+
+def is_put_back(written: Sequence[torch.Tensor], versions: Sequence[int], numbers: torch.Tensor) -> bool:
+    """Whether all is as it was, after a graph that raised: kernels write at their end."""
+    if any(each.is_inference() or each._version != version for each, version in zip(written, versions)):
+        return False
+    torch.set_rng_state(numbers)
+    return True
+
+
+def changeable(structure: TreeSpec) -> list[int]:
+    """The numbers of the containers in a call's arguments that may be changed."""
+    found: list[int] = []
+    count = 0
+
+    def visit(spec: TreeSpec) -> None:
+        nonlocal count
+        for child in spec.children():
+            if not child.is_leaf():
+                if child.type not in (tuple, Lengths, Opened) and child.type.__name__ != "namedtuple":
+                    found.append(count)
+                count += 1
+                visit(child)
+
+    for each in structure.children():
+        visit(each)
+    return found
+
+
+def targets_text(names: Sequence[str]) -> str:
+    """Names as the targets of an unpacking."""
+    return f"{names[0]}," if len(names) == 1 else ", ".join(names) or "()"
+
+
+def expression(spec: TreeSpec, scope: dict[str, object], depth: int = 0) -> str:
+    """A structure as the text of an expression with `{}` for each leaf; what it refers to is put into the scope."""
+    if spec.is_leaf():
+        return "{}"
+    if depth == DEEPEST:
+        scope[name := f"_make_{len(scope)}"] = partial(tree_unflatten, treespec=spec)
+        return f"{name}([{', '.join(['{}'] * spec.num_leaves)}])"
+    parts = [expression(child, scope, depth + 1) for child in spec.children()]
+    if spec.type is tuple:
+        return f"({', '.join(parts)},)" if parts else "()"
+    if spec.type is list:
+        return f"[{', '.join(parts)}]"
+    if spec.type is dict and all(type(key) in (str, int) for key in spec.context):
+        keys = [repr(key).replace("{", "{{").replace("}", "}}") for key in spec.context]
+        return "{{" + ", ".join([f"{key}: {part}" for key, part in zip(keys, parts)]) + "}}"
+    scope[name := f"_make_{len(scope)}"] = maker(spec.type, spec.context)
+    return f"{name}([{', '.join(parts)}])"
+
+
+def assembler(structure: TreeSpec) -> Callable[[Sequence[object]], object]:
+    """What puts values together as a structure says."""
+    scope: dict[str, object] = {}
+    leaves = [f"_{place}" for place in range(structure.num_leaves)]
+    shown = expression(structure, scope).format(*leaves)
+    return _defined("assembled(values)", [f"{targets_text(leaves)} = values", f"return {shown}"], scope)
+
+
+def performer(structure: TreeSpec, effects: Sequence[SideEffect]) -> Callable[[Sequence[object]], object]:
+    """What puts values together as a structure says, the result and what is stored, and stores this."""
+    scope: dict[str, object] = {}
+    leaves = [f"_{place}" for place in range(structure.num_leaves)]
+    shown = expression(structure, scope).format(*leaves)
+    lines = [f"{targets_text(leaves)} = values", f"_returned, _stored = {shown}", *performing(effects, scope)]
+    return _defined("performed(values)", [*lines, "return _returned"], scope)
+
+
+def _defined(head: str, lines: Sequence[str], scope: dict[str, object]) -> FunctionType:
+    """A function with these statements, whose globals are the scope."""
+    name = head.partition("(")[0]
+    exec(compile("\n".join([f"def {head}:", *["    " + line for line in lines]]), f"<{name}>", "exec"), scope)
+    return scope.pop(name)

@@ -1,0 +1,290 @@
+"""What a program reads without being given it: globals, closures, attributes, parameters, told apart by identity.
+
+    >>> from frontends.pytorch.calls.captured_state import Surroundings
+    >>> factor = 2
+    >>> def f(x):
+    ...     return x * factor
+    >>> surroundings = Surroundings([f])
+    >>> surroundings.explore([f])
+    []
+    >>> surroundings.state()
+    0
+    >>> factor = 3
+    >>> surroundings.state(), surroundings.difference(0, 1)
+    (1, ['factor is 3, was 2'])
+    >>> factor = 2
+    >>> surroundings.state()
+    0
+
+The places are those that the functions lead to that ran while the program was traced (`exploring`). Each state that was
+seen has a number, which variants are guarded by, so that a module that goes back and forth between training and
+evaluation is traced twice, and never again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from operator import is_
+from types import FunctionType
+from typing import Final
+
+from frontends.pytorch.calls.exploring import Explorer, Unguarded
+from frontends.pytorch.calls.identity_guards import Held, Layouts
+from frontends.pytorch.calls.reads import (
+    ABSENT,
+    SCALARS,
+    Kept,
+    Place,
+    differences,
+    elements_in,
+    is_numpy,
+    layout,
+    queued,
+    queued_without,
+    same,
+    shown,
+    varying,
+)
+from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.mentions import location, mentions_of
+from frontends.pytorch.python.ran import Ran, result_for
+
+SOON: Final = 16
+"""A queue of so many items at most is soon full: there may be a variant for each number of them before."""
+
+
+class Surroundings:
+    """The places that some functions and objects read, and the states that these were in.
+
+    Attributes:
+        places: what is looked at.
+        varying: what is no part of a state, as variants are given it, by what it is called.
+        stored: where calls have stored something, by the container and the key.
+        containers: by identity, what is looked into.
+        state: gives the number of the present state.
+    """
+
+    def __init__(self, roots: Iterable[object] = ()) -> None:
+        self.places: list[Place] = []
+        self.varying: dict[str, Place] = {}
+        self.stored: set[tuple[int, object]] = set()
+        self.containers: set[int] = set()
+        self._fixed: set[tuple[int, str, object]] = set()
+        """Places that held something else than a number after all."""
+        self._known: set[tuple[int, str, object]] = set()
+        self._appended: dict[int, object] = {}
+        """What calls only append to: in no state, and not to become another object."""
+        self._roots: dict[int, object] = {id(root): root for root in roots}
+        self._functions: dict[int, FunctionType] = {}
+        self._states: list[tuple[object, ...]] = [()]
+        self._checks: list[Callable[[], bool]] = [lambda: True]
+        self._current = 0
+
+    def explore(
+        self, functions: Sequence[FunctionType], roots: Iterable[object] = (), ran: Ran | None = None
+    ) -> list[Unguarded]:
+        """Look from now on at what these functions read as well, and at these objects; what no place tells of."""
+        self._roots.update({id(root): root for root in roots})
+        # one inside of another was made by the call, and holds what the call gave it
+        inside = {location(code) for each in functions for code in mentions_of(each.__code__).inside}
+        outer = [each for each in functions if location(each.__code__) not in inside]
+        self._functions.update({id(each): each for each in outer})
+        explorer = Explorer([*self._functions.values()], self._roots.values(), ran, functions)
+        new = [place for place in explorer.places if place.identity not in self._known]
+        self._appended = explorer.appended
+        self.containers.update(explorer.appended)
+        if new:
+            # what earlier states say about the new places is what these hold now
+            found = tuple([place.read() for place in new])
+            self._known.update([place.identity for place in new])
+            self.places += new
+            self.containers.update([id(place.container) for place in new])
+            self._states = [(*state, *found) for state in self._states]
+            self._checks = [
+                never if check is never else self._check(state) for state, check in zip(self._states, self._checks)
+            ]
+        return explorer.unguarded
+
+    def state(self) -> int:
+        """The number of the present state, a new one if it was never seen."""
+        current = self._current
+        return current if self._checks[current]() else self._other()
+
+    def _other(self) -> int:
+        for number, check in enumerate(self._checks):
+            if check():
+                self._current = number
+                return number
+        state = tuple([place.read() for place in self.places])
+        self._states.append(state)
+        self._checks.append(self._check(state))
+        self._current = len(self._states) - 1
+        return self._current
+
+    def changing(self, earlier: Iterable[int]) -> dict[str, tuple[Place, object]]:
+        """The numbers, and what calls have stored, by what they are called, that are others than in some of these
+        states: where, and what they were."""
+        found: dict[str, tuple[Place, object]] = {}
+        current = self._states[self.state()]
+        for number in earlier:
+            for place, old, new in zip(self.places, self._states[number], current):
+                for each, was in varying(place, old, new, self.stored) if old is not new else ():
+                    known = {*[one.identity for one, _ in found.values()], *self._fixed}
+                    if each.identity not in known:
+                        found[self._free(each.text, found)] = each, was
+        return found
+
+    def _free(self, text: str, taken: Container[str]) -> str:
+        """What a place is called, told from others by a number."""
+        name, number = text, 1
+        while name in taken or name in self.varying:
+            name, number = f"{text}_{number}", number + 1
+        return name
+
+    def leave_out(self, places: Mapping[str, Place]) -> None:
+        """Make these places no part of a state any more. No state from before is one from now on."""
+        self.varying.update(places)
+        self._begin_anew()
+
+    def take_back(self, names: Iterable[str]) -> None:
+        """Make these places part of the states for good."""
+        for name in names:
+            place = self.varying.pop(name)
+            self._fixed.add(place.identity)
+            self.places.append(place)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        left = {place.identity for place in self.varying.values()}
+        without: dict[int, list[object]] = {}
+        for place in self.varying.values():
+            if place.kind == "item":
+                without.setdefault(id(place.container), []).append(place.key)
+        self._known |= left
+        self.places = [
+            apart_from(place, without.get(id(place.container), ()))
+            for place in self.places
+            if place.identity not in left
+        ]
+        now = tuple([place.read() for place in self.places])
+        self._states = [now for _ in (*self._states, now)]
+        self._checks = [*[never for _ in self._checks], self._check(now)]
+        self._current = len(self._states) - 1
+
+    def difference(self, before: int, after: int) -> list[str]:
+        """What differs between two states, in words."""
+        return [f"{text} is {shown(new)}, was {shown(old)}" for text, new, old in self._differences(before, after)]
+
+    def different_places(self, before: int, after: int) -> list[str]:
+        """The places at which two states differ."""
+        return [text for text, _, _ in self._differences(before, after)]
+
+    def is_about_elements(self, before: int, after: int) -> bool:
+        """Whether two states differ in the elements of tensors alone."""
+        pairs = zip(self.places, self._states[before], self._states[after])
+        differing = [place for place, old, new in pairs if not same(old, new)]
+        return bool(differing) and all(place.key is elements_in for place in differing)
+
+    def is_about_filling(self, before: int, after: int) -> bool:
+        """Whether two states differ in how many items there are in queues that are soon full, and in nothing else."""
+        pairs = zip(self.places, self._states[before], self._states[after])
+        differing = [(place.container, old, new) for place, old, new in pairs if not same(old, new)]
+        return bool(differing) and all(
+            isinstance(queue, deque) and queue.maxlen is not None and queue.maxlen <= SOON and len(old) != len(new)
+            for queue, old, new in differing
+        )
+
+    def _differences(self, before: int, after: int) -> list[tuple[str, object, object]]:
+        return [
+            each
+            for place, old, new in zip(self.places, self._states[before], self._states[after])
+            if not same(old, new)
+            for each in differences(place, old, new)
+        ]
+
+    def _check(self, state: Sequence[object]) -> Callable[[], bool]:
+        """A function that says whether this is the state."""
+        scope: dict[str, object] = {"same": same, "is_": is_, "own_code": own_code}
+        if any(place.kind == "result" for place in self.places):
+            scope["result"] = result_for()
+        containers: dict[int, str] = {}
+        tensors: dict[int, Kept] = {}
+        tests: list[str] = []
+        held, besides = Held(), []
+        for number, (place, value) in enumerate(zip(self.places, state)):
+            name = containers.setdefault(id(place.container), f"c{number}")
+            scope[name] = place.container
+            if value is ABSENT:
+                scope[f"p{number}"] = place
+                scope["absent"] = ABSENT
+                tests.append(f"p{number}.read() is absent")
+                if place.kind in ("item", "absent") and type(place.container) is dict:
+                    held.absent(place.container, place.key)
+                else:
+                    besides.append(tests[-1])
+                continue
+            if place.kind == "contents":
+                scope[f"i{number}"] = value
+                tensors.update({id(each.tensor): each for each in value.tensors})
+                tests.append(f"({value.unchanged(name, f'i{number}')} or i{number}.holds({name}))")
+                if value.without or not held.contents(place.container, value.items):
+                    besides.append(tests[-1])
+                continue
+            key = repr(place.key)
+            if type(place.key) not in (str, int):
+                key = f"k{number}"
+                scope[key] = place.key
+            read = place.printed(name, key)
+            if place.kind == "count":
+                tests.append(f"{read} == {value}" if value else f"not {name}")
+                held.count(place.container, value)
+                continue
+            found = scope[f"v{number}"] = value.tensor if isinstance(value, Kept) else value
+            is_plain = type(value) in SCALARS or is_numpy(value, "generic")
+            by_value = f"same({read}, v{number})"
+            by_value = by_value if place.kind == "view" else f"({read} is v{number} or {by_value})"
+            tests.append(by_value if is_plain else f"{read} is v{number}")
+            if isinstance(value, Kept):
+                tensors[id(found)] = value
+            if place.kind in ("view", "result"):
+                besides.append(tests[-1])
+            else:
+                held.place(place.kind, place.container, place.key, found)
+        if tensors:
+            kept = tensors.values()
+            scope["layouts"] = Layouts([each.tensor for each in kept], [each.layout for each in kept], layout)
+            tests.append("layouts.unchanged()")
+            besides.append(tests[-1])
+        scope["unchanged"] = held.test()
+        lines = ["same_objects = unchanged()"]
+        lines += [f"same_objects = same_objects and {part}" for part in _parts(besides)]
+        lines += ["if same_objects: return True", *[f"if not ({part}): return False" for part in _parts(tests)]]
+        errors = ["  except (KeyError, IndexError, ValueError, AttributeError):", "    return False"]
+        text = "\n".join(["def check():", "  try:", *[f"    {line}" for line in lines], *errors, "  return True"])
+        exec(compile(text, "<surroundings>", "exec"), scope)
+        return scope.pop("check")
+
+
+def apart_from(place: Place, keys: Sequence[object]) -> Place:
+    """The same place, of all that is in a container without what is at these keys."""
+    if place.kind == "contents":
+        return replace(place, key=tuple(keys))
+    if place.kind == "view" and isinstance(place.container, deque):
+        return replace(place, key=partial(queued_without, frozenset(keys)) if keys else queued)
+    return place
+
+
+def never() -> bool:
+    """The check of a state that is one no more."""
+    return False
+
+
+def _parts(tests: Sequence[str]) -> list[str]:
+    """The tests together, as expressions that are not too deep for Python's compiler."""
+    return [" and ".join(tests[start : start + 64]) for start in range(0, len(tests), 64)]
+
+
+__all__ = ["Surroundings"]

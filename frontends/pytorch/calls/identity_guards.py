@@ -1,0 +1,152 @@
+"""Whether places hold the very objects that they held, asked of all of them at once in C.
+
+    >>> from frontends.pytorch.calls.identity_guards import Held
+    >>> factors, items = {"factor": 2.5}, [object()]
+    >>> held = Held()
+    >>> held.item(factors, "factor", factors["factor"])
+    >>> held.contents(items, tuple(items))
+    True
+    >>> unchanged = held.test()
+    >>> unchanged()
+    True
+    >>> factors["factor"] = 3.5
+    >>> unchanged()
+    False
+
+A model reads thousands of them, which takes 80 us in Python. Most are in dictionaries, of which Python knows whether
+they were changed at all: one word is compared, in the order in which they lie in memory, which is 2 us in C, and 12
+after kernels that leave little of it in cache. Where there is no C compiler nothing is known to be unchanged. Another
+object may still be the same value: that is for the caller to find out.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from gc import get_referents
+from itertools import accumulate
+from pathlib import Path
+from struct import calcsize
+from types import CellType, MappingProxyType
+from typing import Final, cast
+
+import torch
+
+from backends.cpu.launcher import launcher
+from shapes.guards.extension_modules import build
+from shapes.guards.toolchain import Unavailable
+
+WORDS: Final = "tcfpq"
+"""Kinds of places that one word of an object tells of: its class, what is in a cell, what a function runs."""
+Objects = tuple[object, ...]
+Test = Callable[[bytes, Objects, Objects, Objects, bytes, bytearray], bool]
+
+
+class Held:
+    """What places held: their kinds, containers, keys and values."""
+
+    def __init__(self) -> None:
+        self._kinds: list[str] = []
+        self._containers: list[object] = []
+        self._keys: list[object] = []
+        self._values: list[object] = []
+
+    def item(self, container: object, key: object, value: object) -> None:
+        """`container[key]`, or what is in a cell."""
+        if type(container) is MappingProxyType:
+            # what it shows, such as the attributes of a class
+            shown = get_referents(container)
+            container = shown[0] if len(shown) == 1 and type(shown[0]) is dict else container
+        plain = "d" if type(container) is dict and type(key) is str else "i"
+        self._add("c" if type(container) is CellType else plain, container, key, value)
+
+    def attribute(self, container: object, name: str, value: object) -> None:
+        self._add("a", container, name, value)
+
+    def place(self, kind: str, container: object, key: object, value: object) -> None:
+        """An item or another kind of place, see `frontends.pytorch.calls.reads`."""
+        match kind:
+            case "slot":
+                self.attribute(container, key, value)
+            case "class" | "keys":
+                self._add({"class": "t", "keys": "k"}[kind], container, None, value)
+            case "function":
+                for part, each in zip("fpq", value, strict=True):
+                    self._add(part, container, None, each)
+            case _:
+                self.item(container, key, value)
+
+    def absent(self, container: dict, key: object) -> None:
+        """That a dictionary has no such key."""
+        self._add("x", container, key, None)
+
+    def count(self, container: object, count: int) -> None:
+        """How many items there are."""
+        self._add("n", container, None, count)
+
+    def contents(self, container: object, items: tuple[object, ...]) -> bool:
+        """All items of a list or a set, all keys and then all values of a dictionary. False where that is for the
+        caller to find out, as of one with an order of its own."""
+        if not isinstance(container, list | set | dict) or (isinstance(container, OrderedDict) and items):
+            return False
+        self._add("h", container, None, items)
+        return True
+
+    def _add(self, kind: str, container: object, key: object, value: object) -> None:
+        self._kinds.append(kind)
+        self._containers.append(container)
+        self._keys.append(key)
+        self._values.append(value)
+
+    def test(self) -> Callable[[], bool]:
+        """Whether all of them are what they were."""
+        unchanged = _unchanged()
+        if unchanged is None:
+            return lambda: False
+        # those of a container next to each other, unless one word of it tells of one place
+        groups: dict[object, list[int]] = {}
+        for place, (kind, container) in enumerate(zip(self._kinds, self._containers)):
+            groups.setdefault((id(container), kind if kind in WORDS else ""), []).append(place)
+        # in the order in which they lie in memory, which is read soonest so
+        order = [place for key in sorted(groups) for place in groups[key]]
+        ends = array("i", accumulate([len(groups[key]) for key in sorted(groups)])).tobytes()
+        kinds = "".join([self._kinds[place] for place in order]).encode()
+        parts = [tuple([part[place] for place in order]) for part in (self._containers, self._keys, self._values)]
+        return partial(unchanged, kinds, *parts, ends, bytearray(2 * calcsize("P") * len(groups)))
+
+
+@cache
+def _unchanged() -> Test | None:
+    built = build(Path(__file__).with_suffix(".c").read_text())
+    return None if isinstance(built, Unavailable) else cast(Test, built)
+
+
+class Layouts:
+    """Tensors that are no arguments, and what graphs rely on of them: `.data` gives them other sizes, say."""
+
+    def __init__(
+        self, tensors: Sequence[torch.Tensor], layouts: Sequence[object], read: Callable[[torch.Tensor], object]
+    ) -> None:
+        """`layouts` are what `read` has to give of the tensors."""
+        self._tensors, self._layouts, self._read = tuple(tensors), list(layouts), read
+        self._seen: Callable[[], bool] | None = None
+
+    def unchanged(self) -> bool:
+        """Whether all are as they should be. What has not changed since the last time that they were is not read."""
+        if self._seen is not None and self._seen():
+            return True
+        if list(map(self._read, self._tensors)) != self._layouts:
+            return False
+        found = launcher()
+        if not isinstance(found, Unavailable):
+            try:
+                self._seen = found.Layouts(self._tensors)
+            except ValueError:
+                # one that kernels do not read, such as a sparse one: nothing is remembered
+                self._seen = None
+        return True
+
+
+__all__ = ["Held", "Layouts"]

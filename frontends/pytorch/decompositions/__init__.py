@@ -1,0 +1,29 @@
+"""Composite operators that torch's C++ takes apart by sizes as plain numbers, taken apart here by symbolic ones.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> variant = trace(torch.kron, (torch.ones(2, 3), torch.ones(4, 5)))
+    >>> variant.guards
+    ()
+    >>> variant.graph(torch.ones(3, 1), torch.ones(2, 2))[0].shape
+    torch.Size([6, 2])
+
+Each gives what torch's gives, by operators of a graph. They stand in for torch's while a trace runs (`installed`). One
+family a file.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final
+
+from frontends.pytorch.decompositions.registry import composite, installed, standing_in
+
+FAMILIES: Final = (
+    *("products", "choosing", "statistics", "differences", "windows", "transforms", "recurrent", "packing", "dropping"),
+)
+
+for family in FAMILIES:
+    importlib.import_module(f"frontends.pytorch.decompositions.{family}")
+
+__all__ = ["composite", "installed", "standing_in"]

@@ -1,0 +1,119 @@
+"""Differences of neighbours.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> variant = trace(lambda x: torch.gradient(x, dim=0)[0], (torch.ones(4, 3),))
+    >>> [str(guard) for guard in variant.guards], tuple(variant.graph(torch.ones(7, 1))[0].shape)
+    (['x_size0 >= 2'], (7, 1))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+
+from frontends.pytorch.decompositions.registry import composite
+
+aten: Final = torch.ops.aten
+Tensor = torch.Tensor
+
+
+@composite(aten.gradient.scalarint, aten.gradient.scalararray, aten.gradient.array)
+def gradient(
+    self: Tensor, *, spacing: float | None = None, dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> list[Tensor]:
+    """Differences of neighbours, one tensor for each axis; the same distance everywhere."""
+    return [_evenly(self, axis, 1 if spacing is None else spacing, edge_order) for axis in _axes(self, dim)]
+
+
+@composite(aten.gradient.scalarrayint, aten.gradient.scalarrayarray)
+def gradient_by_axis(
+    self: Tensor, *, spacing: Sequence[float], dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> list[Tensor]:
+    """A distance for each axis."""
+    axes = _axes(self, dim)
+    torch._check(len(axes) == len(spacing), lambda: "torch.gradient expected spacing to have an entry for each axis")
+    return [_evenly(self, axis, distance, edge_order) for axis, distance in zip(axes, spacing)]
+
+
+@composite(aten.gradient.tensorarrayint, aten.gradient.tensorarray)
+def gradient_by_coordinates(
+    self: Tensor, *, spacing: Sequence[Tensor], dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> list[Tensor]:
+    """A coordinate for each place on each axis."""
+    axes = _axes(self, dim)
+    torch._check(len(axes) == len(spacing), lambda: "torch.gradient expected spacing to have an entry for each axis")
+    return [_unevenly(self, axis, places, edge_order) for axis, places in zip(axes, spacing)]
+
+
+def _axes(self: Tensor, dim: int | Sequence[int] | None) -> list[int]:
+    if dim is None:
+        return list(range(self.dim()))
+    return [axis % self.dim() for axis in ([dim] if isinstance(dim, int) else dim)]
+
+
+def _checked(self: Tensor, axis: int, edge_order: int) -> None:
+    torch._check(edge_order in (1, 2), lambda: "torch.gradient only supports edge_order=1 and edge_order=2.")
+    torch._check(
+        self.shape[axis] >= edge_order + 1,
+        lambda: "torch.gradient expected each dimension size to be at least edge_order+1",
+    )
+
+
+def _evenly(self: Tensor, axis: int, distance: float, edge_order: int) -> Tensor:
+    _checked(self, axis, edge_order)
+
+    def part(start: int, end: int | None) -> Tensor:
+        return aten.slice(self, axis, start, end)
+
+    middle = (part(2, None) - part(0, -2)) / 2.0
+    if edge_order == 1:
+        first, last = part(1, 2) - part(0, 1), part(-1, None) - part(-2, -1)
+    else:
+        first = -0.5 * part(2, 3) + 2 * part(1, 2) - 1.5 * part(0, 1)
+        last = 0.5 * part(-3, -2) - 2 * part(-2, -1) + 1.5 * part(-1, None)
+    return torch.cat([first, middle, last], axis) / distance
+
+
+def _unevenly(self: Tensor, axis: int, places: Tensor, edge_order: int) -> Tensor:
+    _checked(self, axis, edge_order)
+    torch._check(places.dim() == 1, lambda: "torch.gradient expected each element of spacing to have one dimension")
+    torch._check(
+        places.shape[0] == self.shape[axis],
+        lambda: "torch.gradient expected each spacing tensor to have as many elements as its axis",
+    )
+
+    def part(start: int, end: int | None) -> Tensor:
+        return aten.slice(self, axis, start, end)
+
+    steps = places.diff()
+
+    def step(start: int, end: int | None) -> Tensor:
+        along = [slice(None) if each == axis else None for each in range(self.dim())]
+        return aten.slice(steps, 0, start, end)[tuple(along)]
+
+    before, after = step(0, -1), step(1, None)
+    both = before + after
+    middle = (
+        part(0, -2) * (-after / (before * both))
+        + part(1, -1) * ((after - before) / (before * after))
+        + part(2, None) * (before / (after * both))
+    )
+    if edge_order == 1:
+        first, last = (part(1, 2) - part(0, 1)) / step(0, 1), (part(-1, None) - part(-2, -1)) / step(-1, None)
+    else:
+        one, two = step(0, 1), step(1, 2)
+        first = (
+            part(0, 1) * (-(2.0 * one + two) / (one * (one + two)))
+            + part(1, 2) * ((one + two) / (one * two))
+            + part(2, 3) * (-one / (two * (one + two)))
+        )
+        one, two = step(-2, -1), step(-1, None)
+        last = (
+            part(-3, -2) * (two / (one * (one + two)))
+            + part(-2, -1) * (-(one + two) / (one * two))
+            + part(-1, None) * ((2.0 * two + one) / (two * (one + two)))
+        )
+    return torch.cat([first, middle, last], axis)

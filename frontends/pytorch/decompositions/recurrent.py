@@ -1,0 +1,145 @@
+"""Recurrent networks, layer by layer: each layer is one operator over the whole sequence, however long that is.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> network = torch.nn.LSTM(4, 5, num_layers=2, dropout=0.5)
+    >>> variant = trace(network, (torch.randn(3, 2, 4),))
+    >>> [str(node.target) for node in variant.graph.graph.nodes if "lstm" in node.name or "dropout" in node.name]
+    ['symshape.lstm_layer.default', 'aten.native_dropout.default', 'symshape.lstm_layer.default']
+
+C++ drops elements out between two layers, so what it draws there is what eager torch draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import torch
+from torch._C import DispatchKey
+
+from frontends.pytorch.decompositions.registry import composite
+from frontends.pytorch.errors import unsupported
+from frontends.pytorch.meta_rules.recurrent import LAYER_BACKWARD, LSTM_LAYER, MODES
+from frontends.pytorch.symbolic.tensor import current_trace
+
+aten: Final = torch.ops.aten
+Tensor = torch.Tensor
+
+AS_EAGER: Final = "leave it out of the compiled function; fullgraph=False runs it as eager torch does"
+
+
+def layered(mode: str) -> None:
+    """Register a kind of network."""
+    packet = getattr(aten, mode)
+    # where a layer can not be one operator, torch's function in Python takes its steps apart
+    steps = {operator: operator.py_kernels[DispatchKey.Autograd] for operator in (packet.input, packet.data)}
+
+    @composite(packet.input)
+    def padded(
+        input: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor], has_biases: bool, num_layers: int,
+        dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
+        """Over batches of sequences of one length."""
+        x = input.transpose(0, 1) if batch_first else input
+        y, *last = network(x, None, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+        return y.transpose(0, 1) if batch_first else y, *last
+
+    @composite(packet.data)
+    def of_packed(
+        data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor],
+        has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
+        """Over packed sequences."""
+        return network(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+    def network(
+        x: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor],
+        has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
+        """One layer after the other, with dropout in between."""
+        if torch.is_autocast_enabled(x.device.type):
+            unsupported(f"{mode} in autocast, which changes dtypes within its steps", AS_EAGER)
+        drops = dropout != 0 and train
+        if drops and x.device.type != "cpu" and num_layers > 1:
+            unsupported(f"{mode} with dropout between layers on {x.device.type}, whose library draws it", AS_EAGER)
+        states = list(hx) if isinstance(hx, list | tuple) else [hx]
+        directions = 1 + bidirectional
+        each = len(params) // num_layers
+        last: list[Sequence[Tensor]] = []
+        for layer in range(num_layers):
+            first = states
+            if num_layers > 1:
+                first = [state.narrow(0, layer * directions, directions) for state in states]
+            of_layer = list(params[layer * each : (layer + 1) * each])
+            x, *found = one_layer(x, batch_sizes, first, of_layer, has_biases, train, bidirectional)
+            last.append(found)
+            if drops and layer < num_layers - 1:
+                # nothing is drawn where all elements go
+                x = x * x.new_zeros(()) if dropout == 1 else torch.dropout(x, dropout, True)
+        return x, *[found[0] if num_layers == 1 else torch.cat(found) for found in zip(*last)]
+
+    def one_layer(
+        x: Tensor, batch_sizes: Tensor | None, states: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool,
+        train: bool, bidirectional: bool,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
+        operator = packet.input if batch_sizes is None else packet.data
+        rest: tuple[object, ...] = (has_biases, 1, 0.0, train, bidirectional)
+        if batch_sizes is None:
+            rest = (*rest, False)
+        if torch._C._are_functorch_transforms_active() or x.device.type != "cpu" or not x.dtype.is_floating_point:
+            given = (x,) if batch_sizes is None else (x, batch_sizes)
+            with torch.backends.mkldnn.flags(enabled=False):
+                return steps[operator](*given, states if mode == "lstm" else states[0], params, *rest)
+        tensors = (x, *states, *params)
+        # with a gradient eager torch runs an LSTM by another kernel
+        is_plain = mode == "lstm" and batch_sizes is None and len(params) // (1 + bidirectional) in (2, 4)
+        keeps = is_plain and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        keeps = keeps and all(tensor.dtype is torch.float32 for tensor in tensors)
+        return Layer.apply(mode, rest, batch_sizes, len(states), keeps, *tensors)[: 1 + len(states)]
+
+
+class Layer(torch.autograd.Function):
+    """One layer as one operator, with a gradient that is one operator too."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, mode: str, rest: tuple[object, ...], batch_sizes: Tensor | None, count: int, keeps: bool,
+        *tensors: Tensor,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
+        x, states, params = tensors[0], list(tensors[1 : 1 + count]), list(tensors[1 + count :])
+        packet = getattr(aten, mode)
+        given = (states if mode == "lstm" else states[0], params, *rest)
+        if keeps:
+            found = tuple(current_trace().operator(LSTM_LAYER, (x, states, params, rest[3], rest[4]), {}))
+        elif batch_sizes is None:
+            found = current_trace().operator(packet.input, (x, *given), {})
+        else:
+            found = current_trace().operator(packet.data, (x, batch_sizes, *given), {})
+        kept = found[1:] if mode == "lstm" else ()
+        ctx.save_for_backward(batch_sizes, found[0], *tensors, *kept)
+        ctx.mark_non_differentiable(*found[1 + count :])
+        ctx.mode, ctx.count, ctx.is_bidirectional, ctx.kept = mode, count, rest[4], len(kept)
+        ctx.set_materialize_grads(False)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[object, ...]:
+        if torch.is_grad_enabled():
+            unsupported(f"the gradient of {ctx.mode} is differentiated once more", AS_EAGER)
+        batch_sizes, output, x, *rest = ctx.saved_tensors
+        wanted = list(ctx.needs_input_grad[5:])
+        end = len(rest) - ctx.kept
+        states, params, kept = rest[: ctx.count], rest[ctx.count : end], rest[end:]
+        grads = grads[: 1 + ctx.count]
+        found = current_trace().operator(
+            LAYER_BACKWARD,
+            (list(grads), x, batch_sizes, states, params, output, kept, ctx.mode, ctx.is_bidirectional, wanted),
+            {},
+        )
+        gradients = iter(found)
+        return None, None, None, None, None, *[next(gradients) if want else None for want in wanted]
+
+
+for _mode in MODES:
+    layered(_mode)

@@ -1,0 +1,303 @@
+"""Going through a recording while each change in place becomes a new value.
+
+A `Base` is memory of its own with the value that is in it now; a `Shared` is its whole, or a view of another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import torch
+
+from frontends.pytorch.errors import Unsupported
+from frontends.pytorch.graphs.inverses import INVERSES
+from frontends.pytorch.meta_rules.layouts import is_packed
+from frontends.pytorch.recording.operations import (
+    STATISTICS,
+    Argument,
+    Operation,
+    Recording,
+    Result,
+    is_random,
+    is_view,
+)
+from frontends.pytorch.symbolic.metadata import Metadata
+
+aten: Final = torch.ops.aten
+
+
+class Base:
+    """Memory of its own, and the value that is in it now."""
+
+    def __init__(self, result: Result) -> None:
+        self.first = result
+        self.value = result
+        self.version = 0
+
+
+class Shared:
+    """A tensor: the base's whole, or a view of another one."""
+
+    def __init__(self, base: Base, result: Result, parent: Shared | None, view: Operation | None, place: int) -> None:
+        self.base = base
+        self.result = result
+        self.parent = parent
+        self.view = view
+        self.place = place
+        self.version = base.version
+
+
+class Values:
+    """What each tensor of the recording is, while its operators are gone through."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.operations: list[Operation] = []
+        self._tensors: dict[Result, Shared] = {}
+
+    # ------------------------------------------------------------------ reading
+
+    def tensor(self, result: Result) -> Shared:
+        found = self._tensors.get(result)
+        if found is None:
+            found = self._tensors[result] = Shared(Base(result), result, None, None, 0)
+        return found
+
+    def current(self, shared: Shared) -> Result:
+        """The tensor's value now."""
+        if shared.parent is None:
+            return shared.base.value
+        if shared.version != shared.base.version:
+            view = shared.view
+            assert view is not None
+            source = self.current(shared.parent)
+            args = (source, *[self.argument(arg) for arg in view.args[1:]])
+            shared.result = self._emit(view.target, args, view, shared.place, shared.result.metadata)
+            shared.version = shared.base.version
+        return shared.result
+
+    def argument(self, value: Argument) -> Argument:
+        if isinstance(value, Result):
+            return self.current(self.tensor(value))
+        if isinstance(value, list):
+            return [self.argument(item) for item in value]
+        return value
+
+    def _emit(self, target, args, like: Operation, place: int, metadata: Metadata | None) -> Result:
+        """One more operator, and its result, or the one of its results at a place."""
+        result = self.recording.result(metadata)
+        output: object = result
+        if isinstance(like.output, list):
+            output = [None] * len(like.output)
+            output[place] = result
+        self.operations.append(Operation(target, tuple(args), self._named(like), output))
+        return result
+
+    def _named(self, operation: Operation) -> dict[str, Argument]:
+        return {name: self.argument(value) for name, value in operation.kwargs.items()}
+
+    def _call(self, target, args: Sequence[Argument], metadata: Metadata | None) -> Result:
+        result = self.recording.result(metadata)
+        self.operations.append(Operation(target, tuple(args), {}, result))
+        return result
+
+    # ------------------------------------------------------------------ operators
+
+    def run(self, operation: Operation) -> None:
+        """Take an operator over, as one that changes nothing."""
+        target = operation.target
+        if not isinstance(target, torch._ops.OpOverload):
+            self._plain(operation)
+        elif target in STATISTICS:
+            self._statistics(operation)
+        elif torch.Tag.inplace_view in target.tags:
+            self._turned(operation)
+        elif target._schema.is_mutable:
+            self._changed(operation)
+        elif is_view(target):
+            self._view(operation)
+        else:
+            self._plain(operation)
+
+    def _plain(self, operation: Operation) -> None:
+        args = tuple([self.argument(arg) for arg in operation.args])
+        self.operations.append(replace(operation, args=args, kwargs=self._named(operation)))
+
+    def _view(self, operation: Operation) -> None:
+        parent = self.tensor(operation.args[0])
+        if operation.target is aten.as_strided.default and not _has_its_memory(parent):
+            raise Unsupported("`as_strided` of a view goes by memory that the view does not show")
+        self._plain(operation)
+        for place, result in enumerate(listed(operation.output)):
+            if isinstance(result, Result):
+                self._tensors[result] = Shared(parent.base, result, parent, operation, place)
+
+    def _turned(self, operation: Operation) -> None:
+        """`t_` and the like: the tensor, an alias made for it, is a view of what it was."""
+        result = operation.args[0]
+        alias = self.tensor(result)
+        plain = without_underscore(operation.target)
+        if plain is None or not is_view(plain) or alias.parent is None:
+            raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
+        view = replace(operation, target=plain)
+        source = self.current(alias.parent)
+        made = self._emit(plain, (source, *[self.argument(arg) for arg in view.args[1:]]), view, 0, result.metadata)
+        self._tensors[result] = Shared(alias.base, made, alias.parent, view, 0)
+
+    def _changed(self, operation: Operation) -> None:
+        schema = operation.target._schema
+        given = dict(zip([argument.name for argument in schema.arguments], operation.args)) | operation.kwargs
+        written = [a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+        if len(written) != 1 or not isinstance(given.get(written[0]), Result):
+            raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
+        target = self.tensor(given[written[0]])
+        kind = given[written[0]].metadata
+        out = next(argument for argument in schema.arguments if argument.name == written[0]).is_out
+        plain = without_out(operation.target) if out else without_underscore(operation.target)
+        if plain is None:
+            raise Unsupported(f"{operation.target}: there is no form of it without a change in place")
+        if is_random(operation) and not is_packed(kind):
+            # numbers are drawn in the order in which elements lie
+            raise Unsupported(f"{operation.target}: what is filled does not lie row by row")
+        args = [self.argument(arg) for arg in operation.args]
+        named = {name: value for name, value in self._named(operation).items() if not (out and name == written[0])}
+        defaults = {argument.name: argument for argument in schema.arguments if argument.has_default_value()}
+        for place, argument in enumerate(plain._schema.arguments):
+            if place >= len(args) and argument.name in defaults and argument.name not in named:
+                named[argument.name] = defaults[argument.name].default_value
+            if argument.name == "dtype" and place >= len(args) and named.get("dtype") is None:
+                # of integers, sums would be made of another dtype
+                named["dtype"] = kind.dtype
+        value = self.recording.result(kind if not out or _meets(operation, kind) else None)
+        self.operations.append(Operation(plain, tuple(args), named, value))
+        if out and target.parent is not None and target.view.target is aten.alias.default:
+            before = target.view.args[0].metadata
+            if before.key != kind.key:
+                self._replaced(given[written[0]], before, value)
+                return
+        if out:
+            # the result is written as it is converted, into memory as it lies
+            value = self._call(aten.copy.default, (self.current(target), value), kind)
+        self._write(target, value)
+
+    def _replaced(self, result: Result, before: Metadata, value: Result) -> None:
+        """A tensor without elements that was given for a result: it has memory of its own from here on."""
+        if not any(isinstance(size, int) and size == 0 for size in before.sizes):
+            raise Unsupported("a tensor with elements is given for a result of other sizes: it is resized in place")
+        converted = self.recording.result(result.metadata)
+        self.operations.append(Operation(aten._to_copy.default, (value,), {"dtype": result.metadata.dtype}, converted))
+        self._tensors[result] = Shared(Base(converted), converted, None, None, 0)
+
+    def _statistics(self, operation: Operation) -> None:
+        """Batch normalization, which in training updates its running statistics."""
+        mean, variance = operation.args[3], operation.args[4]
+        if not operation.args[STATISTICS[operation.target]] or mean is None or variance is None:
+            self._plain(operation)
+            return
+        tensors = [self.tensor(mean), self.tensor(variance)]
+        updated = [self.recording.result(each.metadata) for each in (mean, variance)]
+        args = tuple([self.argument(arg) for arg in operation.args])
+        output = [*listed(operation.output), *updated]
+        self.operations.append(Operation(aten._native_batch_norm_legit_functional.default, args, {}, output))
+        for tensor, value in zip(tensors, updated):
+            self._write(tensor, value)
+
+    # ------------------------------------------------------------------ writing
+
+    def _write(self, shared: Shared, value: Result) -> None:
+        """A tensor has another value from here on, and so has what it is a view of."""
+        if shared.parent is None:
+            shared.base.value = value
+            shared.base.version += 1
+            return
+        view, before = shared.view, self.current(shared.parent)
+        assert view is not None
+        inverse = INVERSES.get(view.target)
+        if inverse is None:
+            raise Unsupported(f"a change in place of what {view.target} gives: there is no form without it")
+        metadata = shared.parent.result.metadata if shared.parent.parent else shared.base.first.metadata
+        if view.target is aten.as_strided.default and not is_packed(metadata):
+            raise Unsupported("a change in place of what `as_strided` gives of a tensor that does not lie row by row")
+        rest = [self.argument(arg) for arg in view.args[1:]]
+        pieces = [piece.metadata.sizes for piece in listed(view.output)[: shared.place + 1]]
+        target, args = inverse(before, value, rest, pieces, metadata)
+        self._write(shared.parent, self._call(target, args, metadata))
+
+    def written(self) -> list[Result]:
+        """The arguments and constants that have another value than at first."""
+        bases = dict.fromkeys([shared.base for shared in self._tensors.values()])
+        made = {
+            output
+            for operation in self.operations
+            for output in listed(operation.output)
+            if isinstance(output, Result) and operation.target is not aten.copy_.default
+        }
+        return [base.first for base in bases if base.version and base.first not in made]
+
+    def unwritten(self) -> list[Result]:
+        """The arguments and constants that have changed since they were written."""
+        return [first for first in self.written() if self.tensor(first).base.value is not first]
+
+    def finish(self) -> None:
+        """Write the arguments; what is read from now on is a view of them."""
+        for first in self.written():
+            base = self.tensor(first).base
+            self.operations.append(Operation(aten.copy_.default, (first, base.value), {}, first))
+            base.value = first
+            base.version += 1
+
+
+# ---------------------------------------------------------------------- operators and their other forms
+
+NAMED_OTHERWISE: Final[dict[object, object]] = {
+    aten.normal_.default: aten.normal_functional.default,
+    aten.bernoulli_.float: aten.bernoulli.p,
+    aten.transpose_.default: aten.transpose.int,
+}
+
+
+def _has_its_memory(shared: Shared) -> bool:
+    """Whether a tensor shows the memory from its beginning, being no view but of all that is there."""
+    while shared.parent is not None:
+        if shared.view is None or shared.view.target not in (aten.alias.default, aten.detach.default):
+            return False
+        shared = shared.parent
+    return True
+
+
+def _meets(operation: Operation, kind: Metadata) -> bool:
+    """Whether what is computed is of the dtype of the tensor that is given for it: all others are."""
+    given = [arg for arg in operation.args if isinstance(arg, Result)]
+    return all(arg.metadata is not None and arg.metadata.dtype is kind.dtype for arg in given)
+
+
+def listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def without_underscore(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
+    """`add` for `add_`."""
+    if target in NAMED_OTHERWISE:
+        return NAMED_OTHERWISE[target]
+    name = target._schema.name.partition("::")[2]
+    if target.namespace != "aten" or not name.endswith("_"):
+        return None
+    found = getattr(getattr(aten, name[:-1], None), target._overloadname, None)
+    names = [[each.name for each in other._schema.arguments] for other in (target, found) if other is not None]
+    return found if names[0] == names[-1] else None
+
+
+def without_out(target: torch._ops.OpOverload) -> torch._ops.OpOverload | None:
+    """The overload with the same arguments that makes its result."""
+    wanted = [(a.name, str(a.type)) for a in target._schema.arguments if not a.is_out]
+    packet = target.overloadpacket
+    for name in packet.overloads():
+        found = getattr(packet, name)
+        if not found._schema.is_mutable and [(a.name, str(a.type)) for a in found._schema.arguments] == wanted:
+            return found
+    return None
+
+
+__all__ = ["Values", "is_view", "listed"]

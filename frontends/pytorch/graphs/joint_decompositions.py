@@ -1,0 +1,115 @@
+"""Operators taken apart where forward and backward are divided, so that little is kept in place of much.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> from frontends.pytorch.graphs.functional import functional_joint
+    >>> from frontends.pytorch.lowering import LOWERINGS
+    >>> def program(x):
+    ...     return torch.log_softmax(x, -1)[:, 0].sum()
+    >>> joint = functional_joint(trace(program, (torch.randn(3, 8, requires_grad=True),), gradients=True), LOWERINGS)
+    >>> [str(result.metadata) for result in joint.saved]       # the argument, and two numbers of each row
+    ['float32[x_size0, x_size1]', 'float32[x_size0, 1]', 'float32[x_size0, 1]']
+
+A logarithm of softmax is elementwise once the greatest element of each row and the logarithm of its sum are known.
+The backward of an activation is a gradient times a slope, which the forward may compute as well, to keep it and not the
+argument. Values of float16 and bfloat16 would be rounded in between: there the operator stays whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import torch
+
+from frontends.pytorch.graphs.functionalize import listed
+from frontends.pytorch.recording.operations import Operation, Recording, Result
+from frontends.pytorch.symbolic.metadata import Kinds, Metadata
+from frontends.pytorch.symbolic.node import Node, value_of
+
+aten: Final = torch.ops.aten
+SLOPED: Final = (aten.gelu_backward.default,)
+"""Operators that multiply a gradient, which they are given first, by a slope that takes an exponential or more; others
+such as that of mish are recorded as what they are made of."""
+
+
+def greatest(x: torch.Tensor, axis: int) -> torch.Tensor:
+    """The greatest element of each row, -inf of none."""
+    if x.shape[axis]:
+        return x.amax(axis, keepdim=True)
+    return x.sum(axis, keepdim=True) - torch.inf
+
+
+def logarithm(x: torch.Tensor, most: torch.Tensor, axis: int) -> torch.Tensor:
+    """Of each row, the logarithm of the sum of the powers of e, each by the greatest one."""
+    return (x - most).exp().sum(axis, keepdim=True).log()
+
+
+def in_parts(operations: Sequence[Operation], recording: Recording) -> Iterator[Operation]:
+    """The same program."""
+    for operation in operations:
+        if operation.target is aten._log_softmax.default and _is_exact(operation):
+            yield from _log_softmax(operation, recording)
+        else:
+            yield operation
+
+
+def with_slopes(
+    forward: Sequence[Operation], backward: Sequence[Operation], recording: Recording
+) -> tuple[list[Operation], list[Operation]]:
+    """The same forward and backward, slopes computed in the forward, each behind what it is the slope at."""
+    makers = {output: place for place, each in enumerate(forward) for output in listed(each.output)}
+    inside = {output for each in backward for output in listed(each.output)}
+    added: dict[int, list[Operation]] = {}
+    ending: list[Operation] = []
+    for operation in backward:
+        x = operation.args[1] if operation.target in SLOPED else None
+        if not isinstance(x, Result) or x in inside or not _is_exact(operation):
+            ending.append(operation)
+            continue
+        made, origin = operation.output, operation.origin
+        assert isinstance(made, Result)
+        one, slope = recording.result(made.metadata), recording.result(made.metadata)
+        added.setdefault(makers.get(x, -1), []).extend(
+            [
+                Operation(aten.ones_like.default, (x,), {}, one, False, origin),
+                Operation(operation.target, (one, *operation.args[1:]), operation.kwargs, slope, False, origin),
+            ]
+        )
+        ending.append(Operation(aten.mul.Tensor, (operation.args[0], slope), {}, made, True, origin))
+    starting = added.get(-1, [])
+    for place, operation in enumerate(forward):
+        starting += [operation, *added.get(place, ())]
+    return starting, ending
+
+
+def _is_exact(operation: Operation) -> bool:
+    x = operation.args[0]
+    assert isinstance(x, Result) and x.metadata is not None
+    return bool(x.metadata.sizes) and x.metadata.dtype in (torch.float32, torch.float64)
+
+
+def _log_softmax(operation: Operation, recording: Recording) -> Iterator[Operation]:
+    x, axis, _ = operation.args
+    made = operation.output
+    assert isinstance(x, Result) and x.metadata is not None and isinstance(axis, int) and isinstance(made, Result)
+    of_rows = _of_rows(x.metadata, axis % len(x.metadata.sizes))
+
+    def step(target: Callable[..., object], output: Result, *args: object) -> Operation:
+        return Operation(target, args, {}, output, operation.backward, operation.origin)
+
+    most, scale, away = [recording.result(kind) for kind in (of_rows, of_rows, made.metadata)]
+    yield step(greatest, most, x, axis)
+    yield step(logarithm, scale, x, most, axis)
+    yield step(aten.sub.Tensor, away, x, most)
+    yield step(aten.sub.Tensor, made, away, scale)
+
+
+def _of_rows(metadata: Metadata, axis: int) -> Metadata:
+    """The kind of a number of each row."""
+    sizes = [1 if place == axis else value_of(size) for place, size in enumerate(metadata.sizes)]
+    nodes = next((part.nodes for part in metadata.key if isinstance(part, Node)), None)
+    return Kinds(nodes).laid(sizes, None, 0, metadata.dtype, metadata.device)
+
+
+__all__ = ["greatest", "in_parts", "logarithm", "with_slopes"]

@@ -1,0 +1,242 @@
+"""Convolution, pooling and resampling, with their gradients: of packed tensors they give packed ones.
+
+Where the channels are innermost, the kernels choose a layout of their own, and torch's meta functions answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.meta_rules.layouts import (
+    is_by_channel,
+    is_packed,
+    is_repeated,
+    suggested_strides,
+    suggests_channels_last,
+)
+from frontends.pytorch.meta_rules.normalization import given, one_dtype
+from frontends.pytorch.meta_rules.registry import KindRule, kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.symbolic.metadata import Metadata
+from shapes.environment.layout import channels_last_strides
+from shapes.errors import ShapeError
+from shapes.rules.windows import positive
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.tensor import Trace
+    from shapes.env import ShapeEnv
+    from shapes.symbolic.choices import Int
+
+aten: Final = torch.ops.aten
+
+
+def on_cpu_and_packed(*kinds: Metadata | None) -> bool:
+    """Whether the kernels give packed results for these."""
+    return all(kind is None or kind.device.type == "cpu" and is_by_row(kind) for kind in kinds)
+
+
+def is_by_row(kind: Metadata) -> bool:
+    """Whether an image lies with its rows innermost, and nothing else can be said of it."""
+    return is_packed(kind) and not is_by_channel(kind)
+
+
+def settles_layout(recorder: Trace, *kinds: Metadata) -> bool:
+    """Whether these tell how the CPU's kernels lay out what they make of them: images by channel if one of them is."""
+    if on_cpu_and_packed(*kinds):
+        return True
+    known = [suggests_channels_last(recorder.env, kind) is not None for kind in kinds if len(kind.sizes) == 4]
+    return len(known) == len(kinds) and all(known) and kinds[0].device.type == "cpu"
+
+
+def image(recorder: Trace, sizes: Sequence[Int], *kinds: Metadata) -> Metadata:
+    """An image of these sizes that is made of images, or of numbers for windows of them."""
+    by_channel = any(suggests_channels_last(recorder.env, kind) for kind in kinds)
+    strides = channels_last_strides(sizes) if by_channel else None
+    return recorder.kinds.laid(sizes, strides, 0, kinds[0].dtype, kinds[0].device)
+
+
+@kind_rule(aten.convolution.default)
+def convolution(
+    recorder: Trace, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, *numbers: object
+) -> object:
+    """Convolution, or its transpose, over as many axes as the weight has beside its channels."""
+    x, w, b = given(recorder, input, weight, bias)
+    if not one_dtype(x, w, b) or len(x.sizes) != len(w.sizes):
+        return NotImplemented
+    if len(x.sizes) == 3 and x.device.type == "cpu":
+        return of_row(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), w)
+    if not settles_layout(recorder, x, w):
+        return NotImplemented
+    return image(recorder, ruled(recorder, aten.convolution.default, x, w, b, *numbers), x, w)
+
+
+def of_row(recorder: Trace, sizes: Sequence[Int], weight: Metadata) -> Metadata | object:
+    """What comes of a convolution over one axis, which is one of images of a single row: the weight alone says how it
+    is laid out."""
+    strides = weight.shape.strides
+    assert strides is not None
+    outputs, channels, length = weight.shape
+    rows = (strides[0], strides[1], length * strides[2], strides[2])
+    images = recorder.kinds.laid((outputs, channels, 1, length), rows, 0, weight.dtype, weight.device)
+    by_channel = suggests_channels_last(recorder.env, images)
+    if by_channel is None:
+        return NotImplemented
+    laid = channels_last_strides((*sizes[:-1], 1, sizes[-1])) if by_channel else None
+    strides = None if laid is None else (*laid[:-2], laid[-1])
+    return recorder.kinds.laid(sizes, strides, 0, weight.dtype, weight.device)
+
+
+@kind_rule(aten.convolution_backward.default)
+def convolution_backward(
+    recorder: Trace, grad_output: torch.Tensor, input: torch.Tensor, weight: torch.Tensor,
+    bias_sizes: Sequence[int] | None, stride: object, padding: object, dilation: object, transposed: bool,
+    output_padding: object, groups: int, output_mask: Sequence[bool],
+) -> object:  # fmt: skip
+    """Gradients like the input and the weight, and one number for each channel that came out."""
+    x, w, grad = given(recorder, input, weight, grad_output)
+    if not one_dtype(x, w, grad):
+        return NotImplemented
+    if len(x.sizes) == 3 and x.device.type == "cpu":
+        found = [of_row(recorder, kind.shape, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
+        if NotImplemented in found:
+            return NotImplemented
+    elif settles_layout(recorder, x, w):
+        found = [image(recorder, kind.shape, x, w) if wanted else None for kind, wanted in zip((x, w), output_mask)]
+    else:
+        return NotImplemented
+    bias = packed(recorder, (grad.shape[1],), x.dtype, x.device) if output_mask[2] else None
+    return (*found, bias)
+
+
+# ---------------------------------------------------------------------- pixels elsewhere
+
+
+def moved(func: torch._ops.OpOverload) -> KindRule:
+    """The rule of an operator that gives the same pixels elsewhere, some of them more than once."""
+
+    def rule(recorder: Trace, self: torch.Tensor, *numbers: object) -> object:
+        x = metadata_of(recorder, self)
+        return image(recorder, ruled(recorder, func, x, *numbers), x) if settles_layout(recorder, x) else NotImplemented
+
+    return rule
+
+
+for _func in (
+    aten.reflection_pad2d.default,
+    aten.replication_pad2d.default,
+    aten.pixel_shuffle.default,
+    aten.pixel_unshuffle.default,
+):
+    kind_rule(_func)(moved(_func))
+
+
+@kind_rule(aten.roll.default)
+def roll(recorder: Trace, self: torch.Tensor, shifts: object, dims: Sequence[int] = ()) -> object:
+    """Two pieces put together the other way round; packed where it is done as if there were one axis."""
+    x = metadata_of(recorder, self)
+    sizes = ruled(recorder, aten.roll.default, x, shifts, list(dims))
+    if not dims or len(x.sizes) < 4:
+        return packed(recorder, sizes, x.dtype, x.device)
+    return image(recorder, sizes, x) if settles_layout(recorder, x) else NotImplemented
+
+
+# ---------------------------------------------------------------------- pooling
+
+
+@kind_rule(aten.max_pool2d_with_indices.default)
+def max_pool(recorder: Trace, self: torch.Tensor, *args: object) -> object:
+    """The largest number of each window, and where it was."""
+    x = metadata_of(recorder, self)
+    if not on_cpu_and_packed(x):
+        return NotImplemented
+    found = ruled(recorder, aten.max_pool2d_with_indices.default, x, *args)
+    values, places = found if isinstance(found, tuple) and isinstance(found[0], tuple) else (found, found)
+    return packed(recorder, values, x.dtype, x.device), packed(recorder, places, torch.int64, x.device)
+
+
+@kind_rule(aten.adaptive_max_pool2d.default)
+def adaptive_max_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
+    """The largest number of as many windows as wanted, and where it was."""
+    x = metadata_of(recorder, self)
+    if not on_cpu_and_packed(x):
+        return NotImplemented
+    found = ruled(recorder, aten.adaptive_max_pool2d.default, x, output_size)
+    return packed(recorder, found, x.dtype, x.device), packed(recorder, found, torch.int64, x.device)
+
+
+@kind_rule(aten._adaptive_avg_pool2d.default)
+def adaptive_pool(recorder: Trace, self: torch.Tensor, output_size: Sequence[object]) -> object:
+    """The mean of as many windows as wanted."""
+    x = metadata_of(recorder, self)
+    if x.device.type != "cpu" or len(x.sizes) not in (3, 4):
+        return NotImplemented
+    sizes = (*x.shape[:-2], *sizes_of(output_size))
+    strides = suggested_strides(recorder.env, x, sizes)
+    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, x.dtype, x.device)
+
+
+@kind_rule(
+    aten.max_pool2d_with_indices_backward.default,
+    aten.avg_pool2d_backward.default,
+    aten._adaptive_avg_pool2d_backward.default,
+    aten.adaptive_max_pool2d_backward.default,
+)
+def pool_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *args: object) -> object:
+    """A gradient that lies as the input does."""
+    x, grad = given(recorder, self, grad_output)
+    if not one_dtype(x, grad) or not on_cpu_and_packed(x):
+        return NotImplemented
+    return packed(recorder, x.shape, x.dtype, x.device)
+
+
+# ---------------------------------------------------------------------- resampling
+
+
+def require_points(env: ShapeEnv, sizes: Sequence[Int], output_size: Sequence[Int]) -> None:
+    """That there are points in an image, batches aside, and in what it becomes.
+
+    Raises:
+        RuntimeError: there are none, as the kernels say; torch's meta functions do not.
+    """
+    try:
+        positive(env, (*sizes[1:], *output_size), "an image without points is resized, or to none")
+    except ShapeError as error:
+        raise RuntimeError(str(error)) from error
+
+
+@kind_rule(
+    aten.upsample_nearest2d.default,
+    aten.upsample_bilinear2d.default,
+    aten.upsample_bicubic2d.default,
+    aten._upsample_bilinear2d_aa.default,
+    aten._upsample_bicubic2d_aa.default,
+)
+def resampled(recorder: Trace, self: torch.Tensor, output_size: Sequence[object], *args: object) -> object:
+    """The channels in another size; all devices lay them out alike."""
+    x = metadata_of(recorder, self)
+    if len(x.sizes) != 4:
+        return NotImplemented
+    sizes = sizes_of(output_size)
+    require_points(recorder.env, x.shape, sizes)
+    return packed(recorder, (*x.shape[:2], *sizes), x.dtype, x.device) if is_by_row(x) else NotImplemented
+
+
+@kind_rule(
+    aten.upsample_nearest2d_backward.default,
+    aten.upsample_bilinear2d_backward.default,
+    aten.upsample_bicubic2d_backward.default,
+    aten._upsample_bilinear2d_aa_backward.default,
+    aten._upsample_bicubic2d_aa_backward.default,
+)
+def resampled_backward(
+    recorder: Trace, grad_output: torch.Tensor, output_size: object, input_size: Sequence[object], *args: object
+) -> object:
+    """A gradient of the size before; all devices lay it out alike."""
+    grad = metadata_of(recorder, grad_output)
+    sizes = sizes_of(input_size)
+    if is_by_row(grad) or is_repeated(grad):
+        return packed(recorder, sizes, grad.dtype, grad.device)
+    strides = suggested_strides(recorder.env, grad, sizes)
+    return NotImplemented if strides is None else recorder.kinds.laid(sizes, strides, 0, grad.dtype, grad.device)

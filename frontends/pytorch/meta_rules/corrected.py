@@ -1,0 +1,117 @@
+"""Operators that torch's meta functions foresee in another layout than the CPU's kernels give.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> def rows(x):
+    ...     return torch.linalg.svd(x, full_matrices=False).Vh
+    >>> trace(rows, (torch.ones(2, 3),), dynamic=False).outputs[0].metadata.strides, rows(torch.ones(2, 3)).stride()
+    ((1, 2), (1, 2))
+    >>> rows(torch.ones(2, 3, device="meta")).stride()
+    (3, 1)
+
+Sizes and dtypes are those of the meta functions; a row of `LAID` says how each result lies. Which kernel runs, and so
+how a result lies, may be another one on accelerators, for which the meta functions answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.meta_rules.layouts import suggests_channels_last
+from frontends.pytorch.meta_rules.normalization import normalized_strides
+from frontends.pytorch.meta_rules.registry import metadata_of
+from frontends.pytorch.symbolic.metadata import Metadata, Template
+from shapes.environment.layout import channels_last_strides, contiguous_strides
+from shapes.rules.shape import Shape
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.tensor import Trace
+    from shapes.symbolic.choices import Int
+
+aten: Final = torch.ops.aten
+Strides = Callable[["Trace", Shape, Sequence[object]], "Sequence[Int] | None"]
+"""The strides of a result of these sizes, of an operator with these arguments; None where meta has them right."""
+
+
+def packed(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int]:
+    """Without gaps, the last axis innermost."""
+    return contiguous_strides(sizes)
+
+
+def by_columns(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int]:
+    """Matrices as LAPACK writes them: without gaps, the rows innermost."""
+    turned = contiguous_strides([*sizes[:-2], sizes[-1], sizes[-2]])
+    return [*turned[:-2], turned[-1], turned[-2]]
+
+
+def as_image(place: int = 0) -> Strides:
+    """By channel where the argument at a place is, else packed."""
+
+    def strides(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
+        by_channel = suggests_channels_last(recorder.env, metadata_of(recorder, args[place]))
+        if by_channel is None:
+            return None
+        return channels_last_strides(sizes) if by_channel else contiguous_strides(sizes)
+
+    return strides
+
+
+def as_normalized(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
+    """As batch normalization lays out the first argument."""
+    return normalized_strides(recorder, metadata_of(recorder, args[0]))
+
+
+def as_gradient_of_normalized(recorder: Trace, sizes: Shape, args: Sequence[object]) -> Sequence[Int] | None:
+    """As it lays out the second one, of a gradient."""
+    return normalized_strides(recorder, metadata_of(recorder, args[1]))
+
+
+LAID: Final[Mapping[torch._ops.OpOverload, tuple[Strides | None, ...]]] = {
+    aten._batch_norm_with_update.default: (as_normalized, None, None, None),
+    aten._batch_norm_with_update_functional.default: (as_normalized, *(None,) * 5),
+    aten._batch_norm_no_update.default: (as_normalized, None, None, None),
+    aten._native_batch_norm_legit.no_stats: (as_normalized, None, None),
+    aten._native_batch_norm_legit_functional.default: (as_normalized, *(None,) * 4),
+    aten.batch_norm_backward.default: (as_gradient_of_normalized, None, None),
+    # the mean is expanded to the sizes of both
+    aten.normal.Tensor_Tensor: (packed,),
+    aten.huber_loss_backward.default: (packed,),
+    aten.nll_loss2d_forward.default: (packed, None),
+    aten._linalg_svd.default: (by_columns, None, by_columns),
+    aten.channel_shuffle.default: (as_image(),),
+    aten.native_channel_shuffle.default: (as_image(),),
+    aten.max_unpool2d.default: (as_image(),),
+    aten.replication_pad3d.default: (as_image(),),
+    aten.reflection_pad3d.default: (as_image(),),
+    aten.replication_pad2d_backward.default: (as_image(1),),
+    aten.reflection_pad2d_backward.default: (as_image(1),),
+    aten.replication_pad3d_backward.default: (as_image(1),),
+    aten.reflection_pad3d_backward.default: (as_image(1),),
+}
+
+
+MEANT: Final[Mapping[torch._ops.OpOverload, Callable[..., torch.Tensor]]] = {
+    aten.native_dropout_backward.default: lambda grad_output, mask, scale: grad_output * mask * scale,
+}
+"""Operators that do what others do, whose meta functions have it right."""
+
+
+def corrected(recorder: Trace, func: object, args: Sequence[object], found: Template) -> Template:
+    """What an operator gives, as the kernels lay it out."""
+    rows = LAID.get(func)
+    if rows is None:
+        return found
+    pieces = found.output if isinstance(found.output, tuple) else (found.output,)
+
+    def piece(given: object, strides: Strides | None) -> object:
+        if not isinstance(given, Metadata) or strides is None or given.device.type != "cpu":
+            return given
+        lies = strides(recorder, given.shape, args)
+        return given if lies is None else recorder.kinds.laid(given.shape, lies, 0, given.dtype, given.device)
+
+    pieces = tuple(map(piece, pieces, rows))
+    return replace(found, output=pieces if isinstance(found.output, tuple) else pieces[0])

@@ -1,0 +1,195 @@
+"""Operators whose sizes depend on data: the sizes are unbacked symbols, with the facts that hold of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.operator_names.aten_operators import aten as vocabulary
+from frontends.pytorch.errors import unsupported
+from frontends.pytorch.meta_rules.layouts import Order, elementwise_strides, is_packed, order_of
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled, sizes_of
+from frontends.pytorch.symbolic.metadata import Metadata
+from shapes.rules import Shape
+from shapes.symbolic.choices import Int
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.tensor import Trace
+
+aten: Final = torch.ops.aten
+
+
+@kind_rule(aten.nonzero.default, once=True)
+def nonzero(recorder: Trace, self: torch.Tensor) -> object:
+    """A row of coordinates for each element that is not 0, written one axis after the other."""
+    shape = ruled(recorder, aten.nonzero.default, self)
+    assert isinstance(shape, Shape)
+    made = recorder.kinds.laid(shape, (1, shape[0]), 0, torch.int64, self.device)
+    if self.dim() > 1:
+        # of one row, or of none, any order is right
+        made.order = Order((0, 1), dense=True)
+    return made
+
+
+@kind_rule(aten.index.Tensor, once=True)
+def index(recorder: Trace, self: torch.Tensor, indices: list[torch.Tensor | None]) -> object:
+    """What indices pick, of which a mask picks as many as it has true elements; torch's own answer where all indices
+    are packed numbers, as it does not look at their strides."""
+    kinds = [None if each is None else metadata_of(recorder, each) for each in indices]
+    given = [kind for kind in kinds if kind is not None]
+    has_mask = any(is_mask(kind) for kind in given)
+    if not has_mask and all(is_packed(kind) or kind.dtype not in (torch.int64, torch.int32) for kind in given):
+        return NotImplemented
+    shape = shape_of(ruled(recorder, aten.index.Tensor, self, indices))
+    strides = picked_strides(recorder, metadata_of(recorder, self), kinds, shape)
+    if strides is None and not has_mask:
+        unsupported(
+            "indices that lie in different orders, so that the result may lie in either", "`.contiguous()` of each"
+        )
+    return recorder.kinds.laid(shape, strides, 0, self.dtype, self.device)
+
+
+def is_mask(kind: Metadata) -> bool:
+    return kind.dtype in (torch.bool, torch.uint8)
+
+
+def picked_strides(
+    recorder: Trace, source: Metadata, indices: Sequence[Metadata | None], sizes: Shape
+) -> Sequence[Int] | None:
+    """The strides of what indices pick; None if unclear.
+
+    ATen has an element-wise kernel for it. Its first operand is the tensor, repeated along the axes of the indices,
+    and the indices are the others, each repeated along the axes that are kept.
+    """
+    picked: list[int] = []
+    axis = 0
+    for kind in indices:
+        count = len(kind.shape) if kind is not None and is_mask(kind) else 1
+        picked.extend([] if kind is None else range(axis, axis + count))
+        axis += count
+    before = picked[0] if picked == list(range(picked[0], picked[0] + len(picked))) else 0
+    kept = [step for place, step in enumerate(strides_of(source)) if place not in picked]
+    behind = len(kept) - before
+    count = len(sizes) - len(kept)
+    repeated = (*kept[:before], *[0] * count, *kept[before:])
+    operands = [recorder.kinds.laid(sizes, repeated, 0, source.dtype, source.device)]
+    for kind in indices:
+        if kind is None:
+            continue
+        # the places of a mask's elements are a list for each of its axes
+        lengths, steps = ((sizes[before + count - 1],), (1,)) if is_mask(kind) else (kind.shape, strides_of(kind))
+        left = before + count - len(lengths)
+        lengths, steps = (*[1] * left, *lengths, *[1] * behind), (*[0] * left, *steps, *[0] * behind)
+        operands.append(recorder.kinds.laid(lengths, steps, 0, torch.int64, source.device))
+        order = None if is_mask(kind) else order_of(recorder.env, kind)
+        if order is not None:
+            operands[-1].order = Order(tuple([left + each for each in order.axes]), order.dense)
+    return elementwise_strides(recorder.env, operands, sizes)
+
+
+def strides_of(kind: Metadata) -> Sequence[Int]:
+    assert kind.shape.strides is not None
+    return kind.shape.strides
+
+
+@kind_rule(aten.masked_select.default, once=True)
+def masked_select(recorder: Trace, self: torch.Tensor, mask: torch.Tensor) -> object:
+    """The elements under a mask."""
+    return packed(recorder, shape_of(ruled(recorder, aten.masked_select.default, self, mask)), self.dtype, self.device)
+
+
+@kind_rule(aten.bincount.default, once=True)
+def bincount(recorder: Trace, self: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0) -> object:
+    """A bin for each number up to the largest: counts, or sums of weights."""
+    shape = shape_of(ruled(recorder, aten.bincount.default, self, weights, minlength))
+    if weights is None:
+        dtype = torch.int64
+    else:
+        dtype = torch.float32 if weights.dtype is torch.float32 else torch.float64
+    return packed(recorder, shape, dtype, self.device)
+
+
+@kind_rule(aten.repeat_interleave.Tensor, once=True)
+def repeat_interleave(recorder: Trace, repeats: torch.Tensor, *, output_size: int | None = None) -> object:
+    """Each place as often as it is to be repeated."""
+    shape = shape_of(ruled(recorder, aten.repeat_interleave.Tensor, repeats, output_size=output_size))
+    return packed(recorder, shape, repeats.dtype, repeats.device)
+
+
+# ---------------------------------------------------------------------- distinct elements
+
+
+@kind_rule(aten._unique2.default, once=True)
+def unique(
+    recorder: Trace,
+    self: torch.Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> object:
+    """The distinct elements; where each is found and how often, or empty tensors where that is not asked for."""
+    found = vocabulary["unique"](recorder.env, sizes_of(self), return_inverse=True, return_counts=True)
+    return distinct(recorder, self, found, inverse=return_inverse, counts=return_counts)
+
+
+@kind_rule(aten._unique.default, once=True)
+def unique_inverse(recorder: Trace, self: torch.Tensor, sorted: bool = True, return_inverse: bool = False) -> object:
+    """The distinct elements and, if asked for, where each is found."""
+    return unique(recorder, self, sorted, return_inverse)[:2]
+
+
+@kind_rule(aten.unique_consecutive.default, once=True)
+def unique_consecutive(
+    recorder: Trace,
+    self: torch.Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> object:
+    """One element for each run of equal ones, or one slice."""
+    if dim is not None:
+        return unique_slices_consecutive(recorder, self, dim)
+    found = vocabulary["unique"](recorder.env, sizes_of(self), return_inverse=True, return_counts=True)
+    return distinct(recorder, self, found, inverse=return_inverse, counts=return_counts)
+
+
+@kind_rule(aten.unique_dim.default, once=True)
+def unique_slices(
+    recorder: Trace,
+    self: torch.Tensor,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> object:
+    """The distinct slices; the rest is computed whether it is asked for or not."""
+    return distinct(recorder, self, vocabulary["unique_dim"](recorder.env, sizes_of(self), dim))
+
+
+@kind_rule(aten.unique_dim_consecutive.default, once=True)
+def unique_slices_consecutive(
+    recorder: Trace, self: torch.Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+) -> object:
+    """One slice for each run of equal ones."""
+    return distinct(recorder, self, vocabulary["unique_dim"](recorder.env, sizes_of(self), dim))
+
+
+def distinct(
+    recorder: Trace, self: torch.Tensor, found: object, *, inverse: bool = True, counts: bool = True
+) -> tuple[Metadata, ...]:
+    """Kinds of values, inverse and counts."""
+    assert isinstance(found, tuple)
+    values, places, numbers = found
+    none = Shape((0,))
+    return (
+        packed(recorder, values, self.dtype, self.device),
+        packed(recorder, places if inverse else none, torch.int64, self.device),
+        packed(recorder, numbers if counts else none, torch.int64, self.device),
+    )
+
+
+def shape_of(found: object) -> Shape:
+    assert isinstance(found, Shape)
+    return found

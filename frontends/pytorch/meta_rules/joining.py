@@ -1,0 +1,68 @@
+"""Tensors put one after the other, and repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.meta_rules.dtypes import dtypes_of
+from frontends.pytorch.meta_rules.layouts import is_number, order_of
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
+from frontends.pytorch.symbolic.metadata import Metadata
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.tensor import Trace
+
+aten: Final = torch.ops.aten
+
+
+def may_be_channels_last(recorder: Trace, kind: Metadata) -> bool:
+    """Whether the strides could be taken for those of a tensor whose channels are innermost."""
+    if len(kind.sizes) not in (4, 5):
+        return False
+    order = order_of(recorder.env, kind)
+    return order is None or not order.axes or order.axes[0] != len(kind.sizes) - 1
+
+
+@kind_rule(aten.cat.default)
+def cat(recorder: Trace, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
+    """One after the other along an axis that is there."""
+    return joined(recorder, aten.cat.default, tensors, dim)
+
+
+@kind_rule(aten.stack.default)
+def stack(recorder: Trace, tensors: Sequence[torch.Tensor], dim: int = 0) -> object:
+    """One after the other along a new axis."""
+    return joined(recorder, aten.stack.default, tensors, dim)
+
+
+def joined(recorder: Trace, func: object, tensors: Sequence[torch.Tensor], dim: int) -> object:
+    """The kind of tensors put together."""
+    kinds = [metadata_of(recorder, tensor) for tensor in tensors]
+    if not kinds or any(may_be_channels_last(recorder, kind) for kind in kinds):
+        return NotImplemented
+    first = kinds[0]
+    if any(len(kind.sizes) != len(first.sizes) or kind.device != first.device for kind in kinds):
+        return NotImplemented
+    dtypes = dtypes_of(func, (tensors, dim), {})
+    if dtypes is None:
+        return NotImplemented
+    return packed(recorder, ruled(recorder, func, kinds, dim), dtypes[0], first.device)
+
+
+@kind_rule(aten.repeat.default)
+def repeat(recorder: Trace, self: torch.Tensor, repeats: Sequence[object]) -> object:
+    """Copies beside each other."""
+    x = metadata_of(recorder, self)
+    return packed(recorder, ruled(recorder, aten.repeat.default, x, repeats), x.dtype, x.device)
+
+
+@kind_rule(aten.constant_pad_nd.default)
+def padded(recorder: Trace, self: torch.Tensor, pad: Sequence[object], value: object = 0) -> object:
+    """With a border of one number."""
+    x = metadata_of(recorder, self)
+    if may_be_channels_last(recorder, x) or all(is_number(one, 0) for one in pad):
+        return NotImplemented
+    return packed(recorder, ruled(recorder, aten.constant_pad_nd.default, x, pad), x.dtype, x.device)

@@ -1,0 +1,291 @@
+"""How a result lies in memory: the order of axes that ATen's element-wise kernels choose.
+
+    >>> import torch
+    >>> from shapes import ShapeEnv
+    >>> from frontends.pytorch.symbolic.metadata import Kinds
+    >>> from frontends.pytorch.symbolic.node import Nodes
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> kinds = Kinds(Nodes(env))
+    >>> b, s, h = env.sizes("b s h", lo=1, hints=(2, 3, 4))
+    >>> cpu = torch.device("cpu")
+    >>> heads = kinds.laid((b, h, s, 64), (s * h * 64, 64, h * 64, 1), 0, torch.float32, cpu)
+    >>> order_of(env, heads)
+    Order(axes=(3, 1, 2, 0), dense=True)
+    >>> row = kinds.laid((s, 1), None, 0, torch.float32, cpu)
+    >>> elementwise_strides(env, [row, heads], (b, h, s, 64))      # as the second lies, which has all axes
+    (64*h*s, 64, 64*h, 1)
+
+A kernel goes through the axes by their strides, those of the first operand that tells two of them apart, and its result
+is packed in that order. An axis of one element may lie anywhere, so that an order that holds for longer axes is
+right for all: strides of ours are torch's wherever an axis has two elements or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from frontends.pytorch.symbolic.metadata import Metadata
+from shapes.environment.layout import CHANNELS_LAST, channels_last_strides, contiguous_strides, is_positive
+from shapes.rules.broadcasting import broadcast, known, same
+from shapes.rules.shape import Shape
+from shapes.symbolic.choices import Int, sym_max
+
+if TYPE_CHECKING:
+    from shapes.env import ShapeEnv
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The axes of more than one element that are not repeated, from the innermost outwards.
+
+    `dense` says that they are packed without gaps, and that no axis is repeated.
+    """
+
+    axes: tuple[int, ...]
+    dense: bool
+
+
+UNKNOWN: Final = Order((), dense=False)
+
+
+def order_of(env: ShapeEnv, metadata: Metadata) -> Order | None:
+    """How a tensor lies; None where its strides do not tell."""
+    found = metadata.order
+    if found is None:
+        found = metadata.order = _order_of(env, metadata.shape) or UNKNOWN
+    return None if found is UNKNOWN else found
+
+
+def _order_of(env: ShapeEnv, shape: Shape) -> Order | None:
+    strides = shape.strides
+    assert strides is not None
+    counted = [axis for axis in range(len(shape) - 1, -1, -1) if not is_number(shape[axis], 1)]
+    axes = [axis for axis in counted if not is_number(strides[axis], 0)]
+    hints = [strides[axis] if isinstance(strides[axis], int) else env.hint(strides[axis]) for axis in axes]
+    if None not in hints:
+        # of axes with one stride, one has a single element this time: the last one in the first place
+        axes = [axis for _, _, axis in sorted(zip(hints, range(len(axes)), axes))]
+    dense = len(axes) == len(counted)
+    wanted: Int = 1
+    for axis in axes:
+        if not same(strides[axis], wanted):
+            dense = False
+            if not known(env, strides[axis] >= wanted):
+                return _nested_otherwise(env, shape, axes) if None not in hints else None
+        size = shape[axis]
+        wanted = strides[axis] * (size if is_positive(size) else sym_max(size, 1))
+    return Order(tuple(axes), dense)
+
+
+def _nested_otherwise(env: ShapeEnv, shape: Shape, axes: list[int]) -> Order | None:
+    """The order of axes of which some have one element this time, so that their strides are misleading."""
+    strides = shape.strides
+    assert strides is not None
+    left, ordered = list(axes), []
+    wanted: Int = 1
+    dense = len(axes) == sum([not is_number(size, 1) for size in shape])
+    while left:
+        following = next((axis for axis in left if same(strides[axis], wanted)), None)
+        if following is None:
+            return None
+        left.remove(following)
+        ordered.append(following)
+        size = shape[following]
+        wanted = strides[following] * (size if is_positive(size) else sym_max(size, 1))
+    return Order(tuple(ordered), dense)
+
+
+def is_number(value: Int, number: int) -> bool:
+    """Whether a size is this very number, whatever the others."""
+    return type(value) is int and value == number
+
+
+def common_sizes(env: ShapeEnv, operands: Sequence[Metadata]) -> Sequence[Int]:
+    """The sizes that operands broadcast to. Two sizes that are the same this time are taken to be so always."""
+    first = operands[0].shape
+    if all(operand is operands[0] for operand in operands):
+        return first
+    rank = max([len(operand.shape) for operand in operands])
+    met: list[Int] = [1] * rank
+    for operand in operands:
+        shape = operand.shape
+        for place, size in enumerate(shape, rank - len(shape)):
+            before = met[place]
+            if is_number(before, 1):
+                met[place] = size
+            elif not is_number(size, 1) and not same(before, size):
+                meet(env, before, size)
+    return broadcast(env, *[operand.shape for operand in operands])
+
+
+def meet(env: ShapeEnv, one: Int, other: Int) -> None:
+    """Settle how two sizes meet that may be equal or 1, as they are this time."""
+    values = [size if isinstance(size, int) else env.hint(size) for size in (one, other)]
+    if None in values:
+        return
+    if values[0] == values[1]:
+        env.guard(one == other)
+        return
+    for size, value in ((one, values[0]), (other, values[1])):
+        if value == 1 and not isinstance(size, int):
+            env.guard(size == 1)
+
+
+def elementwise_strides(env: ShapeEnv, operands: Sequence[Metadata], sizes: Sequence[Int]) -> Sequence[Int] | None:
+    """The strides of what an element-wise kernel makes of operands with axes; None where they do not tell."""
+    orders: list[Order] = []
+    for operand in operands:
+        order = order_of(env, operand)
+        if order is None:
+            return None
+        orders.append(order)
+    rank = len(sizes)
+    first = operands[0].shape
+    if orders[0].dense and len(first) == rank and all(same(a, b) for a, b in zip(first, sizes)):
+        if all(operand.key[:-3] == operands[0].key[:-3] for operand in operands):
+            return first.strides
+    ranks: list[dict[int, int]] = []
+    for operand, order in zip(operands, orders):
+        shift = rank - len(operand.shape)
+        ranks.append({axis + shift: place for place, axis in enumerate(order.axes)})
+        for axis, size in enumerate(operand.shape, shift):
+            if is_number(size, 1) or same(size, sizes[axis]) or known(env, size == sizes[axis]) is True:
+                continue
+            if known(env, size == 1) is not True:
+                return None
+            # repeated: that tells nothing of the order
+            ranks[-1].pop(axis, None)
+    axes = _sorted_axes(sizes, ranks)
+    return None if axes is None else packed_by(sizes, axes)
+
+
+def _sorted_axes(sizes: Sequence[Int], ranks: Sequence[dict[int, int]]) -> list[int] | None:
+    """ATen's insertion sort of the axes: the first operand that has both of two axes compares them.
+
+    None where operands contradict each other and the first one does not settle it: then an axis of one element, which
+    tells nothing, may change the order of the others, unless all sizes are numbers.
+    """
+    axes = [axis for axis in range(len(sizes) - 1, -1, -1) if not is_number(sizes[axis], 1)]
+    first = ranks[0]
+    if len(first) == len(axes):
+        return sorted(axes, key=first.__getitem__)
+    unsettled = [] if all(type(sizes[axis]) is int for axis in axes) else axes
+    for place, one in enumerate(unsettled):
+        for other in axes[place + 1 :]:
+            seen = {rank[one] > rank[other] for rank in ranks if one in rank and other in rank}
+            if len(seen) > 1:
+                return None
+
+    def comparison(one: int, other: int) -> int:
+        for rank in ranks:
+            if one in rank and other in rank:
+                return 1 if rank[one] > rank[other] else -1
+        return 0
+
+    for start in range(1, len(axes)):
+        place = start
+        for before in range(start - 1, -1, -1):
+            found = comparison(axes[before], axes[place])
+            if found > 0:
+                axes[before], axes[place] = axes[place], axes[before]
+                place = before
+            elif found < 0:
+                break
+    return axes
+
+
+def packed_by(sizes: Sequence[Int], axes: Sequence[int]) -> tuple[Int, ...]:
+    """Strides without gaps, the axes given from the innermost outwards; those left out have one element."""
+    strides: list[Int] = [1] * len(sizes)
+    stride: Int = 1
+    places = set(axes)
+    for axis in axes:
+        strides[axis] = stride
+        size = sizes[axis]
+        stride = stride * (size if is_positive(size) else sym_max(size, 1))
+    for axis in range(len(sizes) - 1, -1, -1):
+        if axis not in places:
+            # as that of a packed tensor would be
+            strides[axis] = strides[axis + 1] * sizes[axis + 1] if axis + 1 < len(sizes) else 1
+    return tuple(strides)
+
+
+def is_packed(metadata: Metadata) -> bool:
+    """Whether a tensor lies as a fresh one, whatever the sizes."""
+    if metadata.packed:
+        return True
+    shape = metadata.shape
+    wanted: Int = 1
+    assert shape.strides is not None
+    for axis in range(len(shape) - 1, -1, -1):
+        size = shape[axis]
+        if is_number(size, 1):
+            continue
+        if not same(shape.strides[axis], wanted):
+            return False
+        wanted = wanted * (size if is_positive(size) else sym_max(size, 1))
+    metadata.packed = True
+    return True
+
+
+def is_by_channel(metadata: Metadata) -> bool:
+    """Whether ATen takes an image for one with the channels innermost though it is packed as well: so lie those of one
+    channel or of one point, by the strides of axes of one element."""
+    shape = metadata.shape
+    strides = shape.strides
+    if len(shape) != 4 or strides is None or not (is_number(shape[1], 1) or is_number(shape[3], 1)):
+        return False
+    if not all(map(same, strides, channels_last_strides(shape))):
+        return False
+    return not all(map(same, strides, contiguous_strides(shape)))
+
+
+def is_repeated(metadata: Metadata) -> bool:
+    """Whether all elements are one and the same in memory: to kernels such a tensor lies in no order of its own."""
+    strides = metadata.shape.strides
+    assert strides is not None
+    return all(is_number(stride, 0) for stride in strides)
+
+
+def suggested_strides(env: ShapeEnv, metadata: Metadata, sizes: Sequence[Int]) -> Sequence[Int] | None:
+    """The strides of a fresh tensor with these sizes in the memory format of a tensor; None if unclear."""
+    channels = suggests_channels_last(env, metadata)
+    if channels is None:
+        return None
+    return channels_last_strides(sizes) if channels else contiguous_strides(sizes)
+
+
+def suggests_channels_last(env: ShapeEnv, metadata: Metadata) -> bool | None:
+    """Whether kernels take the channels of a tensor to be innermost: each step is as far as all of the axis further in.
+
+    Where only the sizes of this call tell, there is a guard; None if they do not tell either.
+    """
+    shape = metadata.shape
+    strides = shape.strides
+    assert strides is not None
+    if is_by_channel(metadata):
+        return True
+    if len(shape) not in CHANNELS_LAST or is_packed(metadata) or any(is_number(stride, 0) for stride in strides):
+        return False
+    order = order_of(env, metadata)
+    if order is not None and 1 in order.axes:
+        if order.axes == CHANNELS_LAST[len(shape)]:
+            return True
+        if order.axes[0] == len(shape) - 1:
+            return False
+    # torch looks at the strides of axes of one element as well
+    inside, *outside = CHANNELS_LAST[len(shape)]
+    for axis in outside:
+        size = shape[inside]
+        least = strides[inside] * (size if is_positive(size) else sym_max(size, 1))
+        holds = known(env, strides[axis] >= least)
+        if holds is None:
+            if None in [env.hint(each) for each in (strides[axis], least) if not isinstance(each, int)]:
+                return None
+            holds = env.guard(strides[axis] >= least)
+        if not holds:
+            return False
+        inside = axis
+    return True

@@ -1,0 +1,321 @@
+"""Operators for which torch has no meta function, or one of C++ that wants plain numbers.
+
+>>> import torch
+>>> from frontends.pytorch import trace
+>>> variant = trace(lambda x: torch.histogram(x, 4), (torch.ones(3),))
+>>> [tuple(value.shape) for value in variant.graph(torch.ones(5))]
+[(4,), (5,)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+
+from frontends.operator_names.aten_operators import aten as vocabulary
+from frontends.pytorch.meta_rules.registry import kind_rule, packed, ruled, sizes_of
+from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.tensor import Trace, Traced
+from shapes.rules import Shape
+from shapes.rules.broadcasting import broadcast
+from shapes.symbolic.choices import Int, sym_max
+
+aten: Final = torch.ops.aten
+REAL: Final = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+
+
+def kinds(recorder: Trace, found: object, dtypes: Sequence[torch.dtype], device: torch.device) -> object:
+    """Fresh tensors of these sizes."""
+    assert isinstance(found, tuple)
+    return tuple([packed(recorder, shape, dtype, device) for shape, dtype in zip(found, dtypes)])
+
+
+# ---------------------------------------------------------------------- histograms
+
+
+@kind_rule(aten.histogram.bin_ct, aten.histogram.bins_tensor)
+def histogram(recorder: Trace, self: torch.Tensor, bins: torch.Tensor | int = 100, **options: object) -> object:
+    """Counts, and the edges between them."""
+    found = ruled(recorder, aten.histogram.bin_ct, self, bins, **options)
+    return kinds(recorder, found, (self.dtype, self.dtype), self.device)
+
+
+@kind_rule(aten._histogramdd_bin_edges.default)
+def histogram_edges(recorder: Trace, self: torch.Tensor, bins: Sequence[int], **options: object) -> object:
+    """The edges along each axis."""
+    return [packed(recorder, (number + 1,), self.dtype, self.device) for number in bins]
+
+
+@kind_rule(aten._histogramdd_from_bin_cts.default)
+def histogram_counts(recorder: Trace, self: torch.Tensor, bins: Sequence[int], **options: object) -> object:
+    """A count for each bin of each axis."""
+    return packed(recorder, tuple(bins), self.dtype, self.device)
+
+
+@kind_rule(aten._histogramdd_from_bin_tensors.default)
+def histogram_between(recorder: Trace, self: torch.Tensor, bins: Sequence[torch.Tensor], **options: object) -> object:
+    """A count between each two edges."""
+    edges = [shape_of(sizes_of(each)) for each in bins]
+    return packed(recorder, tuple([each[0] - 1 for each in edges]), self.dtype, self.device)
+
+
+def shape_of(found: object) -> Shape:
+    assert isinstance(found, Shape)
+    return found
+
+
+# ---------------------------------------------------------------------- linear algebra
+
+
+def by_columns(recorder: Trace, shape: Shape, dtype: torch.dtype, device: torch.device, rows: Int) -> Metadata:
+    """A stack of matrices that lie column after column, each column so long."""
+    steps: list[Int] = [1, rows]
+    step: Int = rows * shape[-1]
+    for size in reversed(shape[:-2]):
+        steps.insert(0, step)
+        step = step * size
+    return recorder.kinds.laid(shape, steps, 0, dtype, device)
+
+
+@kind_rule(aten.geqrf.default)
+def geqrf(recorder: Trace, self: torch.Tensor) -> object:
+    """The matrix, and a factor for each column."""
+    found = ruled(recorder, aten.geqrf.default, self)
+    assert isinstance(found, tuple)
+    whole, factors = found
+    first = by_columns(recorder, whole, self.dtype, self.device, whole[-2])
+    return first, packed(recorder, factors, self.dtype, self.device)
+
+
+@kind_rule(aten.linalg_lstsq.default)
+def least_squares(
+    recorder: Trace, self: torch.Tensor, b: torch.Tensor, rcond: float | None = None, *, driver: str | None = None
+) -> object:
+    """The solution, residuals, ranks and singular values."""
+    found = vocabulary["linalg.lstsq"](recorder.env, sizes_of(self), sizes_of(b), rcond, driver=driver)
+    assert isinstance(found, tuple)
+    solution, residuals, rank, values = found
+    real = REAL.get(self.dtype, self.dtype)
+    whole: Metadata
+    if self.dim() - b.dim() == 1:
+        whole = packed(recorder, solution, self.dtype, self.device)
+    else:
+        rows, columns = shape_of(sizes_of(self))[-2:]
+        whole = by_columns(recorder, solution, self.dtype, self.device, sym_max(rows, columns))
+    return (
+        whole,
+        packed(recorder, residuals, real, self.device),
+        packed(recorder, rank, torch.int64, self.device),
+        packed(recorder, values, real, self.device),
+    )
+
+
+@kind_rule(aten.linalg_solve_triangular.default)
+def solve_triangular(recorder: Trace, self: torch.Tensor, B: torch.Tensor, **options: bool) -> object:
+    """As the right side."""
+    found = vocabulary["linalg.solve_triangular"](recorder.env, sizes_of(self), sizes_of(B), **options)
+    shape = shape_of(found)
+    return by_columns(recorder, shape, self.dtype, self.device, shape[-2])
+
+
+@kind_rule(aten.linalg_pinv.atol_rtol_tensor)
+def pseudo_inverse(recorder: Trace, self: torch.Tensor, **options: object) -> object:
+    """Rows become columns; a product, so that it is packed."""
+    return packed(recorder, shape_of(vocabulary["linalg.pinv"](recorder.env, sizes_of(self))), self.dtype, self.device)
+
+
+# ---------------------------------------------------------------------- losses
+
+
+@kind_rule(aten._ctc_loss.default)
+def ctc_loss(
+    recorder: Trace,
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: Sequence[int],
+    target_lengths: Sequence[int],
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> object:
+    """A loss for each of the batch, and the likelihoods that its gradient needs."""
+    env = recorder.env
+    steps, batch, _ = shape_of(sizes_of(log_probs))
+    for lengths in (input_lengths, target_lengths):
+        env.require(batch == len(lengths), "ctc_loss: expected one length for each of the batch")
+    for length in input_lengths:
+        env.require(steps >= length, "ctc_loss: a length is larger than the input")
+    longest = 2 * max(target_lengths, default=0) + 1
+    return kinds(recorder, ((batch,), (batch, steps, longest)), (log_probs.dtype,) * 2, log_probs.device)
+
+
+@kind_rule(aten._ctc_loss.Tensor, once=True)
+def ctc_loss_by_tensors(
+    recorder: Trace,
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: torch.Tensor,
+    target_lengths: torch.Tensor,
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> object:
+    """The same; how long the longest target is, only the run tells."""
+    steps, batch, _ = shape_of(sizes_of(log_probs))
+    longest = recorder.env.unbacked(lo=1)
+    return kinds(recorder, ((batch,), (batch, steps, longest)), (log_probs.dtype,) * 2, log_probs.device)
+
+
+# ---------------------------------------------------------------------- cuDNN
+
+
+@kind_rule(aten.cudnn_grid_sampler.default)
+def cudnn_grid_sampler(recorder: Trace, self: torch.Tensor, grid: torch.Tensor) -> object:
+    """An image at the places of a grid, packed."""
+    images, places = shape_of(sizes_of(self)), shape_of(sizes_of(grid))
+    return packed(recorder, (*images[:2], *places[1:3]), self.dtype, self.device)
+
+
+@kind_rule(aten.cudnn_grid_sampler_backward.default)
+def cudnn_grid_sampler_backward(
+    recorder: Trace, self: torch.Tensor, grid: torch.Tensor, grad_output: torch.Tensor
+) -> object:
+    """The gradients of both, packed."""
+    found = (shape_of(sizes_of(self)), shape_of(sizes_of(grid)))
+    return kinds(recorder, found, (self.dtype, grid.dtype), self.device)
+
+
+# ---------------------------------------------------------------------- windows
+
+
+@kind_rule(aten.adaptive_max_pool3d.default)
+def adaptive_max_pool3d(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int]) -> object:
+    """The largest of each window, and where it is."""
+    return pooled(recorder, self, output_size, 3)
+
+
+@kind_rule(aten.fractional_max_pool2d.default, aten.fractional_max_pool3d.default)
+def fractional_max_pool(
+    recorder: Trace,
+    self: torch.Tensor,
+    kernel_size: Sequence[int],
+    output_size: Sequence[int],
+    random_samples: torch.Tensor,
+) -> object:
+    """The same, with windows at random places."""
+    env, rank = recorder.env, len(output_size)
+    sizes = shape_of(sizes_of(self))
+    for size, kernel, wanted in zip(sizes[-rank:], kernel_size, output_size):
+        env.require(size >= sizes_of(wanted) + kernel - 1, "fractional_max_pool: the windows do not fit")
+    return pooled(recorder, self, output_size, rank)
+
+
+def pooled(recorder: Trace, self: torch.Tensor, output_size: Sequence[Int], rank: int) -> object:
+    """Values and places, packed."""
+    sizes = (*shape_of(sizes_of(self))[:-rank], *[sizes_of(size) for size in output_size])
+    return kinds(recorder, (sizes, sizes), (self.dtype, torch.int64), self.device)
+
+
+@kind_rule(aten.adaptive_max_pool3d_backward.default)
+def adaptive_max_pool3d_backward(
+    recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, indices: torch.Tensor
+) -> object:
+    return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
+
+
+@kind_rule(aten.fractional_max_pool2d_backward.default, aten.fractional_max_pool3d_backward.default)
+def fractional_max_pool_backward(
+    recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, *rest: object
+) -> object:
+    return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
+
+
+@kind_rule(aten._ctc_loss_backward.default, aten._ctc_loss_backward.Tensor)
+def ctc_loss_backward(recorder: Trace, grad: torch.Tensor, log_probs: torch.Tensor, *rest: object) -> object:
+    return packed(recorder, shape_of(sizes_of(log_probs)), log_probs.dtype, log_probs.device)
+
+
+# ---------------------------------------------------------------------- products
+
+
+@kind_rule(aten._trilinear.default)
+def trilinear(
+    recorder: Trace,
+    i1: torch.Tensor,
+    i2: torch.Tensor,
+    i3: torch.Tensor,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int = 1,
+) -> object:
+    """The product of three tensors, each with new axes, summed over some."""
+    spread = []
+    for tensor, places in ((i1, expand1), (i2, expand2), (i3, expand3)):
+        sizes = list(shape_of(sizes_of(tensor)))
+        for place in sorted(places):
+            sizes.insert(place, 1)
+        spread.append(sizes)
+    whole = broadcast(recorder.env, *spread)
+    left = [size for axis, size in enumerate(whole) if axis not in sumdim]
+    return packed(recorder, left, i1.dtype, i1.device)
+
+
+# ---------------------------------------------------------------------- where the meta function differs from the kernel
+
+
+@kind_rule(aten._native_batch_norm_legit_no_training.default)
+def batch_norm_without_training(recorder: Trace, input: torch.Tensor, *rest: object) -> object:
+    """The sizes of the input; nothing is saved. The kernel does not look how many channels the rest has."""
+    if type(input) is not Traced:
+        return NotImplemented
+    for each in rest:
+        if isinstance(each, torch.Tensor):
+            channels = shape_of(sizes_of(each))[0] == shape_of(sizes_of(input))[1]
+            recorder.env.require(channels, "batch_norm: expected one number for each channel")
+    none = packed(recorder, (0,), torch.float32, input.device)
+    return recorder.kinds.like(input.metadata), none, none
+
+
+@kind_rule(aten.linalg_eig.default)
+def eigen(recorder: Trace, self: torch.Tensor) -> object:
+    """Values, and vectors as columns, one after the other in memory."""
+    found = vocabulary["linalg.eig"](recorder.env, sizes_of(self))
+    assert isinstance(found, tuple)
+    values, vectors = found
+    dtype = torch.complex128 if self.dtype in (torch.float64, torch.complex128) else torch.complex64
+    matrix = by_columns(recorder, vectors, dtype, self.device, vectors[-2])
+    return packed(recorder, values, dtype, self.device), matrix
+
+
+@kind_rule(aten.glu.default)
+def gated(recorder: Trace, self: torch.Tensor, dim: int = -1) -> object:
+    """Half as long along one axis; of a packed tensor it is packed, whatever its sizes."""
+    if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
+        return NotImplemented
+    return packed(recorder, shape_of(ruled(recorder, aten.glu.default, self, dim)), self.dtype, self.device)
+
+
+@kind_rule(aten.glu_backward.default)
+def gated_backward(recorder: Trace, grad_output: torch.Tensor, self: torch.Tensor, dim: int) -> object:
+    """A fresh tensor of the sizes before."""
+    return packed(recorder, shape_of(sizes_of(self)), self.dtype, self.device)
+
+
+@kind_rule(aten.flip.default)
+def flipped(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
+    """The same sizes; of a packed tensor it is packed, whatever they are."""
+    if type(self) is not Traced or self.metadata is not packed(recorder, self.metadata.shape, self.dtype, self.device):
+        return NotImplemented
+    ruled(recorder, aten.flip.default, self, dims)
+    return self.metadata
+
+
+@kind_rule(aten.hash_tensor.default)
+def hashed(
+    recorder: Trace, self: torch.Tensor, dim: Sequence[int] = (), *, keepdim: bool = False, mode: int = 0
+) -> object:
+    """A number for all elements along some axes."""
+    found = vocabulary["sum.dim_IntList"](recorder.env, sizes_of(self), list(dim) or None, keepdim)
+    return packed(recorder, shape_of(found), torch.uint64, self.device)

@@ -1,0 +1,195 @@
+"""Layer, group and batch normalization with the statistics that their gradients take, and softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.meta_rules.layouts import contiguous_strides, is_packed, suggested_strides
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
+from frontends.pytorch.symbolic.metadata import Metadata
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.tensor import Trace
+    from shapes.symbolic.choices import Int
+
+aten: Final = torch.ops.aten
+Optional = torch.Tensor | None
+
+
+def given(recorder: Trace, *tensors: Optional) -> list[Metadata | None]:
+    """The kinds of arguments that may be left out."""
+    return [None if tensor is None else metadata_of(recorder, tensor) for tensor in tensors]
+
+
+def one_dtype(*kinds: Metadata | None) -> bool:
+    """Whether all of them are of one dtype, and on one device."""
+    present = [kind for kind in kinds if kind is not None]
+    return all(kind.dtype is present[0].dtype and kind.device == present[0].device for kind in present)
+
+
+def statistics_dtype(x: Metadata) -> torch.dtype:
+    """The dtype of the means and deviations of rows or channels: accelerators do not round those of halves."""
+    is_rounded = x.device.type == "cpu" or x.dtype not in (torch.float16, torch.bfloat16)
+    return x.dtype if is_rounded else torch.float32
+
+
+# ---------------------------------------------------------------------- layer normalization
+
+
+@kind_rule(aten.native_layer_norm.default)
+def layer_norm(
+    recorder: Trace, input: torch.Tensor, normalized_shape: Sequence[int], weight: Optional, bias: Optional,
+    eps: float,
+) -> object:  # fmt: skip
+    """The sizes of the input, packed; mean and deviation of each row."""
+    x, w, b = given(recorder, input, weight, bias)
+    if not one_dtype(x, w, b):
+        return NotImplemented
+    shape, *rows = ruled(recorder, aten.native_layer_norm.default, x, normalized_shape, w, b, eps)
+    statistics = [packed(recorder, each, statistics_dtype(x), x.device) for each in rows]
+    return packed(recorder, shape, x.dtype, x.device), *statistics
+
+
+@kind_rule(aten.native_layer_norm_backward.default)
+def layer_norm_backward(
+    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, normalized_shape: Sequence[int],
+    mean: torch.Tensor, rstd: torch.Tensor, weight: Optional, bias: Optional, output_mask: Sequence[bool],
+) -> object:  # fmt: skip
+    """Gradients like the input and the weights, packed, of those that are wanted."""
+    x, w, b = given(recorder, input, weight, bias)
+    if not one_dtype(x, w, b, metadata_of(recorder, grad_out)):
+        return NotImplemented
+    return gradients(recorder, output_mask, x, w, b)
+
+
+def gradients(recorder: Trace, wanted: Sequence[bool], *kinds: Metadata | None) -> tuple[Metadata | None, ...]:
+    """Packed tensors like these where they are wanted."""
+    return tuple([
+        packed(recorder, kind.shape, kind.dtype, kind.device) if want and kind is not None else None
+        for want, kind in zip(wanted, kinds)
+    ])  # fmt: skip
+
+
+# ---------------------------------------------------------------------- group normalization
+
+
+@kind_rule(aten.native_group_norm.default)
+def group_norm(
+    recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, N: object, C: object, HxW: object,
+    group: int, eps: float,
+) -> object:  # fmt: skip
+    """The sizes of the input; mean and deviation of each group."""
+    x, w, b = given(recorder, input, weight, bias)
+    if not one_dtype(x, w, b) or not is_packed(x):
+        return NotImplemented
+    shapes = ruled(recorder, aten.native_group_norm.default, x, w, b, N, C, HxW, group, eps)
+    return tuple([packed(recorder, shape, x.dtype, x.device) for shape in shapes])
+
+
+def packed_gradients(
+    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, weight: Optional, wanted: Sequence[bool]
+) -> object:
+    """Gradients of a packed input, of its weight and of as many biases."""
+    x, w, grad = given(recorder, input, weight, grad_out)
+    if w is None or not one_dtype(x, w, grad) or not is_packed(x):
+        return NotImplemented
+    return gradients(recorder, wanted, x, w, w)
+
+
+@kind_rule(aten.native_group_norm_backward.default)
+def group_norm_backward(
+    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor,
+    weight: Optional, N: object, C: object, HxW: object, group: int, output_mask: Sequence[bool],
+) -> object:  # fmt: skip
+    """Gradients like the input and the weight, of those that are wanted."""
+    return packed_gradients(recorder, grad_out, input, weight, output_mask)
+
+
+# ---------------------------------------------------------------------- batch normalization
+
+
+@kind_rule(aten.native_batch_norm.default, aten._native_batch_norm_legit.default)
+def batch_norm(
+    recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: Optional,
+    running_var: Optional, training: bool, momentum: float, eps: float,
+) -> object:  # fmt: skip
+    """The sizes of the input, packed or with the channels innermost; mean and deviation of each channel in training."""
+    x, w, b, mean, variance = given(recorder, input, weight, bias, running_mean, running_var)
+    if not one_dtype(x, w, b, mean, variance):
+        return NotImplemented
+    strides = normalized_strides(recorder, x)
+    if strides is None:
+        return NotImplemented
+    shapes = ruled(recorder, aten.native_batch_norm.default, x, w, b, mean, variance, training, momentum, eps)
+    _, *statistics = [packed(recorder, shape, statistics_dtype(x), x.device) for shape in shapes]
+    return recorder.kinds.laid(x.shape, strides, 0, x.dtype, x.device), *statistics
+
+
+@kind_rule(aten._native_batch_norm_legit_no_training.default)
+def batch_norm_of_before(
+    recorder: Trace, input: torch.Tensor, weight: Optional, bias: Optional, running_mean: torch.Tensor,
+    running_var: torch.Tensor, momentum: float, eps: float,
+) -> object:  # fmt: skip
+    """By the statistics that are there."""
+    return batch_norm(recorder, input, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
+def normalized_strides(recorder: Trace, x: Metadata) -> Sequence[Int] | None:
+    """How the CPU's kernel lays out what it normalizes: packed, or with the channels innermost if they are. None where
+    torch's meta function says so."""
+    if is_packed(x):
+        return contiguous_strides(x.shape)
+    if x.device.type != "cpu":
+        return None
+    return suggested_strides(recorder.env, x, x.shape) or contiguous_strides(x.shape)
+
+
+@kind_rule(aten.native_batch_norm_backward.default)
+def batch_norm_backward(
+    recorder: Trace, grad_out: torch.Tensor, input: torch.Tensor, weight: Optional, running_mean: Optional,
+    running_var: Optional, save_mean: Optional, save_invstd: Optional, train: bool, eps: float,
+    output_mask: Sequence[bool],
+) -> object:  # fmt: skip
+    """Gradients like the input, as the kernel lays out what it normalizes, and like the weight; of those wanted."""
+    x, w, grad = given(recorder, input, weight, grad_out)
+    strides = normalized_strides(recorder, x)
+    if not one_dtype(x, w, grad) or strides is None or (w is None and any(output_mask[1:])):
+        return NotImplemented
+    beside = gradients(recorder, (False, *output_mask[1:]), None, w, w)
+    laid = recorder.kinds.laid(x.shape, strides, 0, x.dtype, x.device) if output_mask[0] else None
+    return laid, *beside[1:]
+
+
+# ---------------------------------------------------------------------- softmax
+
+
+@kind_rule(aten._softmax.default, aten._log_softmax.default)
+def softmax(recorder: Trace, self: torch.Tensor, dim: int, half_to_float: bool) -> object:
+    """The sizes of the input, packed."""
+    x = metadata_of(recorder, self)
+    if half_to_float or not -len(x.sizes) <= dim < max(len(x.sizes), 1):
+        return NotImplemented
+    return packed(recorder, x.shape, x.dtype, x.device)
+
+
+@kind_rule(aten._softmax_backward_data.default, aten._log_softmax_backward_data.default)
+def softmax_backward(
+    recorder: Trace, grad_output: torch.Tensor, output: torch.Tensor, dim: int, input_dtype: torch.dtype
+) -> object:
+    """The sizes of the gradient, packed."""
+    grad, out = given(recorder, grad_output, output)
+    if grad.shape != out.shape or not one_dtype(grad, out) or input_dtype is not grad.dtype:
+        return NotImplemented
+    return packed(recorder, grad.shape, grad.dtype, grad.device)
+
+
+@kind_rule(aten._safe_softmax.default)
+def safe_softmax(recorder: Trace, self: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> object:
+    """The sizes of the input."""
+    x = metadata_of(recorder, self)
+    if dtype is not None and dtype is not x.dtype or not is_packed(x) or not x.dtype.is_floating_point:
+        return NotImplemented
+    return packed(recorder, x.shape, x.dtype, x.device)

@@ -1,0 +1,212 @@
+"""Operators that treat each element alone: operands broadcast, dtypes are promoted.
+
+The dtype of the result is asked of the operator itself, once for each combination of dtypes and numbers, on tensors of
+one element; its sizes and strides follow from the operands (`layouts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.meta_rules.dtypes import dtypes_of
+from frontends.pytorch.meta_rules.layouts import common_sizes, elementwise_strides, is_by_channel, order_of
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed
+from frontends.pytorch.symbolic.metadata import Metadata
+from shapes.rules.broadcasting import same
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.tensor import Trace
+    from shapes.symbolic.choices import Int
+
+aten: Final = torch.ops.aten
+
+NAMES: Final = """
+    abs acos acosh angle asin asinh atan atanh bitwise_not ceil celu cos cosh deg2rad digamma elu erf erfc erfinv exp
+    exp2 expm1 floor frac gelu hardshrink hardsigmoid hardswish hardtanh i0 isinf isnan isneginf isposinf leaky_relu
+    lgamma log log10 log1p log2 logical_not logit mish nan_to_num neg rad2deg reciprocal relu round rsqrt selu sgn
+    sigmoid sign signbit silu sin sinc sinh softplus softshrink sqrt tan tanh trunc threshold
+    add sub mul div eq ne lt le gt ge pow remainder fmod floor_divide
+    bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor
+    rsub atan2 maximum minimum fmax fmin xlogy special_xlog1py hypot copysign logaddexp heaviside
+    where clamp clamp_min clamp_max lerp addcmul addcdiv
+    gelu_backward sigmoid_backward tanh_backward silu_backward threshold_backward hardtanh_backward
+    leaky_relu_backward elu_backward softplus_backward hardswish_backward hardsigmoid_backward logit_backward
+    mse_loss_backward smooth_l1_loss_backward
+"""
+NO_RULE: Final = {"where.default", "bitwise_and.Scalar_Tensor", "bitwise_or.Scalar_Tensor", "bitwise_xor.Scalar_Tensor"}
+
+REVERSED: Final = (aten.rsub.Tensor, aten.threshold_backward.default)
+"""Operators whose kernels take their operands in another order, so that the last one's strides come first."""
+
+PACKED: Final = (aten.pow.Scalar, aten.mse_loss_backward.default, aten.smooth_l1_loss_backward.default)
+"""Operators that set the shape of their result without asking how the operands lie."""
+
+CHOOSING: Final = (aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf)
+"""Operators whose first operand is a condition, which is never converted."""
+
+SUBTRACTING: Final = tuple(
+    [
+        getattr(packet, overload)
+        for packet in (aten.sub, aten.sub_, aten.rsub)
+        for overload in ("Tensor", "Scalar")
+        if overload in packet.overloads()
+    ]
+)
+"""Operators whose kernels refuse booleans, where torch's meta functions take a bool scalar for a number."""
+
+
+def overloads() -> Sequence[object]:
+    """The operators of this family that give one new tensor."""
+    found = []
+    for name in NAMES.split():
+        packet = getattr(aten, name)
+        for overload in packet.overloads():
+            operator = getattr(packet, overload)
+            schema = operator._schema
+            if f"{name}.{overload}" in NO_RULE or schema.is_mutable or len(schema.returns) != 1:
+                continue
+            if str(schema.returns[0].type) == "Tensor" and not any(argument.is_out for argument in schema.arguments):
+                found.append(operator)
+    return found
+
+
+def in_place_overloads() -> Sequence[object]:
+    """The operators of this family that write to their first operand."""
+    found = []
+    for name in NAMES.split():
+        packet = getattr(aten, f"{name}_", None)
+        for overload in packet.overloads() if packet is not None else ():
+            operator = getattr(packet, overload)
+            if str(operator._schema.returns[0].type) == "Tensor":
+                found.append(operator)
+    return found
+
+
+def out_overloads() -> Sequence[object]:
+    """The operators of this family that write to a tensor given for the result."""
+    found = []
+    for name in NAMES.split():
+        packet = getattr(aten, name)
+        for overload in packet.overloads():
+            operator = getattr(packet, overload)
+            outs = [argument.name for argument in operator._schema.arguments if argument.is_out]
+            if outs == ["out"]:
+                found.append(operator)
+    return found
+
+
+def result_of(recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> Metadata | object:
+    """The kind of tensor that an element-wise operator gives."""
+    operands = [metadata_of(recorder, value) for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+    if func in SUBTRACTING and any(is_boolean(value) for value in args[:2]):
+        # raises torch's own error
+        func(*[torch.ones((), dtype=value.dtype) if isinstance(value, torch.Tensor) else value for value in args])
+    if func in REVERSED:
+        operands.reverse()
+    if func not in PACKED and converted(recorder, operands[1:] if func in CHOOSING else operands):
+        return NotImplemented
+    dtypes = dtypes_of(func, args, kwargs) if operands else None
+    if dtypes is None:
+        return NotImplemented
+    if func in PACKED:
+        sizes = common_sizes(recorder.env, [operand for operand in operands if operand.sizes] or operands)
+        return packed(recorder, sizes, dtypes[0], operands[0].device)
+    if len(operands) == len(args) and all(is_by_channel(operand) and operand is operands[0] for operand in operands):
+        # with nothing to broadcast, kernels look first whether all is packed
+        return packed(recorder, operands[0].shape, dtypes[0], operands[0].device)
+    return combined(recorder, operands, dtypes[0])
+
+
+def is_boolean(value: object) -> bool:
+    return isinstance(value, bool) or (isinstance(value, torch.Tensor) and value.dtype is torch.bool)
+
+
+def converted(recorder: Trace, operands: Sequence[Metadata]) -> bool:
+    """Whether a kernel first makes copies of another dtype, which lie in another way than the operands."""
+    ranked = [operand for operand in operands if operand.sizes]
+    if all(operand.dtype is ranked[0].dtype for operand in ranked):
+        return False
+    orders = [order_of(recorder.env, operand) for operand in ranked]
+    return any(order is None or not order.dense for order in orders)
+
+
+def combined(recorder: Trace, operands: Sequence[Metadata], dtype: torch.dtype) -> Metadata | object:
+    """The kind of what an element-wise kernel makes of these."""
+    ranked = [operand for operand in operands if operand.sizes]
+    if not ranked:
+        return recorder.kinds.laid((), (), 0, dtype, operands[0].device)
+    first = ranked[0]
+    device = first.device
+    if any(operand.device != device for operand in ranked):
+        return NotImplemented
+    env = recorder.env
+    if all(operand is first for operand in ranked):
+        order = order_of(env, first)
+        if order is not None and order.dense:
+            return recorder.kinds.like(first, dtype)
+    sizes = common_sizes(env, ranked)
+    strides = elementwise_strides(env, ranked, sizes)
+    if strides is None:
+        return NotImplemented
+    return recorder.kinds.laid(sizes, strides, 0, dtype, device)
+
+
+@kind_rule(aten.masked_fill.Scalar, aten.masked_fill.Tensor)
+def masked_fill(recorder: Trace, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
+    """What tensor and mask broadcast to, packed."""
+    kinds = [metadata_of(recorder, self), metadata_of(recorder, mask)]
+    ranked = [kind for kind in kinds if kind.sizes]
+    if mask.dtype is not torch.bool:
+        return NotImplemented
+    sizes = common_sizes(recorder.env, ranked) if ranked else ()
+    return recorder.kinds.laid(sizes, None, 0, kinds[0].dtype, kinds[0].device)
+
+
+@kind_rule(aten.masked_fill_.Scalar, aten.masked_fill_.Tensor)
+def masked_fill_in_place(recorder: Trace, self: torch.Tensor, mask: torch.Tensor, value: object) -> object:
+    """The tensor written to, if the mask broadcasts to it."""
+    made = masked_fill(recorder, self, mask, value)
+    if made is NotImplemented:
+        return made
+    target = metadata_of(recorder, self)
+    alike = len(made.shape) == len(target.shape) and all(same(a, b) for a, b in zip(made.shape, target.shape))
+    return 0 if alike else NotImplemented
+
+
+def _register() -> None:
+    for operator in overloads():
+
+        def rule(recorder: Trace, *args: object, _func: object = operator, **kwargs: object) -> object:
+            return result_of(recorder, _func, args, kwargs)
+
+        kind_rule(operator)(rule)
+    for operator in in_place_overloads():
+
+        def rule(recorder: Trace, *args: object, _func: object = operator, **kwargs: object) -> object:
+            return written(recorder, _func, args, kwargs)
+
+        kind_rule(operator)(rule)
+
+
+def written(recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    """The first operand, if the others broadcast to it."""
+    made = result_of(recorder, func, args, kwargs)
+    target = metadata_of(recorder, args[0])
+    if isinstance(made, Metadata):
+        sizes: Sequence[Int] = made.shape
+    else:
+        operands = [metadata_of(recorder, value) for value in args if isinstance(value, torch.Tensor)]
+        sizes = common_sizes(recorder.env, [target, *[each for each in operands if each.sizes]])
+    fits = len(sizes) == len(target.shape)
+    if fits and all(same(a, b) for a, b in zip(sizes, target.shape)):
+        return 0 if isinstance(made, Metadata) and made.dtype is target.dtype else NotImplemented
+    if not fits or not all(a is b or recorder.env.guard_or_true(a == b) for a, b in zip(sizes, target.shape)):
+        # torch's meta functions in Python do not look
+        raise RuntimeError(f"{func}: what is broadcast to {tuple(sizes)} does not fit {tuple(target.shape)}")
+    return NotImplemented
+
+
+_register()

@@ -1,0 +1,125 @@
+"""Recurrent layers over a whole sequence, whose length no rule asks for; and the gradient of one layer.
+
+    >>> import torch
+    >>> from frontends.pytorch import trace
+    >>> layer = torch.nn.GRU(4, 5)
+    >>> variant = trace(lambda x: layer(x)[0], (torch.randn(3, 2, 4),))
+    >>> variant.graph(torch.randn(7, 1, 4))[0].shape
+    torch.Size([7, 1, 5])
+    >>> [str(guard) for guard in variant.guards]
+    ['x_size2 == 4']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.meta_rules.normalization import one_dtype
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed
+from frontends.pytorch.meta_rules.through_time import layer_gradients, lstm_layer
+from shapes.environment.layout import contiguous_strides
+from shapes.rules import Shape
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.metadata import Metadata
+    from frontends.pytorch.symbolic.tensor import Trace
+
+aten: Final = torch.ops.aten
+Tensor = torch.Tensor
+MODES: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+
+_library: Final = torch.library.Library("symshape", "DEF")
+_library.define(
+    "recurrent_layer_backward(Tensor?[] grads, Tensor input, Tensor? batch_sizes, Tensor[] hx, Tensor[] params,"
+    " Tensor output, Tensor[] kept, str mode, bool bidirectional, bool[] wanted) -> Tensor[]"
+)
+_library.define("lstm_layer(Tensor input, Tensor[] hx, Tensor[] params, bool train, bool bidirectional) -> Tensor[]")
+_library.impl("recurrent_layer_backward", layer_gradients, "CompositeExplicitAutograd")
+_library.impl("lstm_layer", lstm_layer, "CompositeExplicitAutograd")
+
+LSTM_LAYER: Final = torch.ops.symshape.lstm_layer.default
+LAYER_BACKWARD: Final = torch.ops.symshape.recurrent_layer_backward.default
+
+
+@kind_rule(LAYER_BACKWARD)
+def layer_backward(
+    recorder: Trace, grads: Sequence[Tensor | None], input: Tensor, batch_sizes: Tensor | None,
+    hx: Sequence[Tensor], params: Sequence[Tensor], output: Tensor, kept: Sequence[Tensor], mode: str,
+    bidirectional: bool, wanted: Sequence[bool],
+) -> object:  # fmt: skip
+    """Like the input, the states and the parameters, packed, of those that are wanted."""
+    kinds = [metadata_of(recorder, tensor) for tensor in (input, *hx, *params)]
+    return [
+        packed(recorder, kind.shape, kind.dtype, kind.device)
+        for kind, want in zip(kinds, wanted, strict=True)
+        if want
+    ]  # fmt: skip
+
+
+@kind_rule(LSTM_LAYER)
+def lstm_with_workspaces(
+    recorder: Trace, input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], train: bool, bidirectional: bool
+) -> object:
+    """As many steps as the input has; how large workspaces are is oneDNN's to say, the same for the same sizes."""
+    x, states = metadata_of(recorder, input), _states(recorder, hx)
+    steps, batch, _ = x.shape
+    width = states[0].shape[2] * (1 + bidirectional)
+    workspaces = [
+        packed(recorder, Shape((recorder.env.unbacked(lo=0),)), torch.uint8, x.device)
+        for _ in range(1 + bidirectional)
+    ]  # fmt: skip
+    return [
+        packed(recorder, Shape((steps, batch, width)), x.dtype, x.device),
+        *_last(recorder, states),
+        *workspaces,
+    ]
+
+
+def _register(mode: str) -> None:
+    packet = getattr(aten, mode)
+
+    @kind_rule(packet.input)
+    def padded(
+        recorder: Trace, input: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor], has_biases: bool,
+        num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+    ) -> object:  # fmt: skip
+        """As many steps as the input has, which lie in the order of time."""
+        x, states = metadata_of(recorder, input), _states(recorder, hx)
+        if len(x.sizes) != 3 or not one_dtype(x, *states):
+            return NotImplemented
+        first, second, _ = x.shape
+        width = states[0].shape[2] * (1 + bidirectional)
+        if not batch_first:
+            return packed(recorder, Shape((first, second, width)), x.dtype, x.device), *_last(recorder, states)
+        by_time = contiguous_strides((second, first, width))
+        strides = (by_time[1], by_time[0], by_time[2])
+        found = recorder.kinds.laid(Shape((first, second, width)), strides, 0, x.dtype, x.device)
+        return found, *_last(recorder, states)
+
+    @kind_rule(packet.data)
+    def of_packed(
+        recorder: Trace, data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor] | Tensor, params: Sequence[Tensor],
+        has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool,
+    ) -> object:  # fmt: skip
+        """As many rows as the input has."""
+        x, states = metadata_of(recorder, data), _states(recorder, hx)
+        if len(x.sizes) != 2 or not one_dtype(x, *states):
+            return NotImplemented
+        width = states[0].shape[2] * (1 + bidirectional)
+        return packed(recorder, Shape((x.shape[0], width)), x.dtype, x.device), *_last(recorder, states)
+
+
+def _states(recorder: Trace, hx: Sequence[Tensor] | Tensor) -> list[Metadata]:
+    return [metadata_of(recorder, state) for state in (hx if isinstance(hx, list | tuple) else [hx])]
+
+
+def _last(recorder: Trace, states: Sequence[Metadata]) -> list[Metadata]:
+    """The last states: of the sizes of the first."""
+    return [packed(recorder, state.shape, state.dtype, state.device) for state in states]
+
+
+for _mode in MODES:
+    _register(_mode)

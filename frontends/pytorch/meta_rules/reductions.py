@@ -1,0 +1,73 @@
+"""Operators that make one number of many along axes: the result is packed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.meta_rules.dtypes import dtypes_of
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled
+from frontends.pytorch.symbolic.metadata import Metadata
+from shapes.rules.axes import axes_of
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.tensor import Trace
+
+aten: Final = torch.ops.aten
+
+ALONG_AXES: Final = (
+    aten.sum.dim_IntList, aten.mean.dim, aten.amax.default, aten.amin.default, aten.any.dim, aten.all.dim,
+    aten.any.dims, aten.all.dims, aten.var.correction, aten.std.correction, aten.logsumexp.default,
+)  # fmt: skip
+WHOLE: Final = (
+    aten.sum.default, aten.mean.default, aten.any.default, aten.all.default, aten.max.default, aten.min.default,
+    aten.prod.default,
+)  # fmt: skip
+WITH_PLACES: Final = (aten.max.dim, aten.min.dim)
+PLACES: Final = (aten.argmax.default, aten.argmin.default)
+
+
+def reduced(
+    recorder: Trace, func: object, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Metadata | tuple[Metadata, ...] | object:
+    """Packed results of the sizes of the rule."""
+    dtypes = dtypes_of(func, args, kwargs)
+    if dtypes is None:
+        return NotImplemented
+    base = metadata_of(recorder, args[0])
+    found = ruled(recorder, func, base, *args[1:], **{name: value for name, value in kwargs.items() if name != "dtype"})
+    if len(dtypes) == 1:
+        return packed(recorder, found, dtypes[0], base.device)
+    return tuple([packed(recorder, one, dtype, base.device) for one, dtype in zip(found, dtypes)])
+
+
+def _register(operator: object) -> None:
+    @kind_rule(operator)
+    def reduction(recorder: Trace, self: torch.Tensor, *args: object, **kwargs: object) -> object:
+        return reduced(recorder, operator, (self, *args), kwargs)
+
+
+def _register_along(operator: object) -> None:
+    @kind_rule(operator)
+    def reduction(recorder: Trace, self: torch.Tensor, dim: object = None, *args: object, **kwargs: object) -> object:
+        if isinstance(dim, list | tuple) and not dim:
+            # no axes mean all of them
+            dim = axes_of(None, self.dim())
+        return reduced(recorder, operator, (self, dim, *args), kwargs)
+
+
+for _operator in (*WHOLE, *WITH_PLACES, *PLACES):
+    _register(_operator)
+for _operator in ALONG_AXES:
+    _register_along(_operator)
+
+
+@kind_rule(aten.isin.Tensor_Tensor, aten.isin.Tensor_Scalar)
+def isin(
+    recorder: Trace, elements: torch.Tensor, tests: object, *, assume_unique: bool = False, invert: bool = False
+) -> object:
+    """Whether each element is among others: packed, however the elements lie."""
+    base = metadata_of(recorder, elements)
+    return packed(recorder, base.shape, torch.bool, base.device)

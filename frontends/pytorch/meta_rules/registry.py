@@ -1,0 +1,83 @@
+"""How a rule for an operator is written down, and how it uses the rules for sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+import torch
+
+from frontends.operator_names.aten_operators import aten as vocabulary
+from frontends.pytorch.python.torch_calls import dtype_of
+from frontends.pytorch.symbolic.metadata import Metadata
+from frontends.pytorch.symbolic.node import value_of
+from frontends.pytorch.symbolic.tensor import Trace, Traced
+from shapes.rules import Shape
+from shapes.symbolic.choices import Int
+
+Kind: TypeAlias = Metadata
+KindRule = Callable[..., object]
+
+RULES: Final[dict[object, KindRule]] = {}
+ONCE: Final[set[object]] = set()
+"""Operators whose outcome is another for each call, as it depends on data."""
+
+
+def kind_rule(*operators: object, once: bool = False) -> Callable[[KindRule], KindRule]:
+    """Register a function as the rule of these operators."""
+
+    def register(rule: KindRule) -> KindRule:
+        for operator in operators:
+            RULES[operator] = rule
+            if once:
+                ONCE.add(operator)
+        return rule
+
+    return register
+
+
+def word_of(func: torch._ops.OpOverload) -> str:
+    """An operator's name in our vocabulary."""
+    name = func._schema.name.partition("::")[2]
+    return f"{name}.{func._overloadname}" if func._overloadname != "default" else name
+
+
+def ruled(recorder: Trace, func: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
+    """The sizes that come out by the rule for sizes: a `Shape`, or a tuple of them."""
+    given = [sizes_of(arg) for arg in args]
+    named = {name: sizes_of(value) for name, value in kwargs.items()}
+    return vocabulary[word_of(func)](recorder.env, *given, **named)
+
+
+def sizes_of(value: object) -> object:
+    """An argument as a rule for sizes takes it."""
+    if type(value) is Metadata:
+        return value.shape
+    if isinstance(value, Traced):
+        return value.metadata.shape
+    if isinstance(value, torch.Tensor):
+        return Shape(value.shape, dtype=str(value.dtype).removeprefix("torch."), strides=value.stride())
+    if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
+        return value_of(value)
+    if isinstance(value, list | tuple):
+        return [sizes_of(item) for item in value]
+    return value
+
+
+def metadata_of(recorder: Trace, tensor: torch.Tensor) -> Metadata:
+    """The kind of an argument: a tensor of the trace, or one that the program brought along."""
+    if isinstance(tensor, int | float | complex):
+        # C++ has a tensor, and hands over the number in it
+        return recorder.kinds.of((), (), 0, dtype_of([tensor]), torch.device("cpu"))
+    return tensor.metadata if type(tensor) is Traced else recorder.lift(tensor).metadata
+
+
+def packed(recorder: Trace, shape: Sequence[Int], dtype: torch.dtype, device: torch.device) -> Metadata:
+    """The kind of a fresh tensor of these sizes."""
+    return recorder.kinds.laid(shape, None, 0, dtype, device)
+
+
+def viewed(recorder: Trace, shape: object, base: Metadata) -> Metadata:
+    """The kind of a tensor on the elements of another one."""
+    assert isinstance(shape, Shape) and shape.strides is not None
+    return recorder.kinds.laid(shape, shape.strides, shape.storage_offset, base.dtype, base.device)

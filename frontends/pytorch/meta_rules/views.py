@@ -1,0 +1,234 @@
+"""Operators that read the elements of a tensor in another shape or order: no element moves, the strides say how.
+
+Whether a view is possible follows from the strides, exactly as torch has it and with no case of its own for an axis of
+one element: sizes and strides are those of `shapes.rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import torch
+
+from frontends.pytorch.meta_rules.creation import copied
+from frontends.pytorch.meta_rules.layouts import is_number, is_packed, is_repeated
+from frontends.pytorch.meta_rules.registry import kind_rule, metadata_of, packed, ruled, sizes_of, viewed
+from frontends.pytorch.symbolic.metadata import Metadata
+from shapes.rules.axes import axis_of
+from shapes.rules.broadcasting import known, same
+from shapes.rules.reshaping import reshaped
+
+if TYPE_CHECKING:
+    from frontends.pytorch.symbolic.tensor import Trace
+
+aten: Final = torch.ops.aten
+
+
+@kind_rule(aten.view.default, aten._unsafe_view.default)
+def view(recorder: Trace, self: torch.Tensor, size: Sequence[object]) -> object:
+    """The sizes asked for; of a tensor without gaps every one is possible, of others if their strides allow it."""
+    base = metadata_of(recorder, self)
+    target = sizes_of(size)
+    if len(target) == len(base.shape) and all(same(one, other) for one, other in zip(base.shape, target)):
+        return base
+    if is_packed(base):
+        sizes = reshaped(recorder.env, base.shape, target)
+        return recorder.kinds.laid(sizes, None, base.shape.storage_offset, base.dtype, base.device)
+    return viewed(recorder, ruled(recorder, aten.view.default, base, size), base)
+
+
+@kind_rule(aten._reshape_alias.default)
+def reshape_alias(recorder: Trace, self: torch.Tensor, size: Sequence[object], stride: Sequence[object]) -> object:
+    """Sizes and strides as they are given."""
+    base = metadata_of(recorder, self)
+    return recorder.kinds.laid(sizes_of(size), sizes_of(stride), base.shape.storage_offset, base.dtype, base.device)
+
+
+@kind_rule(aten.expand.default)
+def expand(recorder: Trace, self: torch.Tensor, size: Sequence[object], *, implicit: bool = False) -> object:
+    """Axes of size 1 repeated, by a stride of 0. An axis as long as the one wanted this time is taken to be so."""
+    base = metadata_of(recorder, self)
+    target = sizes_of(size)
+    env = recorder.env
+    shift = len(target) - len(base.shape)
+    for place, one in enumerate(base.shape, shift):
+        wanted = target[place] if 0 <= place else 0
+        if is_number(one, 1) or is_number(wanted, -1) or same(one, wanted):
+            continue
+        hints = [value if isinstance(value, int) else env.hint(value) for value in (one, wanted)]
+        if None not in hints:
+            env.guard(one == wanted) if hints[0] == hints[1] else env.guard(one == 1)
+    return viewed(recorder, ruled(recorder, aten.expand.default, base, size), base)
+
+
+@kind_rule(aten.permute.default)
+def permute(recorder: Trace, self: torch.Tensor, dims: Sequence[int]) -> object:
+    """The axes in the order given."""
+    base = metadata_of(recorder, self)
+    rank = len(base.sizes)
+    return reordered(recorder, base, [axis_of(dim, rank, "dims") for dim in dims])
+
+
+@kind_rule(aten.transpose.int)
+def transpose(recorder: Trace, self: torch.Tensor, dim0: int, dim1: int) -> object:
+    """Two axes change places."""
+    base = metadata_of(recorder, self)
+    rank = len(base.sizes)
+    order = list(range(rank))
+    if rank:
+        one, other = axis_of(dim0, rank, "dim0"), axis_of(dim1, rank, "dim1")
+        order[one], order[other] = other, one
+    return reordered(recorder, base, order)
+
+
+@kind_rule(aten.t.default)
+def t(recorder: Trace, self: torch.Tensor) -> object:
+    """Rows become columns."""
+    base = metadata_of(recorder, self)
+    if len(base.sizes) > 2:
+        return NotImplemented
+    return reordered(recorder, base, range(len(base.sizes) - 1, -1, -1))
+
+
+def reordered(recorder: Trace, base: Metadata, order: Sequence[int]) -> object:
+    """The axes in another order."""
+    if len(order) != len(base.sizes) or len(set(order)) != len(order):
+        return NotImplemented
+    shape = base.shape
+    strides = shape.strides
+    assert strides is not None
+    return recorder.kinds.laid(
+        [shape[axis] for axis in order],
+        [strides[axis] for axis in order],
+        shape.storage_offset,
+        base.dtype,
+        base.device,
+    )
+
+
+@kind_rule(aten.unsqueeze.default)
+def unsqueeze(recorder: Trace, self: torch.Tensor, dim: int) -> object:
+    """A new axis of size 1."""
+    base = metadata_of(recorder, self)
+    return viewed(recorder, ruled(recorder, aten.unsqueeze.default, base, dim), base)
+
+
+@kind_rule(aten.squeeze.dim, aten.squeeze.dims, aten.squeeze.default)
+def squeeze(recorder: Trace, self: torch.Tensor, dim: int | Sequence[int] | None = None) -> object:
+    """Without the axes of size 1, or those of them that are named; a size that may be 1 is a branch."""
+    base = metadata_of(recorder, self)
+    named = () if dim is None else (dim,)
+    return viewed(recorder, ruled(recorder, aten.squeeze.dims, base, *named), base)
+
+
+@kind_rule(aten.alias.default)
+def alias(recorder: Trace, self: torch.Tensor) -> object:
+    """The same elements."""
+    return metadata_of(recorder, self)
+
+
+@kind_rule(aten.slice.Tensor)
+def slice_tensor(
+    recorder: Trace,
+    self: torch.Tensor,
+    dim: int = 0,
+    start: object = None,
+    end: object = None,
+    step: object = 1,
+) -> object:
+    """A part of one axis."""
+    base = metadata_of(recorder, self)
+    shape = base.shape
+    if not shape:
+        return NotImplemented
+    axis = axis_of(dim, len(shape))
+    first, last = sizes_of(start), sizes_of(end)
+    if type(last) is int and last >= 2**62 or last is not None and same(last, shape[axis]):
+        last = None
+    if type(step) is int and step == 1 and last is None and (first is None or is_number(first, 0)):
+        return base
+    return viewed(recorder, ruled(recorder, aten.slice.Tensor, base, dim, first, last, step), base)
+
+
+@kind_rule(aten.select.int)
+def select(recorder: Trace, self: torch.Tensor, dim: int, index: object) -> object:
+    """Without one axis, of which one place is left."""
+    base = metadata_of(recorder, self)
+    return viewed(recorder, ruled(recorder, aten.select.int, base, dim, index), base)
+
+
+@kind_rule(aten.split.Tensor)
+def split(recorder: Trace, self: torch.Tensor, split_size: object, dim: int = 0) -> object:
+    """Pieces of one length along an axis, the last one with the rest."""
+    base = metadata_of(recorder, self)
+    return [viewed(recorder, one, base) for one in ruled(recorder, aten.split.Tensor, base, split_size, dim)]
+
+
+@kind_rule(aten.split_with_sizes.default)
+def split_with_sizes(recorder: Trace, self: torch.Tensor, split_sizes: Sequence[object], dim: int = 0) -> object:
+    """Pieces of these lengths along an axis."""
+    base = metadata_of(recorder, self)
+    found = ruled(recorder, aten.split_with_sizes.default, base, split_sizes, dim)
+    return [viewed(recorder, one, base) for one in found]
+
+
+@kind_rule(aten.unbind.int)
+def unbind(recorder: Trace, self: torch.Tensor, dim: int = 0) -> object:
+    """Each place of an axis, without the axis."""
+    base = metadata_of(recorder, self)
+    return [viewed(recorder, one, base) for one in ruled(recorder, aten.unbind.int, base, dim)]
+
+
+# ---------------------------------------------------------------------- a part replaced by another tensor
+
+
+def _register_scatter(operator: torch._ops.OpOverload) -> None:
+    @kind_rule(operator)
+    def scattered(recorder: Trace, self: torch.Tensor, src: torch.Tensor, *args: object, **kwargs: object) -> object:
+        base = metadata_of(recorder, self)
+        if operator is not aten.as_strided_scatter.default:
+            ruled(recorder, operator, base, src, *args, **kwargs)
+        if not is_repeated(base) and overlaps(recorder, base):
+            return copied(recorder, base)
+        if not is_repeated(base) and not (is_packed(base) and is_number(base.shape.storage_offset, 0)):
+            return NotImplemented
+        return packed(recorder, base.shape, base.dtype, base.device)
+
+
+def overlaps(recorder: Trace, base: Metadata) -> bool:
+    """Whether an axis is repeated: strides and gaps of such a tensor are not kept where a part of it is replaced."""
+    shape, env = base.shape, recorder.env
+    assert shape.strides is not None
+    for size, stride in zip(shape, shape.strides):
+        if is_number(stride, 0) and not is_number(size, 1):
+            longer = known(env, size > 1)
+            if longer is None and env.hint(size) is not None:
+                longer = env.guard(size > 1)
+            if longer is not False:
+                return True
+    return False
+
+
+for _operator in (
+    aten.select_scatter.default,
+    aten.slice_scatter.default,
+    aten.diagonal_scatter.default,
+    aten.as_strided_scatter.default,
+):
+    _register_scatter(_operator)
+
+
+# ---------------------------------------------------------------------- what gradients of views are
+
+
+@kind_rule(
+    aten.slice_backward.default,
+    aten.select_backward.default,
+    aten.diagonal_backward.default,
+    aten.unfold_backward.default,
+)
+def whole(recorder: Trace, grad_output: torch.Tensor, input_sizes: Sequence[object], *_: object) -> object:
+    """A tensor of the sizes that the view was taken of."""
+    base = metadata_of(recorder, grad_output)
+    return packed(recorder, sizes_of(input_sizes), base.dtype, base.device)

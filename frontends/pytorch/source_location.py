@@ -1,0 +1,83 @@
+"""Where a program is: which files are its own, and the line of them that runs, or that raised an error.
+
+    >>> import torch
+    >>> from frontends.pytorch.source_location import is_users, origin
+    >>> is_users(torch.__file__), is_users("/home/me/model.py")
+    (False, True)
+    >>> print(origin())
+    <doctest ...>:1
+"""
+
+from __future__ import annotations
+
+import dis
+import os
+import sys
+import sysconfig
+from types import FunctionType, MethodType
+from typing import Final
+
+import torch
+
+from shapes.origin import ROOT, Origin
+
+OURS: Final = os.path.join(ROOT, "frontends") + os.sep
+FRAMEWORKS: Final = (os.path.dirname(torch.__file__) + os.sep, OURS)
+WRITTEN: Final = tuple([FRAMEWORKS[0] + folder + os.sep for folder in ("nn", "distributions", "optim")])
+STANDARD: Final = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
+INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
+
+_owners: dict[str, bool] = {}
+
+
+def is_users(file: str) -> bool:
+    """Whether a file is the program's: neither torch's, nor ours, nor Python's own."""
+    found = _owners.get(file)
+    if found is None:
+        standard = file.startswith(STANDARD) and INSTALLED not in file
+        found = _owners[file] = not (standard or file.startswith(FRAMEWORKS))
+    return found
+
+
+def is_told(file: str) -> bool:
+    """Whether text that a file asks for is the program's to read: torch and we write errors, its modules all else."""
+    return not file.startswith(FRAMEWORKS) or file.startswith(WRITTEN)
+
+
+def first_users_frame(depth: int = 1):
+    """The innermost frame that belongs to the program, and None where there is none."""
+    frame = sys._getframe(depth)
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def origin() -> Origin | None:
+    """The line of the program that runs."""
+    frame = first_users_frame(2)
+    return None if frame is None else Origin.of_instruction(frame.f_code, frame.f_lasti)
+
+
+def returned_at(fn: object) -> Origin | None:
+    """Where a function or module of the program returns: its one `return`, or where it is defined if it has several."""
+    fn = getattr(fn, "forward", fn) if isinstance(fn, torch.nn.Module) else fn
+    function = fn.__func__ if isinstance(fn, MethodType) else fn
+    while isinstance(function, FunctionType):
+        code = function.__code__
+        if is_users(code.co_filename):
+            returns = [each for each in dis.get_instructions(code) if each.opname in ("RETURN_VALUE", "RETURN_CONST")]
+            lines = {each.positions.lineno for each in returns if each.positions is not None}
+            return Origin.of_instruction(code, returns[-1].offset if len(lines) == 1 else 0)
+        function = getattr(function, "__wrapped__", None)
+    return None
+
+
+def place_of(error: BaseException) -> Origin | None:
+    """The innermost line of the program in an error's traceback."""
+    found = None
+    step = error.__traceback__
+    while step is not None:
+        if is_users(step.tb_frame.f_code.co_filename):
+            found = Origin.of_instruction(step.tb_frame.f_code, step.tb_lasti)
+        step = step.tb_next
+    return found

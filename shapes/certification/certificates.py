@@ -1,0 +1,240 @@
+"""Certificates: what guards are asked, and what became of each: proven, refuted by sizes, or not shown.
+
+    >>> from shapes.certification.certificates import Condition
+    >>> from shapes.origin import Origin
+    >>> print(Condition("s % 8 == 0", Origin("/home/me/model.py", 41, "forward")).where)
+    model.py:41 in forward
+
+`shapes.certification.certifying` finds them. A certificate is data that can be checked again, without search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NoReturn
+
+from shapes.errors import Contradiction
+from shapes.origin import Origin
+from solver.decide.verdict import Always
+from solver.knowledge.facts import Facts
+from solver.proofs.checker import verify, verify_assignment
+from solver.proofs.step import Reason
+from solver.terms.expr import Atom
+from solver.terms.prop import Prop
+
+Status = Literal["proven", "refuted", "unknown", "contradictory"]
+EXIT: Final[Mapping[Status, int]] = {"proven": 0, "refuted": 1, "unknown": 2, "contradictory": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One guard: a proposition over sizes.
+
+    Attributes:
+        origin: the line of the program that it is due to.
+        why: what made it, in words, where that is no line of the program.
+        line: its line in a file of guards.
+        static: it says that a size is the number that it was seen as. Of sizes that nothing is said about this is
+            assumed.
+        derived: it follows from other guards, or was when it was made. Where it can fail only as these can, it is no
+            finding of its own.
+        fault: why it could not be read, if so.
+    """
+
+    text: str
+    origin: Origin | None = None
+    why: str = ""
+    line: int | None = None
+    static: bool = False
+    derived: bool = False
+    fault: str = ""
+
+    @property
+    def where(self) -> str:
+        """The line of the program, else of the file, else who made it."""
+        if self.origin is not None:
+            return str(self.origin) + (f" ({self.why})" if self.why else "")
+        return self.why or (f"line {self.line}" if self.line is not None else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """All guards of one compiled variant.
+
+    Attributes:
+        names: what names in the guards stand for, such as `x_size0` for `x.shape[0]`; others are sizes themselves.
+        integers: the sizes that are just integers, and may be negative.
+        bounds: what is known of sizes because they are declared so, not because a guard tests it.
+        assumed: what else it relies on, which is not judged.
+        inputs: all sizes that there are, where that is known: a range of another one is a mistake.
+        group: equal for variants that answer the same calls, of which one has to accept.
+    """
+
+    conditions: Sequence[Condition]
+    names: Mapping[str, str] = field(default_factory=dict)
+    integers: frozenset[str] = frozenset()
+    bounds: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
+    assumed: Sequence[str] = ()
+    inputs: frozenset[str] | None = None
+    group: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """A guard that holds for all sizes, with the proof."""
+
+    condition: Condition
+    guard: str
+    verdict: Always
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A guard that can fail.
+
+    Attributes:
+        guard: as the program writes it.
+        size: sizes at which it fails, by name.
+        smallest: whether no smaller ones were shown to fail.
+        origin: the line of the program that it is due to.
+    """
+
+    condition: Condition
+    guard: str
+    size: dict[str, int]
+    smallest: bool
+    goal: Prop
+    values: Mapping[Atom, int]
+    facts: Facts
+
+    @property
+    def origin(self) -> Origin | None:
+        return self.condition.origin
+
+    @property
+    def why(self) -> str:
+        return self.condition.why
+
+    def check(self) -> bool:
+        """Whether the sizes are as the caller says, and the guard fails there: evaluated again."""
+        return verify_assignment(self.values, self.facts.last) and self.goal.evaluate(self.values) is False
+
+    def __str__(self) -> str:
+        sizes = ", ".join([f"{name}={value}" for name, value in self.size.items()])
+        place = f"  ({self.condition.where})" if self.condition.where else ""
+        return f"{self.guard}  fails at {sizes or 'any sizes'}{place}"
+
+
+@dataclass(frozen=True, slots=True)
+class NotShown:
+    """A guard of which nothing was shown."""
+
+    condition: Condition
+    guard: str
+    reason: str
+
+    @property
+    def origin(self) -> Origin | None:
+        return self.condition.origin
+
+    def __str__(self) -> str:
+        place = f"  ({self.condition.where})" if self.condition.where else ""
+        return f"{self.guard}  not shown: {self.reason}{place}"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The answer: see the module's documentation.
+
+    Attributes:
+        status: "proven": every guard holds for every size. "refuted": the `findings` can fail. "unknown": none was
+            seen to fail, but some were `not_shown`. "contradictory": no sizes are as the caller says.
+        holding: the guards that hold, each with its proof.
+        implied: guards that can fail too, but only where one of the `findings` does.
+        assumed: what the caller has to see to: how tensors lie in memory, sizes that are constants and that nothing is
+            said about, checks that the program makes itself.
+        premises: what the caller says of the sizes; for "contradictory", of these what cannot hold together.
+    """
+
+    status: Status
+    holding: tuple[Proven, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    not_shown: tuple[NotShown, ...] = ()
+    implied: tuple[Finding, ...] = ()
+    assumed: tuple[str, ...] = ()
+    premises: tuple[str, ...] = ()
+    conflict: Contradiction | None = None
+
+    @property
+    def proven(self) -> bool:
+        return self.status == "proven"
+
+    @property
+    def exit_status(self) -> int:
+        """0 proven, 1 refuted, 2 unknown, 3 contradictory."""
+        return EXIT[self.status]
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a certificate is not a truth value; read its `status`, or whether it is `proven`")
+
+    def check(self) -> bool:
+        """Verify it again, without search: every proof, and every finding by evaluation."""
+        if self.conflict is not None:
+            return _verified(self.conflict)
+        proofs = [each.verdict for each in self.holding]
+        findings = (*self.findings, *self.implied)
+        return all(proof.check() for proof in proofs) and all(finding.check() for finding in findings)
+
+    def json(self) -> dict[str, object]:
+        """As data, for other programs."""
+        return {
+            "status": self.status,
+            "premises": list(self.premises),
+            "findings": [
+                {"guard": each.guard, "size": each.size, "smallest": each.smallest, **_place(each.condition)}
+                for each in self.findings
+            ],
+            "not_shown": [
+                {"guard": each.guard, "reason": each.reason, **_place(each.condition)} for each in self.not_shown
+            ],
+            "implied": [
+                {"guard": each.guard, "size": each.size, "smallest": each.smallest, **_place(each.condition)}
+                for each in self.implied
+            ],
+            "holding": [{"guard": each.guard, **_place(each.condition)} for each in self.holding],
+            "assumed": list(self.assumed),
+            "checked": self.check(),
+        }
+
+    def __str__(self) -> str:
+        total = len(self.holding) + len(self.findings) + len(self.not_shown) + len(self.implied)
+        head = {
+            "proven": f"proven: {total} guards hold for all sizes",
+            "refuted": f"refuted: {len(self.findings)} of {total} guards can fail",
+            "unknown": f"unknown: {len(self.not_shown)} of {total} guards were not shown to hold",
+            "contradictory": f"contradictory: no sizes satisfy {', '.join(self.premises)}",
+        }[self.status]
+        rows = [*map(str, self.findings), *map(str, self.not_shown), *[f"with these: {each}" for each in self.implied]]
+        return "\n".join([head, *[f"  {row}" for row in rows], *[f"  assumed: {text}" for text in self.assumed]])
+
+
+def _place(condition: Condition) -> dict[str, object]:
+    origin = condition.origin
+    return {
+        "file": None if origin is None else origin.file,
+        "line": condition.line if origin is None else origin.line,
+        "function": None if origin is None else origin.function,
+        "why": condition.why,
+    }
+
+
+def _verified(conflict: Contradiction) -> bool:
+    proof = conflict.proof
+    if not isinstance(proof, Reason):
+        return False
+    interner = proof.conclusion.interner
+    return verify(proof, interner.false, interner.true)
+
+
+__all__ = ["Certificate", "Condition", "Conditions", "Finding", "NotShown", "Proven", "Status"]

@@ -1,0 +1,1 @@
+"""The parts of `ShapeEnv`: reader, answers, ledger of commitments, symbols, scopes."""

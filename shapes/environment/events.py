@@ -1,0 +1,171 @@
+"""What happened in an environment, in order: the one stream behind every log.
+
+    >>> from shapes import ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> stop = env.listen(lambda event: print(event))
+    >>> s = env.symbol("s", hint=64)
+    symbol s >= 0, hint 64
+    >>> env.guard(s > 16)
+    ask s >= 17: depends
+    guard s >= 17
+    True
+    >>> stop()
+
+Commitments (symbols, facts, checks, choices) are kept in `env.events` and vanish with a rollback. Questions change
+nothing and are only told to listeners, with their purpose: a branch of the program, an optional optimization, or a
+person who looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from solver.syntax.precedence import number
+
+if TYPE_CHECKING:
+    from shapes.origin import Origin
+    from solver.decide.verdict import Verdict
+    from solver.proofs.fact import Fact
+    from solver.terms.expr import Expr
+    from solver.terms.prop import Prop
+
+Purpose = Literal["program", "optional", "person"]
+SymbolKind = Literal["backed", "unbacked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A symbol with its range. A backed one is an input, known before the program runs; `hint` is its size this time.
+    """
+
+    name: str
+    symbol: Expr
+    kind: SymbolKind
+    lo: int | None
+    hi: int | None
+    hint: int | None
+    source: str | None
+    fact: Fact
+
+    def __str__(self) -> str:
+        hint = "" if self.hint is None else f", hint {number(self.hint).text}"
+        return f"symbol {self.fact.text}{hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """A fact that somebody vouches for: the caller (given), a scope (hypothesis), or the construction itself (range).
+    """
+
+    fact: Fact
+
+    def __str__(self) -> str:
+        return f"assume {self.fact.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A branch that was committed to. `question` is what was asked, the fact is the side that was taken."""
+
+    fact: Fact
+    question: Prop
+    taken: bool
+    why: str
+
+    def __str__(self) -> str:
+        return f"guard {self.fact.text}" + (f" ({self.why})" if self.why else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A check that runs with the program, with the user's message and what it raises; a fact from here on."""
+
+    fact: Fact
+    message: str
+    under: tuple[Prop, ...] = ()
+    error: type[Exception] = RuntimeError
+
+    def __str__(self) -> str:
+        return f"run-time check {self.fact.text}" + (f": {self.message}" if self.message else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An answer that a policy or a fallback gave to an open question: no verdict, no fact, only a choice."""
+
+    question: Prop
+    answer: bool
+    by: str
+    origin: Origin | None
+
+    def __str__(self) -> str:
+        return f"choice {self.question}: {self.answer} by {self.by}"
+
+
+@dataclass(frozen=True, slots=True)
+class Forced:
+    """Python, or a caller, needed the value of a size; the fact says that it is this value."""
+
+    expr: Expr
+    value: int
+    why: str
+    fact: Fact
+
+    def __str__(self) -> str:
+        return f"specialized {self.expr} to {self.value}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sourced:
+    """One more place where the size of a symbol is found at run time."""
+
+    name: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.name} is also {self.source}"
+
+
+Commitment = Declared | Assumed | Guarded | Deferred | Chosen | Forced | Sourced
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and what was answered. `commits` where a branch of the program hung on it."""
+
+    prop: Prop
+    domain: Prop
+    text: str | None
+    verdict: Verdict
+    purpose: Purpose
+    commits: bool
+
+    def __str__(self) -> str:
+        words = {"Always": "always", "Never": "never", "Depends": "depends", "GaveUp": "gave up"}
+        return f"ask {self.text or self.prop}: {words[type(self.verdict).__name__]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A checkpoint: the number of commitments so far."""
+
+    position: int
+
+    def __str__(self) -> str:
+        return f"checkpoint at {self.position}"
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """The commitments from `position` on were taken back."""
+
+    position: int
+
+    def __str__(self) -> str:
+        return f"rollback to {self.position}"
+
+
+Event = Commitment | Asked | Marked | RolledBack
+Listener = Callable[[Event], None]

@@ -1,0 +1,66 @@
+"""The least and the greatest value of an expression, remainders included.
+
+    >>> from shapes import ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> s = env.symbol("s", lo=1)
+    >>> env.bounds(s % 16), env.bounds(4 * (s % 16) - 1), env.bounds(-s)
+    ((0, 15), (-1, 59), (None, -1))
+
+The normal form writes `n % d` as `n - d*(n//d)`, whose two parts are far apart where their difference is small. So
+whole remainders are taken out of the expression first: `k * (n % d)` lies between 0 and `k * (d - 1)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from solver.knowledge.facts import Facts
+from solver.terms.expr import Expr
+
+Bounds = tuple[int | None, int | None]
+DEPTH = 3
+
+
+def bounds(facts: Facts, expr: Expr, depth: int = DEPTH) -> Bounds:
+    """The tightest bounds among those of the whole and those with remainders taken out."""
+    lo, hi = facts.bounds(expr)
+    if depth and not (lo is not None and lo == hi):
+        for remainder, scale, rest in _remainders(expr):
+            low, high = bounds(facts, rest, depth - 1)
+            least, most = _scaled(_of_remainder(facts, remainder), scale)
+            low = None if low is None or least is None else low + least
+            high = None if high is None or most is None else high + most
+            lo = low if lo is None else lo if low is None else max(lo, low)
+            hi = high if hi is None else hi if high is None else min(hi, high)
+    return lo, hi
+
+
+def _remainders(expr: Expr) -> Iterator[tuple[Expr, int, Expr]]:
+    """Divisors d, factors k and rests with `expr == k * (n % d) + rest`, where the rest does without the division."""
+    coefficients = dict(expr.terms)
+    for atom in sorted(expr.atoms, key=lambda atom: atom.serial):
+        match atom.kind, atom.args:
+            case "floordiv", (Expr() as n, Expr() as d):
+                product = d * atom.expr
+                if not product.terms:
+                    continue
+                monomial, c = product.terms[0]
+                k, left = divmod(-coefficients.get(monomial, 0), c)
+                rest = expr - k * (n - product)
+                if k and not left and atom not in rest.atoms:
+                    yield d, k, rest
+
+
+def _of_remainder(facts: Facts, d: Expr) -> Bounds:
+    """What `n % d` lies between, for a divisor that is not zero."""
+    lo, hi = facts.bounds(d)
+    if lo is not None and lo >= 0:
+        return 0, None if hi is None else max(hi - 1, 0)
+    if hi is not None and hi <= 0:
+        return None if lo is None else min(lo + 1, 0), 0
+    return None if lo is None else lo + 1, None if hi is None else hi - 1
+
+
+def _scaled(interval: Bounds, k: int) -> Bounds:
+    lo, hi = interval if k > 0 else (interval[1], interval[0])
+    return None if lo is None else k * lo, None if hi is None else k * hi

@@ -1,0 +1,275 @@
+"""Compiled checks: whether concrete sizes satisfy everything that was assumed about them, as one fast call.
+
+    >>> from solver.terms.interner import Interner
+    >>> from shapes.guards.codegen import Requirement, compile_check
+    >>> terms = Interner()
+    >>> symbols = {"b": terms.symbol("b"), "s": terms.symbol("s")}
+    >>> requirements = [
+    ...     Requirement("range", "b >= 1", terms.ge(symbols["b"], 1), terms.true),
+    ...     Requirement("guard", "s % 16 == 0", terms.divides(16, symbols["s"]), terms.true, "model.py:41 in forward"),
+    ... ]
+    >>> check = compile_check(requirements, symbols, {"b": 0, "s": 1})
+    >>> check(4, 128), check(4, 100)
+    (True, False)
+    >>> print(check.explain(4, 100))
+    guard `s % 16 == 0` fails at s=100 (model.py:41 in forward)
+    >>> print(check.source)
+    def check(b, s):
+        if not (s % 16 == 0 and b >= 1):
+            return False
+        return True
+    <BLANKLINE>
+
+The check is a plain function, so that a call costs what hand-written text would; `check.native()` is the same check
+as compiled C where that can be had. A check is total: any integers, of any sign and size, are accepted or not, and
+sizes outside the domain of a requirement (a divisor that is zero) are not. Integers are Python's own; those of fixed
+width wrap around, so convert them first.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, cast, runtime_checkable
+
+from shapes.accepted import shown
+from shapes.guards.arguments import Accepts, Arguments, Sources
+from shapes.guards.emit_c import NotNative, native_source
+from shapes.guards.emit_python import python_function, python_source
+from shapes.guards.extension_modules import build
+from shapes.guards.lowering import Lowering, Operation, Operations
+from shapes.guards.ordering import ordered
+from shapes.guards.toolchain import Unavailable
+from solver.errors import ShapeError
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One thing that a check tests, and where it comes from."""
+
+    kind: Literal["range", "given", "guard", "assert", "hypothesis"]
+    text: str
+    prop: Prop
+    domain: Prop
+    origin: object | None = None
+    line: int | None = None
+
+    @property
+    def where(self) -> str:
+        """The place in the program, as far as it is known."""
+        if self.origin is not None:
+            return str(self.origin)
+        return f"line {self.line}" if self.line is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a check says about some arguments, and why.
+
+    Attributes:
+        holds: what the check returns.
+        requirement: the first one that fails; None when all hold, or when the arguments do not have the expected
+            structure.
+        values: the sizes that it is about, by symbol.
+        message: the same in words.
+    """
+
+    holds: bool
+    requirement: Requirement | None
+    values: dict[str, int]
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@runtime_checkable
+class Check(Protocol):
+    """A compiled check: a callable over concrete sizes, with these attributes.
+
+    Attributes:
+        plan: what it tests, for those who build on it.
+        source: the text of the Python form.
+        form: which form this is.
+        reason: why this is not the native form, where that was asked for.
+    """
+
+    plan: Plan
+    source: str
+    form: Literal["python", "native"]
+    reason: str
+
+    def __call__(self, *arguments: object, **named: object) -> bool: ...
+
+    def explain(self, *arguments: object, **named: object) -> Outcome:
+        """Which requirement the arguments fail first, with the values and the line."""
+        ...
+
+    def native(self) -> Check:
+        """The native form of this check; this check itself, with the `reason`, where there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a check tests: the requirements, and the operations that decide them."""
+
+    requirements: tuple[Requirement, ...]
+    arguments: Arguments
+    symbols: Mapping[str, Expr]
+    operations: Operations
+    conditions: tuple[Operation, ...]
+    """In the order in which they are tested."""
+
+    def explain(self, values: Mapping[str, object]) -> Outcome:
+        """Test the requirements one by one by evaluation, independently of the generated text. `values` are by
+        parameter name."""
+        inputs: dict[int, int] = {}
+        for position in range(len(self.arguments.paths)):
+            try:
+                inputs[position] = cast(int, self.arguments.read(position, values))
+            except (TypeError, LookupError, AttributeError):
+                return Outcome(False, None, {}, f"the arguments have no {self.arguments.text(position)}")
+        known: dict[Atom, int] = {}
+        names: dict[Atom, str] = {}
+        for name, positions in self.arguments.positions.items():
+            (atom,) = self.symbols[name].symbols
+            names[atom] = name
+            value = known[atom] = inputs[positions[0]]
+            for position in positions[1:]:
+                if inputs[position] != value:
+                    first, other = self.arguments.text(positions[0]), self.arguments.text(position)
+                    text = f"{first} and {other} are both {name}, but {integer(value)} != {integer(inputs[position])}"
+                    return Outcome(False, None, {name: value}, text)
+        for requirement in self.requirements:
+            failed = _failure(requirement, _with_definitions(requirement, known))
+            if failed is not None:
+                values_used = {names[atom]: known[atom] for atom in _symbols(requirement) if atom in names}
+                return Outcome(False, requirement, values_used, _message(requirement, values_used, failed))
+        return Outcome(True, None, {name: known[atom] for atom, name in names.items()}, "accepted")
+
+
+def compile_check(
+    requirements: Iterable[Requirement],
+    symbols: Mapping[str, Expr],
+    sources: Sources,
+    *,
+    arguments: Sequence[str] | None = None,
+    native: bool = False,
+) -> Check:
+    """A check of the requirements for sizes found where `sources` says.
+
+    Raises:
+        ShapeError: a symbol without a source, or a source of a symbol that there is not.
+    """
+    if not isinstance(sources, Mapping):
+        raise ShapeError(f"sources={shown(sources)}: expected where each symbol is found, such as {{'s': ('x', 0)}}")
+    layout = Arguments.of(sources, arguments)
+    for name in layout.positions:
+        if name not in symbols:
+            close = difflib.get_close_matches(name, symbols)
+            raise ShapeError(
+                f"sources[{name!r}]: no such symbol" + (f"; did you mean {' or '.join(close)}?" if close else "")
+            )
+    operations = Operations()
+    inputs = {symbols[name]: operations.leaf(positions[0]) for name, positions in layout.positions.items()}
+    lowering = Lowering(operations, inputs)
+    conditions: list[Operation] = []
+    kept = tuple(requirements)
+    for requirement in kept:
+        conditions.append(lowering.proposition(requirement.domain))
+        conditions.append(lowering.proposition(requirement.prop))
+        if lowering.missing:
+            missing = next(iter(lowering.missing))
+            raise ShapeError(
+                f"no source for the symbol {missing.name}, which `{requirement.text}` needs: add it to the sources"
+            )
+    for first, *others in layout.positions.values():
+        conditions += [operations.make("eq", (operations.leaf(first), operations.leaf(other))) for other in others]
+    plan = Plan(kept, layout, dict(symbols), operations, tuple(ordered(operations, conditions)))
+    check = python_check(plan)
+    return check.native() if native else check
+
+
+def python_check(plan: Plan) -> Check:
+    """The Python form: a function of its own for this plan."""
+    source = python_source(plan.operations, plan.conditions, plan.arguments)
+    function = python_function(source, plan.conditions)
+    return _dressed(function, plan, source, "python", function)
+
+
+def native_check(check: Check) -> Check:
+    """The native form of a check in Python; the check itself, with the reason, where there is none."""
+    try:
+        built = build(native_source(list(check.plan.conditions), check.plan.arguments))
+    except NotNative as error:
+        built = Unavailable(str(error))
+    if isinstance(built, Unavailable):
+        check.reason = built.reason
+        return check
+    return _dressed(built(check), check.plan, check.source, "native", check)
+
+
+def _dressed(function: Accepts, plan: Plan, source: str, form: Literal["python", "native"], python: Accepts) -> Check:
+    """A callable with the attributes of a check. They live on the callable itself: an object around it would cost as
+    much as the test."""
+    signature = inspect.signature(python)
+    check = cast(Check, function)
+
+    def explain(*arguments: object, **named: object) -> Outcome:
+        return plan.explain(signature.bind(*arguments, **named).arguments)
+
+    def native() -> Check:
+        return check if form == "native" else native_check(check)
+
+    attributes = {"plan": plan, "source": source, "form": form, "reason": "", "explain": explain, "native": native}
+    for name, value in attributes.items():
+        setattr(check, name, value)
+    return check
+
+
+def _failure(requirement: Requirement, values: Mapping[Atom, int]) -> Literal["domain", "prop", "size"] | None:
+    try:
+        if not requirement.domain.evaluate(values):
+            return "domain"
+        return None if requirement.prop.evaluate(values) else "prop"
+    except OverflowError:
+        return "size"
+
+
+def _message(requirement: Requirement, values: Mapping[str, int], failed: str) -> str:
+    sizes = ", ".join([f"{name}={integer(value)}" for name, value in values.items()])
+    verb = {"domain": "is not defined", "prop": "fails", "size": "is too large to evaluate"}[failed]
+    where = f" ({requirement.where})" if requirement.where else ""
+    return f"{requirement.kind} `{requirement.text}` {verb} at {sizes}{where}"
+
+
+def _symbols(requirement: Requirement) -> list[Atom]:
+    """The symbols that a requirement mentions, those inside definitions included."""
+    found = dict.fromkeys(sorted(requirement.prop.symbols | requirement.domain.symbols, key=lambda atom: atom.serial))
+    pending = list(found)
+    while pending:
+        definition = pending.pop().definition
+        for atom in definition.symbols if definition is not None else ():
+            if atom not in found:
+                found[atom] = None
+                pending.append(atom)
+    return list(found)
+
+
+def _with_definitions(requirement: Requirement, known: Mapping[Atom, int]) -> Mapping[Atom, int]:
+    """The known values, with those of symbols that are defined by others."""
+    values = dict(known)
+    for atom in sorted(_symbols(requirement), key=lambda atom: atom.serial):
+        if atom not in values and atom.definition is not None:
+            values[atom] = atom.definition.evaluate(values)
+    return values
+
+
+def integer(value: int) -> str:
+    """A number of any size for people."""
+    return str(value) if value.bit_length() <= 256 else f"{'-' if value < 0 else ''}about 2**{value.bit_length() - 1}"

@@ -1,0 +1,286 @@
+"""Choosing among guarded variants: which one accepts these sizes, without asking them one by one.
+
+    >>> from shapes import ShapeEnv
+    >>> from shapes.guards.dispatch import Dispatch
+    >>> def variant(fact):
+    ...     env = ShapeEnv()
+    ...     env.symbol("n", lo=0)
+    ...     env.assume(fact)
+    ...     return env
+    >>> dispatch = Dispatch(["x"])
+    >>> for fact in ["n <= 15", "n >= 16 and n % 16 == 0", "n >= 16"]:
+    ...     dispatch.add(variant(fact), fact, sources={"n": ("x", 0)})
+    >>> dispatch.lookup((7,)), dispatch.lookup((32,)), dispatch.lookup((33,))
+    ('n <= 15', 'n >= 16 and n % 16 == 0', 'n >= 16')
+    >>> dispatch.lookup((-1,)) is None
+    True
+
+The first variant, in the order in which they were added, whose requirements hold is the answer. The lookup is one
+generated function with a decision tree over the requirements of all (see `shapes.guards.decision_tree`), made when it
+is needed first after an `add`. Requirements that are not about sizes are opaque: an input, by its path, equals a value,
+as in `tests={("x", ".dtype"): "float32", ("x", ".ndim"): 3}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Hashable, Mapping, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, cast
+
+from shapes.guards.arguments import Arguments, Opening, Path, Source, Sources, access, local_names
+from shapes.guards.codegen import Check, Outcome
+from shapes.guards.decision_tree import Variant, grow
+from shapes.guards.emit_python import python_scope, reachable
+from shapes.guards.emit_tree import tree_source
+from shapes.guards.lowering import COMPARISONS, Operation, Operations
+from shapes.guards.variants import Entry, Found
+from solver.errors import ShapeError
+
+if TYPE_CHECKING:
+    from shapes.guards.coverage import Overlap, Ranges
+    from solver.decide.verdict import Verdict
+
+Value = TypeVar("Value")
+
+MISSING: Final = object()
+"""What stands for an input that the arguments do not have."""
+COMMUTATIVE: Final = frozenset(("mul", "max", "min", "bitand"))
+
+
+class Lookup(Protocol[Found]):
+    """The generated function."""
+
+    def __call__(self, *arguments: object, **named: object) -> Found | None: ...
+
+
+class Guarded(Protocol):
+    """What has guards to compile: a `ShapeEnv`."""
+
+    def compile_guards(self, sources: Sources, *, arguments: Sequence[str] | None = None) -> Check: ...
+
+
+class Dispatch(Generic[Value]):
+    """Guarded variants over the same arguments.
+
+    `lookup(*arguments)` is the value of the first variant that accepts them, or None. It is an attribute that is
+    replaced when variants are added: read it from the dispatch each time.
+    """
+
+    __slots__ = (
+        "_lock",
+        "_paths",
+        "_sizes",
+        "_tested",
+        "arguments",
+        "entries",
+        "lookup",
+        "opening",
+        "operations",
+        "source",
+    )
+
+    def __init__(self, arguments: Sequence[str], *, opening: Opening | None = None) -> None:
+        self.arguments = tuple(arguments)
+        self.opening = opening
+        self.entries: list[Entry[Value]] = []
+        self.operations = Operations()
+        self.source = ""
+        """The text of the lookup, once it has been made."""
+        self._paths: dict[Path, int] = {}
+        self._sizes: set[Path] = set()
+        self._tested: set[Path] = set()
+        self._lock = Lock()
+        # what is never added to does not refer to itself
+        self.lookup: Lookup[Value] = _nothing
+
+    def add(
+        self,
+        accepts: Check | Guarded,
+        value: Value,
+        *,
+        sources: Sources | None = None,
+        tests: Mapping[Source, Hashable] | None = None,
+    ) -> None:
+        """Add a variant: a compiled check, or an environment with the sources of its symbols.
+
+        Arguments that the check names are those of the dispatch with that name; those that it counts are in order.
+
+        Raises:
+            ShapeError: the arguments do not fit together, or a test is about an input that is a size.
+        """
+        if isinstance(accepts, Check):
+            check = accepts
+        else:
+            check = accepts.compile_guards(sources or {}, arguments=self.arguments if _named(sources or {}) else None)
+        plan = check.plan
+        order = self._order(plan.arguments)
+        opaque = self._opaque(tests or {})
+        sizes = [self._renamed(path, plan.arguments, order) for path in plan.arguments.paths]
+        with self._lock:
+            for path in {*self._sizes, *sizes} & {*self._tested, *opaque}:
+                raise ShapeError(
+                    f"{access(*path)} is a size, which guards are about: it cannot be tested by value as well"
+                )
+            self._sizes.update(sizes)
+            self._tested.update(opaque)
+            positions = [self._position(path) for path in sizes]
+            expected = {self.operations.leaf(self._position(path)): wanted for path, wanted in opaque.items()}
+            conditions = copied(plan.conditions, self.operations, positions)
+            inputs = frozenset([*positions, *[leaf.number for leaf in expected]])
+            variant = Variant(len(self.entries), tuple(conditions), expected, inputs)
+            self.entries.append(Entry(check, value, opaque, variant, order, tuple(positions)))
+            self.lookup = self._first_lookup
+
+    def _opaque(self, tests: Mapping[Source, Hashable]) -> dict[Path, Hashable]:
+        """Opaque tests by path, checked."""
+        found: dict[Path, Hashable] = {}
+        for source, wanted in tests.items():
+            head, *steps = source if isinstance(source, tuple) else (source,)
+            if isinstance(head, int) and 0 <= head < len(self.arguments):
+                head = self.arguments[head]
+            if head not in self.arguments:
+                raise ShapeError(f"tests[{source!r}]: the arguments are {', '.join(self.arguments)}")
+            try:
+                hash(wanted)
+            except TypeError:
+                raise ShapeError(f"tests[{source!r}]={wanted!r}: a value that can be hashed is needed") from None
+            if wanted != wanted:
+                raise ShapeError(f"tests[{source!r}]={wanted!r} is not equal to itself")
+            found[(head, *steps)] = wanted
+        return found
+
+    def _order(self, arguments: Arguments) -> tuple[int, ...]:
+        """Where each argument of a check is among those of the dispatch."""
+        if not arguments.by_name:
+            if len(arguments.names) <= len(self.arguments):
+                return tuple(range(len(arguments.names)))
+        elif all(name in self.arguments for name in arguments.names):
+            return tuple([self.arguments.index(name) for name in arguments.names])
+        shown = ", ".join(self.arguments)
+        raise ShapeError(f"a check of {', '.join(arguments.names)} does not fit a dispatch over {shown}")
+
+    def _renamed(self, path: Path, arguments: Arguments, order: Sequence[int]) -> Path:
+        return (self.arguments[order[arguments.names.index(str(path[0]))]], *path[1:])
+
+    def _position(self, path: Path) -> int:
+        return self._paths.setdefault(path, len(self._paths))
+
+    def _first_lookup(self, *arguments: object, **named: object) -> Value | None:
+        """Make the lookup, and use it."""
+        with self._lock:
+            paths = tuple(self._paths)
+            read = self.opening.read if self.opening is not None else {}
+            names = [read.get(path, name) for path, name in zip(paths, local_names(paths, self.arguments))]
+            layout = Arguments(self.arguments, paths, tuple(names), {}, True)
+            given = frozenset([position for position, path in enumerate(paths) if len(path) == 1 or path in read])
+            tree = grow(self.operations, [entry.variant for entry in self.entries], given)
+            made = tree_source(self.operations, tree, layout, opening=self.opening)
+            scope = python_scope(made.functions)
+            if self.opening is not None:
+                scope.update(self.opening.scope)
+            scope.update(made.constants)
+            scope["default"] = None
+            scope.update({f"value_{number}": entry.value for number, entry in enumerate(self.entries)})
+            exec(compile(made.text, "<lookup>", "exec"), scope)
+            self.source = made.text
+            lookup = self.lookup = cast(Lookup[Value], scope.pop("lookup"))
+        return lookup(*arguments, **named)
+
+    def explain(self, *arguments: object) -> list[tuple[Value, Outcome]]:
+        """For each variant, why it does or does not accept the arguments."""
+        values: Mapping[str, object] = dict(zip(self.arguments, arguments))
+        found = []
+        for entry in self.entries:
+            refused = self._refused(entry, values)
+            if refused is None:
+                names = entry.check.plan.arguments.names
+                own = {name: arguments[place] for name, place in zip(names, entry.order)}
+                found.append((entry.value, entry.check.plan.explain(own)))
+            else:
+                found.append((entry.value, Outcome(False, None, {}, refused)))
+        return found
+
+    def coverage(
+        self,
+        ranges: Ranges | None = None,
+        *,
+        tests: Mapping[Source, Hashable] | None = None,
+        besides: Container[Value] = (),
+    ) -> Verdict:
+        """Whether some variant accepts all sizes in the ranges (by input, as text; 0 and up where none is given).
+
+        Always, or sizes that no variant accepts (`false_at`), or GaveUp. Considered are the variants whose opaque tests
+        are among `tests`, and whose values are not `besides`.
+        """
+        from shapes.guards.coverage import coverage
+
+        given = self._opaque(tests or {})
+        considered = [
+            entry for entry in self.entries if entry.tests.items() <= given.items() and entry.value not in besides
+        ]
+        return coverage(considered, self._texts(), ranges or {})
+
+    def overlaps(self, ranges: Ranges | None = None) -> list[Overlap]:
+        """The pairs of variants not shown to be disjoint, with sizes that both accept; the first of a pair wins."""
+        from shapes.guards.coverage import overlaps
+
+        return overlaps(self.entries, self._texts(), ranges or {})
+
+    def _texts(self) -> list[str]:
+        """How a person writes each input."""
+        return [access(*path) for path in self._paths]
+
+    def _refused(self, entry: Entry[Value], values: Mapping[str, object]) -> str | None:
+        """The opaque test that the arguments fail, in words."""
+        failed = self.failed_tests(entry, values)
+        if not failed:
+            return None
+        path, actual, wanted = failed[0]
+        if actual is MISSING:
+            return f"the arguments have no {access(*path)}"
+        return f"{access(*path)} is {actual!r}, not {wanted!r}"
+
+    def failed_tests(
+        self, entry: Entry[Value], values: Mapping[str, object]
+    ) -> list[tuple[Path, object, Hashable]]:
+        """The opaque tests of a variant that the arguments fail: the input, what it is, and what it should be."""
+        layout = Arguments(self.arguments, tuple(entry.tests), (), {}, True)
+        failed: list[tuple[Path, object, Hashable]] = []
+        for position, (path, wanted) in enumerate(entry.tests.items()):
+            try:
+                actual = layout.read(position, values)
+            except (TypeError, LookupError, AttributeError):
+                actual = MISSING
+            if actual is MISSING or actual != wanted:
+                failed.append((path, actual, wanted))
+        return failed
+
+
+def _nothing(*arguments: object, **named: object) -> None:
+    """What a dispatch without variants finds."""
+
+
+def _named(sources: Sources) -> bool:
+    first = [source[0] if isinstance(source, list) else source for source in sources.values()]
+    return any(isinstance(source[0] if isinstance(source, tuple) else source, str) for source in first)
+
+
+def copied(conditions: Sequence[Operation], into: Operations, positions: Sequence[int]) -> list[Operation]:
+    """Conditions as operations of another set, their inputs at other positions; what commutes is put in one order."""
+    made: dict[Operation, Operation] = {}
+    for node in reachable(conditions):
+        operands = tuple([made[operand] for operand in node.operands])
+        if node.code == "leaf":
+            made[node] = into.leaf(positions[node.number])
+        elif node.code == "sum":
+            made[node] = into.sum(list(zip(node.coefficients, operands)), node.number)
+        elif node.code in COMMUTATIVE or (node.code in COMPARISONS and node.code in ("eq", "ne")):
+            made[node] = into.make(node.code, tuple(sorted(operands, key=_place)))
+        else:
+            made[node] = into.make(node.code, operands, number=node.number, name=node.name)
+    return [made[condition] for condition in conditions]
+
+
+def _place(operand: Operation) -> tuple[bool, bool, int]:
+    """Constants come last, before them inputs."""
+    return operand.code == "constant", operand.code == "leaf", operand.index

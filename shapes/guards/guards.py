@@ -1,0 +1,378 @@
+"""Guards as people and compilers read them: the minimal set, what each alone rejects, and where the whole is accepted.
+
+    >>> from shapes import ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> s = env.symbol("s", hint=128)
+    >>> env.guard(s > 3), env.guard(s > 64)
+    (True, True)
+    >>> for guard in env.guards():                  # the first follows from the second
+    ...     print(guard, "rejects", guard.rejects)
+    s >= 65 rejects {'s': 64}
+
+A guard may be dropped only because of ranges, given facts and other guards: never because of a run-time check, which
+comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shapes.accepted import shown, whole_number
+from shapes.environment.answers import decided
+from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Forced, Guarded
+from shapes.errors import ShapeError, fact_place
+from shapes.guards.congruences import implied
+from shapes.guards.rejection import OneMoved, rejected_alone
+from shapes.origin import Origin
+from solver.decide.verdict import Always, Depends, Verdict
+from solver.knowledge.decided_atoms import prove_by_intervals
+from solver.knowledge.facts import Conflict, Facts, range_prop
+from solver.proofs.fact import Fact
+from solver.terms.expr import Atom, Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
+
+if TYPE_CHECKING:
+    from shapes.environment.answers import Questions
+    from shapes.guards.codegen import Requirement
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One condition for the trace to be valid.
+
+    Attributes:
+        prop: what must hold; `domain` is where it makes sense, which must hold too.
+        origin: the line that asked.
+        rejects: sizes that only this guard rejects; None where none were shown.
+    """
+
+    prop: Prop
+    domain: Prop
+    origin: Origin | None
+    rejects: Mapping[str, int] | None
+    fact: Fact
+
+    @staticmethod
+    def of(fact: Fact, rejects: Mapping[str, int] | None = None) -> Guard:
+        """A fact that a check tests."""
+        origin = fact.origin if isinstance(fact.origin, Origin) else None
+        return Guard(fact.prop, fact.domain, origin, rejects, fact)
+
+    @property
+    def text(self) -> str:
+        """As it was written."""
+        return self.fact.text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeAssert:
+    """A check that runs with the program, as soon as its symbols are known; `message` is the user's, `error` what
+    it raises."""
+
+    prop: Prop
+    domain: Prop
+    text: str
+    message: str
+    origin: Origin | None
+    symbols: tuple[str, ...]
+    fact: Fact
+    error: type[Exception] = RuntimeError
+
+    def __str__(self) -> str:
+        return self.text + (f": {self.message}" if self.message else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Specialization:
+    """A size that became a constant, and the facts that made it one, in order; `why` where Python forced it."""
+
+    text: str
+    value: int
+    because: tuple[Fact, ...]
+    why: str
+
+    @property
+    def origin(self) -> Origin | None:
+        """The line that completed it."""
+        place = self.because[-1].origin if self.because else None
+        return place if isinstance(place, Origin) else None
+
+    def __str__(self) -> str:
+        head = f"{self.text} = {self.value}" + (f": {self.why}" if self.why else "")
+        return "\n".join([head, *[f"  {fact.text}  {fact_place(fact)}".rstrip() for fact in self.because]])
+
+
+def minimal_guards(events: Sequence[Commitment], interner: Interner, *, solvers: bool) -> tuple[Guard, ...]:
+    """The guards none of which follows from the others, with what each alone rejects.
+
+    Congruences of one expression are sorted out by arithmetic. Most of the rest are seen to be needed by sizes beside
+    the hints. Of the others, half are tested under the other half, recursively, so that n guards cost n log n
+    assumptions.
+    """
+    guards = [event.fact for event in events if isinstance(event, (Guarded, Forced)) and event.fact.kind == "guard"]
+    if not guards:
+        return ()
+    inputs = {
+        atom: event
+        for event in events
+        if isinstance(event, Declared) and event.kind == "backed"
+        for atom in event.symbol.symbols
+    }
+    given = _given(events, inputs)
+
+    def rejecting(fact: Fact, values: Mapping[Atom, int]) -> Guard:
+        return Guard.of(fact, {event.name: values.get(atom, _some_value(event)) for atom, event in inputs.items()})
+
+    usual = {event.name: _some_value(event) for event in inputs.values()}
+
+    def rejecting_one(fact: Fact, sizes: OneMoved[Atom]) -> Guard:
+        return Guard.of(fact, OneMoved(usual, inputs[sizes.place].name, sizes[sizes.place]))
+
+    conditions = [event.fact.prop for event in inputs.values()] + [within(fact) for fact in given]
+    hints = {atom: event.hint for atom, event in inputs.items() if event.hint is not None}
+    gone = implied([within(fact) for fact in guards], hints)
+    guards = [fact for place, fact in enumerate(guards) if place not in gone]
+    alone = rejected_alone(hints, [within(fact) for fact in guards], conditions)
+    needed = {place: rejecting_one(guards[place], sizes) for place, sizes in enumerate(alone) if sizes is not None}
+
+    def keep(known: Facts, rest: Sequence[int]) -> list[int]:
+        """Which of these are needed under what is known."""
+        if len(rest) > 1:
+            middle = len(rest) // 2
+            first = keep(extended(known, [guards[place] for place in rest[middle:]]), rest[:middle])
+            return first + keep(extended(known, [guards[place] for place in first]), rest[middle:])
+        (place,) = rest
+        fact = guards[place]
+        both = within(fact)
+        if prove_by_intervals(known, known.canonical_prop(both)[0]) is not None:
+            return []
+        _, rejected = known.pool.classify(both, interner.true)
+        if rejected is None and isinstance(known.suppose(both.negation), Conflict):
+            return []
+        verdict = decided(known, both, interner.true, solvers=solvers)
+        if isinstance(verdict, Always):
+            return []
+        needed[place] = rejecting(fact, verdict.found[1]) if isinstance(verdict, Depends) else Guard.of(fact)
+        return [place]
+
+    doubtful = [place for place in range(len(guards)) if place not in needed]
+    if doubtful:
+        concerned = _connected(_symbols([guards[place] for place in doubtful]), [*guards, *given])
+        known = entry_facts(events, interner, concerned)
+        # all others hold at the hints, which is what their symbols are then
+        others = [guards[place] for place in needed if not concerned.isdisjoint(within(guards[place]).symbols)]
+        keep(extended(known, others), doubtful)
+    return tuple([needed[place] for place in sorted(needed)])
+
+
+def _connected(symbols: set[Atom], facts: Sequence[Fact]) -> set[Atom]:
+    """These symbols, and those that facts tie to them."""
+    about: dict[Atom, list[frozenset[Atom]]] = {}
+    for fact in facts:
+        tied = within(fact).symbols
+        for atom in tied:
+            about.setdefault(atom, []).append(tied)
+    found, pending = set(symbols), list(symbols)
+    while pending:
+        for tied in about.pop(pending.pop(), ()):
+            new = tied - found
+            found |= new
+            pending += new
+    return found
+
+
+def _some_value(declared: Declared) -> int:
+    """A value in the range of a symbol that no guard is about."""
+    return next((end for end in (declared.hint, declared.lo, declared.hi) if end is not None), 0)
+
+
+def within(fact: Fact) -> Prop:
+    """A fact's proposition together with its domain, which comes first."""
+    return fact.prop if fact.domain.kind == "true" else fact.prop.interner.conjunction((fact.domain, fact.prop))
+
+
+def extended(known: Facts, more: Iterable[Fact]) -> Facts:
+    """The facts with some that are known to be consistent with them."""
+    for fact in more:
+        larger = known.assume(fact)
+        if not isinstance(larger, Conflict):
+            known = larger
+    return known
+
+
+def entry_facts(events: Sequence[Commitment], interner: Interner, wanted: set[Atom]) -> Facts:
+    """What is known before any guard: ranges of inputs, and given facts about inputs, as far as they concern these
+    symbols."""
+    backed = {
+        atom
+        for event in events
+        if isinstance(event, Declared) and event.kind == "backed"
+        for atom in event.symbol.symbols
+    }
+    given = _given(events, backed)
+    wanted = wanted | _symbols(given)
+    known = Facts.empty(interner)
+    for event in events:
+        if isinstance(event, Declared) and not wanted.isdisjoint(event.symbol.symbols):
+            larger = known.declare(event.symbol, event.lo, event.hi, event.fact, hint=event.hint)
+            assert not isinstance(larger, Conflict)
+            known = larger
+    return extended(known, given)
+
+
+def _given(events: Sequence[Commitment], inputs: Container[Atom]) -> list[Fact]:
+    """What holds of inputs before any guard, besides their ranges."""
+    given = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind in ("given", "range")]
+    return [fact for fact in given if all(atom in inputs for atom in within(fact).symbols)]
+
+
+def preconditions(events: Sequence[Commitment]) -> tuple[Guard, ...]:
+    """The caller's promises."""
+    facts = [event.fact for event in events if isinstance(event, Assumed) and event.fact.kind == "given"]
+    return tuple([Guard.of(fact) for fact in facts])
+
+
+def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:
+    """The checks that run with the program, in order."""
+    found = []
+    for event in events:
+        if isinstance(event, Deferred):
+            fact = event.fact
+            symbols = tuple([atom.name for atom in sorted(within(fact).symbols, key=_serial)])
+            origin = fact.origin if isinstance(fact.origin, Origin) else None
+            said = (event.message, origin, symbols, fact, event.error)
+            found.append(RuntimeAssert(fact.prop, fact.domain, fact.text, *said))
+    return tuple(found)
+
+
+def specializations(env: Questions) -> tuple[Specialization, ...]:
+    """The sizes that became constants, in the order in which they did."""
+    reasons = {event.expr: event for event in env.events if isinstance(event, Forced)}
+    sizes: dict[Expr, None] = {}
+    for atom, declared in env.symbols.items():
+        lo, hi = env.facts.bounds(atom.expr)
+        if lo is not None and lo == hi and declared.lo != declared.hi:
+            sizes[atom.expr] = None
+    sizes |= dict.fromkeys(reasons)
+    found = []
+    for expr in sizes:
+        value = env.facts.bounds(expr)[0]
+        if value is None:
+            value = reasons[expr].value
+        verdict = env.decide(env.interner.eq(expr, value), env.interner.true)
+        core = verdict.core if isinstance(verdict, Always) else (reasons[expr].fact,) if expr in reasons else ()
+        because = tuple(sorted(core, key=lambda fact: fact.serial))
+        found.append(Specialization(str(expr), value, because, reasons[expr].why if expr in reasons else ""))
+    return tuple(sorted(found, key=lambda each: each.because[-1].serial if each.because else -1))
+
+
+def requirements(
+    events: Sequence[Commitment],
+    guards: Sequence[Guard],
+    sourced: set[str],
+    *,
+    trusted: bool,
+    known: Mapping[str, tuple[int | None, int | None]] = {},
+) -> list[Requirement]:
+    """What a compiled check tests: ranges of the inputs that it reads, the caller's promises about inputs, the
+    guards. Of a range it leaves out what is `known` of every input that will ever be seen."""
+    from shapes.guards.codegen import Requirement
+
+    declared = {atom: event for event in events if isinstance(event, Declared) for atom in event.symbol.symbols}
+    tested = [guard.fact for guard in guards]
+    if not trusted:
+        promises = [guard.fact for guard in preconditions(events)]
+        tested = [
+            fact for fact in promises if all(declared[atom].kind == "backed" for atom in within(fact).symbols)
+        ] + tested
+    needed = _symbols(tested)
+    ranges = [
+        Requirement("range", fact.text, prop, fact.domain, fact.origin, fact.line)
+        for atom, event in declared.items()
+        if event.kind == "backed" and (event.name in sourced or atom in needed)
+        for fact, prop in [(event.fact, _tested_range(event, known.get(event.name)))]
+    ]
+    others = [Requirement(fact.kind, fact.text, fact.prop, fact.domain, fact.origin, fact.line) for fact in tested]
+    return [each for each in ranges + others if each.prop.kind != "true" or each.domain.kind != "true"]
+
+
+def _tested_range(declared: Declared, known: tuple[int | None, int | None] | None) -> Prop:
+    """What is to be tested of the range of an input: one comparison where it is one value."""
+    lo, hi = declared.lo, declared.hi
+    if lo is not None and lo == hi:
+        return declared.fact.prop.interner.eq(declared.symbol, lo)
+    if known is None:
+        return declared.fact.prop
+    least, most = known
+    return range_prop(
+        declared.symbol,
+        None if lo is not None and least is not None and lo <= least else lo,
+        None if hi is not None and most is not None and hi >= most else hi,
+    )
+
+
+def _limits(name: str, bounds: object) -> tuple[int | None, int | None]:
+    """The least and the greatest value that a box has for a symbol."""
+    expected = "a size, or a pair of the least and the greatest one (None for unbounded)"
+    if not isinstance(bounds, tuple | list):
+        size = whole_number(name, bounds, expected)
+        return size, size
+    if len(bounds) != 2:
+        raise ShapeError(f"{name}={shown(bounds)}: expected {expected}")
+    low, high = [None if end is None else whole_number(name, end, expected) for end in bounds]
+    return low, high
+
+
+def certify(
+    env: Questions, guards: Sequence[Guard], box: Mapping[str, int | tuple[int | None, int | None]], *, trusted: bool
+) -> Verdict:
+    """Whether ranges, given facts and guards accept every size in the box. Run-time checks are not judged."""
+    interner = env.interner
+    limits: dict[Atom, tuple[int | None, int | None]] = {}
+    for name, bounds in box.items():
+        if name not in env.names:
+            raise ShapeError(f"{name}={bounds!r}: no such symbol; there are {', '.join(env.names)}")
+        (atom,) = env.names[name].symbols
+        limits[atom] = _limits(name, bounds)
+    given = [guard.fact for guard in preconditions(env.events)]
+    given = [fact for fact in given if all(env.symbols[atom].kind == "backed" for atom in within(fact).symbols)]
+    goal = [within(guard.fact) for guard in guards]
+    if not trusted:
+        goal = [within(fact) for fact in given] + goal
+    wanted = set().union(limits, *[prop.symbols for prop in goal], _symbols(given))
+    known = Facts.empty(interner)
+    ranges = []
+    for atom, declared in env.symbols.items():
+        if atom not in wanted:
+            continue
+        lo, hi = limits.get(atom, (declared.lo, declared.hi))
+        if lo is not None and hi is not None and lo > hi:
+            raise ShapeError(f"{declared.name}=({lo}, {hi}): no size lies between")
+        prop = range_prop(atom.expr, lo, hi)
+        fact = Fact(prop, interner.true, "range", None, None, None, known.count)
+        larger = known.declare(atom.expr, lo, hi, fact)
+        assert not isinstance(larger, Conflict)
+        known = larger
+        if atom in limits:
+            ranges.append(range_prop(atom.expr, declared.lo, declared.hi))
+    if trusted:
+        for fact in given:
+            larger = known.assume(fact)
+            if isinstance(larger, Conflict):
+                raise ShapeError(f"no size in the box satisfies {', '.join([one.text for one in larger.core])}")
+            known = larger
+    return decided(known, interner.conjunction([*ranges, *goal]), interner.true, solvers=env.solvers)
+
+
+def _symbols(facts: Iterable[Fact]) -> set[Atom]:
+    return set().union(*[within(fact).symbols for fact in facts])
+
+
+def _serial(atom: Atom) -> int:
+    return atom.serial

@@ -1,0 +1,332 @@
+"""In which order a check tests its conditions, and what the tests passed so far establish.
+
+Cheap tests that reject much come first. What a test passed establishes is used by those after it: a divisor known
+not to be zero needs no test of its own, and a condition that follows is left out.
+
+    >>> from shapes.guards.lowering import Operations
+    >>> from shapes.guards.ordering import ordered
+    >>> operations = Operations()
+    >>> s, zero, one = operations.leaf(0), operations.constant(0), operations.constant(1)
+    >>> nonzero, positive = operations.make("ne", (s, zero)), operations.make("ge", (s, one))
+    >>> ordered(operations, [nonzero, positive]) == [positive]
+    True
+
+Every operation is total, so the order never changes the answer, only its cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from shapes.guards.lowering import COMPARISONS, Operation, Operations
+
+LOOK: Final = 8
+"""How deep into an expression its sign is looked for."""
+
+COSTS: Final = dict.fromkeys(("floordiv", "mod", "relu", "max", "min", "abs", "select"), 2) | {"power": 6, "call": 12}
+"""In elementary operations; what is not listed is one."""
+OPPOSITE: Final = {"ge": "lt", "lt": "ge", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+class Established:
+    """What is known once some conditions have held: bounds of operations, and which are not zero."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._least: dict[Operation, int] = {}
+        self._most: dict[Operation, int] = {}
+        self._held: set[Operation] = set()
+
+    def copy(self) -> Established:
+        other = Established(self._operations)
+        other._least, other._most, other._held = dict(self._least), dict(self._most), set(self._held)
+        return other
+
+    def add(self, condition: Operation) -> None:
+        """The condition has held."""
+        self._held.add(condition)
+        if condition.code == "all":
+            for part in condition.operands:
+                self.add(part)
+        if condition.code not in COMPARISONS:
+            return
+        a, b = condition.operands
+        if condition.code in ("ge", "gt", "eq"):
+            self._raise(a, self.least(b), int(condition.code == "gt"))
+            self._lower(b, self.most(a), int(condition.code == "gt"))
+        if condition.code in ("le", "lt", "eq"):
+            self._lower(a, self.most(b), int(condition.code == "lt"))
+            self._raise(b, self.least(a), int(condition.code == "lt"))
+
+    def refuse(self, condition: Operation) -> None:
+        """The condition has not held."""
+        if condition.code in COMPARISONS:
+            self.add(self._operations.make(OPPOSITE[condition.code], condition.operands))
+        elif condition.code == "any":
+            for part in condition.operands:
+                self.refuse(part)
+
+    def holds(self, condition: Operation, look: int = LOOK) -> bool:
+        """Whether the condition follows, as far as bounds tell."""
+        if condition in self._held or condition.code == "true":
+            return True
+        if look and condition.code == "all":
+            return all(self.holds(part, look - 1) for part in condition.operands)
+        if look and condition.code == "any":
+            return any(self.holds(part, look - 1) for part in condition.operands)
+        if condition.code not in COMPARISONS:
+            return False
+        a, b = condition.operands
+        if condition.code == "ne" and b.code == "constant" and b.number == 0:
+            return self.nonzero(a)
+        low_a, high_a, low_b, high_b = self.least(a), self.most(a), self.least(b), self.most(b)
+        match condition.code:
+            case "ge":
+                return low_a is not None and high_b is not None and low_a >= high_b
+            case "gt":
+                return low_a is not None and high_b is not None and low_a > high_b
+            case "le":
+                return high_a is not None and low_b is not None and high_a <= low_b
+            case "lt":
+                return high_a is not None and low_b is not None and high_a < low_b
+            case "eq":
+                return low_a is not None and low_a == high_a == low_b == high_b
+            case _:
+                return (low_a is not None and high_b is not None and low_a > high_b) or (
+                    high_a is not None and low_b is not None and high_a < low_b
+                )
+
+    def nonzero(self, node: Operation, look: int = LOOK) -> bool:
+        if node.code == "constant":
+            return node.number != 0
+        least, most = self.least(node, look), self.most(node, look)
+        if (least is not None and least > 0) or (most is not None and most < 0):
+            return True
+        if look and node.code == "mul":
+            return all(self.nonzero(operand, look - 1) for operand in node.operands)
+        if look and node.code == "power":
+            base, exponent = node.operands
+            smallest = self.least(exponent, look - 1)
+            return smallest is not None and smallest >= 0 and self.nonzero(base, look - 1)
+        return self._apart(node) in self._held
+
+    def _apart(self, node: Operation) -> Operation:
+        """The condition `node != 0` as a comparison of two sides."""
+        if node.code == "sum":
+            return self._operations.compare("ne", list(zip(node.coefficients, node.operands)), node.number)
+        return self._operations.make("ne", (node, self._operations.constant(0)))
+
+    def _raise(self, node: Operation, bound: int | None, by: int) -> None:
+        if bound is not None and node.code != "constant" and bound + by > self._least.get(node, bound + by - 1):
+            self._least[node] = bound + by
+
+    def _lower(self, node: Operation, bound: int | None, by: int) -> None:
+        if bound is not None and node.code != "constant" and bound - by < self._most.get(node, bound - by + 1):
+            self._most[node] = bound - by
+
+    def least(self, node: Operation, look: int = LOOK) -> int | None:
+        """A lower bound of the value."""
+        if node.code == "constant":
+            return node.number
+        return _larger(self._least.get(node), self._least_by_form(node, look - 1) if look else None)
+
+    def _least_by_form(self, node: Operation, look: int) -> int | None:
+        match node.code:
+            case "sum":
+                total = node.number
+                for c, operand in zip(node.coefficients, node.operands):
+                    bound = self.least(operand, look) if c > 0 else self.most(operand, look)
+                    if bound is None:
+                        return None
+                    total += c * bound
+                return total
+            case "mul" | "floordiv":
+                a, b = (self.least(operand, look) for operand in node.operands)
+                if a is None or b is None or a < 0 or b < 0:
+                    return None
+                return a * b if node.code == "mul" else 0
+            case "mod":
+                divisor = self.least(node.operands[1], look)
+                return 0 if divisor is not None and divisor > 0 else None
+            case "relu" | "abs":
+                return 0
+            case "max":
+                a, b = (self.least(operand, look) for operand in node.operands)
+                return _larger(a, b)
+            case _:
+                return None
+
+    def most(self, node: Operation, look: int = LOOK) -> int | None:
+        """An upper bound of the value."""
+        if node.code == "constant":
+            return node.number
+        found = self._most.get(node)
+        if found is None and look and node.code == "sum":
+            total = node.number
+            for c, operand in zip(node.coefficients, node.operands):
+                bound = self.most(operand, look - 1) if c > 0 else self.least(operand, look - 1)
+                if bound is None:
+                    return None
+                total += c * bound
+            return total
+        return found
+
+
+def _larger(a: int | None, b: int | None) -> int | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return max(a, b)
+
+
+def ordered(operations: Operations, conditions: Iterable[Operation]) -> list[Operation]:
+    """The conditions whose conjunction is that of the given ones, in the order in which to test them."""
+    remaining = dict.fromkeys(sorted(_tightest(_flat(conditions)), key=_rank))
+    by_subject: dict[Operation, list[Operation]] = {}
+    for condition in remaining:
+        for operand in condition.operands if condition.code in COMPARISONS else ():
+            by_subject.setdefault(operand, []).append(condition)
+    established = Established(operations)
+    result: list[Operation] = []
+
+    def emit(condition: Operation, look: int = LOOK) -> None:
+        """Test this condition now, after those that make its divisors safe or itself superfluous."""
+        del remaining[condition]
+        for node in _divisors(condition) if look else ():
+            if not established.nonzero(node):
+                for first in _about(node, by_subject):
+                    if first in remaining:
+                        emit(first, look - 1)
+        if not established.holds(condition):
+            established.add(condition)
+            result.append(condition)
+
+    for condition in list(remaining):
+        if condition in remaining:
+            emit(condition)
+    return result
+
+
+def _flat(conditions: Iterable[Operation]) -> Iterable[Operation]:
+    for condition in conditions:
+        if condition.code == "all":
+            yield from _flat(condition.operands)
+        elif condition.code != "true":
+            yield condition
+
+
+def _tightest(conditions: Iterable[Operation]) -> list[Operation]:
+    """Without the bounds of an operation by constants that a tighter one implies."""
+    kept: dict[Operation, None] = {}
+    bounds: dict[Operation, list[Operation]] = {}
+    for condition in conditions:
+        if condition.code in COMPARISONS and condition.operands[1].code == "constant":
+            bounds.setdefault(condition.operands[0], []).append(condition)
+        kept[condition] = None
+    for group in bounds.values():
+        strongest = {}
+        for condition in sorted(group, key=lambda condition: condition.operands[1].number):
+            if (
+                condition.code == "ge" or condition.code not in strongest
+            ):  # the largest of the lower bounds, the least of the upper
+                strongest[condition.code] = condition
+        for condition in group:
+            if any(_implies(other, condition) for other in strongest.values()):
+                kept.pop(condition, None)
+    return list(kept)
+
+
+def _implies(strong: Operation, weak: Operation) -> bool:
+    """Whether one bound by a constant implies another of the same operation, which is not the same bound."""
+    a, b = strong.operands[1].number, weak.operands[1].number
+    if strong is weak:
+        return False
+    match strong.code, weak.code:
+        case "eq", code:
+            return {"ge": a >= b, "gt": a > b, "le": a <= b, "lt": a < b, "ne": a != b, "eq": False}[code]
+        case "ge", "ge":
+            return a > b
+        case "ge", "ne":
+            return a > b
+        case "le", "le":
+            return a < b
+        case "le", "ne":
+            return a < b
+        case _:
+            return False
+
+
+def _rank(condition: Operation) -> float:
+    """Expected cost of rejecting by this test: cost over the chance that it rejects."""
+    return cost(condition) / rejects(condition)
+
+
+def cost(root: Operation) -> int:
+    """How many elementary operations it takes, each distinct one once."""
+    seen = {root}
+    stack = [root]
+    total = 0
+    while stack:
+        node = stack.pop()
+        total += len(node.operands) if node.code == "sum" else COSTS.get(node.code, int(not node.is_leaf))
+        for operand in node.operands:
+            if operand not in seen:
+                seen.add(operand)
+                stack.append(operand)
+    return total
+
+
+def rejects(condition: Operation) -> float:
+    """A guess of how often a size that was not seen before fails this test."""
+    match condition.code:
+        case "eq":
+            a, b = condition.operands
+            if a.code == "mod" and a.operands[1].code == "constant":
+                return 1 - 1 / max(2, min(abs(a.operands[1].number), 1000))
+            return 0.9 if b.code == "constant" else 0.8
+        case "ge" | "gt" | "le" | "lt":
+            bound = condition.operands[1]
+            if bound.code != "constant":
+                return 0.5
+            if condition.code == "ge" and bound.number <= 2:
+                return 0.05  # a size below 2 is rare
+            return 0.3 if bound.number < 1 << 31 else 0.02
+        case "all":
+            return 0.6
+        case "any":
+            return 0.2
+        case "false":
+            return 1.0
+        case _:
+            return 0.05
+
+
+def _divisors(condition: Operation) -> list[Operation]:
+    """What must not be zero for this test to need no test of a divisor; for `x != 0` also x, since the test may then
+    be left out."""
+    found: dict[Operation, None] = {}
+    seen = {condition}
+    stack = [condition]
+    while stack:
+        node = stack.pop()
+        if node.code in ("floordiv", "mod") and node.operands[1].code != "constant":
+            found[node.operands[1]] = None
+        for operand in node.operands:
+            if operand not in seen:
+                seen.add(operand)
+                stack.append(operand)
+    if condition.code == "ne":
+        found[condition.operands[0]] = None
+    return list(found)
+
+
+def _about(node: Operation, by_subject: dict[Operation, list[Operation]]) -> Sequence[Operation]:
+    """Conditions that could establish that an operation is not zero: about it, or about what it is made of."""
+    subjects = [node, *node.operands]
+    for operand in node.operands:
+        subjects.extend(operand.operands)
+    return [condition for subject in subjects for condition in by_subject.get(subject, ()) if _bounds_away(condition)]
+
+
+def _bounds_away(condition: Operation) -> bool:
+    return condition.code in ("ge", "gt", "ne", "eq") or condition.operands[0].code == "constant"

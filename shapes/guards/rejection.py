@@ -1,0 +1,334 @@
+"""Sizes that one guard alone rejects, found beside the sizes at hand.
+
+    >>> from shapes.guards.rejection import rejected_alone
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> b, s = terms.symbol("b"), terms.symbol("s")
+    >>> (left,), (right,) = b.symbols, s.symbols
+    >>> found = rejected_alone({left: 4, right: 128}, [terms.ge(s, 65), terms.ge(s, 4), terms.eq(b, 4)], [])
+    >>> [None if values is None else (values[left], values[right]) for values in found]
+    [(4, 64), None, (5, 128)]
+
+A guard with such sizes follows from nothing else, and no proof is needed to say so. Where none were found nothing is
+said: `s >= 4` follows from `s >= 65` here, which only a proof shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import gcd, lcm
+from typing import Final, NamedTuple, TypeVar
+
+from shapes.environment.shrink_assignment import moved
+from shapes.guards.congruences import lcm_of_others
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+
+Key = TypeVar("Key", bound=Hashable)
+FAR: Final = 1 << 16
+TURNS: Final = 9
+"""So far from the hint values are looked for at which one remainder alone is another, in steps that keep the others."""
+ALONE: Final = 2
+"""So many conditions that reject a size are looked for: a second one says that none is alone."""
+
+
+class OneMoved(Mapping[Key, int]):
+    """Sizes that differ from others in one place: those are kept once, however many guards are told about."""
+
+    __slots__ = ("_others", "_place", "_value")
+
+    def __init__(self, others: Mapping[Key, int], place: Key, value: int) -> None:
+        self._others = others
+        self._place = place
+        self._value = value
+
+    @property
+    def place(self) -> Key:
+        """Where they differ."""
+        return self._place
+
+    def __getitem__(self, key: Key) -> int:
+        return self._value if key == self._place else self._others[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._others)
+
+    def __len__(self) -> int:
+        return len(self._others)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def rejected_alone(
+    hints: Mapping[Atom, int], guards: Sequence[Prop], known: Sequence[Prop]
+) -> list[OneMoved[Atom] | None]:
+    """For each guard, sizes that it rejects and all others and what is `known` accept, as far as they are found by
+    changing one size."""
+    try:
+        conditions = Conditions(hints, [*guards, *known])
+        if not conditions.accept_hints():
+            return [None] * len(guards)
+        return [_alone(conditions, place) for place in range(len(guards))]
+    except (KeyError, OverflowError):  # a symbol without a hint, or a power too large to evaluate
+        return [None] * len(guards)
+
+
+def _alone(conditions: Conditions, place: int) -> OneMoved[Atom] | None:
+    """Sizes that the condition at this place alone rejects: only those about the same symbol can change with it."""
+    guard, hints = conditions.props[place], conditions.hints
+    for atom in sorted(guard.symbols, key=lambda atom: (len(conditions.about[atom]), atom.serial)):
+
+        def accepted(values: Mapping[Atom, int], atom: Atom = atom) -> bool:
+            return conditions.rejecting(atom, values[atom]) == [place]
+
+        for value in chain(_beside(guard, conditions, atom), conditions.beyond(place, atom)):
+            if accepted({atom: value}):
+                return OneMoved(hints, atom, moved({atom: value}, {atom: hints[atom]}, accepted)[atom])
+    return None
+
+
+def _beside(guard: Prop, conditions: Conditions, atom: Atom) -> tuple[int, ...]:
+    """Values of a symbol at which a guard that holds at the hints may fail."""
+    value = conditions.hints[atom]
+    match guard.kind:
+        case "eq":
+            return value + 1, value - 1, FAR
+        case "ne":
+            remainder = remainder_of(guard, atom, conditions.hints)
+            if remainder is not None:
+                if remainder.slope not in (1, -1):
+                    return ()
+                root, off = value - remainder.start * remainder.slope, remainder.off(value)
+                return root, root + remainder.modulus, value - off, value - off + remainder.modulus
+            here = guard.expr.evaluate(conditions.hints)
+            slope = conditions.evaluated_at(guard, atom, value + 1) - here
+            return (value - here // slope,) if slope and here % slope == 0 else ()
+        case _:
+            return value - 1, value + 1, value // 2, 2 * value, 1, 0, FAR, FAR * FAR
+
+
+class Conditions:
+    """Conditions that hold at the hints, and which of them reject a symbol's other values.
+
+    About one symbol, the others at their hints, most conditions are a least value, a greatest, or one that is
+    excluded. Of those the tightest answer for all; the others are evaluated, once for each value. So n conditions
+    about one symbol do not cost n evaluations each.
+    """
+
+    def __init__(self, hints: Mapping[Atom, int], props: Sequence[Prop]) -> None:
+        self.hints = hints
+        self.props = props
+        self.evaluated = 0
+        self.about: dict[Atom, list[int]] = {}
+        for place, prop in enumerate(props):
+            for atom in prop.symbols:
+                self.about.setdefault(atom, []).append(place)
+        self._values = dict(hints)
+        self._lines: dict[Atom, Lines] = {}
+        self._rejecting: dict[tuple[Atom, int], list[int]] = {}
+        self._periods: dict[Atom, dict[int, int]] = {}
+
+    def accept_hints(self) -> bool:
+        return all(prop.evaluate(self.hints) for prop in self.props)
+
+    def evaluated_at(self, prop: Prop, atom: Atom, value: int) -> int:
+        """The value of a comparison's expression, one symbol moved."""
+        values = self._values
+        values[atom] = value
+        try:
+            return prop.expr.evaluate(values)
+        finally:
+            values[atom] = self.hints[atom]
+
+    def rejecting(self, atom: Atom, value: int) -> list[int]:
+        """The first conditions, at most two, that do not hold where one symbol has this value."""
+        lines = self._lines_of(atom)
+        if not lines.others and not lines.remainders:
+            return lines.rejecting(value)
+        key = (atom, value)
+        found = self._rejecting.get(key)
+        if found is None:
+            found = self._rejecting[key] = lines.rejecting(value)
+            self._add_others(lines, atom, value, found)
+        return found
+
+    def beyond(self, place: int, atom: Atom) -> Iterator[int]:
+        """Values at which this remainder is what it shall not be, and those that are asked for elsewhere are what they
+        are at the hint: by the Chinese remainder theorem, one and its neighbours."""
+        lines = self._lines_of(atom)
+        remainder = next((r for r, where in lines.remainders if where == place), None)
+        if remainder is None:
+            return
+        hint = self.hints[atom]
+        period = self._period(atom, place)
+        first, step = hint, period
+        if not remainder.zero:
+            meeting = remainder.meeting(period)
+            if meeting is None:
+                return
+            first, step = hint + meeting, lcm(period, remainder.reduced)
+        for turn in range(TURNS):
+            for value in (first + turn * step, first - turn * step):
+                if value != hint:
+                    yield value
+
+    def _period(self, atom: Atom, place: int) -> int:
+        """So far a symbol may be moved without changing the remainders that conditions but this one ask for."""
+        found = self._periods.get(atom)
+        if found is None:
+            asked = [(where, r.reduced) for r, where in self._lines_of(atom).remainders if r.zero]
+            others = lcm_of_others([modulus for _, modulus in asked], left_out=False)
+            found = self._periods[atom] = {where: step for (where, _), step in zip(asked, others, strict=True)}
+            found[-1] = lcm(*[modulus for _, modulus in asked])
+        return found.get(place, found[-1])
+
+    def _add_others(self, lines: Lines, atom: Atom, value: int, found: list[int]) -> None:
+        for remainder, place in lines.remainders:
+            if len(found) >= ALONE:
+                return
+            if not remainder.accepts(value):
+                found.append(place)
+        values = self._values
+        values[atom] = value
+        try:
+            for place in lines.others:
+                if len(found) >= ALONE:
+                    break
+                self.evaluated += 1
+                if not self.props[place].evaluate(values):
+                    found.append(place)
+        finally:
+            values[atom] = self.hints[atom]
+
+    def _lines_of(self, atom: Atom) -> Lines:
+        lines = self._lines.get(atom)
+        if lines is None:
+            lines = self._lines[atom] = self._lines_about(atom)
+        return lines
+
+    def _lines_about(self, atom: Atom) -> Lines:
+        lines = Lines(self.hints[atom])
+        for place in self.about[atom]:
+            prop = self.props[place]
+            remainder = remainder_of(prop, atom, self.hints)
+            if remainder is not None:
+                lines.remainders.append((remainder, place))
+            elif prop.parts or prop.schedule or any(_twice(prop, m, atom) for m, _ in prop.terms):
+                lines.others.append(place)
+            else:
+                here = prop.expr.evaluate(self.hints)
+                lines.add(place, prop.kind, self.evaluated_at(prop, atom, lines.hint + 1) - here, here)
+        lines.tighten()
+        return lines
+
+
+def _twice(prop: Prop, monomial: int, atom: Atom) -> bool:
+    return prop.interner.monomials[monomial].count(atom) > 1
+
+
+class Remainder(NamedTuple):
+    """`(slope*(value - hint) + start) % modulus`, and whether it is to be zero, or not to be."""
+
+    slope: int
+    start: int
+    hint: int
+    modulus: int
+    zero: bool
+
+    def accepts(self, value: int) -> bool:
+        return ((self.slope * (value - self.hint) + self.start) % self.modulus == 0) is self.zero
+
+    @property
+    def reduced(self) -> int:
+        """The steps of the value in which it is the same."""
+        return self.modulus // gcd(self.slope, self.modulus)
+
+    def meeting(self, period: int) -> int | None:
+        """The least multiple of a period by which the hint is moved to where it is zero."""
+        common = gcd(self.slope, self.modulus)
+        if self.start % common:
+            return None
+        size = self.reduced
+        away = -(self.start // common) * pow(self.slope // common, -1, size) % size
+        shared = gcd(period, size)
+        if away % shared:
+            return None
+        return period * (away // shared * pow(period // shared, -1, size // shared) % (size // shared))
+
+    def off(self, value: int) -> int:
+        """How far above a value at which it is zero this one is, for a slope of one."""
+        return (self.slope * (value - self.hint) + self.start) * self.slope % self.modulus
+
+
+def remainder_of(prop: Prop, atom: Atom, hints: Mapping[Atom, int]) -> Remainder | None:
+    """A comparison that says whether a number divides a line through the hint of one symbol."""
+    if prop.kind not in ("eq", "ne") or len(prop.schedule) != 1:
+        return None
+    (quotient,) = prop.schedule
+    if quotient.kind != "floordiv":
+        return None
+    numerator, divisor = quotient.args
+    c = next((c for m, c in prop.terms if m == quotient.monomial), 0)
+    if not isinstance(numerator, Expr) or not isinstance(divisor, Expr) or divisor.terms or abs(c) != divisor.constant:
+        return None
+    whole = prop.expr - prop.interner.scale(quotient.expr, c)
+    slope = 0
+    for m, k in whole.terms:
+        if m == atom.monomial:
+            slope = k
+        elif atom in prop.interner.monomials[m]:
+            return None
+    off = whole - numerator if c < 0 else whole + numerator
+    # what is added to the remainder leaves it at most one value: zero of the sum is zero modulo the divisor
+    if off.terms or not -abs(c) < (off.constant if c < 0 else -off.constant) <= 0:
+        return None
+    return Remainder(slope, whole.evaluate(hints), hints[atom], abs(c), prop.kind == "eq")
+
+
+class Lines:
+    """What lines through the hint say of one symbol: its ends and excluded values, each with where it is said."""
+
+    __slots__ = ("exact", "excluded", "highs", "hint", "lows", "others", "remainders")
+
+    def __init__(self, hint: int) -> None:
+        self.hint = hint
+        self.lows: list[tuple[int, int]] = []
+        self.highs: list[tuple[int, int]] = []
+        self.excluded: dict[int, list[int]] = {}
+        self.exact: list[int] = []
+        self.others: list[int] = []
+        self.remainders: list[tuple[Remainder, int]] = []
+
+    def add(self, place: int, kind: str, slope: int, here: int) -> None:
+        """`here + slope * (value - hint)` compared with zero."""
+        if not slope:
+            return
+        if kind == "eq":
+            self.exact.append(place)
+        elif kind == "ne":
+            if here % slope == 0:
+                self.excluded.setdefault(self.hint - here // slope, []).append(place)
+        elif slope > 0:
+            self.lows.append((self.hint - here // slope, place))
+        else:
+            self.highs.append((self.hint + here // -slope, place))
+
+    def tighten(self) -> None:
+        """Only the tightest say whether one condition is alone."""
+        self.lows = sorted(self.lows, reverse=True)[:ALONE]
+        self.highs = sorted(self.highs)[:ALONE]
+        self.exact = self.exact[:ALONE]
+
+    def rejecting(self, value: int) -> list[int]:
+        found = self.excluded.get(value, [])[:ALONE]
+        if value != self.hint:
+            found += self.exact
+        for low, place in self.lows:
+            if value < low:
+                found.append(place)
+        for high, place in self.highs:
+            if value > high:
+                found.append(place)
+        return found

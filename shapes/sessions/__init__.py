@@ -1,0 +1,1 @@
+"""Sessions as files: record, replay, save and load, in one format."""

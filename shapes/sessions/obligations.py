@@ -1,0 +1,155 @@
+"""What an environment rests on, and what it concluded, as one SMT-LIB file that any solver can read.
+
+    >>> from shapes import ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> s = env.symbol("s", hint=128)
+    >>> env.guard(s > 3), env.guard(s > 64)
+    (True, True)
+    >>> verdict = env.ask(s > 10)
+    >>> print(env.export("smtlib"))
+    ; What symshape took for granted and what it concluded. Before every check stands the answer that it expects.
+    ...
+    ; the ranges of symbols, and what is promised or holds by construction
+    ; range: s >= 0
+    (assert (>= s 0))
+    <BLANKLINE>
+    ; guards, none of which follows from the others
+    ; s >= 65 (guard), which alone rejects s=64
+    (assert (>= s 65))
+    <BLANKLINE>
+    ; guards that follow from those above
+    ; s >= 4 (guard)
+    (push 1)
+    (assert (>= 0 (+ s (- 3))))
+    (set-info :status unsat)
+    (check-sat)
+    (pop 1)
+    <BLANKLINE>
+    ; all of it can hold together
+    ; at s=128
+    ...
+    ; always: s >= 11
+    (push 1)
+    (assert (>= 0 (+ s (- 10))))
+    (set-info :status unsat)
+    (check-sat)
+    (pop 1)
+    <BLANKLINE>
+
+Assertions come in the order in which conclusions may lean on them: guards that were dropped before run-time checks,
+questions last. A question that was proven is asserted the other way round and expected to be `unsat`; one that depends
+is asked twice, each side `sat` at the sizes that are noted; what was given up is `unknown`. Floats, `&`, powers with a
+symbolic exponent and functions like `isqrt` are uninterpreted there, so that a proof about them is expected to be found
+by nobody else: its status is `unknown` too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from shapes.environment.answers import fact_of
+from shapes.environment.events import Deferred
+from shapes.errors import fact_place
+from shapes.guards.guards import Guard, within
+from solver.decide.verdict import Always, Depends, Never, Verdict
+from solver.interop.smtlib import Assertion, Check, is_opaque, script
+from solver.proofs.fact import Fact
+from solver.terms.prop import Prop
+
+if TYPE_CHECKING:
+    from shapes.environment.events import Commitment
+
+HEAD = "; What symshape took for granted and what it concluded. Before every check stands the answer that it expects."
+
+Steps = Iterator[Assertion | Check | str]
+
+
+def obligations(
+    events: Sequence[Commitment],
+    guards: Sequence[Guard],
+    verdicts: Sequence[Verdict],
+    sizes: str | None,
+) -> str:
+    """The script. `guards` are those that do not follow from others, `sizes` satisfy everything, where any do."""
+    steps = [
+        *_given(events),
+        *_guards(events, guards),
+        *_checks(events),
+        *_together(sizes),
+        *_questions(verdicts),
+    ]
+    return f"{HEAD}\n{script(steps)}\n"
+
+
+def _given(events: Sequence[Commitment]) -> Steps:
+    yield "the ranges of symbols, and what is promised or holds by construction"
+    for event in events:
+        fact = fact_of(event)
+        if fact is not None and fact.kind not in ("guard", "assert") and within(fact).kind != "true":
+            yield Assertion(within(fact), _named(fact))
+
+
+def _guards(events: Sequence[Commitment], guards: Sequence[Guard]) -> Steps:
+    committed = [fact for fact in map(fact_of, events) if fact is not None and fact.kind == "guard"]
+    if not committed:
+        return
+    kept = {guard.fact for guard in guards}
+    yield "guards, none of which follows from the others"
+    for guard in guards:
+        rejects = f", which alone rejects {shown(guard.rejects)}" if guard.rejects is not None else ""
+        yield Assertion(within(guard.fact), _named(guard.fact) + rejects)
+    dropped = [fact for fact in committed if fact not in kept]
+    if dropped:
+        yield "guards that follow from those above"
+    for fact in dropped:
+        whole = within(fact)
+        yield Check((whole.negation,), "unknown" if is_opaque(whole) else "unsat", _named(fact))
+
+
+def _checks(events: Sequence[Commitment]) -> Steps:
+    heading = "checks that run with the program"
+    for event in events:
+        fact = fact_of(event)
+        if fact is None or fact.kind != "assert":
+            continue
+        if heading:
+            yield heading
+        heading = ""
+        message = event.message if isinstance(event, Deferred) else ""
+        yield Assertion(within(fact), _named(fact) + (f": {message}" if message else ""))
+
+
+def _together(sizes: str | None) -> Steps:
+    yield "all of it can hold together"
+    yield Check((), "unknown" if sizes is None else "sat", "no sizes are known" if sizes is None else f"at {sizes}")
+
+
+def _questions(verdicts: Sequence[Verdict]) -> Steps:
+    if verdicts:
+        yield "questions"
+    for verdict in verdicts:
+        domain = () if verdict.domain.kind == "true" else (verdict.domain,)
+        asked = f"{verdict.prop}" + (f", where {verdict.domain}" if domain else "")
+        match verdict:
+            case Always() | Never():
+                word = "always" if isinstance(verdict, Always) else "never"
+                opaque = any(map(is_opaque, (verdict.prop, *[fact.prop for fact in verdict.core])))
+                opposed = (*domain, verdict.goal.negation)
+                yield Check(opposed, "unknown" if opaque else "unsat", f"{word}: {asked}")
+            case Depends():
+                yield Check((*domain, verdict.prop), "sat", f"can hold: {asked}, at {shown(verdict.true_at)}")
+                opposite: Prop = verdict.prop.negation
+                yield Check((*domain, opposite), "sat", f"need not hold: {asked}, at {shown(verdict.false_at)}")
+            case _:
+                yield Check((*domain, verdict.prop.negation), "unknown", f"given up: {asked}")
+
+
+def shown(sizes: Mapping[str, int]) -> str:
+    """Sizes for a comment."""
+    return ", ".join([f"{name}={value}" for name, value in sizes.items()]) or "no sizes"
+
+
+def _named(fact: Fact) -> str:
+    """A fact with its text, kind and line."""
+    return ("range: " if fact.kind == "range" else "") + f"{fact.text} {fact_place(fact)}"

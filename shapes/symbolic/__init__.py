@@ -1,0 +1,1 @@
+"""Symbolic numbers: `SymInt`, `SymBool`, `SymFloat`, and the operations that keep them symbolic."""

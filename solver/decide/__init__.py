@@ -1,0 +1,1 @@
+"""The prover: which decision procedure is asked when, the four verdicts, consistency, minimal cores, simplification."""

@@ -1,0 +1,107 @@
+"""Can the facts hold together? An assignment that satisfies them all, a contradiction with its core, or neither found.
+
+    >>> from solver.decide.consistency import consistency
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> known = Facts.empty(terms).declare_range(x, None, None).declare_range(y, None, None)
+    >>> known = known.assume_prop(terms.ge(1000 * x - 999 * y, 1))
+    >>> consistency(known).witness == known.witness()
+    True
+
+Every set of facts keeps samples that satisfy it, so the question comes up only when a new fact leaves none. Then it is
+asked at once, so that a contradiction shows where it was made: the linear relaxation of what is near the new fact is
+refined as for any question, and its points are tried as samples. What this leaves open is asked of z3, but only when
+something wants to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from solver.decide.prover import Open, climb_of
+from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.fact import Fact
+from solver.proofs.step import Reason
+from solver.rungs import refine
+from solver.samples.witness import Witness
+from solver.samples.witness_search import find
+from solver.terms.expr import Atom
+from solver.terms.prop import Prop
+
+
+@dataclass(frozen=True, slots=True)
+class Consistent:
+    """The facts hold together, at this assignment of all symbols for instance."""
+
+    witness: Mapping[Atom, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither an assignment nor a contradiction was found."""
+
+    reason: str
+
+
+def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict | Unknown:
+    """Whether the facts can hold together."""
+    witness = facts.witness()
+    if witness is not None:
+        return Consistent(witness)
+    if not solvers:
+        return Unknown("no sample was found, and no contradiction")
+    found = facts.scratch.get(consistency)
+    if found is None:
+        from solver.rungs.solvers import consistency as by_solver
+
+        found = facts.scratch[consistency] = by_solver(facts)
+    assert isinstance(found, (Consistent, Conflict, Unknown))
+    return found
+
+
+def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[Atom]) -> Facts | Conflict:
+    """Facts that a new one has left without samples: with one again where it can be found, or the contradiction.
+
+    Args:
+        rows: the samples that satisfied all facts but the newest.
+        solved: what the newest has eliminated.
+    """
+    supposed = [Reason("fact", newest.prop, fact=newest)]
+    if newest.domain.kind != "true":
+        supposed.append(Reason("domain", newest.domain, fact=newest))
+    found = _searched(facts, supposed, rows[0] if rows else None, solved)
+    return found if isinstance(found, Facts) else Conflict(found, facts)
+
+
+def inhabited(facts: Facts, inside: Facts, domain: Prop) -> Facts | Conflict:
+    """Facts inside the domain of a question that no sample of the facts lies in: with a sample where one can be found,
+    or the contradiction.
+    """
+    found = find(facts, domain, facts.interner.true)
+    if found is not None:
+        return revived(inside, found)
+    searched = _searched(inside, [Reason("domain", domain)], facts.pool.alive[0], ())
+    return searched if isinstance(searched, Facts) else Conflict(searched)
+
+
+def _searched(facts: Facts, supposed: Sequence[Reason], row: int | None, solved: Sequence[Atom]) -> Facts | Reason:
+    """The facts, with a sample if one was found, or the proof of a contradiction."""
+    climb = climb_of(facts)
+    climb.opposite = tuple([reason.conclusion for reason in supposed])
+    climb.base = row
+    climb.solved = tuple(solved)
+    try:
+        false = refine.contradiction(
+            climb, facts, [each for reason in supposed for each in refine.conjuncts(reason)], 0
+        )
+    except Open as found:
+        return revived(facts, found.witness)
+    return facts if false is None else false
+
+
+def revived(facts: Facts, witness: Witness) -> Facts:
+    """The facts with a sample."""
+    return facts.with_pool(facts.pool.with_row(witness.row, witness.moved or {}))

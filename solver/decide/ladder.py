@@ -1,0 +1,326 @@
+"""Does a proposition follow from the facts? The rungs in order, and what they cost.
+
+`decide` brings the question into canonical form, then asks cheap rungs first. Bounds settle most questions; the samples
+of the facts show which are open and in which direction the others are worth proving; the rest is climbed rung by rung
+until one proves it or the budget is used up.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.decide.ladder import decide
+    >>> terms = Interner()
+    >>> b, s = terms.symbol("b"), terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(b, 0, None).declare_range(s, 0, None)
+    >>> known = known.assume_prop(terms.divides(16, s))
+    >>> decide(known, terms.divides(64, b * s))
+    Depends(true_at={'b': ..., 's': ...}, false_at={'b': ..., 's': ...})
+    >>> decide(known.assume_prop(terms.divides(4, b)), terms.divides(64, b * s)).rung
+    'substitution'
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final
+
+from solver.decide.prover import EFFORTS, RUNGS, WORK, Climb, Effort, Open, climb_of
+from solver.decide.slicing import ATTEMPTS, SEARCHED, completed, slice_of
+from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
+from solver.errors import Contradictory, Undefined
+from solver.knowledge.decided_atoms import prove_by_intervals
+from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.fact import Fact
+from solver.proofs.laws import rewritten
+from solver.proofs.step import Reason
+from solver.rungs import bounds
+from solver.samples.witness import Witness
+from solver.samples.witness_search import divided, find, freely, scattered
+from solver.terms.depth import SHALLOW, room_for
+from solver.terms.prop import Prop
+
+LOOKED_AT: Final = 32
+"""Facts about a symbol among which a compound question is looked for word by word."""
+SEARCHING: Final = frozenset(("bounds", "search"))
+"""The rungs of an attempt from which only a witness is expected."""
+PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
+"""Whether every verdict is checked again and cross-checked with z3 (see `solver.decide.paranoid`)."""
+
+
+def decide(
+    facts: Facts,
+    prop: Prop,
+    *,
+    domain: Prop | None = None,
+    effort: Effort = "thorough",
+    timeout: float | None = None,
+    solvers: bool = True,
+    rungs: frozenset[str] = RUNGS,
+) -> Verdict:
+    """Whether the proposition follows from the facts, inside its domain.
+
+    Args:
+        domain: where the question makes sense; assignments outside are left out of consideration.
+        effort: the budget (`WORK` and `FORKS` of `solver.decide.prover`), counted in work, so that an answer does not
+            depend on
+            the machine; only "thorough" asks sympy and z3.
+        timeout: seconds after which it is given up, whatever the effort allows.
+        solvers: whether a thorough question may ask sympy and z3.
+        rungs: the rungs that may be used; for measurements.
+
+    Raises:
+        Undefined: the facts refute the domain.
+        Contradictory: the facts refute themselves. (Where that is only possible, what is proven is still proven.)
+    """
+    if domain is None:
+        domain = facts.interner.true
+    facts = _inside(facts, prop, domain)
+    if prop.kind == "true":
+        return Always(prop, domain, "syntactic", Reason("trivial", prop))
+    if prop.kind == "false":
+        return Never(prop, domain, "syntactic", Reason("trivial", prop.negation))
+    started = perf_counter()
+    climb = climb_of(
+        facts,
+        effort=effort,
+        solvers=solvers and effort == "thorough",
+        rungs=rungs,
+        deadline=None if timeout is None else started + timeout,
+    )
+    if prop.depth > SHALLOW:
+        with room_for(prop.depth):
+            verdict = _decide(climb, facts, prop, domain)
+    else:
+        verdict = _decide(climb, facts, prop, domain)
+    if isinstance(verdict, GaveUp):
+        verdict.seconds = perf_counter() - started
+    if PARANOID:
+        from solver.decide.paranoid import audit
+
+        audit(verdict)
+    return verdict
+
+
+def attempt(facts: Facts, prop: Prop, domain: Prop, *, effort: Effort, work: int) -> tuple[Verdict, int]:
+    """The same within so much work, and not asked once more of its slice. With the work that it took.
+
+    Raises:
+        Undefined, Contradictory: as above.
+    """
+    facts = _inside(facts, prop, domain)
+    climb = climb_of(facts, effort=effort, solvers=effort == "thorough")
+    climb.sliced = True
+    climb.work = before = min(climb.work, work)
+    verdict = _decide(climb, facts, prop, domain)
+    return verdict, before - climb.work
+
+
+def _inside(facts: Facts, prop: Prop, domain: Prop) -> Facts:
+    """The facts with the domain of a question."""
+    if domain.kind == "true":
+        return facts
+    canonical, _ = facts.canonical_prop(domain)
+    if canonical.kind == "true" or prove_by_intervals(facts, canonical) is not None:
+        return facts
+    inside = facts.suppose(domain, leaf="domain")
+    if isinstance(inside, Facts) and facts.pool.alive and not inside.pool.alive:
+        from solver.decide.consistency import inhabited
+
+        inside = inhabited(facts, inside, domain)
+    if isinstance(inside, Conflict):
+        raise Undefined(f"`{prop}` makes no sense here: the facts refute `{domain}`")
+    return inside
+
+
+def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
+    canonical, rounds = facts.canonical_prop(prop)
+
+    def settle(truth: bool, proof: Reason | None, rung: str) -> Verdict:
+        if rounds:
+            proof = rewritten(prop if truth else prop.negation, proof, rounds)
+        assert proof is not None
+        return (Always if truth else Never)(prop, domain, rung, proof, facts)
+
+    if canonical.kind in ("true", "false"):
+        return settle(canonical.kind == "true", None, "substitution")
+    if not canonical.parts and "bounds" in climb.rungs:
+        settled = bounds.settle(facts, canonical)
+        if settled is not None:
+            return settle(*settled, "bounds")
+    if domain.kind == "true" and "search" in climb.rungs:
+        both = freely(facts, prop)
+        if both is not None:
+            return Depends(prop, domain, "search", facts, *both)
+    if canonical.parts:
+        for truth, p in ((True, canonical), (False, canonical.negation)):
+            proof = prove_by_intervals(facts, p)
+            if proof is not None:
+                return settle(truth, proof, "bounds")
+        for settled_as, p in ((Always, prop), (Never, prop.negation)):
+            fact = recorded(facts, p)
+            if fact is not None:
+                return settled_as(prop, domain, "syntactic", Reason("fact", p, fact=fact), facts)
+    pool = facts.pool
+    yes, no = pool.classify(canonical, domain)
+    if yes is not None and no is not None:
+        return Depends(prop, domain, "samples", facts, Witness(yes), Witness(no))
+    before = facts.scratch.get((GaveUp, canonical, domain, climb.rungs))
+    if isinstance(before, tuple) and before[0] >= EFFORTS[climb.effort] + climb.solvers:
+        return GaveUp(prop, domain, before[1].reason, before[1].tried)  # its form was tried, with as much effort
+    if not pool.alive:
+        sampled = _with_sample(facts, solvers=climb.solvers)
+        if sampled is not None:
+            climb.facts = sampled
+            return _decide(climb, sampled, prop, domain)
+    directions = (True, False) if yes is None and no is None else (yes is not None,)
+    for truth in directions:
+        goal = canonical if truth else canonical.negation
+        climb.rung = ""
+        proof = _cheap(climb, facts, goal)
+        if proof is not None:
+            return settle(truth, proof, climb.rung)
+    if climb.allows("search") and len(directions) == 1:
+        truth = directions[0]
+        opposite = canonical.negation if truth else canonical
+        found = find(facts, opposite, domain, rows=2, effort=1) or divided(facts, opposite, domain, row=pool.alive[0])
+        if found is not None:
+            return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
+    for truth in directions:
+        goal = canonical if truth else canonical.negation
+        climb.rung = ""
+        climb.opposite = (domain, goal.negation) if len(directions) == 1 else None
+        climb.base = pool.alive[0] if pool.alive else None
+        try:
+            proof = climb.prove_canonical(facts, goal, 0)
+        except Open as opened:
+            return _open(climb, facts, prop, domain, truth, yes if truth else no, opened.witness)
+        if proof is not None:
+            return settle(truth, proof, climb.rung or "parts")
+    return _last_rungs(climb, facts, prop, canonical, domain, directions, yes, no, settle)
+
+
+def recorded(facts: Facts, p: Prop) -> Fact | None:
+    """The fact that says just this, if it is among the newest about one of its symbols."""
+    chains = [facts.pool.touching.get(atom.serial) for atom in p.symbols]
+    touching = min([chain for chain in chains if chain is not None], key=lambda chain: chain.count, default=None)
+    for _ in range(LOOKED_AT):
+        if touching is None or None in chains:
+            return None
+        if touching.fact.prop is p:
+            return touching.fact
+        touching = touching.rest
+    return None
+
+
+def _cheap(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:
+    """What is cheaper than looking for a witness."""
+    if goal.kind == "ge":
+        return climb.prove_simply(facts, goal.expr)
+    if goal.kind == "ne":
+        return climb.prove_apart(facts, goal)
+    return None
+
+
+def _open(
+    climb: Climb, facts: Facts, prop: Prop, domain: Prop, truth: bool, row: int | None, found: Witness
+) -> Verdict:
+    assert row is not None
+    first = Witness(row)
+    return Depends(prop, domain, "search", facts, first if truth else found, found if truth else first)
+
+
+def _last_rungs(
+    climb: Climb,
+    facts: Facts,
+    prop: Prop,
+    canonical: Prop,
+    domain: Prop,
+    directions: tuple[bool, ...],
+    yes: int | None,
+    no: int | None,
+    settle: Callable[[bool, Reason | None, str], Verdict],
+) -> Verdict:
+    """The longer search for a second witness, then the solvers."""
+    if climb.allows("search") and len(directions) == 1 and climb.effort != "fast":
+        truth = directions[0]
+        opposite = canonical.negation if truth else canonical
+        found = scattered(facts, opposite, domain, row=facts.pool.alive[0])
+        if found is None:
+            found = find(facts, opposite, domain, rows=8, effort=4)
+        if found is not None:
+            return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
+    if not climb.sliced and climb.effort != "fast" and not climb.is_late():
+        verdict = _of_slice(climb, facts, prop, domain)
+        if verdict is not None:
+            return verdict
+    if climb.solvers and not climb.is_late():
+        from solver.rungs import solvers
+
+        for truth in directions:
+            goal = canonical if truth else canonical.negation
+            outcome = solvers.prove(climb, facts, goal, domain)
+            if isinstance(outcome, Reason):
+                return settle(truth, outcome, climb.rung)
+            if isinstance(outcome, dict):
+                full = solvers.complete(facts, outcome, domain, prop if not truth else prop.negation)
+                if full is not None:
+                    row = yes if truth else no
+                    if row is not None:
+                        return _open(climb, facts, prop, domain, truth, row, Witness(row, full))
+    tried, work = tuple(climb.tried), WORK[climb.effort] - climb.work + climb.spent
+    if climb.is_late():
+        return GaveUp(prop, domain, "no rung settled it before its timeout", tried, work=work)
+    gave_up = GaveUp(prop, domain, "no rung settled it within its budget", tried, work=work)
+    for form in (canonical, canonical.negation):
+        facts.scratch[GaveUp, form, domain, climb.rungs] = (EFFORTS[climb.effort] + climb.solvers, gave_up)
+    return gave_up
+
+
+def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict | None:
+    """The answer of the facts that the question depends on alone, learned in canonical order (see
+    `solver.decide.slicing`).
+
+    Raises:
+        Contradictory: these refute themselves.
+    """
+    for attempt in range(ATTEMPTS + SEARCHED):
+        known = slice_of(facts, prop, domain, attempt)
+        if known is None:
+            return None
+        if isinstance(known, Conflict):
+            raise Contradictory(known.core, known.proof)
+        known = _inside(known, prop, domain)
+        rungs = climb.rungs if attempt < ATTEMPTS else climb.rungs & SEARCHING
+        again = climb_of(known, effort="default", rungs=rungs, deadline=climb.deadline)
+        again.sliced = True
+        verdict = _decide(again, known, prop, domain)
+        if isinstance(verdict, Depends):
+            true, false = [completed(facts, values) for values in verdict.found]
+            if true is None or false is None:
+                return None
+            return Depends(prop, domain, verdict.rung, facts, Witness.of(true), Witness.of(false))
+        if not isinstance(verdict, GaveUp):
+            return verdict
+        climb.spent += verdict.work
+    return None
+
+
+def _with_sample(facts: Facts, *, solvers: bool) -> Facts | None:
+    """Facts without samples, with one; None where it stays unknown whether there is any.
+
+    Raises:
+        Contradictory: there is none.
+    """
+    from solver.decide.consistency import Consistent, consistency, revived
+
+    outcome = consistency(facts, solvers=solvers)
+    match outcome:
+        case Conflict(core=core, proof=proof):
+            raise Contradictory(core, proof)
+        case Consistent(witness=witness):
+            return revived(facts, Witness(0, witness))
+        case _:
+            return None
+
+
+__all__ = ["RUNGS", "decide"]

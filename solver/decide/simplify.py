@@ -1,0 +1,400 @@
+"""The same value in fewer operators, as far as the facts allow; every step is proven.
+
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> from solver.decide.simplify import simplify
+    >>> terms = Interner()
+    >>> b, s = terms.symbol("b"), terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(b, 0, 7).declare_range(s, 1, None)
+    >>> known = known.assume_prop(terms.divides(16, s))
+    >>> print(simplify(known, terms.maximum(s, 12) // 16 * 16 + b // 8))
+    s
+    >>> print(simplify(known, (8 * s + b) // 8 - terms.minimum(s, b + s)))
+    0
+
+From the inside out, each operation becomes what the facts make of it: a choice one of its sides, a division a
+polynomial. Then short expressions that agree with the result in every sample are proposed (`solver.samples.proposals`),
+those that the known equalities give, and sympy's; the one with the fewest operators in print is taken if a rung, or z3,
+proves it equal. A conditional's value is simplified under its condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from solver.decide.ladder import decide
+from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
+from solver.errors import Contradictory, NotExpressible, Undefined
+from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.substitution import by_equalities, equalities, merged, named, with_product
+from solver.samples.proposals import proposals
+from solver.samples.sampling import Samples, rows
+from solver.syntax.printer import Printer
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+
+ROUNDS: Final = 3
+WIDE: Final = 24
+"""For a sum of more terms, or over more operations, nothing is proposed: it is settled from the inside."""
+TRIED: Final = 6
+"""Proposals for one value whose proof is tried."""
+MATCHES: Final = 400
+"""Proposals that are looked at, most of them spellings of one another."""
+PROOFS: Final = 200
+"""Questions that one simplification may ask."""
+SEARCHES: Final = 60
+"""Searches for proposals in one simplification."""
+SPELLING: Final = 100_000
+"""Work for finding the texts of candidates in one simplification, in terms that are handled: a quarter of a second."""
+EACH: Final = 30_000
+"""Of that, for one of them."""
+COMPARED: Final = 60_000
+"""The same for each of the two texts that are compared at the end."""
+HARD: Final = 4
+"""Proofs in one simplification for which all rungs and z3 may be used."""
+NESTED: Final = 2
+"""Conditions under which values inside conditions are simplified."""
+RELATED: Final = 6
+"""Symbols from known equalities that are building blocks beside those of the expression."""
+
+
+def simplify(facts: Facts, expr: Expr, *, domain: Prop | None = None, solvers: bool = True) -> Expr:
+    """The expression with the fewest operators that was proven equal under the facts, inside the domain.
+
+    Args:
+        domain: where the expression is to be equal; by default everywhere that the facts allow.
+        solvers: whether sympy and z3 may be asked.
+    """
+    simple = Simplification(facts, domain, solvers).expression(expr)
+    # a printer that has written much already writes less well: what people will see decides
+    if simple is expr:
+        return expr
+    first, second = [printed(Printer(facts.interner), each, COMPARED)[0] for each in (simple, expr)]
+    return expr if first > second else simple
+
+
+def simplify_prop(facts: Facts, prop: Prop, *, domain: Prop | None = None, solvers: bool = True) -> Prop:
+    """The proposition with the fewest operators that was proven equivalent under the facts, inside the domain."""
+    return Simplification(facts, domain, solvers).proposition(prop)
+
+
+def printed(printer: Printer, e: Expr | Prop, work: int) -> tuple[int, int]:
+    """How many operators the text has, very many where it would be too long; and what finding it has cost."""
+    try:
+        cost = printer.operators(e, work=max(work, 0))
+    except NotExpressible:
+        cost = 1 << 30
+    return cost, max(work, 0) - printer.work
+
+
+@dataclass(slots=True)
+class Budget:
+    """What one simplification may still ask, conditions inside included."""
+
+    proofs: int = PROOFS
+    hard: int = HARD
+    searches: int = SEARCHES
+    spelling: int = SPELLING
+
+
+class Simplification:
+    """One simplification: its samples, what operations came to, and its budget."""
+
+    def __init__(
+        self, facts: Facts, domain: Prop | None, solvers: bool, budget: Budget | None = None, nested: int = NESTED
+    ) -> None:
+        self.facts = facts
+        self.interner = facts.interner
+        self.domain = self.interner.true if domain is None else domain
+        self.solvers = solvers
+        self.nested = nested
+        self.budget = Budget() if budget is None else budget
+        self.printer = Printer(facts.interner)
+        self._samples: dict[frozenset[Atom], Samples] = {}
+        self._costs: dict[Expr, int] = {}
+        self._outcomes: dict[Expr, Expr] = {}
+
+    def under(self, facts: Facts) -> Simplification:
+        """The simplification of a part under more facts."""
+        return Simplification(facts, self.domain, self.solvers, self.budget, self.nested - 1)
+
+    # ------------------------------------------------------------------ expressions
+
+    def expression(self, expr: Expr) -> Expr:
+        best = expr
+        for _ in range(ROUNDS):
+            before = best
+            for candidate in self.candidates(best):
+                if self.cost(candidate) < self.cost(best) and self.equal(best, candidate, hard=True):
+                    best = candidate
+            if best is before or not self.cost(best):
+                break
+        return best
+
+    def candidates(self, e: Expr) -> Iterator[Expr]:
+        settled = self.settled(e)
+        yield settled
+        for replaced in by_equalities(self.facts, settled):
+            yield self.settled(replaced)
+        yield self.merged(named(self.facts, settled))
+        for start in dict.fromkeys((settled, e)):
+            if self.proposable(start):
+                yield from self.proposed(start)
+                if len(start.terms) > 2:
+                    yield self.parts_merged(start)
+
+    def cost(self, e: Expr) -> int:
+        found = self._costs.get(e)
+        if found is None:
+            found, spent = printed(self.printer, e, min(EACH, self.budget.spelling))
+            self._costs[e] = found
+            self.budget.spelling -= spent
+        return found
+
+    def proposable(self, e: Expr) -> bool:
+        return len(e.terms) <= WIDE and len(e.schedule) <= WIDE and self.budget.searches > 0 < self.budget.spelling
+
+    # ------------------------------------------------------------------ from the inside out
+
+    def settled(self, e: Expr) -> Expr:
+        """The expression with every operation replaced by what the facts make of it, innermost first."""
+        interner = self.interner
+        images: dict[Atom, Expr] = {}
+        for atom in e.schedule:
+            args = tuple(
+                [
+                    self.merged(interner.replace(arg, images)) if isinstance(arg, Expr) else arg.replace(images)
+                    for arg in atom.args
+                ]
+            )
+            changed = any(new is not old for new, old in zip(args, atom.args, strict=True))
+            built = interner.rebuild(atom.kind, atom.name, args) if changed else atom.expr
+            outcome = self.outcome(built)
+            if outcome is not atom.expr:
+                images[atom] = outcome
+        return self.merged(interner.replace(e, images))
+
+    def outcome(self, e: Expr) -> Expr:
+        """What a value, usually that of one operation, comes to under the facts."""
+        found = self._outcomes.get(e)
+        if found is None:
+            found = self._outcomes[e] = self._outcome(e)
+        return found
+
+    def _outcome(self, e: Expr) -> Expr:
+        if not e.terms:
+            return e
+        lo, hi = self.facts.bounds(e)
+        if lo is not None and lo == hi:
+            return self.interner.constant(lo)
+        if len(e.terms) == 1 and not e.constant and e.terms[0][1] == 1:
+            atoms = self.interner.monomials[e.terms[0][0]]
+            if len(atoms) == 1:
+                chosen = self.chosen(atoms[0])
+                if chosen is not None:
+                    return chosen
+        if self.proposable(e):
+            for candidate in self.proposed(e):
+                if self.equal(e, candidate):
+                    return candidate
+        return e
+
+    def chosen(self, atom: Atom) -> Expr | None:
+        """The side of a choice that the facts settle; a conditional with its value simplified under its condition."""
+        match atom.kind, atom.args:
+            case "relu", (Expr() as e,):
+                return self.side(self.interner.ge(e, 0), e)
+            case "ite", (Prop() as p, Expr() as e):
+                side = self.side(p, e)
+                if side is not None or self.nested <= 0 or self.budget.searches <= 0:
+                    return side
+                inside = self.facts.suppose(p)
+                if isinstance(inside, Conflict):
+                    return self.interner.zero
+                if not inside.pool.alive:
+                    return None
+                try:
+                    value = self.under(inside).expression(e)
+                except Contradictory:
+                    return self.interner.zero
+                return self.interner.ite(p, value, 0) if value is not e else None
+            case _:
+                return None
+
+    def side(self, p: Prop, e: Expr) -> Expr | None:
+        match self.decide(p):
+            case Always():
+                return e
+            case Never():
+                return self.interner.zero
+            case _:
+                return None
+
+    # ------------------------------------------------------------------ sums
+
+    def merged(self, e: Expr) -> Expr:
+        """Conditionals put together, and quotients that leave nothing, times their divisor, as the numerator."""
+        interner = self.interner
+        e = merged(e)
+        for m, c in e.terms:
+            atoms = interner.monomials[m]
+            for atom in atoms:
+                image = self.exact(atom, c) if atoms.count(atom) == 1 else None
+                if image is not None:
+                    for other in atoms:
+                        if other is not atom:
+                            image = image * other.expr
+                    e = e - interner.expr(((m, c),), 0) + image
+                    break
+        return e
+
+    def exact(self, atom: Atom, c: int) -> Expr | None:
+        """`c * (n//d)` as a multiple of n, where the facts say that the constant d divides n, and d divides c."""
+        if atom.kind != "floordiv":
+            return None
+        n, d = atom.args
+        if not isinstance(n, Expr) or not isinstance(d, Expr) or d.terms or c % d.constant:
+            return None
+        divides = self.interner.divides(d, n)
+        return n * (c // d.constant) if isinstance(self.decide(divides), Always) else None
+
+    def parts_merged(self, e: Expr) -> Expr:
+        """Pairs of terms that come to something shorter together."""
+        interner = self.interner
+        terms = [interner.expr((term,), 0) for term in e.terms]
+        for i, first in enumerate(terms):
+            for second in terms[i + 1 :]:
+                pair = first + second
+                composite = any(atom.kind != "symbol" for atom in pair.atoms)
+                outcome = self.outcome(pair) if composite else pair
+                if outcome is not pair and self.cost(outcome) < self.cost(pair):
+                    return e - pair + outcome
+        return e
+
+    # ------------------------------------------------------------------ proposals
+
+    def proposed(self, e: Expr) -> list[Expr]:
+        """The proposals with fewer operators, the shortest first."""
+        self.budget.searches -= 1
+        found: dict[Expr, int] = {}
+        limit = self.cost(e)
+        for candidate in islice(proposals(self.samples(e), e, self.related(e)), MATCHES):
+            if candidate not in found and self.cost(candidate) < limit:
+                found[candidate] = self.cost(candidate)
+                if len(found) == 4 * TRIED:
+                    break
+        return sorted(found, key=found.__getitem__)[:TRIED]
+
+    def related(self, e: Expr) -> list[Expr]:
+        """Symbols that known equalities connect with those of the expression."""
+        near = e.symbols
+        found: dict[Atom, None] = {}
+        for equality in equalities(self.facts, e):
+            for atom in sorted(equality.symbols - near, key=_age):
+                found[atom] = None
+        return [atom.expr for atom in list(found)[:RELATED]]
+
+    # ------------------------------------------------------------------ proof and samples
+
+    def equal(self, a: Expr, b: Expr, *, hard: bool = False) -> bool:
+        """Whether a rung proves them equal; z3 too, a few times, if it is worth it."""
+        if a is b:
+            return True
+        goal = self.interner.eq(a, b)
+        verdict = self.decide(goal)
+        if isinstance(verdict, GaveUp) and hard and self.budget.hard > 0:
+            self.budget.hard -= 1
+            verdict = self.decide(goal, hard=True)
+        return isinstance(verdict, Always)
+
+    def decide(self, p: Prop, *, hard: bool = False) -> Verdict | None:
+        if self.budget.proofs <= 0:
+            return None
+        self.budget.proofs -= 1
+        try:
+            if hard:
+                return decide(self.facts, p, domain=self.domain, effort="thorough", solvers=self.solvers)
+            return decide(self.facts, p, domain=self.domain, effort="default")
+        except Undefined:
+            return None
+
+    def samples(self, e: Expr) -> Samples:
+        """Sizes that satisfy the facts, for the symbols of the expression and all declared ones."""
+        found = self._samples.get(e.symbols)
+        if found is None:
+            found = self._samples[e.symbols] = Samples(rows(self.facts, e, self.domain))
+        return found
+
+    # ------------------------------------------------------------------ propositions
+
+    def proposition(self, p: Prop) -> Prop:
+        match self.decide(p, hard=True):
+            case Always():
+                return self.interner.true
+            case Never():
+                return self.interner.false
+            case Depends() | GaveUp() | None:
+                pass
+        if p.parts:
+            return self.connective(p) if self.nested >= 0 else p
+        best = p
+        for candidate in self.equivalent(p):
+            shorter = printed(self.printer, candidate, EACH)[0] < printed(self.printer, best, EACH)[0]
+            if shorter and self.same(best, candidate):
+                best = candidate
+        return best
+
+    def connective(self, p: Prop) -> Prop:
+        """The parts simplified, each under those before it; what they settle is left out."""
+        kept: list[Prop] = []
+        facts: Facts | Conflict = self.facts
+        for part in p.parts:
+            if isinstance(facts, Conflict):
+                break
+            usable = facts if facts.pool.alive else self.facts
+            simple = self.under(usable).proposition(part)
+            kept.append(simple)
+            facts = usable.suppose(simple if p.kind == "and" else simple.negation)
+        return Prop.join(self.interner, p.kind, kept)
+
+    def equivalent(self, p: Prop) -> Iterator[Prop]:
+        """Comparisons that may say the same."""
+        interner = self.interner
+        simple = self.expression(p.expr)
+        yield p.of(simple)
+        for m, c in simple.terms:
+            atoms = interner.monomials[m]
+            if len(simple.terms) == 1 and len(atoms) == 1:
+                yield from self.unwrapped(p, atoms[0], c, simple.constant)
+        shared = None
+        for m, _ in simple.terms:
+            atoms_here = set(interner.monomials[m])
+            shared = atoms_here if shared is None else shared & atoms_here
+        for atom in sorted(shared or (), key=_age):
+            if not simple.constant:
+                inner = interner.sum(
+                    [with_product(interner.expr((term,), 0), (atom,), interner.one) for term in simple.terms]
+                )
+                yield p.of(inner)
+
+    def unwrapped(self, p: Prop, atom: Atom, c: int, constant: int) -> Iterator[Prop]:
+        """`n//d >= k` as `n >= k*d`, and `n//d <= k` as `n < (k + 1)*d`."""
+        interner = self.interner
+        n, d = atom.args if len(atom.args) == 2 else (None, None)
+        if p.kind != "ge" or abs(c) != 1 or not isinstance(n, Expr) or not isinstance(d, Expr):
+            return
+        if atom.kind == "floordiv":
+            yield interner.ge(n, d * -constant) if c == 1 else interner.lt(n, d * (constant + 1))
+
+    def same(self, p: Prop, q: Prop) -> bool:
+        """Whether each follows from the other."""
+        interner = self.interner
+        both = [interner.disjunction([p.negation, q]), interner.disjunction([p, q.negation])]
+        return all(isinstance(self.decide(each, hard=True), Always) for each in both)
+
+
+def _age(atom: Atom) -> int:
+    return atom.serial

@@ -1,0 +1,165 @@
+"""Constraint slicing: the facts that a question can depend on, learned again in an order of their own.
+
+What a question leaves open may be decided when its facts are learned in another order, or when its symbols have other
+sample values. So that neither the order of the facts nor symbols that have nothing to do with them change an answer, a
+question that is given up is asked once more of its slice: the facts that are connected with it by shared symbols
+(constraint independence, as in KLEE), sorted by their structure, with sample values that depend on the position of a
+symbol among those of the slice.
+
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> from solver.decide.slicing import slice_of
+    >>> terms = Interner()
+    >>> a, b, c = terms.symbol("a"), terms.symbol("b"), terms.symbol("c")
+    >>> known = Facts.empty(terms)
+    >>> for symbol in (a, b, c):
+    ...     known = known.declare_range(symbol, 0, None)
+    >>> known = known.assume_prop(terms.ge(c, 7)).assume_prop(terms.ge(a, b)).assume_prop(terms.eq(a % 4, 0))
+    >>> [fact.text for fact in slice_of(known, terms.ge(a, 1), terms.true).records()]
+    ['a % 4 == 0', 'a >= b', '0 <= b <= None', '0 <= a <= None']
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.knowledge.facts import Conflict, Facts
+from solver.proofs.fact import Fact
+from solver.samples.samples import declared_symbols
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+
+LARGEST: Final = 160
+"""A slice of more facts is not learned again: it would cost more than the question may."""
+ATTEMPTS: Final = 2
+SEARCHED: Final = 6
+"""So many more have other sample values alone, from which nothing but a witness is looked for: where samples were lucky
+once, these are too."""
+SEEDS: Final = 1009
+"""What the seeds of one attempt lie apart from those of the next."""
+KINDS: Final = {"eq": 1, "ge": 0, "ne": 2, "and": 3, "or": 4}
+
+
+def slice_of(facts: Facts, prop: Prop, domain: Prop, attempt: int = 0) -> Facts | Conflict | None:
+    """What is known of the symbols of a question and of those connected with them; a contradiction among the facts is
+    data, and None stands for a slice that is too large.
+
+    Each attempt has other sample values; the odd ones have the facts in reverse.
+    """
+    found = _connected(facts, prop, domain)
+    if found is None:
+        return None
+    symbols, related = found
+    key = ("slice", frozenset(symbols), attempt)
+    known = facts.scratch.get(key)
+    if known is None:
+        known = facts.scratch[key] = _learned(facts, symbols, related, attempt)
+    assert isinstance(known, (Facts, Conflict))
+    return known
+
+
+def completed(facts: Facts, values: dict[Atom, int]) -> dict[Atom, int] | None:
+    """An assignment of the symbols of a slice, with values for all others; None if no sample of the facts has any."""
+    missing = [atom for atom in facts.all_symbols() if atom not in values]
+    if not missing:
+        return values
+    row = facts.witness()
+    return None if row is None else {**row, **values}
+
+
+def _connected(facts: Facts, prop: Prop, domain: Prop) -> tuple[list[Atom], list[Fact]] | None:
+    """The declared symbols that facts connect with those of a question, in their order, and these facts."""
+    pending = [atom for p in (prop, domain) for atom in _declared(p)]
+    symbols: set[Atom] = set()
+    related: dict[int, Fact] = {}
+    while pending:
+        atom = pending.pop()
+        if atom in symbols:
+            continue
+        symbols.add(atom)
+        touching = facts.pool.touching.get(atom.serial)
+        while touching is not None:
+            fact = touching.fact
+            if fact.serial not in related:
+                related[fact.serial] = fact
+                if len(related) > LARGEST:
+                    return None
+                pending += [*_declared(fact.prop), *_declared(fact.domain)]
+            touching = touching.rest
+    return sorted(symbols, key=_age), [related[serial] for serial in sorted(related)]
+
+
+def _learned(facts: Facts, symbols: list[Atom], related: list[Fact], attempt: int) -> Facts | Conflict:
+    """Facts about these symbols, learned in canonical order."""
+    declarations = {each.atom: each for each in facts.declarations()}
+    known = Facts.empty(facts.interner)
+    order = Order(symbols)
+    for position, atom in enumerate(symbols):
+        declared = declarations.get(atom)
+        if declared is not None:
+            lo, hi = facts.pool.limits.get(atom.serial) or (None, None)
+            seed = position + 1 + attempt * SEEDS
+            larger = known.declare(atom.expr, lo, hi, declared.fact, hint=declared.hint, seed=seed)
+            if isinstance(larger, Conflict):
+                return larger
+            known = larger
+    for fact in sorted(related, key=order.of_fact, reverse=attempt % 2 == 1):
+        larger = known.assume(fact)
+        if isinstance(larger, Conflict):
+            return larger
+        known = larger
+    return known
+
+
+class Order:
+    """A total order of propositions over some symbols that depends on their structure and on the order of these symbols
+    alone.
+    """
+
+    def __init__(self, symbols: list[Atom]) -> None:
+        self._marks: dict[Atom, int] = {atom: position for position, atom in enumerate(symbols)}
+
+    def of_fact(self, fact: Fact) -> tuple[int, tuple[int, ...], int, int, int]:
+        """Inequalities first, whose factors equalities would expand, then what is about the first symbols."""
+        prop = fact.prop
+        symbols = tuple(sorted([self._mark(atom) for atom in _declared(prop)]))
+        return KINDS.get(prop.kind, 0), symbols, prop.depth, self._of_prop(prop), self._of_prop(fact.domain)
+
+    def _of_prop(self, prop: Prop) -> int:
+        marks: dict[Prop, int] = {}
+        for node in prop.nodes:
+            parts = [marks[part] for part in node.parts]
+            marks[node] = hash((*node.kind.encode(), self._of_expr(node.expr), *parts))
+        return marks[prop]
+
+    def _of_expr(self, e: Expr) -> int:
+        for atom in e.schedule:
+            self._mark(atom)
+        monomials = e.interner.monomials
+        terms = [hash((c, *sorted([self._mark(atom) for atom in monomials[m]]))) for m, c in e.terms]
+        return hash((e.constant, *sorted(terms)))
+
+    def _mark(self, atom: Atom) -> int:
+        """A number for an atom; those in its arguments have theirs already, but for names."""
+        found = self._marks.get(atom)
+        if found is None:
+            if atom.definition is not None:
+                found = hash((1, self._of_expr(atom.definition)))
+            else:
+                args = [self._of_expr(arg) if isinstance(arg, Expr) else self._of_prop(arg) for arg in atom.args]
+                found = hash((*atom.kind.encode(), 0, *atom.name.encode(), *args))
+            self._marks[atom] = found
+        return found
+
+
+def _declared(p: Prop) -> list[Atom]:
+    """The symbols of a proposition, names of composite atoms looked through."""
+    found: dict[Atom, None] = {}
+    for atom in sorted(p.symbols, key=_age):
+        for symbol in [atom] if atom.definition is None else declared_symbols(atom.definition):
+            found[symbol] = None
+    return list(found)
+
+
+def _age(atom: Atom) -> int:
+    return atom.serial

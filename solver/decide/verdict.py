@@ -1,0 +1,279 @@
+"""The four answers to "does this follow?", each with its evidence.
+
+- `Always(core)` and `Never(core)`: a proof; the core is the facts at its leaves.
+- `Depends(true_at, false_at)`: two assignments that satisfy the facts.
+- `GaveUp(reason, tried)`: honestly nothing.
+
+`check()` verifies the evidence again without search: a proof by `solver.proofs.checker`, witnesses by evaluation.
+`export("coq")` writes it for somebody else's kernel.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.decide.ladder import decide
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(s, 2, None)
+    >>> verdict = decide(known, terms.ge(s * s, 4))
+    >>> verdict, verdict.core, verdict.check()
+    (Always(2 <= s <= None), (<range 2 <= s <= None>,), True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import ClassVar, Literal, NoReturn, cast
+
+from solver.knowledge.facts import Facts
+from solver.proofs.fact import Fact
+from solver.proofs.step import Reason, leaves
+from solver.samples.witness import Witness, shown_value
+from solver.terms.depth import SHALLOW, room_for
+from solver.terms.expr import Atom
+from solver.terms.prop import Prop
+
+
+class Answer:
+    """What the verdicts have in common."""
+
+    __slots__ = ("domain", "prop", "rung")
+
+    prop: Prop
+    domain: Prop
+    rung: str
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"a verdict is not a truth value; match on Always, Never, Depends and GaveUp (asked: `{self.prop}`)"
+        )
+
+    def check(self) -> bool:
+        """Verify the evidence again, without search."""
+        raise NotImplementedError
+
+    def export(self, system: Literal["coq"] = "coq") -> str:
+        """The evidence as a file that another system checks: theorems with their proofs for `coqc`.
+
+        Raises:
+            NotExported: a step of the proof cannot be said there; `rule` names it.
+        """
+        if system != "coq":
+            raise ValueError(f"system={system!r}: expected 'coq'")
+        from solver.interop.coq import exported
+
+        return exported(cast("Verdict", self))
+
+
+class Settled(Answer):
+    """A proof of the proposition or of its negation."""
+
+    __slots__ = ("_core", "_facts", "_minimal", "_records", "_used", "found")
+    __match_args__ = ("core",)
+
+    def __init__(self, prop: Prop, domain: Prop, rung: str, proof: Reason, facts: Facts | None = None) -> None:
+        self.prop = prop
+        self.domain = domain
+        self.rung = rung
+        self.found = proof
+        self._facts = facts
+        self._records = None if facts is None else facts.last
+        self._core: tuple[Fact, ...] | None = None
+        self._minimal = False
+        self._used: tuple[Reason, tuple[Fact, ...]] | None = None
+
+    @property
+    def used(self) -> tuple[Fact, ...]:
+        """The facts at the leaves of the proof as it was found, for programs: a core that may not be minimal.
+
+        They are gathered when they are read first. Evidence is never checked by them.
+        """
+        if self._used is None or self._used[0] is not self.found:
+            self._used = self.found, tuple(leaves(self.found))
+        return self._used[1]
+
+    @property
+    def goal(self) -> Prop:
+        """What the proof shows: the proposition, or its negation."""
+        return self.prop if isinstance(self, Always) else self.prop.negation
+
+    @property
+    def core(self) -> tuple[Fact, ...]:
+        """The facts that the proof rests on, as they were recorded; without any one of them it is not shown."""
+        if self._core is None:
+            self._read()
+        assert self._core is not None
+        return self._core
+
+    @property
+    def core_minimal(self) -> bool:
+        """Whether the core was made minimal: false where that would have taken too many questions."""
+        self._read()
+        return self._minimal
+
+    @property
+    def proof(self) -> Reason:
+        """The proof that was found, or one that rests on fewer facts."""
+        self._read()
+        return self.found
+
+    def _read(self) -> None:
+        """Make the core minimal when it is looked at first."""
+        if self._core is None:
+            with self.prop.interner.lock:
+                if self._core is None:
+                    self._minimize()
+
+    def _minimize(self) -> None:
+        if self._facts is None or self._facts.interner is not self.prop.interner:
+            self._core, self._minimal = tuple(leaves(self.found)), self.found.rule == "trivial"
+            return
+        from solver.decide.minimal_core import minimized
+
+        depth = self.prop.depth
+        with room_for(depth) if depth > SHALLOW else nullcontext():
+            self.found, core, self._minimal = minimized(
+                self.found, self.goal, self.prop, self.domain, self._facts, solvers=self.rung == "z3"
+            )
+        self._facts = None
+        self._core = tuple(core)
+
+    def check(self) -> bool:
+        from solver.proofs.checker import verify, verify_core
+
+        proof = self.proof
+        return verify(proof, self.goal, self.domain) and verify_core(proof, self.core, self._records)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(fact.text for fact in self.core)})"
+
+
+class Always(Settled):
+    """True for every assignment that satisfies the facts, inside the domain of the question."""
+
+    __slots__ = ()
+
+
+class Never(Settled):
+    """False for every assignment that satisfies the facts, inside the domain of the question."""
+
+    __slots__ = ()
+
+
+class Depends(Answer):
+    """True for some sizes and false for others."""
+
+    __slots__ = ("_facts", "_false", "_records", "_shown", "_true")
+    __match_args__: ClassVar[tuple[str, ...]] = ("true_at", "false_at")
+
+    def __init__(self, prop: Prop, domain: Prop, rung: str, facts: Facts, true: Witness, false: Witness) -> None:
+        self.prop = prop
+        self.domain = domain
+        self.rung = rung
+        self._facts = facts
+        self._records = facts.last
+        self._true = true
+        self._false = false
+        self._shown: tuple[dict[Atom, int], dict[Atom, int]] | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """What was known when it was asked."""
+        return self._facts
+
+    @property
+    def found(self) -> tuple[dict[Atom, int], dict[Atom, int]]:
+        """Sizes of all symbols where it is true, and where it is false, as the search has left them."""
+        return self._true.values(self.facts), self._false.values(self.facts)
+
+    @property
+    def true_values(self) -> dict[Atom, int]:
+        """Sizes of all symbols that satisfy the facts and the proposition; those of `true_at` as they are there."""
+        return {**self.found[0], **self._small()[0]}
+
+    @property
+    def false_values(self) -> dict[Atom, int]:
+        """Sizes of all symbols that satisfy the facts and not the proposition."""
+        return {**self.found[1], **self._small()[1]}
+
+    @property
+    def true_at(self) -> dict[str, int]:
+        """Small sizes of the symbols of the question, and of those that facts connect with them, where it is true.
+
+        By name; a symbol that is a float has its 64 bits here, as in text, and prints as a decimal.
+        """
+        return {atom.name: value for atom, value in self._small()[0].items()}
+
+    @property
+    def false_at(self) -> dict[str, int]:
+        """The same where it is false."""
+        return {atom.name: value for atom, value in self._small()[1].items()}
+
+    def _small(self) -> tuple[dict[Atom, int], dict[Atom, int]]:
+        """The witnesses as they are shown: shrunk when somebody looks first."""
+        if self._shown is None:
+            from solver.samples.shrinking import shrunk
+
+            depth = self.prop.depth
+            with self.prop.interner.lock, room_for(depth) if depth > SHALLOW else nullcontext():
+                self._shown = shrunk(self.facts, self.prop, self.domain, *self.found)
+        return self._shown
+
+    def under(self, facts: Facts) -> Depends:
+        """The same answer under more facts, which both witnesses satisfy as they were found."""
+        return Depends(self.prop, self.domain, self.rung, facts, Witness.of(self.found[0]), Witness.of(self.found[1]))
+
+    def check(self) -> bool:
+        from solver.proofs.checker import verify_assignment
+
+        if self._facts.last is not self._records:
+            return False
+        for values, truth in ((self.true_values, True), (self.false_values, False)):
+            if (
+                not verify_assignment(values, self._records)
+                or not self.domain.evaluate(values)
+                or self.prop.evaluate(values) is not truth
+            ):
+                return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"Depends(true_at={_shown(self._small()[0])}, false_at={_shown(self._small()[1])})"
+
+
+class GaveUp(Answer):
+    """Not decided within the budget.
+
+    Attributes:
+        reason: why, in words.
+        tried: the rungs that were.
+        work: what it cost, in numbers that the linear solver touched (see `solver.decide.prover`).
+        seconds: what it cost on the wall.
+    """
+
+    __slots__ = ("reason", "seconds", "tried", "work")
+    __match_args__ = ("reason", "tried")
+
+    def __init__(
+        self, prop: Prop, domain: Prop, reason: str, tried: tuple[str, ...], *, work: int = 0, seconds: float = 0.0
+    ) -> None:
+        self.prop = prop
+        self.domain = domain
+        self.rung = tried[-1] if tried else ""
+        self.reason = reason
+        self.tried = tried
+        self.work = work
+        self.seconds = seconds
+
+    def check(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"GaveUp({self.reason!r}, {self.tried})"
+
+
+Verdict = Always | Never | Depends | GaveUp
+
+
+def _shown(sizes: Mapping[Atom, int]) -> str:
+    """An assignment as text, integers too that Python does not print."""
+    return "{" + ", ".join([f"{atom.name!r}: {shown_value(atom, value)}" for atom, value in sizes.items()]) + "}"

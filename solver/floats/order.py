@@ -1,0 +1,346 @@
+"""Float values back among the integers: roundings and comparisons.
+
+    >>> from solver.floats import values as floats
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> s, t = terms.symbol("s"), terms.symbol("t")
+    >>> half = floats.quotient(s, terms.constant(2))
+    >>> floats.compare(">=", half, floats.constant(terms, 1.5)) is terms.ge(s, 3)
+    True
+    >>> floats.compare(">=", half, t) is terms.ge(floats.floor(half), t)
+    True
+
+A monotone program of one argument, compared with a constant, is a bound of the argument. An integer is compared with
+the rounding of a float. Other floats are compared by their ordinals, one integer function (see
+`solver.floats.ordinals`), so that order and bounds are those of integers:
+
+    >>> u = floats.from_pattern(terms.symbol("u"))
+    >>> floats.compare(">", floats.add(u, floats.constant(terms, 1.0)), floats.constant(terms, 3.5)) is (
+    ...     floats.compare(">", u, floats.constant(terms, 2.5)))
+    True
+
+What remains, and what has an exact form where integers are small, is one opaque function with the values 0 and 1.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from solver.floats.exact import has_exact_form
+from solver.floats.ordinals import (
+    LARGEST,
+    NAN,
+    SMALLEST,
+    Ordinals,
+    complement,
+    from_ordinal,
+    taken_back,
+    values_where,
+)
+from solver.floats.ordinals import ordinal as to_ordinal
+from solver.floats.programs import Node, is_reducible, ordinal_bounds, outermost_step, program, round_by
+from solver.floats.ranges import MAX
+from solver.floats.value import Float, Places, constant
+from solver.terms.expr import Expr
+from solver.terms.functions import Threshold
+
+if TYPE_CHECKING:
+    from solver.terms.interner import Interner
+    from solver.terms.prop import Prop
+
+ORDINAL_OF_PATTERN: Final = "ordinal(double({0}))"
+_MIRRORED: Final = {"<": ">", "<=": ">="}
+_MIRROR_IMAGES: Final = {">": "<", ">=": "<="}
+_LEAF: Final = re.compile(r"double\(\{(\d+)\}\)|\{(\d+)\}")
+
+
+def floor(a: Float) -> Expr:
+    """The largest integer at most a. Defined where `finite(a)` holds, as `ceil`, `trunc` and `round_half_even` are."""
+    return _rounded("floor", a)
+
+
+def ceil(a: Float) -> Expr:
+    return _rounded("ceil", a)
+
+
+def trunc(a: Float) -> Expr:
+    """Towards zero, as `int(a)` does."""
+    return _rounded("trunc", a)
+
+
+def round_half_even(a: Float) -> Expr:
+    """Python's `round(a)`."""
+    return _rounded("round", a)
+
+
+def _rounded(name: str, a: Float) -> Expr:
+    if a.value is not None:
+        return a.interner.constant(round_by(name, a.value))
+    text, arguments = in_order(a)
+    return a.interner.function(f"{name}({text})", *arguments)
+
+
+def finite(a: Float) -> Prop:
+    """Where a is defined and neither infinite nor a NaN, so that it has a rounding."""
+    interner = a.interner
+    if a.value is not None:
+        return interner.true if math.isfinite(a.value) else interner.false
+    if _always_finite(a):
+        return a.domain
+    ends = [compare("<=", a, constant(interner, MAX)), compare(">=", a, constant(interner, -MAX))]
+    return interner.conjunction([a.domain, *ends])
+
+
+def _always_finite(a: Float) -> bool:
+    """Whether no value in the domain is infinite or a NaN, whatever the arguments."""
+    return a.program.range(*[(None, None)] * len(a.arguments)).finite
+
+
+def at_least_zero(a: Float) -> Prop:
+    return compare(">=", a, constant(a.interner, 0.0))
+
+
+def nonzero(a: Float) -> Prop:
+    return compare("!=", a, constant(a.interner, 0.0))
+
+
+def compare(operation: str, a: Float | Expr, b: Float | Expr) -> Prop:
+    """`a < b` and the like; integers are compared exactly, without conversion, as Python does.
+
+    It makes sense where the domains of both do.
+    """
+    if operation == "!=":
+        return compare("==", a, b).negation
+    if operation in _MIRRORED:
+        return compare(_MIRRORED[operation], b, a)
+    if isinstance(b, Expr):
+        if isinstance(a, Expr):
+            return {">=": a.interner.ge, ">": a.interner.gt, "==": a.interner.eq}[operation](a, b)
+        if b.is_constant:
+            return _float_against(operation, a, b.constant)
+        return _integer_against(operation, b, a, below=True)
+    if isinstance(a, Expr):
+        if a.is_constant:
+            return _float_below(operation, a.constant, b)
+        return _integer_against(operation, a, b, below=False)
+    if b.value is not None:
+        return _float_against(operation, a, b.value)
+    if a.value is not None:
+        return _float_below(operation, a.value, b)
+    if has_exact_form(a.program.node) and has_exact_form(b.program.node):
+        return _opaque(operation, a, b)
+    return _ordered(operation, a, b)
+
+
+def _ordered(operation: str, a: Float, b: Float) -> Prop:
+    """A comparison by ordinals: if the lesser side is no NaN, the greater is none either."""
+    interner = a.interner
+    x, y = ordinal(a), ordinal(b)
+    holds = {">=": interner.ge, ">": interner.gt, "==": interner.eq}[operation](x, y)
+    lowest, _ = ordinal_bounds(b.program.range(*[(None, None)] * len(b.arguments)))
+    return holds if lowest > NAN else interner.conjunction([holds, interner.ge(y, SMALLEST)])
+
+
+def _float_against(operation: str, a: Float, c: float) -> Prop:
+    """`a >= c`, `a > c` or `a == c` for a constant c (an int is compared exactly)."""
+    interner = a.interner
+    if c != c:  # a NaN
+        return interner.false
+    if a.value is not None:
+        holds = a.value >= c if operation == ">=" else a.value > c if operation == ">" else a.value == c
+        return interner.true if holds else interner.false
+    found = _by_integers(operation, a, c)
+    return within(a, values_where(operation, c)) if found is None else found
+
+
+def _by_integers(operation: str, a: Float, c: float) -> Prop | None:
+    """The comparison as one of integers, or as a function of integers that has an exact form; None for neither."""
+    interner = a.interner
+    least, above = _threshold(a.text, c, strict=False), _threshold(a.text, c, strict=True)
+    if least is not None and above is not None:
+        at_least, more = _bound(a.arguments[0], least), _bound(a.arguments[0], above)
+        if operation == "==":
+            return interner.conjunction([at_least, more.negation])
+        return at_least if operation == ">=" else more
+    if is_reducible(a.program.node):
+        return None
+    if (isinstance(c, int) or c.is_integer()) and operation != "==" and _always_finite(a):
+        return interner.ge(floor(a), math.floor(c)) if operation == ">=" else interner.gt(ceil(a), math.floor(c))
+    if has_exact_form(a.program.node):
+        return _opaque(operation, a, constant(interner, c) if isinstance(c, float) else interner.constant(c))
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _threshold(text: str, c: float, *, strict: bool) -> Threshold | bool | None:
+    """Where the program with this text reaches c, or passes it."""
+    return program(text).least(lambda x: x > c if strict else x >= c)
+
+
+def _float_below(operation: str, c: float, a: Float) -> Prop:
+    """`c >= a`, `c > a` or `c == a`."""
+    if operation == "==":
+        return _float_against("==", a, c)
+    if c != c:  # a NaN
+        return a.interner.false
+    if a.value is None and a.program.range(*[(None, None)] * len(a.arguments)).nan:
+        if has_exact_form(a.program.node):
+            return _opaque(operation, constant(a.interner, c) if isinstance(c, float) else a.interner.constant(c), a)
+        return within(a, values_where(_MIRROR_IMAGES[operation], c))
+    return _float_against(">" if operation == ">=" else ">=", a, c).negation
+
+
+def within(a: Float, values: Ordinals) -> Prop:
+    """That a value is one of a set of doubles: monotone steps are undone, what remains is compared by its ordinal."""
+    text, arguments = in_order(a)
+    return _inside(a.interner, program(text).node, arguments, values)
+
+
+def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: Ordinals) -> Prop:
+    from solver.floats.substitution import as_float
+
+    while True:
+        if not complement(values):
+            return interner.true
+        operation, constants, inner = outermost_step(node)
+        before = None if inner is None else taken_back(operation, constants, values)
+        if before is None or inner is None:
+            break
+        node, values = inner, before
+    match node.operation:
+        case "choose":
+            test, *branches = node.operands
+            p = interner.gt(arguments[test.place], 0)
+            first, second = (_inside(interner, branch, arguments, values) for branch in branches)
+            # the last part is implied, and shows at once what holds, or does not, of both values
+            cases = ((p, first), (p.negation, second), (first, second))
+            return interner.disjunction([interner.conjunction(case) for case in cases])
+        case "from_ordinal" if node.operands[0].operation == "integer":
+            return _among(arguments[node.operands[0].place], values, NAN, LARGEST)
+    a = as_float(node, arguments)
+    if a.value is not None:
+        k = to_ordinal(a.value)
+        return interner.true if any(lo <= k <= hi for lo, hi in values) else interner.false
+    lowest, highest = ordinal_bounds(a.program.range(*[(None, None)] * len(a.arguments)))
+    if lowest > NAN:
+        parts = [_between(a, max(lo, SMALLEST), hi) for lo, hi in values if hi > NAN]
+        found = [part for part in parts if part is not None]
+        if len(found) == len(parts):
+            return interner.disjunction(found)
+    return _among(ordinal(a), values, lowest, highest)
+
+
+def _between(a: Float, lo: int, hi: int) -> Prop | None:
+    """That a value, never a NaN, has an ordinal from lo to hi, as comparisons of integers if it is one."""
+    if lo == hi and has_exact_form(a.program.node):
+        return _by_integers("==", a, from_ordinal(lo))
+    parts = []
+    if lo > SMALLEST:
+        parts.append(_by_integers(">=", a, from_ordinal(lo)))
+    if hi < LARGEST:
+        above = _by_integers(">", a, from_ordinal(hi))
+        parts.append(None if above is None else above.negation)
+    known = [part for part in parts if part is not None]
+    return a.interner.conjunction(known) if len(known) == len(parts) else None
+
+
+def _among(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
+    """That an ordinal, known to lie between the given ones, is among those of a set."""
+    interner = e.interner
+    others = complement(values, lowest, highest)
+    if len(others) < len([1 for lo, hi in values if hi >= lowest and lo <= highest]):
+        return _union(e, others, lowest, highest).negation
+    return _union(e, values, lowest, highest) if values else interner.false
+
+
+def _union(e: Expr, values: Ordinals, lowest: int, highest: int) -> Prop:
+    interner = e.interner
+    parts = []
+    for lo, hi in values:
+        if hi < lowest or lo > highest:
+            continue
+        if lo == hi:
+            parts.append(interner.eq(e, lo))
+            continue
+        ends = [interner.ge(e, lo)] if lo > lowest else []
+        parts.append(interner.conjunction([*ends, interner.le(e, hi)] if hi < highest else ends))
+    return interner.disjunction(parts)
+
+
+def ordinal(a: Float) -> Expr:
+    """The place of a value in the order of doubles (see `solver.floats.ordinals`)."""
+    if a.value is not None:
+        return a.interner.constant(to_ordinal(a.value))
+    text, arguments = in_order(a)
+    if text == "from_ordinal({0})" and pattern_of(arguments[0]) is not None:
+        return arguments[0]
+    return a.interner.function(f"ordinal({text})", *arguments)
+
+
+def pattern_of(e: Expr) -> Expr | None:
+    """The bits of which e is the ordinal of their double; None if it is something else."""
+    if len(e.terms) == 1 and e.terms[0][1] == 1 and not e.constant:
+        atoms = e.interner.monomials[e.terms[0][0]]
+        if len(atoms) == 1 and atoms[0].name == ORDINAL_OF_PATTERN and isinstance(atoms[0].args[0], Expr):
+            return atoms[0].args[0]
+    return None
+
+
+def in_order(a: Float) -> tuple[str, tuple[Expr, ...]]:
+    """The text and arguments of a value, doubles that are given by their bits as doubles given by their ordinals.
+
+    That forgets the sign of zeros, which no rounding and no comparison tells apart (a divisor that is zero is outside
+    the domain), and gives what is computed of such doubles their order and their bounds.
+    """
+    if "double(" not in a.text:
+        return a.text, a.arguments
+    places = Places(())
+
+    def placed(found: re.Match[str]) -> str:
+        bits = found[1]
+        if bits is None:
+            return places.of(a.arguments[int(found[2])])
+        return f"from_ordinal({places.of(a.interner.function(ORDINAL_OF_PATTERN, a.arguments[int(bits)]))})"
+
+    return _LEAF.sub(placed, a.text), tuple(places.arguments)
+
+
+def _bound(e: Expr, threshold: Threshold | bool) -> Prop:
+    interner = e.interner
+    if isinstance(threshold, bool):
+        return interner.true if threshold else interner.false
+    return interner.ge(e, threshold.at) if threshold.rising else interner.le(e, threshold.at)
+
+
+def _integer_against(operation: str, e: Expr, x: Float, *, below: bool) -> Prop:
+    """`e op x`, or `x op e` if below, by the roundings of x where it has them."""
+    interner = e.interner
+    if x.value is None:
+        if not _always_finite(x):
+            return _opaque(operation, x, e) if below else _opaque(operation, e, x)
+    elif not math.isfinite(x.value):
+        infinite = x.value > 0 if below else x.value < 0
+        return interner.true if infinite and operation != "==" else interner.false
+    match operation, below:
+        case ">=", True:
+            return interner.ge(floor(x), e)
+        case ">", True:
+            return interner.gt(ceil(x), e)
+        case ">=", False:
+            return interner.ge(e, ceil(x))
+        case ">", False:
+            return interner.gt(e, floor(x))
+        case _:
+            return interner.conjunction([interner.eq(e, floor(x)), interner.eq(e, ceil(x))])
+
+
+def _opaque(operation: str, a: Float | Expr, b: Float | Expr) -> Prop:
+    """The comparison as one opaque function with the values 0 and 1."""
+    places = Places(())
+    sides = [places.text(side) if isinstance(side, Float) else f"({places.of(side)})" for side in (a, b)]
+    interner = a.interner
+    return interner.ge(interner.function(f"int({sides[0]} {operation} {sides[1]})", *places.arguments), 1)

@@ -1,0 +1,276 @@
+"""Bounds of products and operations from bounds of what they are made of: `solver.terms.intervals` as terms of Coq.
+
+A range is a text with a proof for each end that it has. Which lemma gives an end is read off the signs, as
+`solver.terms.intervals` does; the number is computed there and its side conditions again by Coq.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from solver.interop.coq.terms import Names, argument, call, integer
+from solver.terms import intervals
+from solver.terms.expr import Expr
+from solver.terms.intervals import Interval
+from solver.terms.prop import Prop
+
+End = tuple[int, str]
+"""A number and the proof that it bounds."""
+
+R = "eq_refl"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """`low <= text <= high`, as far as the ends are there."""
+
+    text: str
+    low: End | None
+    high: End | None
+
+    @property
+    def interval(self) -> Interval:
+        return self.low and self.low[0], self.high and self.high[0]
+
+    @property
+    def ends(self) -> tuple[End, End]:
+        """Both ends, which have to be there."""
+        assert self.low is not None and self.high is not None
+        return self.low, self.high
+
+
+def constant(value: int) -> Range:
+    text = integer(value)
+    proof = call("Z.le_refl", value)
+    return Range(text, (value, proof), (value, proof))
+
+
+def opposite(r: Range) -> Range:
+    """The range of the negated value."""
+    low = r.high and (-r.high[0], call("negated_high", r.text, r.high[0], -r.high[0], R, r.high[1]))
+    high = r.low and (-r.low[0], call("negated_low", r.text, r.low[0], -r.low[0], R, r.low[1]))
+    return Range(f"- {argument(r.text)}", low, high)
+
+
+def renamed(r: Range, text: str, identity: str = "by_ring") -> Range:
+    """The range of the same value written otherwise."""
+    low = r.low and (r.low[0], call("same_low", r.text, text, r.low[0], identity, r.low[1]))
+    high = r.high and (r.high[0], call("same_high", r.text, text, r.high[0], identity, r.high[1]))
+    return Range(text, low, high)
+
+
+def product(x: Range, y: Range) -> Range:
+    """All products."""
+    text = f"{argument(x.text)} * {argument(y.text)}"
+    lo, hi = intervals.product(x.interval, y.interval)
+    low = None if lo is None else (lo, _low_of_product(x, y, lo))
+    high = None
+    if hi is not None:
+        # x*y <= v is -x*y >= -v
+        turned = opposite(x)
+        inner = f"{argument(turned.text)} * {argument(y.text)}"
+        below = call("negated_low", inner, -hi, hi, R, _low_of_product(turned, y, -hi))
+        high = (hi, call("same_high", f"- ({inner})", text, hi, "by_ring", below))
+    return Range(text, low, high)
+
+
+def _low_of_product(x: Range, y: Range, v: int) -> str:
+    """`v <= x * y`."""
+    text = f"{argument(x.text)} * {argument(y.text)}"
+    for a, b in ((x, y), (y, x), (opposite(x), opposite(y)), (opposite(y), opposite(x))):
+        proof = _low_by_signs(a, b, v)
+        if proof is not None:
+            if a is x:
+                return proof
+            return call("same_low", f"{argument(a.text)} * {argument(b.text)}", text, v, "by_ring", proof)
+    raise AssertionError("an end without a reason")
+
+
+def _low_by_signs(x: Range, y: Range, v: int) -> str | None:
+    match x, y:
+        case Range(low=(0, above), high=(0, below)), _:
+            return call("product_of_zero", x.text, y.text, v, R, above, below)
+        case Range(low=(a, p)), Range(low=(c, q)) if a >= 0 and c >= 0:
+            return call("product_of_lows", x.text, y.text, a, c, v, R, R, R, p, q)
+        case Range(low=(a, p), high=(b, s)), Range(low=(c, q), high=(d, t)):
+            return call("product_closed", x.text, y.text, a, b, c, d, v, R, R, R, R, p, s, q, t)
+        case Range(low=(a, p)), Range(low=(c, q), high=(d, t)) if c >= 0:
+            return call("product_half_open", x.text, y.text, a, c, d, v, R, R, R, p, q, t)
+    return None
+
+
+def power(x: Range, k: int) -> Range:
+    """All powers with this exponent."""
+    if k == 1:
+        return x
+    lo, hi = intervals.power(x.interval, k)
+    text = f"{argument(x.text)} ^ {k}"
+    low, high = x.low, x.high
+    if low is not None and low[0] >= 0:
+        above = call("power_low", x.text, k, low[0], lo or 0, R, R, low[1])
+        below = None
+        if high is not None and hi is not None:
+            sign = call("weaker_low", x.text, low[0], 0, R, low[1])
+            below = hi, call("power_high", x.text, k, high[0], hi, R, sign, high[1])
+        return Range(text, (lo or 0, above), below)
+    if k % 2:
+        least = low and (low[0] ** k, call("odd_power_low", x.text, k, low[0], low[0] ** k, R, R, low[1]))
+        most = high and (high[0] ** k, call("odd_power_high", x.text, k, high[0], high[0] ** k, R, R, high[1]))
+        return Range(text, least, most)
+    if high is not None and high[0] <= 0:
+        return renamed(power(opposite(x), k), text, call("even_power_opposite", x.text, k, R))
+    most = None
+    if low is not None and high is not None and hi is not None:
+        most = hi, call("even_power_high", x.text, k, low[0], high[0], hi, R, R, R, low[1], high[1])
+    return Range(text, (0, call("even_power_sign", x.text, k, 0, R, R)), most)
+
+
+def quotient(n: Range, d: Range, by: int | None) -> Range:
+    """All quotients rounded down; `by` is the divisor where it is a constant."""
+    text = f"{argument(n.text)} / {argument(d.text)}"
+    if by is not None and by > 0:
+        low = n.low and (
+            n.low[0] // by,
+            call("quotient_low", n.text, d.text, by, *n.low[:1], n.low[0] // by, "by_ring", R, R, n.low[1]),
+        )
+        high = n.high and (
+            n.high[0] // by,
+            call("quotient_high", n.text, d.text, by, n.high[0], n.high[0] // by, "by_ring", R, R, n.high[1]),
+        )
+        return Range(text, low, high)
+    lo, hi = intervals.quotient(n.interval, d.interval)
+    if lo is None and hi is None:
+        return Range(text, None, None)
+    if d.low is None or d.low[0] < 1:
+        over, under = opposite(n), opposite(d)
+        turned = quotient(over, under, None)
+        return renamed(
+            turned, text, f"eq_sym ({call('quotient_opposite', n.text, d.text, over.text, under.text, '_', R, R, R)})"
+        )
+    c, q = d.low
+    least: End | None = None
+    most: End | None = None
+    if n.low is not None and lo is not None:
+        least_n, p = n.low
+        if least_n < 0:
+            least = lo, call("quotient_low_negative", n.text, d.text, least_n, c, lo, R, R, R, p, q)
+        elif d.high is None:
+            least = lo, call("quotient_low_positive", n.text, d.text, least_n, c, lo, R, R, R, p, q)
+        else:
+            least = lo, call("quotient_low_closed", n.text, d.text, least_n, c, d.high[0], lo, R, R, R, p, q, d.high[1])
+    if n.high is not None and hi is not None:
+        h, p = n.high
+        if h >= 0:
+            most = hi, call("quotient_high_positive", n.text, d.text, h, c, hi, R, R, R, p, q)
+        elif d.high is None:
+            most = hi, call("quotient_high_open", n.text, d.text, h, c, hi, R, R, R, p, q)
+        else:
+            most = hi, call("quotient_high_closed", n.text, d.text, h, c, d.high[0], hi, R, R, R, p, q, d.high[1])
+    return Range(text, least, most)
+
+
+def relu(x: Range) -> Range:
+    text = f"Z.max {argument(x.text)} 0"
+    lo, hi = intervals.relu(x.interval)
+    assert lo is not None
+    least = call("relu_low", x.text, x.low[0], lo, R, x.low[1]) if x.low else call("relu_low_open", x.text, lo, R)
+    most = x.high and hi is not None and (hi, call("relu_high", x.text, x.high[0], hi, R, x.high[1])) or None
+    return Range(text, (lo, least), most)
+
+
+def choice(test: str, x: Range) -> Range:
+    """The value, or zero."""
+    lo, hi = intervals.hull((0, 0), x.interval)
+    low = x.low and (lo or 0, call("choice_low", test, x.text, x.low[0], lo or 0, R, x.low[1]))
+    high = x.high and (hi or 0, call("choice_high", test, x.text, x.high[0], hi or 0, R, x.high[1]))
+    return Range(f"(if {test} then {x.text} else 0)", low, high)
+
+
+def bitand(a: Range, b: Range) -> Range:
+    text = f"Z.land {argument(a.text)} {argument(b.text)}"
+    lo, hi = intervals.bitand(a.interval, b.interval)
+    least = most = None
+    for side, r in (("left", a), ("right", b)):
+        if r.low is not None and r.low[0] >= 0:
+            if least is None and lo is not None:
+                least = 0, call(f"land_low_{side}", a.text, b.text, r.low[0], 0, R, R, r.low[1])
+            if r.high is not None and r.high[0] == hi:
+                most = hi, call(f"land_high_{side}", a.text, b.text, r.low[0], hi, hi, R, R, r.low[1], r.high[1])
+    return Range(text, least, most)
+
+
+def raised(a: Range, b: Range) -> Range:
+    """Powers with a symbolic exponent."""
+    text = f"{argument(a.text)} ^ {argument(b.text)}"
+    lo, hi = intervals.raised(a.interval, b.interval)
+    if lo is None or a.low is None or b.low is None:
+        return Range(text, None, None)
+    ends = a.text, b.text, a.low[0], b.low[0]
+    if lo == 1:
+        least = call("raised_low_open", *ends, 1, R, R, R, a.low[1], b.low[1])
+    else:
+        least = call("raised_low", *ends, lo, R, R, R, a.low[1], b.low[1])
+    most = None
+    if hi is not None and a.high is not None and b.high is not None:
+        proofs = a.low[1], b.low[1], a.high[1], b.high[1]
+        most = hi, call("raised_high", *ends, a.high[0], b.high[0], hi, R, R, R, *proofs)
+    return Range(text, (lo, least), most)
+
+
+def root(x: Range, bounds: Interval) -> Range:
+    lo, hi = bounds
+    least = call("root_low", x.text, x.low[0], lo or 0, R, x.low[1]) if x.low else call("root_low_open", x.text, 0, R)
+    most = x.high and hi is not None and (hi, call("root_high", x.text, x.high[0], hi, R, x.high[1])) or None
+    return Range(f"Z.sqrt {argument(x.text)}", (lo or 0, least), most)
+
+
+def bit_length(x: Range, bounds: Interval) -> Range:
+    lo, hi = bounds[0] or 0, bounds[1]
+    if lo and x.low is not None and x.low[0] > 0:
+        least = call("bit_length_low", x.text, x.low[0], lo, R, R, x.low[1])
+    elif lo and x.high is not None:
+        least = call("bit_length_low_negative", x.text, x.high[0], lo, R, R, x.high[1])
+    else:
+        least = call("bit_length_low_open", x.text, lo, R)
+    most = None
+    if hi is not None:
+        (low, above), (high, below) = x.ends
+        most = hi, call("bit_length_high", x.text, low, high, hi, R, above, below)
+    return Range(f"bit_length {argument(x.text)}", (lo, least), most)
+
+
+def reader(names: Names, premises: Sequence[tuple[Prop, str]]) -> Callable[[Expr], Range]:
+    """The range of an expression that inequalities about its form give, as `operations.interval_reader` reads them."""
+    lows: dict[Expr, tuple[int, Prop, str]] = {}
+    highs: dict[Expr, tuple[int, Prop, str]] = {}
+    for p, proof in premises:
+        form, k = p.expr.form()
+        if p.kind != "ge" or abs(k) != 1:
+            continue
+        value = -p.expr.constant if k > 0 else p.expr.constant
+        ends = lows if k > 0 else highs
+        if form not in ends or (value > ends[form][0] if k > 0 else value < ends[form][0]):
+            ends[form] = (value, p, proof)
+
+    def range_of(e: Expr) -> Range:
+        if not e.terms:
+            return constant(e.constant)
+        form, k = e.form()
+        text = names.expression(e)
+
+        def end(found: tuple[int, Prop, str] | None, lemma: str) -> End | None:
+            if found is None:
+                return None
+            value, p, proof = found
+            scaled = f"{abs(k)} * ({names.expression(p.expr)})"
+            bound = k * value + e.constant
+            inner = call("scaled", abs(k), names.expression(p.expr), R, proof)
+            return bound, call(lemma, scaled, text, bound, "by_ring", inner)
+
+        low, high = lows.get(form), highs.get(form)
+        if k < 0:
+            low, high = high, low
+        return Range(text, end(low, "low_of"), end(high, "high_of"))
+
+    return range_of

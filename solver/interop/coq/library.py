@@ -1,0 +1,41 @@
+"""The lemmas behind the rules of proof, `symshape.v`, and files that repeat those that they use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+BLOCK: Final = re.compile(r"^(?:Lemma|Definition|Fixpoint) (\w+)")
+HEAD: Final = """Require Import ZArith Lia List Bool.
+Open Scope Z_scope.
+Notation by_ring := ltac:(cbv beta; ring) (only parsing)."""
+
+
+@cache
+def library() -> dict[str, str]:
+    """The definitions and lemmas by name, in order: blocks between empty lines."""
+    text = (files("solver.interop.coq") / "symshape.v").read_text(encoding="utf-8")
+    found = [(BLOCK.match(block), block.strip()) for block in text.split("\n\n")]
+    return {match[1]: block for match, block in found if match is not None}
+
+
+def used_lemmas(text: str) -> list[str]:
+    """The blocks of the library that a text uses, and those that they use, in order."""
+    blocks = library()
+    wanted: set[str] = set()
+    waiting = [text]
+    while waiting:
+        for word in set(re.findall(r"\w+", waiting.pop())):
+            if word in blocks and word not in wanted:
+                wanted.add(word)
+                waiting.append(blocks[word])
+    return [block for name, block in blocks.items() if name in wanted]
+
+
+def standalone(theorems: Iterable[str]) -> str:
+    """A file of its own: what the theorems use of the library, then the theorems."""
+    body = "\n\n".join(theorems)
+    return "\n\n".join([HEAD, *used_lemmas(body), body]) + "\n"

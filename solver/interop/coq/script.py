@@ -1,0 +1,315 @@
+"""A certificate as a script for Coq: its leaves as hypotheses, its steps as lemmas inside of one theorem.
+
+Steps come premises first, each once. A step that rests on open hypotheses (a case, or the opposite of what is to be
+shown) is stated under them, as an implication, so that it does not matter from where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from solver.errors import NotExported, NotExpressible
+from solver.interop.coq.canonical import Canonical
+from solver.interop.coq.logic import Logic, conjunct
+from solver.interop.coq.normal import plain_ne
+from solver.interop.coq.operating import OPERATIONS
+from solver.interop.coq.steps import RULES
+from solver.interop.coq.terms import Names, argument, call, comment, integer
+from solver.proofs.checker import RULES as CHECKED
+from solver.proofs.checker import Wrong
+from solver.proofs.fact import Fact
+from solver.proofs.step import Reason, leaves
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
+
+LEAVES: Final = frozenset(("fact", "domain", "hypothesis"))
+
+
+class Script:
+    """One theorem in the making."""
+
+    def __init__(self, proof: Reason, goal: Prop, domain: Prop) -> None:
+        self.names = Names()
+        self.logic = Logic(self.names)
+        self.canonical = Canonical(self.logic, self.nonzero)
+        self.goal, self.domain, self.root = goal, domain, proof
+        self.facts = leaves(proof)
+        self.lines: list[str] = []
+        self.local: list[str] = []
+        self.known: dict[int, tuple[str, tuple[Prop, ...]]] = {}
+        self.hypotheses: dict[Prop, str] = {}
+        self.stated: dict[tuple[Fact | None, str], tuple[str, Prop]] = {}
+        self.assumptions: list[tuple[str, str, str]] = []
+        self.shown: list[Prop] = [goal]
+        self.count = 0
+        self.resting: tuple[Prop, ...] = ()
+        self.wanted: set[Expr] = set()
+        self.beside: list[Reason] = []
+        self.parts: dict[Prop, tuple[str, tuple[Prop, ...]]] = {}
+        self.concluded: dict[Prop, str] = {}
+
+    # ------------------------------------------------------------------ what rules ask for
+
+    def given(self, premise: Reason) -> str:
+        """The proof of a premise."""
+        term, open_ = self.known[id(premise)]
+        if premise.rule == "hypothesis" and term:
+            return term
+        return " ".join([term, *[self.hypotheses[p] for p in open_]]).strip()
+
+    def hypothesis(self, p: Prop) -> str:
+        """The name of a hypothesis."""
+        found = self.hypotheses.get(p)
+        if found is None:
+            found = self.hypotheses[p] = f"h{len(self.hypotheses) + 1}_"
+        return found
+
+    def remember(self, statement: str, term: str) -> str:
+        """A local lemma of the step at hand."""
+        return self._assert("E", statement, f"exact ({term}).")
+
+    def computed(self, statement: str) -> str:
+        """A closed statement that computation settles."""
+        return self._assert("E", statement, "vm_compute. reflexivity.")
+
+    def folded(self, statement: str, term: str, equations: Sequence[str]) -> str:
+        """A statement about operations from one about what they are."""
+        back = "".join([f" rewrite <- {name} in B_." for name in equations])
+        return self._assert("E", statement, f"pose proof ({term}) as B_. cbv zeta beta in B_.{back} exact B_.")
+
+    def _assert(self, letter: str, statement: str, tactic: str) -> str:
+        self.count += 1
+        name = f"{letter}{self.count}_"
+        self.local.append(f"assert ({name} : {statement}). {{ {tactic} }}")
+        return name
+
+    def assumed(self, step: Reason, why: str) -> str:
+        """A step that is about a function of which nothing else is said: stated as a hypothesis.
+
+        This much is taken from `solver.proofs.checker`, so that a certificate cannot ask for more.
+        """
+        if CHECKED[step.rule](step) is not step.conclusion:
+            raise NotExpressible(f"`{step.conclusion}` is not what is known of the function")
+        parts = [*[premise.conclusion for premise in step.premises], step.conclusion]
+        self.shown += parts
+        name = f"A{len(self.assumptions) + 1}_"
+        statement = " -> ".join([argument(self.names.proposition(p)) for p in parts])
+        self.assumptions.append((name, statement, f"assumed: {why}"))
+        return call(name, *[self.given(premise) for premise in step.premises])
+
+    def nonzero(self, d: Expr) -> str:
+        """That a divisor is not zero, from what the facts and the question need to make sense, and from the facts."""
+        text = self.names.expression(d)
+        for p, known in self._available():
+            if p is Prop.zero(d).negation:
+                return plain_ne(self.names, d, text, known())
+            if p.kind == "ge":
+                for e, lemma in ((d - p.expr, "apart_above"), (-d - p.expr, "apart_below")):
+                    if e.is_constant and e.constant >= 1:
+                        bound = self.names.expression(p.expr)
+                        return call(lemma, text, bound, e.constant, "eq_refl", "by_ring", known())
+        if len(d.terms) == 1 and not d.constant and (d.degree > 1 or abs(d.terms[0][1]) > 1):
+            parts = [(atom.expr, self.nonzero(atom.expr)) for atom in d.interner.monomials[d.terms[0][0]]]
+            text, proof = integer(d.terms[0][1]), "ltac:(discriminate)"
+            for e, each in parts:
+                other = self.names.expression(e)
+                text, proof = f"{argument(text)} * {other}", call("product_apart", text, other, proof, each)
+            return call("moved_ne", text, self.names.expression(d), "by_ring", proof)
+        return self._decided_nonzero(d)
+
+    def _available(self) -> Iterator[tuple[Prop, Callable[[], str]]]:
+        """What holds anyway: what was concluded, domains, then facts, conjunctions taken apart."""
+        for p, name in self.concluded.items():
+            yield p, partial(str, name)
+        for fact in [None, *self.facts]:
+            for field in ("domain", "prop"):
+                whole = self.domain if fact is None else fact.domain if field == "domain" else fact.prop
+                if fact is None and field == "prop":
+                    continue
+                parts = whole.parts if whole.kind == "and" else (whole,)
+                for index, part in enumerate(parts):
+                    yield part, partial(self._part_stated, fact, field, index, len(parts))
+
+    def _part_stated(self, fact: Fact | None, field: str, index: int, count: int) -> str:
+        """Part of what holds anyway, which becomes a hypothesis of the theorem as it is used."""
+        return conjunct(self.stating(fact, field), index, count)
+
+    def _decided_nonzero(self, d: Expr) -> str:
+        """A proof by the engine from the facts at hand, exported too."""
+        if d in self.wanted:
+            raise NotExpressible(f"nothing says that the divisor {d} is not zero")
+        from solver.decide.ladder import decide
+        from solver.decide.verdict import Always
+        from solver.knowledge.facts import Conflict, Facts
+
+        known = Facts.empty(d.interner)
+        symbols = frozenset().union(d.symbols, self.domain.symbols, *[fact.prop.symbols for fact in self.facts])
+        for atom in sorted(symbols, key=lambda atom: atom.serial):
+            if atom.definition is None:
+                known = known.declare_range(atom.expr, None, None)
+        for fact in self.facts:
+            larger = known.assume(fact)
+            if not isinstance(larger, Conflict):
+                known = larger
+        for p in self.resting:
+            parts = p.parts if p.kind == "and" else (p,)
+            for index, part in enumerate(parts):
+                supposed = known.suppose(part)
+                if not isinstance(supposed, Conflict):
+                    known = supposed
+                    self.parts[part] = conjunct(self.hypothesis(p), index, len(parts)), (p,)
+        verdict = decide(known, Prop.zero(d).negation, domain=self.domain, solvers=False)
+        if not isinstance(verdict, Always):
+            raise NotExpressible(f"nothing says that the divisor {d} is not zero")
+        self.wanted.add(d)
+        found = self._beside(verdict.found)
+        self.wanted.discard(d)
+        self.parts.clear()
+        return plain_ne(self.names, d, self.names.expression(d), found)
+
+    def _beside(self, proof: Reason) -> str:
+        """Another proof, its steps before the one at hand."""
+        local, resting = self.local, self.resting
+        self.beside.append(proof)  # steps are known by identity
+        self.take(proof)
+        self.local, self.resting = local, resting
+        return self.given(proof)
+
+    # ------------------------------------------------------------------ steps
+
+    def take(self, proof: Reason) -> None:
+        """All steps, premises first."""
+        stack = [proof]
+        while stack:
+            step = stack[-1]
+            waiting = [premise for premise in step.premises if id(premise) not in self.known]
+            if id(step) in self.known:
+                stack.pop()
+            elif waiting:
+                stack.extend(reversed(waiting))
+            else:
+                stack.pop()
+                self._step(step)
+
+    def _step(self, step: Reason) -> None:
+        if step.rule in LEAVES:
+            self.known[id(step)] = self._leaf(step)
+            return
+        rule = RULES.get(step.rule) or OPERATIONS.get(step.rule)
+        if rule is None:
+            raise NotExported(step.rule, "no lemma states it")
+        open_ = self._open(step)
+        self.resting, self.local = open_, []
+        try:
+            term = rule(self, step)
+        except NotExported:
+            raise
+        except (NotExpressible, Wrong) as error:
+            raise NotExported(step.rule, str(error)) from None
+        except (AttributeError, KeyError, IndexError, ValueError, AssertionError, TypeError) as error:
+            raise NotExported(step.rule, f"the step is malformed: {error}") from error
+        self.count += 1
+        name = f"H{self.count}_"
+        statement = " -> ".join([argument(self.names.proposition(p)) for p in (*open_, step.conclusion)])
+        intros = f"intros {' '.join([self.hypotheses[p] for p in open_])}. " if open_ else ""
+        body = " ".join([*self.local, f"exact ({term})."])
+        self.lines.append(f"{comment(f'{step.rule}: {step.conclusion}')}")
+        self.lines.append(f"assert ({name} : {statement}).\n{{ {intros}{body} }}")
+        self.known[id(step)] = name, open_
+        if not open_:
+            self.concluded.setdefault(step.conclusion, name)
+
+    def _leaf(self, step: Reason) -> tuple[str, tuple[Prop, ...]]:
+        if step.rule == "fact" or step.fact is not None:
+            if step.fact is None:
+                raise NotExported(step.rule, "it names no fact")
+            return self.stating(step.fact, "prop" if step.rule == "fact" else "domain"), ()
+        if step.rule == "domain" and step.conclusion is self.domain:
+            return self.stating(None, "domain"), ()
+        self.hypothesis(step.conclusion)
+        return self.parts.get(step.conclusion, ("", (step.conclusion,)))
+
+    def _open(self, step: Reason) -> tuple[Prop, ...]:
+        """The hypotheses that the step leaves open."""
+        of = [self.known[id(premise)][1] for premise in step.premises]
+        if step.rule == "refute":
+            of = [tuple([p for p in of[0] if p is not step.conclusion.negation])]
+        elif step.rule == "cases":
+            own = isinstance(step.data, Prop)
+            whole = step.data if isinstance(step.data, Prop) else step.premises[0].conclusion
+            branches = (whole, whole.negation) if own else whole.parts
+            split = of[:0] if own else of[:1]
+            ends = zip(of[len(split) :], branches, strict=True)
+            of = [*split, *[tuple([p for p in each if p is not case]) for each, case in ends]]
+        return tuple(dict.fromkeys([p for each in of for p in each]))
+
+    def stating(self, fact: Fact | None, field: str) -> str:
+        """The name of a fact, of its domain or of the question's as a hypothesis of the theorem."""
+        found = self.stated.get((fact, field))
+        if found is None:
+            prop = self.domain if fact is None else fact.domain if field == "domain" else fact.prop
+            self.shown.append(prop)
+            found = self.stated[fact, field] = (f"F{len(self.stated) + 1}_", prop)
+        return found[0]
+
+    # ------------------------------------------------------------------ the text
+
+    def theorem(self, title: str) -> str:
+        """The statement and its proof."""
+        self.take(self.root)
+        for p in self.shown:
+            self.names.proposition(p)
+        inside = {atom for p in self.shown for atom in p.atoms}
+        waiting = list(inside)
+        while waiting:
+            atom = waiting.pop()
+            for other in atom.definition.atoms if atom.definition is not None else ():
+                if other not in inside:
+                    inside.add(other)
+                    waiting.append(other)
+        given = [atom for atom in self.names.variables if atom not in self.names.made]
+        quantified = sorted(given, key=lambda atom: atom.serial) + [atom for atom in self.names.made if atom in inside]
+        definitions = {atom: self.names.definition(atom) for atom in self.names.made}
+        made = [atom for atom in definitions if atom in inside]
+        lines = [f"Theorem {title} :"]
+        for function, (name, arity) in self.names.functions.items():
+            lines.append(f"  forall {name} : {' -> '.join(['Z'] * (arity + 1))},  {comment(function)}")
+        if quantified:
+            lines.append(f"  forall {' '.join([self.names.variable(atom) for atom in quantified])} : Z,")
+        for atom in made:
+            lines.append(f"  {self.names.variable(atom)} = {definitions[atom]} ->  {comment(str(atom))}")
+        for _, statement, why in self.assumptions:
+            lines.append(f"  ({statement}) ->  {comment(why)}")
+        stated = sorted(self.stated.items(), key=_in_order)
+        for (fact, field), (_, prop) in stated:
+            lines.append(f"  {argument(self.names.proposition(prop))} ->  {comment(place_of(fact, field, prop))}")
+        lines.append(f"  {argument(self.names.proposition(self.goal))}.  {comment(str(self.goal))}")
+        intros = [name for name, _ in self.names.functions.values()]
+        intros += [self.names.variable(atom) for atom in quantified] + [self.names.equation(atom) for atom in made]
+        intros += [name for name, _, _ in self.assumptions] + [name for _, (name, _) in stated]
+        lines.append("Proof.")
+        if intros:
+            lines.append(f"intros {' '.join(intros)}.")
+        for atom, definition in definitions.items():
+            if atom not in inside:
+                named = f"[{self.names.variable(atom)} {self.names.equation(atom)}]"
+                lines.append(f"destruct (name_of ({definition})) as {named}.")
+        end = self.given(self.root)
+        return "\n".join([*lines, *self.lines, f"exact ({end}).", "Qed."])
+
+
+def _in_order(stated: tuple[tuple[Fact | None, str], tuple[str, Prop]]) -> tuple[float, str]:
+    """Facts as they were recorded, the question last."""
+    (fact, field), _ = stated
+    return (float("inf") if fact is None else fact.serial), field
+
+
+def place_of(fact: Fact | None, field: str, prop: Prop) -> str:
+    """Where a hypothesis comes from; None is the question."""
+    if fact is None:
+        return f"where the question makes sense: {prop}"
+    text = fact.text if field == "prop" else f"where `{fact.text}` makes sense: {prop}"
+    place = str(fact.origin) if fact.origin is not None else f"line {fact.line}" if fact.line is not None else ""
+    return f"{fact.kind}: {text}" + (f" ({place})" if place else "")

@@ -1,0 +1,62 @@
+"""Witnesses as theorems: sizes exist that satisfy the facts and the proposition. Coq computes both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from solver.errors import NotExported
+from solver.interop.coq.terms import Names, argument, comment, integer
+from solver.terms.expr import Atom, evaluate_atoms
+from solver.terms.prop import Prop
+
+EXACT = frozenset(("isqrt", "bit_length"))
+
+
+def existence(title: str, stated: Sequence[tuple[Prop, str]], values: Mapping[Atom, int]) -> str:
+    """That some sizes satisfy every one of these, each with what it is called; the sizes are these."""
+    names = Names()
+    texts = [names.proposition(p) for p, _ in stated]
+    for atom in names.made:
+        if atom.kind == "function" and atom.name not in EXACT:
+            raise NotExported("evaluation", f"what {atom.name} is at some sizes is not a computation of Coq's")
+    full = evaluate_atoms([atom for atom in names.made if atom.kind != "symbol"], values)
+    for atom in names.made:
+        if atom.definition is not None:
+            full[atom] = atom.definition.evaluate(values)
+    atoms = list(names.variables)
+    lines = [f"Theorem {title} :"]
+    if atoms:
+        lines.append(f"  exists {' '.join([names.variable(atom) for atom in atoms])} : Z,")
+    rows = [(f"{names.variable(atom)} = {names.definition(atom)}", str(atom), ["reflexivity."]) for atom in names.made]
+    rows += [(argument(text), note, _steps(p, full)) for text, (p, note) in zip(texts, stated, strict=True)]
+    for place, (text, note, _) in enumerate(rows):
+        end = " /\\" if place < len(rows) - 1 else "."
+        lines.append(f"  {text}{end}  {comment(note)}")
+    lines.append("Proof.")
+    if atoms:
+        lines.append(f"exists {', '.join([integer(full[atom]) for atom in atoms])}.")
+    for place, (_, _, steps) in enumerate(rows):
+        if place < len(rows) - 1:
+            lines.append("split.")
+        lines.append(f"{{ {' '.join(steps)} }}")
+    return "\n".join([*lines, "Qed."])
+
+
+def _steps(p: Prop, values: Mapping[Atom, int]) -> list[str]:
+    """How a proposition without variables is computed: of a disjunction, its first part that is true."""
+    match p.kind:
+        case "and":
+            steps: list[str] = []
+            for part in p.parts[:-1]:
+                steps += ["split.", "{", *_steps(part, values), "}"]
+            return [*steps, *_steps(p.parts[-1], values)]
+        case "or":
+            place = next((i for i, part in enumerate(p.parts) if part.at(values)), 0)
+            sides = ["right."] * place + (["left."] if place < len(p.parts) - 1 else [])
+            return [*sides, *_steps(p.parts[place], values)]
+        case "true":
+            return ["exact I."]
+        case "eq":
+            return ["reflexivity."]
+        case _:
+            return ["vm_compute. discriminate."]

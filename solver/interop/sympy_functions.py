@@ -1,0 +1,134 @@
+"""The operations that sympy does not have, or has with another meaning: functions that evaluate on integers only.
+
+    >>> import sympy
+    >>> from solver.interop.sympy_functions import FloorDiv
+    >>> s = sympy.Symbol("s", integer=True)
+    >>> FloorDiv(s, 4), FloorDiv(s, 4).subs(s, -7)
+    (s//4, -2)
+
+sympy's `floor(s/4)` turns into `floor(s)/4` and worse under some of its simplifications, `Mod` and `Max` rewrite
+themselves, and a power with a symbolic exponent may be a fraction there. These stay as they are written. Importing this
+module imports sympy; only `solver.interop.sympy` does.
+"""
+
+from __future__ import annotations
+
+import sympy
+from sympy.logic.boolalg import BooleanFalse, BooleanTrue
+from sympy.printing.precedence import PRECEDENCE
+
+from solver.terms.expr import bounded_power
+
+
+class IntegerFunction(sympy.Function):  # type: ignore[misc]
+    """A function of integers with an integer value."""
+
+    is_integer = True
+    is_commutative = True
+
+
+class FloorDiv(IntegerFunction):
+    """`n // d`, rounding down, as Python does; 0 for d = 0, which is outside the domain."""
+
+    nargs = (2,)
+    precedence = PRECEDENCE["Mul"]
+
+    @classmethod
+    def eval(cls, n: sympy.Expr, d: sympy.Expr) -> sympy.Expr | None:
+        if n.is_Integer and d.is_Integer:
+            return sympy.Integer(int(n) // int(d)) if d != 0 else sympy.Integer(0)
+        return None
+
+    def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
+        n, d = self.args
+        tight = PRECEDENCE["Atom"] - 0.5
+        return f"{printer.parenthesize(n, tight)}//{printer.parenthesize(d, tight)}"
+
+    def _latex(self, printer: sympy.printing.latex.LatexPrinter) -> str:
+        n, d = (printer._print(arg) for arg in self.args)
+        return rf"\left\lfloor \frac{{{n}}}{{{d}}} \right\rfloor"
+
+
+class Relu(IntegerFunction):
+    """`max(e, 0)`."""
+
+    nargs = (1,)
+    is_nonnegative = True
+
+    @classmethod
+    def eval(cls, e: sympy.Expr) -> sympy.Expr | None:
+        return sympy.Integer(max(int(e), 0)) if e.is_Integer else None
+
+    def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
+        return f"max({printer._print(self.args[0])}, 0)"
+
+    def _latex(self, printer: sympy.printing.latex.LatexPrinter) -> str:
+        return rf"\max\left({printer._print(self.args[0])}, 0\right)"
+
+
+class Choice(IntegerFunction):
+    """`a if p else b`."""
+
+    nargs = (3,)
+
+    @classmethod
+    def eval(cls, p: sympy.Basic, a: sympy.Expr, b: sympy.Expr) -> sympy.Expr | None:
+        match p:
+            case BooleanTrue():
+                return a
+            case BooleanFalse():
+                return b
+        return None
+
+    def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
+        p, a, b = (printer._print(arg) for arg in self.args)
+        return f"({a} if {p} else {b})"
+
+    def _latex(self, printer: sympy.printing.latex.LatexPrinter) -> str:
+        p, a, b = (printer._print(arg) for arg in self.args)
+        return rf"\begin{{cases}} {a} & {p} \\ {b} & \text{{otherwise}} \end{{cases}}"
+
+
+class BitAnd(IntegerFunction):
+    """`a & b` in two's complement."""
+
+    nargs = (2,)
+    precedence = PRECEDENCE["And"]
+
+    @classmethod
+    def eval(cls, a: sympy.Expr, b: sympy.Expr) -> sympy.Expr | None:
+        return sympy.Integer(int(a) & int(b)) if a.is_Integer and b.is_Integer else None
+
+    def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
+        a, b = (printer.parenthesize(arg, PRECEDENCE["Atom"] - 0.5) for arg in self.args)
+        return f"({a} & {b})"
+
+
+class IntegerPower(IntegerFunction):
+    """`base ** exponent`; 0 for a negative exponent, which is outside the domain."""
+
+    nargs = (2,)
+
+    @classmethod
+    def eval(cls, base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr | None:
+        if base.is_Integer and exponent.is_Integer:
+            return sympy.Integer(bounded_power(int(base), int(exponent)))
+        return None
+
+    def _sympystr(self, printer: sympy.printing.str.StrPrinter) -> str:
+        base, exponent = (printer.parenthesize(arg, PRECEDENCE["Atom"] - 0.5) for arg in self.args)
+        return f"{base}**{exponent}"
+
+    def _latex(self, printer: sympy.printing.latex.LatexPrinter) -> str:
+        base = printer.parenthesize(self.args[0], PRECEDENCE["Pow"])
+        return f"{base}^{{{printer._print(self.args[1])}}}"
+
+
+class Product(IntegerFunction):
+    """A product too large to expand."""
+
+    nargs = (2,)
+
+    @classmethod
+    def eval(cls, a: sympy.Expr, b: sympy.Expr) -> sympy.Expr | None:
+        return a * b if a.is_Integer or b.is_Integer else None

@@ -1,0 +1,341 @@
+"""From sympy to expressions and propositions: one function for each kind of node.
+
+    >>> import sympy
+    >>> from solver.interop.sympy_reading import Reading
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> value, domain = Reading(terms, {"s": s}).read(sympy.ceiling(sympy.Symbol("s") / 4))
+    >>> value is terms.ceildiv(s, 4), domain is terms.true
+    (True, True)
+
+A node is an integer expression, an exact quotient of two (see `solver.floats.quotients`) or a proposition, and has a
+domain: where it makes sense. Nodes are read without recursion, arguments first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from math import gcd
+from typing import TYPE_CHECKING, Final
+
+from solver.errors import NotExpressible
+from solver.floats import quotients as reals
+from solver.floats.quotients import Ratio
+from solver.terms.division import divide, divide_content
+from solver.terms.expr import Expr
+from solver.terms.functions import function
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
+
+if TYPE_CHECKING:
+    import sympy
+
+Value = Expr | Ratio | Prop
+
+RELATIONS: Final = {
+    "GreaterThan": ">=",
+    "LessThan": "<=",
+    "StrictGreaterThan": ">",
+    "StrictLessThan": "<",
+    "Equality": "==",
+    "Unequality": "!=",
+}
+LARGEST_EXPONENT: Final = 64
+
+
+class Reading:
+    """The values of the nodes read so far."""
+
+    def __init__(self, interner: Interner, names: Mapping[str, Expr]) -> None:
+        self.interner = interner
+        self.names = names
+
+    def read(self, root: sympy.Basic) -> tuple[Value, Prop]:
+        """The value and the domain of a node."""
+        import sympy
+
+        done: dict[sympy.Basic, tuple[Value, Prop]] = {}
+        stack = [sympy.sympify(root)]
+        while stack:
+            node = stack[-1]
+            waiting = [part for part in self.parts(node) if part not in done]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            if node in done:
+                continue
+            if self.is_leaf(node):
+                done[node] = self.leaf(node), self.interner.true
+            else:
+                done[node] = self.inner(node, [done[part] for part in self.parts(node)])
+        return done[sympy.sympify(root)]
+
+    def parts(self, node: sympy.Basic) -> tuple[sympy.Basic, ...]:
+        """The arguments; of a Piecewise, its values and conditions in turn."""
+        if self.is_leaf(node):
+            return ()
+        if node.func.__name__ == "Piecewise":
+            return tuple([part for case in node.args for part in case.args])
+        return tuple(node.args)
+
+    # ------------------------------------------------------------------ leaves
+
+    def is_leaf(self, node: sympy.Basic) -> bool:
+        return not node.args or bool(getattr(node, "is_Symbol", False))
+
+    def leaf(self, node: sympy.Basic) -> Value:
+        interner = self.interner
+        if getattr(node, "is_Integer", False):
+            return interner.constant(int(node))
+        if getattr(node, "is_Rational", False):
+            return Ratio(interner.constant(int(node.p)), interner.constant(int(node.q)))
+        if getattr(node, "is_Symbol", False):
+            found = self.names.get(node.name)
+            if found is None:
+                raise NotExpressible(f"the symbol `{node}` has no name here")
+            return found
+        kind = type(node).__name__
+        if kind in ("BooleanTrue", "BooleanFalse"):
+            return interner.true if kind == "BooleanTrue" else interner.false
+        raise refused(node)
+
+    # ------------------------------------------------------------------ operations
+
+    def inner(self, node: sympy.Basic, read: Sequence[tuple[Value, Prop]]) -> tuple[Value, Prop]:
+        values = [value for value, _ in read]
+        domains = [domain for _, domain in read]
+        kind = node.func.__name__
+        try:
+            match kind:
+                case "And" | "Or":
+                    return self.connective(kind, read)
+                case "Piecewise" | "Choice" | "ITE" | "Where":
+                    return self.choice(kind, node, read)
+            value, needed = self.operation(kind, node, values)
+        except NotExpressible:
+            raise
+        except (TypeError, ValueError, LookupError) as error:
+            raise refused(node) from error
+        return value, self.interner.conjunction([*domains, *needed])
+
+    def connective(self, kind: str, read: Sequence[tuple[Value, Prop]]) -> tuple[Value, Prop]:
+        """`and` and `or`; the parts that always make sense decide first whether the others must."""
+        interner = self.interner
+        parts = [prop(value) for value, _ in read]
+        join = interner.conjunction if kind == "And" else interner.disjunction
+        before = [part for part, (_, domain) in zip(parts, read, strict=True) if domain.kind == "true"]
+        needed: list[Prop] = []
+        for part, (_, domain) in zip(parts, read, strict=True):
+            if domain.kind != "true":
+                decided = join(before).negation if kind == "And" else join(before)
+                needed.append(interner.disjunction([decided, domain]))
+                before.append(part)
+        return join(parts), interner.conjunction(needed)
+
+    def choice(self, kind: str, node: sympy.Basic, read: Sequence[tuple[Value, Prop]]) -> tuple[Value, Prop]:
+        """Conditional values: `Piecewise` is read from its last case backwards."""
+        interner = self.interner
+        cases = list(read)
+        if kind != "Piecewise":
+            condition, first, last = cases
+            cases = [first, condition, last, (interner.true, interner.true)]
+        if prop(cases[-1][0]).kind != "true":
+            raise NotExpressible(f"a Piecewise without a last case that is always taken has no value: {node}")
+        value, domain = cases[-2]
+        for (a, of_a), (p, of_p) in zip(cases[-4::-2], cases[-3::-2], strict=True):
+            condition_holds = prop(p)
+            value = self.chosen(condition_holds, a, value)
+            taken = interner.disjunction([condition_holds.negation, of_a])
+            domain = interner.conjunction([of_p, taken, interner.disjunction([condition_holds, domain])])
+        return value, domain
+
+    def chosen(self, p: Prop, a: Value, b: Value) -> Value:
+        interner = self.interner
+        if isinstance(a, Prop) and isinstance(b, Prop):
+            return interner.conjunction([interner.disjunction([p.negation, a]), interner.disjunction([p, b])])
+        if isinstance(a, Expr) and isinstance(b, Expr):
+            return interner.ite(p, a, b)
+        raise NotExpressible("the values of a choice are not all integers, or not all propositions")
+
+    def operation(self, kind: str, node: sympy.Basic, values: list[Value]) -> tuple[Value, list[Prop]]:
+        """The value of an operation, and what it needs to make sense."""
+        interner = self.interner
+        match kind, values:
+            case "Not", [p]:
+                return prop(p).negation, []
+            case "Implies", [p, q]:
+                return interner.disjunction([prop(p).negation, prop(q)]), []
+            case "Xor", _:
+                return reduce(lambda p, q: same(p, q).negation, [prop(value) for value in values]), []
+            case "Equivalent", [first, *others]:
+                return interner.conjunction([same(prop(first), prop(other)) for other in others]), []
+            case ("Equality" | "Unequality"), [Prop() as p, Prop() as q]:
+                return (same(p, q) if kind == "Equality" else same(p, q).negation), []
+            case _, [a, b] if kind in RELATIONS:
+                x, y = number(a), number(b)
+                return reals.compare(RELATIONS[kind], reals.ratio(x), reals.ratio(y)), []
+            case "Add", _:
+                return reduce(added, [number(value) for value in values]), []
+            case "Mul", _:
+                return reduce(multiplied, [number(value) for value in values]), []
+            case "Pow", [base, exponent]:
+                return self.power(node, number(base), number(exponent))
+            case ("floor" | "FloorToInt"), [x]:
+                return reals.floor(reals.ratio(number(x))), []
+            case ("ceiling" | "CeilToInt"), [x]:
+                return reals.ceil(reals.ratio(number(x))), []
+            case ("TruncToInt" | "TruncToFloat"), [x]:
+                return reals.trunc(reals.ratio(number(x))), []
+            case "RoundToInt", [x]:
+                return reals.round_half_even(reals.ratio(number(x))), []
+            case "Abs", [x]:
+                return interner.absolute(integer(x, node)), []
+            case "sign", [x]:
+                e = integer(x, node)
+                return interner.ite(interner.ge(e, 1), 1, interner.ite(interner.eq(e, 0), 0, -1)), []
+            case "Relu", [x]:
+                return interner.relu(integer(x, node)), []
+            case ("Max" | "Min"), _:
+                combine = interner.maximum if kind == "Max" else interner.minimum
+                return reduce(combine, [integer(value, node) for value in values]), []
+            case ("FloorDiv" | "CleanDiv"), [a, b]:
+                x, d = integer(a, node), integer(b, node)
+                return interner.floordiv(x, d), [interner.ne(d, 0)]
+            case "CeilDiv", [a, b]:
+                x, d = integer(a, node), integer(b, node)
+                return interner.ceildiv(x, d), [interner.ne(d, 0)]
+            case "Mod", [Expr() as x, Expr() as d]:
+                return interner.mod(x, d), [interner.ne(d, 0)]
+            case "Mod", [a, b]:
+                # x - d*floor(x/d) also for quotients
+                x_over, d_over = reals.ratio(number(a)), reals.ratio(number(b))
+                quotient = reals.floor(reals.divide(x_over, d_over))
+                remainder = reals.add(x_over, -reals.multiply(d_over, reals.ratio(quotient)))
+                return simplified(remainder), [interner.ne(d_over.numerator, 0)]
+            case "PythonMod", [a, b]:
+                x, d = integer(a, node), integer(b, node)
+                return interner.mod(x, d), [interner.ne(d, 0)]
+            case "ModularIndexing", [a, b, c]:
+                x, d, k = integer(a, node), integer(b, node), integer(c, node)
+                return interner.mod(interner.floordiv(x, d), k), [interner.ne(d, 0), interner.ne(k, 0)]
+            case ("BitAnd" | "BitwiseFn_bitwise_and"), [a, b]:
+                return interner.bit_and(integer(a, node), integer(b, node)), []
+            case "BitwiseFn_bitwise_or", [a, b]:
+                return interner.bit_or(integer(a, node), integer(b, node)), []
+            case "BitwiseFn_bitwise_xor", [a, b]:
+                return interner.bit_xor(integer(a, node), integer(b, node)), []
+            case ("LShift" | "RShift"), [a, b]:
+                x, count = integer(a, node), integer(b, node)
+                shifted = interner.shift_left if kind == "LShift" else interner.shift_right
+                return shifted(x, count), [interner.ge(count, 0)]
+            case ("IntegerPower" | "PowByNatural"), [a, b]:
+                exponent = integer(b, node)
+                return interner.power(integer(a, node), exponent), [interner.ge(exponent, 0)]
+            case "Product", [a, b]:
+                return interner.multiply(integer(a, node), integer(b, node)), []
+            case "IntTrueDiv", [a, b]:
+                divisor = reals.ratio(number(b))
+                return reals.divide(reals.ratio(number(a)), divisor), [interner.ne(divisor.numerator, 0)]
+            case _ if getattr(node, "is_Function", False):
+                arguments = [integer(value, node) for value in values]
+                known = function(kind)
+                if len(arguments) != known.arity:
+                    raise refused(node)
+                return interner.function(kind, *arguments), [known.domain(arguments)]
+        raise refused(node)
+
+    def power(self, node: sympy.Basic, base: Expr | Ratio, exponent: Expr | Ratio) -> tuple[Value, list[Prop]]:
+        interner = self.interner
+        if isinstance(exponent, Ratio):
+            half = exponent.numerator is interner.one and exponent.denominator is interner.constant(2)
+            if half and exponent.root is None:
+                radicand = reals.ratio(base)
+                return reals.square_root(radicand), [reals.at_least_zero(radicand)]
+            raise refused(node)
+        if exponent.terms:
+            if not isinstance(base, Expr):
+                raise refused(node)
+            return interner.power(base, exponent), [interner.ge(exponent, 0)]
+        k = exponent.constant
+        if abs(k) > LARGEST_EXPONENT and not (isinstance(base, Expr) and base.is_constant):
+            raise NotExpressible(f"the exponent {k} is too large: {node}")
+        if isinstance(base, Expr) and k >= 0:
+            return interner.power(base, k), []
+        x = reals.ratio(base)
+        if x.root is not None:
+            if k == 2:
+                return added(x.root, interner.zero), []
+            raise refused(node)
+        raised = Ratio(interner.power(x.numerator, abs(k)), interner.power(x.denominator, abs(k)))
+        if k >= 0:
+            return raised, []
+        return Ratio(raised.denominator, raised.numerator), [interner.ne(x.numerator, 0)]
+
+
+def refused(node: sympy.Basic) -> NotExpressible:
+    return NotExpressible(f"`{node!s}` ({type(node).__name__}) has no exact integer form")
+
+
+def prop(value: Value) -> Prop:
+    if isinstance(value, Prop):
+        return value
+    raise TypeError("a number where a proposition belongs")
+
+
+def number(value: Value) -> Expr | Ratio:
+    if isinstance(value, Prop):
+        raise TypeError("a proposition where a number belongs")
+    return value
+
+
+def integer(value: Value, node: sympy.Basic) -> Expr:
+    return as_integer(number(value), str(node))
+
+
+def as_integer(value: Expr | Ratio, text: str) -> Expr:
+    """The expression that a quotient is, if its division leaves nothing.
+
+    Raises:
+        NotExpressible: it is not an integer for all integers.
+    """
+    whole = value if isinstance(value, Expr) else simplified(value)
+    if isinstance(whole, Expr):
+        return whole
+    raise NotExpressible(f"`{text}` need not be an integer: round it, or compare it")
+
+
+def simplified(x: Ratio) -> Expr | Ratio:
+    """The quotient with what both sides have in common cancelled; an expression if nothing is left below."""
+    if x.root is not None:
+        return x
+    n, d = x.numerator, x.denominator
+    if not d.terms:
+        k = gcd(n.content(), n.constant, d.constant)
+        k = -k if d.constant < 0 else k
+        n, d = divide_content(n, k), divide_content(d, k)
+    else:
+        exact, rest = divide(n.interner, n, d)
+        if not rest.terms and not rest.constant:
+            return exact
+    return n if d is n.interner.one else Ratio(n, d)
+
+
+def same(p: Prop, q: Prop) -> Prop:
+    """Both or neither."""
+    join = p.interner
+    return join.disjunction([join.conjunction([p, q]), join.conjunction([p.negation, q.negation])])
+
+
+def added(a: Expr | Ratio, b: Expr | Ratio) -> Expr | Ratio:
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        return a + b
+    return simplified(reals.add(reals.ratio(a), reals.ratio(b)))
+
+
+def multiplied(a: Expr | Ratio, b: Expr | Ratio) -> Expr | Ratio:
+    if isinstance(a, Expr) and isinstance(b, Expr):
+        return a * b
+    return simplified(reals.multiply(reals.ratio(a), reals.ratio(b)))

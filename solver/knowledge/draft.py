@@ -1,0 +1,69 @@
+"""Knowledge while it is being extended: the maps to write to, what is still to be learned, and how much was.
+
+    >>> from solver.knowledge.draft import Draft
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.knowledge import Knowledge
+    >>> Draft(Knowledge(Interner())).steps
+    0
+
+`solver.knowledge.inequalities` and `solver.knowledge.equalities` add what is learned from each,
+`solver.knowledge.propagation` the loop.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from solver.knowledge.knowledge import Entry, Knowledge, Rule, Uses
+from solver.proofs.step import Reason
+from solver.terms.expr import Atom
+from solver.terms.prop import Prop
+
+MOVES: Final = 8
+"""How often one fact may move the same bound: `x >= y + 1` and `y >= x + 1` would walk on for ever."""
+BITS: Final = 512
+"""Bounds longer than this move no further: `x >= x*x + 1` would double their length with every step."""
+
+
+class Contradictory(Exception):
+    """The facts contradict each other; `reason` concludes false."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Draft(Knowledge):
+    """Knowledge while it is being extended."""
+
+    __slots__ = ("moved", "moves", "new_solved", "queue", "steps")
+
+    def __init__(self, base: Knowledge) -> None:
+        self.interner = base.interner
+        self.ranges = base.ranges.draft()
+        self.forms = base.forms.draft()
+        self.excluded = base.excluded.draft()
+        self.solved = base.solved.draft()
+        self.uses = base.uses.draft()
+        self.product_rules = base.product_rules
+        self.bounded_products = base.bounded_products
+        self.forget()
+        self.queue: deque[tuple[Prop, Reason]] = deque()
+        self.moved: deque[Atom] = deque()
+        self.new_solved: list[tuple[Atom, Rule]] = []
+        self.moves: dict[tuple[int, bool], int] = {}
+        self.steps = 0
+
+    def note(self, prop: Prop, reason: Reason) -> None:
+        """Index a learned statement by the atoms it mentions."""
+        entry = Entry(prop, reason)
+        for atom in sorted(prop.atoms, key=lambda atom: atom.serial):
+            self.uses.set(atom.serial, Uses(entry, self.uses.get(atom.serial)))
+
+    def moved_enough(self, key: int, lower: bool, value: int) -> bool:
+        """Whether a bound has moved so often, or so far, that this fact shall not move it again."""
+        side = (key, lower)
+        moves = self.moves.get(side, 0) + 1
+        self.moves[side] = moves
+        return moves > MOVES or (moves > 2 and value.bit_length() > BITS)

@@ -1,0 +1,297 @@
+"""Learning equalities: one is solved for an atom, or changes a variable, or rewrites its largest product.
+
+>>> from solver.knowledge.facts import Facts
+>>> from solver.terms.interner import Interner
+>>> terms = Interner()
+>>> x, y = terms.symbol("x"), terms.symbol("y")
+>>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).assume_prop(terms.eq(y, 3 * x + 1))
+>>> known.canonical(y - x)[0] is 2 * x + 1
+True
+"""
+
+from __future__ import annotations
+
+from solver.knowledge.decided_atoms import prove_nonzero
+from solver.knowledge.draft import Contradictory
+from solver.knowledge.explain import prove_bound, prove_side
+from solver.knowledge.factor_cancellation import factored, without_factors
+from solver.knowledge.inequalities import Inequalities
+from solver.knowledge.knowledge import Range, Rule, form_key
+from solver.proofs.laws import definition_of, laws_of, rewritten, size_of
+from solver.proofs.step import Reason, combine
+from solver.terms.expr import Atom, Expr
+from solver.terms.monomials import divides
+from solver.terms.polynomials import factors_of
+from solver.terms.prop import Prop
+from solver.terms.rewriting import apply_round_to_prop
+
+
+class Equalities(Inequalities):
+    """A draft that learns equalities, too."""
+
+    __slots__ = ()
+
+    def learn_equality(self, prop: Prop, reason: Reason) -> None:
+        e = prop.expr
+        smaller = without_factors(self, prop)
+        if smaller is not None:
+            self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
+            return
+        if e.degree > 1 and self.cancel_factor(prop, reason):
+            return
+        against = prove_nonzero(self, prop.negation)
+        if against is not None:
+            raise Contradictory(Reason("clash", self.interner.false, (reason, against)))
+        form, _ = e.form()
+        if len(form.terms) == 1 and len(self.interner.monomials[form.terms[0][0]]) == 1:
+            for sign in (1, -1):
+                side = combine([reason], [sign])
+                self.set_bound(form.terms[0][0], sign > 0, -e.constant, side)
+        chosen = self.atom_to_solve(e)
+        if chosen is not None:
+            self.solve(chosen, prop, reason)
+            return
+        if self.change_variable(prop, reason):
+            return
+        self.note(prop, reason)
+        if form.degree > 1:
+            for sign in (1, -1):
+                self.bound_by_roots(e * sign, combine([reason], [sign]))
+        if len(form.terms) > 1:
+            self.pin_form(form, -e.constant, reason)
+            self.rewrite_product(prop, reason)
+        elif len(self.interner.monomials[form.terms[0][0]]) > 1:
+            self.pin_monomial(form.terms[0][0], e, reason)
+
+    def cancel_factor(self, prop: Prop, reason: Reason) -> bool:
+        """`p*q == 0` with q known not to be zero is `p == 0`."""
+        factors = factors_of(prop.expr)
+        if len(factors) == 1:
+            return False
+        for factor, power in factors:
+            against = Prop.zero(factor).negation
+            if against.kind == "false":
+                continue
+            # `2*s + 1 != 0` is true whatever s is
+            nonzero = Reason("trivial", against) if against.kind == "true" else prove_nonzero(self, against)
+            if nonzero is not None:
+                rest = self.interner.one
+                for other, times in factors:
+                    if other is not factor:
+                        rest = self.interner.multiply(rest, self.interner.power(other, times))
+                goal = Prop.zero(rest)
+                self.queue.append((goal, Reason("cancelled", goal, (reason, nonzero), (rest, factor, power))))
+                return True
+        return False
+
+    def pin_form(self, form: Expr, value: int, reason: Reason) -> None:
+        """An equality is two bounds of its form, which are also propagated."""
+        above, below = combine([reason], [1]), combine([reason], [-1])
+        recorded = self.forms.get(form_key(form))
+        current_low, current_high = self.low(form), self.high(form)
+        if current_low is not None and current_low > value:
+            raise Contradictory(combine([below, prove_side(self, form, True, current_low)], [1, 1]))
+        if current_high is not None and current_high < value:
+            raise Contradictory(combine([above, prove_side(self, form, False, current_high)], [1, 1]))
+        self.forms.set(form_key(form), Range(value, value, above, below, recorded))
+        self.forget()
+        self.propagate(form)
+
+    def pin_monomial(self, m: int, e: Expr, reason: Reason) -> None:
+        """`x*y == v`."""
+        for sign in (1, -1):
+            side = combine([reason], [sign])
+            form, k = side.conclusion.expr.form()
+            del form
+            constant = side.conclusion.expr.constant
+            self.set_bound(m, k > 0, -constant if k > 0 else constant, side)
+
+    def atom_to_solve(self, e: Expr) -> Atom | None:
+        """The atom to eliminate: coefficient 1 or -1 and in no other monomial.
+
+        Symbols first, those that no division or relu of the equality contains before the others, then the least used,
+        then the newest; a composite atom if there is no such symbol.
+        """
+        best: tuple[object, ...] | None = None
+        chosen = None
+        monomials = self.interner.monomials
+        for m, c in e.terms:
+            atoms = monomials[m]
+            if abs(c) != 1 or len(atoms) != 1:
+                continue
+            atom = atoms[0]
+            others = [other for n, _ in e.terms if n != m for other in monomials[n]]
+            if atom in others:
+                continue
+            inside = any(other.args and atom in other.expr.atoms for other in others)
+            if inside and (atom.args or atom.definition is not None):
+                continue
+            uses = self.uses.get(atom.serial)
+            used = 0 if uses is None else uses.count.bit_length()
+            rank = (len(atom.args) > 0, inside, used, -atom.key[1] if not atom.args else 0, -atom.depth, atom.serial)
+            if best is None or rank < best:
+                best, chosen = rank, atom
+        return chosen
+
+    def solve(self, atom: Atom, prop: Prop, reason: Reason) -> None:
+        """Eliminate an atom: `atom == image`; other atoms that contain it get a name of their own first."""
+        interner = self.interner
+        e = prop.expr
+        names: dict[Atom, Expr] = {}
+        for m, _ in e.terms:
+            for other in interner.monomials[m]:
+                if other.args and other is not atom and other not in names and atom in other.expr.atoms:
+                    names[other] = interner.name_of(other.expr)
+        if names:
+            steps = tuple((other.monomial, name, definition_of(other.expr, name)) for other, name in names.items())
+            reason = rewritten(apply_round_to_prop(prop, steps), reason, (steps,))
+            prop = reason.conclusion
+            e = prop.expr
+        c = next(k for m, k in e.terms if m == atom.monomial)
+        image = atom.expr - e if c > 0 else atom.expr + e
+        rule = Rule(image, reason)
+        self.solved.set(atom.monomial, rule)
+        self.new_solved.append((atom, rule))
+        self.forget()
+        self.restate(atom, image)
+        if atom.args:
+            self.note(prop, reason)
+            self.queue.extend((law.conclusion, law) for law in laws_of(self, atom))
+        for other, name in names.items():
+            definition = definition_of(other.expr, name)
+            self.queue.append((definition.conclusion, definition))
+            for lower in (True, False):
+                bound = self.range_of(other.monomial).lo if lower else self.range_of(other.monomial).hi
+                if bound is not None:
+                    proof = prove_bound(self, other.monomial, lower, bound)
+                    known = combine([proof, definition], [1, _sign_of(definition, other) * (-1 if lower else 1)])
+                    self.queue.append((known.conclusion, known))
+
+    def change_variable(self, prop: Prop, reason: Reason) -> bool:
+        """An equality of single atoms without a coefficient of 1: Euclid's step on its smallest coefficient.
+
+        With `c_i = c*q_i + r_i`, `c*x + sum(c_i*x_i)` is `c*(x + sum(q_i*x_i)) + sum(r_i*x_i)`: a name for what is in
+        brackets replaces x, and the coefficients get smaller until one is 1 (Knuth, The Art of Computer Programming,
+        4.5.2).
+        """
+        interner = self.interner
+        e = prop.expr
+        if len(e.terms) < 2 or any(len(interner.monomials[m]) != 1 for m, _ in e.terms):
+            return False
+        atoms = [(interner.monomials[m][0], c) for m, c in e.terms]
+        free = [
+            (abs(c), len(atom.args) > 0, atom.key, atom, c)
+            for atom, c in atoms
+            if not any(other is not atom and atom in other.expr.atoms for other, _ in atoms)
+        ]
+        if not free or min(free)[0] > min(abs(c) for _, c in atoms):
+            return False
+        _, _, _, chosen, c = min(free, key=lambda each: each[:3])
+        rest = interner.sum(
+            [interner.scale(atom.expr, (2 * k + abs(c)) // (2 * c)) for atom, k in atoms if atom is not chosen]
+        )
+        name = interner.name_of(chosen.expr + rest)
+        definition = definition_of(chosen.expr + rest, name)
+        rule = Rule(name - rest, definition)
+        self.solved.set(chosen.monomial, rule)
+        self.new_solved.append((chosen, rule))
+        self.forget()
+        self.restate(chosen, rule.image)
+        if chosen.args:
+            self.queue.extend((law.conclusion, law) for law in laws_of(self, chosen))
+        # this equality to its end before any other: two that take turns undo each other's steps
+        self.queue.appendleft((prop, reason))
+        return True
+
+    def restate(self, atom: Atom, image: Expr) -> None:
+        """What was known of an eliminated atom, in terms of the others."""
+        seen: set[Prop] = set()
+        uses = self.uses.get(atom.serial)
+        while uses is not None:
+            self.restate_one(atom, image, uses.entry.prop, uses.entry.reason, seen)
+            uses = uses.rest
+        r = self.ranges.get(atom.monomial)
+        if r is not None:
+            for reason in (r.lo_reason, r.hi_reason):
+                if reason is not None:
+                    self.restate_one(atom, image, reason.conclusion, reason, seen)
+        self.withdraw_rules([atom in rule.reason.conclusion.atoms for _, rule in self.product_rules])
+
+    def withdraw_rules(self, outdated: list[bool]) -> None:
+        """Rewritings of products that something learned since applies to: taken back, and their equalities learned
+        again. (A rule left in place would rewrite its own equality to `0 == 0`.)
+        """
+        if not any(outdated):
+            return
+        rules = self.product_rules
+        self.product_rules = tuple([each for each, old in zip(rules, outdated, strict=True) if not old])
+        for (_, rule), old in zip(rules, outdated, strict=True):
+            if old:
+                self.queue.append((rule.reason.conclusion, rule.reason))
+
+    def restate_one(self, atom: Atom, image: Expr, prop: Prop, reason: Reason, seen: set[Prop]) -> None:
+        """One statement, unless it is a bound that the image of the atom has by itself."""
+        if prop in seen:
+            return
+        seen.add(prop)
+        terms = prop.expr.terms
+        if prop.kind == "ge" and len(terms) == 1 and terms[0][0] == atom.monomial and self.is_line(image):
+            c = terms[0][1]
+            end = self.low(image) if c > 0 else self.high(image)
+            if end is not None and c * end + prop.expr.constant >= 0:
+                return
+        self.queue.append((prop, reason))
+
+    def is_line(self, e: Expr) -> bool:
+        """Whether it is linear in a single atom, or constant: a bound of it is then one of that atom, and no more."""
+        return not e.terms or len(e.terms) == 1 and len(self.interner.monomials[e.terms[0][0]]) == 1
+
+    def rewrite_product(self, prop: Prop, reason: Reason) -> None:
+        """An equality without a linear atom to solve rewrites its largest monomial, if its coefficient is 1 or -1."""
+        e = prop.expr
+        lead, c = e.lead()
+        if abs(c) != 1 or len(self.interner.monomials[lead]) < 2:
+            return
+        whole = self.interner.expr(((lead, 1),), 0)
+        image = whole - e if c > 0 else whole + e
+        if any(lead == m for m, _ in image.terms) or _occurs_inside(self.interner.monomials[lead], image):
+            return
+        # what the other side says of the product must reach its factors before it is replaced everywhere
+        for lower, bound in ((True, self.low(image)), (False, self.high(image))):
+            if bound is not None:
+                side = combine([reason, prove_side(self, image, lower, bound)], [c if lower else -c, size_of(image)])
+                end = -side.conclusion.expr.constant
+                self.set_bound(lead, lower, end if lower else -end, side)
+                self.learn_cofactors(side.conclusion, side)
+        before = self.range_of(lead)
+        rule = Rule(image, reason)
+        for lower, bound in ((True, before.lo), (False, before.hi)):
+            if bound is not None:
+                proof = prove_bound(self, lead, lower, bound)
+                self.queue.append((proof.conclusion, proof))
+        product = self.interner.monomials[lead]
+        self.withdraw_rules([_occurs(product, rule.reason.conclusion.expr) for _, rule in self.product_rules])
+        self.product_rules = (*self.product_rules, (lead, rule))
+        self.forget()
+
+
+def _occurs(product: tuple[Atom, ...], e: Expr) -> bool:
+    """Whether some monomial of the expression has the product."""
+    return any(divides(product, e.interner.monomials[m]) for m, _ in e.terms)
+
+
+def _occurs_inside(product: tuple[Atom, ...], image: Expr) -> bool:
+    """Whether an argument of an atom of the image has the product: a rule would nest the image in itself, round after
+    round.
+    """
+    for atom in image.schedule:
+        for arg in atom.args:
+            for e in (arg,) if isinstance(arg, Expr) else [p.expr for p in arg.comparisons()]:
+                if _occurs(product, e):
+                    return True
+    return False
+
+
+def _sign_of(definition: Reason, atom: Atom) -> int:
+    """The coefficient of the atom in the equality that names it."""
+    return next(c for m, c in definition.conclusion.expr.terms if m == atom.monomial)

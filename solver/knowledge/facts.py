@@ -1,0 +1,324 @@
+"""Everything known, as a value.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> first = Facts.empty(terms).declare_range(s, 2, None)
+    >>> second = first.assume_prop(terms.eq(s % 16, 0))
+    >>> second.bounds(s), first.bounds(s)
+    ((16, None), (2, None))
+
+`assume` never changes a value: it gives a new one, or a `Conflict` as data. Keeping an old value is a checkpoint, going
+back to it a rollback. What was computed for a value (ranges of composite atoms, substitutions) is cached on it and goes
+with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from solver.knowledge.draft import Contradictory
+from solver.knowledge.knowledge import Knowledge
+from solver.knowledge.propagation import Learner
+from solver.knowledge.selection import Subsets
+from solver.proofs.fact import Fact, Kind, Record
+from solver.proofs.step import Reason, leaves
+from solver.samples.samples import ENOUGH, Pool
+from solver.terms.depth import SHALLOW, room_for
+from solver.terms.expr import Atom, Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
+
+
+class Conflict:
+    """Facts that contradict each other: the proof of false, and the facts at its leaves.
+
+    Where it is a new fact that contradicts others, none of the core can be left out; that is found out when somebody
+    looks.
+    """
+
+    __slots__ = ("_core", "_facts", "_minimal", "found")
+    __match_args__ = ("proof",)
+
+    def __init__(self, proof: Reason, facts: Facts | None = None) -> None:
+        self.found = proof
+        self._facts = facts  # None where the proof rests on more than facts
+        self._core: tuple[Fact, ...] | None = None
+        self._minimal = False
+
+    @property
+    def proof(self) -> Reason:
+        """The proof that was found, or one that rests on fewer facts."""
+        if self._facts is not None:
+            self._read()
+        return self.found
+
+    @property
+    def core(self) -> tuple[Fact, ...]:
+        return self._read()
+
+    @property
+    def core_minimal(self) -> bool:
+        """Whether none of the core can be left out, as far as the engine can tell."""
+        self._read()
+        return self._minimal
+
+    def _read(self) -> tuple[Fact, ...]:
+        if self._core is None:
+            with self.found.conclusion.interner.lock:
+                self._minimize()
+        assert self._core is not None
+        return self._core
+
+    def _minimize(self) -> None:
+        """Make the core minimal, unless another thread was faster."""
+        if self._core is not None:
+            return
+        if self._facts is None:
+            self._core = tuple(leaves(self.found))
+            return
+        from solver.decide.minimal_core import minimized
+
+        false = self.found.conclusion
+        self.found, core, self._minimal = minimized(self.found, false, false, false.negation, self._facts)
+        self._core, self._facts = tuple(core), None
+
+
+class Facts(Knowledge):
+    """An immutable set of facts with what follows from them at once."""
+
+    __slots__ = ("count", "last", "pool", "steps", "subsets", "supposing", "symbols")
+
+    count: int
+    steps: int  # what it took to learn the newest fact or hypothesis
+    last: Record | None
+    pool: Pool
+    supposing: bool  # whether something is supposed that is not recorded as a fact
+    symbols: SymbolList | None
+    subsets: Subsets
+
+    def __init__(self, known: Knowledge) -> None:
+        """What is known, taken over: it is not written again."""
+        self.interner = known.interner
+        self.ranges, self.forms, self.excluded = known.ranges, known.forms, known.excluded
+        self.solved, self.uses, self.product_rules = known.solved, known.uses, known.product_rules
+        self.bounded_products = known.bounded_products
+        self.range_cache, self.elementary_cache = known.range_cache, known.elementary_cache
+        self.inert, self.explained, self.scratch = known.inert, {}, {}
+
+    @staticmethod
+    def empty(interner: Interner, *, enough: int = ENOUGH) -> Facts:
+        """No facts; `enough` says how many samples are kept alive, if they can be."""
+        facts = Facts(Knowledge(interner))
+        facts.count = facts.steps = 0
+        facts.last = None
+        facts.pool = Pool.empty(enough=enough)
+        facts.supposing = False
+        facts.symbols = None
+        facts.subsets = Subsets(interner)
+        return facts
+
+    def refuted(self, e: Expr) -> bool:
+        values = self.pool.values(e)
+        return any(values[row] < 0 for row in self.pool.alive)
+
+    def declare(
+        self,
+        symbol: Expr,
+        lo: int | None,
+        hi: int | None,
+        fact: Fact,
+        *,
+        hint: int | None = None,
+        seed: int | None = None,
+    ) -> Facts | Conflict:
+        """A symbol with its inclusive bounds; `fact.prop` says the same (true where there are none).
+
+        `seed` chooses its sample values, by default the serial number of the symbol.
+        """
+        draft = Learner(self)
+        (atom,) = symbol.symbols
+        try:
+            if fact.prop.kind != "true":
+                draft.learn_fact(fact)
+        except Contradictory as contradiction:
+            return Conflict(contradiction.reason, self)
+        facts = self._from(draft, fact)
+        facts.symbols = SymbolList(atom, fact, hint, self.symbols)
+        facts.pool = self.pool.declare(atom, lo, hi, hint, atom.key[1] if seed is None else seed)
+        return facts
+
+    def assume(self, fact: Fact) -> Facts | Conflict:
+        """The facts with one more; a contradiction is data."""
+        depth = fact.prop.depth
+        if depth > SHALLOW:
+            with room_for(depth):
+                return self._with(fact)
+        return self._with(fact)
+
+    def _with(self, fact: Fact) -> Facts | Conflict:
+        draft = Learner(self)
+        try:
+            draft.learn_fact(fact)
+        except Contradictory as contradiction:
+            return Conflict(contradiction.reason, self)
+        facts = self._from(draft, fact)
+        facts.pool = self.pool.assume(facts, fact, draft.new_solved)
+        if not facts.pool.alive:
+            from solver.decide.consistency import restore
+
+            return restore(facts, self.pool.alive, fact, [atom for atom, _ in draft.new_solved])
+        return facts
+
+    def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
+        """The facts under a hypothesis: it is not recorded, and no sample is mended for it. `leaf` names the rule of
+        its reason.
+        """
+        draft = Learner(self)
+        draft.queue.append((p, Reason(leaf, p)))
+        try:
+            draft.run()
+        except Contradictory as contradiction:
+            return Conflict(contradiction.reason)
+        facts = self._from(draft, None)
+        facts.supposing = True
+        truth = self.pool.truths(p)
+        alive = self.pool.evaluable(tuple([row for row in self.pool.alive if truth[row]]), p)
+        if len(alive) < len(self.pool.alive):
+            facts.pool = self.pool.copy()
+            facts.pool.alive = alive
+        return facts
+
+    def _from(self, draft: Learner, fact: Fact | None) -> Facts:
+        facts = Facts(draft)
+        facts.steps = draft.steps
+        facts.count = self.count + (fact is not None)
+        facts.last = Record(fact, self.last) if fact is not None else self.last
+        facts.symbols = self.symbols
+        facts.pool = self.pool
+        facts.supposing = self.supposing
+        facts.subsets = self.subsets
+        return facts
+
+    def with_pool(self, pool: Pool) -> Facts:
+        """The same facts with other samples."""
+        facts = Facts(self)
+        facts.scratch = self.scratch
+        facts.count, facts.last = self.count, self.last
+        facts.symbols = self.symbols
+        facts.subsets = self.subsets
+        facts.steps = self.steps
+        facts.supposing = self.supposing
+        facts.pool = pool
+        return facts
+
+    def next_fact(
+        self,
+        prop: Prop,
+        *,
+        domain: Prop | None = None,
+        kind: Kind = "given",
+        text: str = "",
+        origin: object = None,
+        line: int | None = None,
+    ) -> Fact:
+        """A fact that would come next."""
+        return Fact(
+            prop, self.interner.true if domain is None else domain, kind, text or None, origin, line, self.count
+        )
+
+    def declare_range(self, symbol: Expr, lo: int | None, hi: int | None, *, hint: int | None = None) -> Facts:
+        """`declare` for callers that know the bounds to be consistent.
+
+        Raises:
+            ValueError: they are not.
+        """
+        facts = self.declare(
+            symbol,
+            lo,
+            hi,
+            self.next_fact(range_prop(symbol, lo, hi), kind="range", text=f"{lo} <= {symbol.atom.name} <= {hi}"),
+            hint=hint,
+        )
+        if isinstance(facts, Conflict):
+            raise ValueError(f"no value of {symbol} is between {lo} and {hi}")
+        return facts
+
+    def assume_prop(self, prop: Prop, domain: Prop | None = None) -> Facts:
+        """`assume` for callers that know the proposition to be consistent with the facts.
+
+        Raises:
+            ValueError: it is not.
+        """
+        facts = self.assume(self.next_fact(prop, domain=domain))
+        if isinstance(facts, Conflict):
+            raise ValueError(f"{prop} contradicts {', '.join(fact.text for fact in facts.core)}")
+        return facts
+
+    def forget_questions(self) -> None:
+        """Drop what was computed for questions; it is computed again when needed."""
+        self.forget()
+        self.pool.cache.clear()
+
+    # ------------------------------------------------------------------ reading
+
+    def records(self) -> Iterator[Fact]:
+        """The facts, newest first."""
+        record = self.last
+        while record is not None:
+            yield record.fact
+            record = record.before
+
+    def bounds(self, e: Expr) -> tuple[int | None, int | None]:
+        """What interval arithmetic says of an expression, equalities applied."""
+        e, _ = self.canonical(e)
+        return self.low(e), self.high(e)
+
+    def holds_at(self, values: Mapping[Atom, int]) -> bool:
+        """Whether an assignment of all symbols satisfies every fact and its domain."""
+        return all(fact.domain.evaluate(values) and fact.prop.evaluate(values) for fact in self.records())
+
+    def all_symbols(self) -> list[Atom]:
+        """The declared symbols, in order."""
+        found: list[Atom] = []
+        symbols = self.symbols
+        while symbols is not None:
+            found.append(symbols.atom)
+            symbols = symbols.before
+        found.reverse()
+        return found
+
+    def declarations(self) -> Iterator[SymbolList]:
+        """The declared symbols with the facts that declare them, newest first."""
+        symbols = self.symbols
+        while symbols is not None:
+            yield symbols
+            symbols = symbols.before
+
+    def witness(self) -> dict[Atom, int] | None:
+        """An assignment of all symbols that satisfies every fact, if one is known."""
+        return self.pool.witness(self)
+
+
+class SymbolList:
+    """The declared symbols, newest first, each with the fact that declares it and its hint."""
+
+    __slots__ = ("atom", "before", "fact", "hint")
+
+    def __init__(self, atom: Atom, fact: Fact, hint: int | None, before: SymbolList | None) -> None:
+        self.atom = atom
+        self.fact = fact
+        self.hint = hint
+        self.before = before
+
+
+def range_prop(symbol: Expr, lo: int | None, hi: int | None) -> Prop:
+    """`lo <= symbol <= hi`, without the missing sides."""
+    interner = symbol.interner
+    parts = []
+    if lo is not None:
+        parts.append(interner.ge(symbol, lo))
+    if hi is not None:
+        parts.append(interner.le(symbol, hi))
+    return interner.conjunction(parts)

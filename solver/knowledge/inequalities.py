@@ -1,0 +1,353 @@
+"""Learning inequalities: bounds of monomials and forms, what they say of factors and arguments, and their propagation.
+
+>>> from solver.knowledge.facts import Facts
+>>> from solver.terms.interner import Interner
+>>> terms = Interner()
+>>> x, y = terms.symbol("x"), terms.symbol("y")
+>>> known = Facts.empty(terms).declare_range(x, 1, None).declare_range(y, 2, None).assume_prop(terms.le(x * y, 9))
+>>> known.high(x), known.high(y)
+(4, 9)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.knowledge.draft import Contradictory, Draft
+from solver.knowledge.explain import prove_bound, prove_side
+from solver.knowledge.factor_cancellation import factored, without_factors
+from solver.knowledge.knowledge import Range, form_key
+from solver.knowledge.roots import root_bound
+from solver.proofs.laws import floordiv_law, law_expr, size_of, times_nonnegative, unfold
+from solver.proofs.step import Reason, combine, equal, hypothesis, refute, strengthen, times
+from solver.rungs import remainder
+from solver.terms.division import common_atoms, divide_atoms
+from solver.terms.expr import Atom, Expr
+from solver.terms.intervals import root
+from solver.terms.prop import Prop
+
+STEPS: Final = 160
+"""Statements learned from one fact; what is left then is not derived (it may still be proven when asked)."""
+GROUPS: Final = 32
+"""Products with bounds of their own that are looked for inside larger products."""
+NEIGHBOURS: Final = 24
+"""Forms looked at when the bounds of one atom move."""
+DEGREE: Final = 8
+"""Polynomials of one atom up to this degree bound it."""
+
+
+class Inequalities(Draft):
+    """A draft that learns inequalities."""
+
+    __slots__ = ()
+
+    def learn_inequality(self, prop: Prop, reason: Reason) -> None:
+        e = prop.expr
+        form, k = e.form()
+        if form.degree > 1:
+            self.bound_by_roots(e, reason)
+        if len(form.terms) == 1:
+            if self.set_bound(form.terms[0][0], k > 0, -e.constant if k > 0 else e.constant, reason):
+                self.note(prop, reason)
+                if form.degree > 1:
+                    self.learn_by_division(prop, reason)
+                    self.learn_cofactors(prop, reason)
+            return
+        self.learn_by_division(prop, reason)
+        self.learn_cofactors(prop, reason)
+        if self.set_form_bound(form, k > 0, -e.constant if k > 0 else e.constant, reason):
+            self.note(prop, reason)
+            self.propagate(form)
+            below = remainder.prove_nonnegative(self, -e)
+            if below is not None:  # what divides rounds up to no more, nor to less
+                meeting = equal(reason, below)
+                self.queue.append((meeting.conclusion, meeting))
+
+    def learn_by_division(self, prop: Prop, reason: Reason) -> None:
+        """`m*p >= 0` with m > 0 known also says `p >= 0`."""
+        smaller = without_factors(self, prop)
+        if smaller is not None:
+            self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
+
+    def learn_cofactors(self, prop: Prop, reason: Reason) -> None:
+        """`a*L >= c` with c > 0 and a not negative also says `L >= 1`: or else the product were at most zero."""
+        e = prop.expr
+        if e.constant >= 0:
+            return
+        whole = e - e.constant
+        for atom in sorted(set(common_atoms(self.interner, whole)), key=lambda atom: atom.key):
+            low = self.range_of(atom.monomial).lo
+            if low is None or low < 0:
+                continue
+            rest = divide_atoms(self.interner, whole, (atom,))
+            goal = self.interner.ge(rest, 1)
+            known = self.low(goal.expr) if goal.kind == "ge" else 0
+            if known is None or known < 0:
+                opposite = times(prove_side(self, atom.expr, True, 0), hypothesis(goal.negation))
+                false = combine([reason, opposite], [1, size_of(whole)] if opposite.conclusion.terms else [1, 1])
+                if false.conclusion.kind == "false":
+                    self.queue.append((goal, refute(false, goal)))
+
+    def set_bound(self, m: int, lower: bool, value: int, reason: Reason) -> bool:
+        """Record a bound of a monomial; whether it says something new."""
+        current = self.range_of(m)
+        if lower:
+            if current.lo is not None and current.lo >= value:
+                return False
+            if current.hi is not None and value > current.hi:
+                raise Contradictory(combine([reason, prove_bound(self, m, False, current.hi)], [1, 1]))
+        else:
+            if current.hi is not None and current.hi <= value:
+                return False
+            if current.lo is not None and value < current.lo:
+                raise Contradictory(combine([reason, prove_bound(self, m, True, current.lo)], [1, 1]))
+        if self.moved_enough(m, lower, value):
+            return False
+        recorded = self.ranges.get(m)
+        lo, hi, lo_reason, hi_reason = (
+            (None, None, None, None)
+            if recorded is None
+            else (recorded.lo, recorded.hi, recorded.lo_reason, recorded.hi_reason)
+        )
+        if lower:
+            lo, lo_reason = value, reason
+        else:
+            hi, hi_reason = value, reason
+        self.ranges.set(m, Range(lo, hi, lo_reason, hi_reason, recorded))
+        self.forget()
+        atoms = self.interner.monomials[m]
+        for atom in dict.fromkeys(atoms):
+            self.moved.append(atom)
+        if len(atoms) > 1:
+            if m not in self.bounded_products and len(self.bounded_products) < GROUPS:
+                self.bounded_products = (*self.bounded_products, m)
+            self.bound_factors(m, atoms)
+        elif atoms[0].args:
+            self.bound_arguments(atoms[0], lower, value, reason)
+        tight = self.range_of(m)
+        if tight.lo is not None and tight.lo == tight.hi:
+            above, below = prove_bound(self, m, True, tight.lo), prove_bound(self, m, False, tight.lo)
+            meeting = equal(above, below)
+            self.queue.append((meeting.conclusion, meeting))
+        else:
+            self.skip_excluded(self.interner.expr(((m, 1),), 0), lower, value, reason)
+        return True
+
+    def skip_excluded(self, form: Expr, lower: bool, value: int, reason: Reason) -> None:
+        """A bound that sits on an excluded value moves past it."""
+        if not self.excluded.count:
+            return
+        values = self.excluded.get(form_key(form))
+        if values is not None and value in values:
+            stronger = strengthen(reason, values[value])
+            self.queue.append((stronger.conclusion, stronger))
+
+    def bound_factors(self, m: int, atoms: tuple[Atom, ...]) -> None:
+        """`x*y <= c` with y positive: x is at most c over the least value of y."""
+        r = self.range_of(m)
+        if r.hi is None:
+            return
+        if atoms[0] is atoms[-1]:
+            low = self.range_of(atoms[0].monomial).lo
+            if low is None or low < 0:
+                self.bound_by_roots(r.hi - self.interner.expr(((m, 1),), 0), prove_bound(self, m, False, r.hi))
+                return
+        if r.hi < 0:
+            return
+        for atom in dict.fromkeys(atoms):
+            others = 1
+            for other in atoms:
+                if other is not atom:
+                    low = self.range_of(other.monomial).lo
+                    others = 0 if low is None or low < 1 else others * low
+            if not others:
+                continue
+            bound = root(r.hi // others, atoms.count(atom))
+            high = self.range_of(atom.monomial).hi
+            if high is None or bound < high:
+                premises = (
+                    prove_bound(self, m, False, r.hi),
+                    *[self._at_least(a) for a in dict.fromkeys(atoms) if a is not atom],
+                )
+                goal = Prop.nonnegative(bound - atom.expr)
+                self.queue.append((goal, Reason("factor-bounded", goal, premises, (m, atom))))
+
+    def bound_by_roots(self, e: Expr, reason: Reason) -> None:
+        """`p(x) >= 0` for a polynomial of one atom that is negative beyond some value: x lies before it."""
+        monomials = self.interner.monomials
+        atom = monomials[e.terms[0][0]][0]
+        if e.degree > DEGREE or any(other is not atom for m, _ in e.terms for other in monomials[m]):
+            return
+        r = self.range_of(atom.monomial)
+        for lower in (True, False):
+            end = root_bound(e, atom, lower=lower)
+            known = r.lo if lower else r.hi
+            if end is None or known is not None and (known >= end if lower else known <= end):
+                continue
+            goal = Prop.nonnegative(atom.expr - end if lower else end - atom.expr)
+            beyond = hypothesis(goal.negation)
+            negative = Reason(
+                "shift", Prop.nonnegative(-e - 1), (beyond,), ((atom, (end - 1 if lower else end + 1, not lower)),)
+            )
+            proof = refute(combine([reason, negative], [1, 1]), goal)
+            self.queue.append((goal, proof))
+
+    def _at_least(self, atom: Atom) -> Reason:
+        low = self.range_of(atom.monomial).lo
+        assert low is not None
+        return prove_bound(self, atom.monomial, True, low)
+
+    def bound_arguments(self, atom: Atom, lower: bool, value: int, reason: Reason) -> None:
+        """What a bound of an atom says of its arguments."""
+        match atom.kind, atom.args:
+            case "floordiv", (_, Expr() as d):
+                low = self.low(d)
+                if low is None or low < 1 or (not d.is_constant and value < 0):
+                    return
+                # q >= v gives n - d*v >= 0; q <= v gives d*v + d - 1 - n >= 0
+                law = floordiv_law(self, atom, lower)
+                if d.is_constant:
+                    bound = combine([law, reason], [1, d.constant])
+                    self.queue.append((bound.conclusion, bound))
+                    return
+                scaled = times_nonnegative(self, reason, d)
+                if scaled is not None:
+                    bound = combine(
+                        [law, scaled], [size_of(law_expr(atom, lower)), size_of(reason.conclusion.expr * d)]
+                    )
+                    self.queue.append((bound.conclusion, bound))
+            case "relu", (Expr() as e,):
+                if lower and value > 0:
+                    goal = Prop.nonnegative(e - value)
+                    self.queue.append((goal, Reason("axiom", goal, (reason,), (atom, "at least"))))
+                elif not lower:
+                    law = Reason("axiom", Prop.nonnegative(atom.expr - e), (), (atom, "above argument"))
+                    bound = combine([reason, law], [1, 1])
+                    self.queue.append((bound.conclusion, bound))
+
+    def set_form_bound(self, form: Expr, lower: bool, value: int, reason: Reason) -> bool:
+        """Record a bound of a linear form; whether it says something new."""
+        current_low, current_high = self.low(form), self.high(form)
+        if lower:
+            if current_low is not None and current_low >= value:
+                return False
+            if current_high is not None and value > current_high:
+                raise Contradictory(self._clash(reason, form, False, current_high))
+        else:
+            if current_high is not None and current_high <= value:
+                return False
+            if current_low is not None and value < current_low:
+                raise Contradictory(self._clash(reason, form, True, current_low))
+        if self.moved_enough(-form_key(form), lower, value):
+            return False
+        recorded = self.forms.get(form_key(form))
+        lo, hi, lo_reason, hi_reason = (
+            (None, None, None, None)
+            if recorded is None
+            else (recorded.lo, recorded.hi, recorded.lo_reason, recorded.hi_reason)
+        )
+        if lower:
+            lo, lo_reason = value, reason
+        else:
+            hi, hi_reason = value, reason
+        self.forms.set(form_key(form), Range(lo, hi, lo_reason, hi_reason, recorded))
+        self.forget()
+        low, high = self.low(form), self.high(form)
+        if low is not None and low == high:
+            meeting = equal(prove_side(self, form, True, low), prove_side(self, form, False, low))
+            self.queue.append((meeting.conclusion, meeting))
+        else:
+            self.skip_excluded(form, lower, value, reason)
+        return True
+
+    def _clash(self, reason: Reason, form: Expr, lower: bool, value: int) -> Reason:
+        other = prove_side(self, form, lower, value)
+        return combine([reason, other], [1, 1])
+
+    # ------------------------------------------------------------------ propagation
+
+    def spread(self, atom: Atom) -> None:
+        """Look again at what mentions an atom whose bounds moved."""
+        uses = self.uses.get(atom.serial)
+        looked = 0
+        while uses is not None and looked < NEIGHBOURS and self.steps < STEPS:
+            prop = uses.entry.prop
+            if prop.kind == "ge" and len(prop.terms) > 1:
+                self.propagate(prop.expr.form()[0])
+                looked += 1
+            elif prop.kind == "or":
+                self.queue.append((prop, uses.entry.reason))
+                looked += 1
+            elif prop.kind == "ne" and not atom.args:
+                self.check_excluded_end(prop, uses.entry.reason)
+                looked += 1
+            elif prop.kind == "eq" and prop.schedule:
+                unfolded = unfold(self, uses.entry.reason)
+                if unfolded is not None:
+                    self.queue.append((unfolded.conclusion, unfolded))
+                looked += 1
+            elif prop.kind == "eq" and len(prop.terms) > 1:
+                self.propagate(prop.expr.form()[0])
+                looked += 1
+            uses = uses.rest
+
+    def check_excluded_end(self, prop: Prop, reason: Reason) -> None:
+        """`form != v` where v has become the least or largest value."""
+        e = prop.expr
+        for lower in (True, False):
+            bound = self.low(e) if lower else self.high(e)
+            if bound == 0:
+                stronger = strengthen(prove_side(self, e, lower, 0), reason)
+                self.queue.append((stronger.conclusion, stronger))
+
+    def propagate(self, form: Expr) -> None:
+        """Bounds of each term of a form from the bounds of the form and of the other terms."""
+        recorded = self.forms.get(form_key(form))
+        if recorded is None or len(form.terms) > 40:
+            return
+        self.steps += 1
+        for lower in (True, False):
+            bound = recorded.lo if lower else recorded.hi
+            reason = recorded.lo_reason if lower else recorded.hi_reason
+            if bound is None or reason is None:
+                continue
+            # lower: sum c*m >= bound, so c_i*m_i >= bound - (upper bound of the others)
+            total, open_terms = 0, []
+            ends: list[int | None] = []
+            for m, c in form.terms:
+                r = self.range_of(m)
+                end = r.hi if (c > 0) == lower else r.lo
+                ends.append(end)
+                if end is None:
+                    open_terms.append(m)
+                else:
+                    total += c * end
+            if len(open_terms) > 1:
+                continue
+            for (m, c), end in zip(form.terms, ends, strict=True):
+                if open_terms and m != open_terms[0]:
+                    continue
+                others = total if end is None else total - c * end
+                need = bound - others
+                r = self.range_of(m)
+                raises = (c > 0) == lower
+                value = (
+                    (-(-need // c) if raises else need // c) if c > 0 else (need // c if not raises else -(-need // c))
+                )
+                if raises and (r.lo is None or value > r.lo) or not raises and (r.hi is None or value < r.hi):
+                    derived = self._propagated(form, m, lower, reason)
+                    if derived is not None:
+                        self.queue.append((derived.conclusion, derived))
+
+    def _propagated(self, form: Expr, m: int, lower: bool, reason: Reason) -> Reason:
+        premises, multipliers = [reason], [1]
+        for other, c in form.terms:
+            if other == m:
+                continue
+            r = self.range_of(other)
+            high = (c > 0) == lower
+            end = r.hi if high else r.lo
+            assert end is not None
+            premises.append(prove_bound(self, other, not high, end))
+            multipliers.append(abs(c))
+        return combine(premises, multipliers)

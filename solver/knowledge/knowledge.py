@@ -1,0 +1,426 @@
+"""What is known, as the rungs read it: ranges of monomials and forms, excluded values, substitutions.
+
+The state of `solver.knowledge.facts.Facts` (a value) and of `solver.knowledge.propagation.Draft` (one being made from
+another) and the questions that both answer:
+
+- `range_of(m)`: the bounds of a monomial, those that follow from its atoms included;
+- `low(e)`, `high(e)`: bounds of an expression by interval arithmetic;
+- `prove_bound(m, side, needed)`: the reason why, resting on the oldest facts that suffice;
+- `canonical(e)`: the expression with equalities applied and settled atoms replaced, and the steps that led there.
+
+A bound that follows from the structure of an atom is computed when asked for and explained only when someone looks:
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(s, 5, 9)
+    >>> known.low(s // 2 + 1), known.high(s * s)
+    (3, 81)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.proofs.step import Reason
+from solver.terms import intervals
+from solver.terms.expr import Atom, Expr, arguments
+from solver.terms.interner import Interner
+from solver.terms.intervals import Interval
+from solver.terms.monomials import divides, without
+from solver.terms.operations import interval_of_atom, intervals_of_product
+from solver.terms.persistent import ShardedMap
+from solver.terms.prop import Prop
+from solver.terms.rewriting import Round, apply_round, apply_round_to_prop
+
+DEEP: Final = 24
+"""Atoms nested deeper than this are bounded level by level."""
+ROUNDS: Final = 24
+"""Substitution stops after this many rounds."""
+TURNS: Final = 4
+
+
+class Range:
+    """Bounds of a monomial or form. A bound without a reason follows from the structure; `older` are the weaker bounds
+    known before.
+    """
+
+    __slots__ = ("hi", "hi_reason", "lo", "lo_reason", "older")
+
+    def __init__(
+        self,
+        lo: int | None,
+        hi: int | None,
+        lo_reason: Reason | None = None,
+        hi_reason: Reason | None = None,
+        older: Range | None = None,
+    ) -> None:
+        self.lo = lo
+        self.hi = hi
+        self.lo_reason = lo_reason
+        self.hi_reason = hi_reason
+        self.older = older
+
+
+UNBOUNDED: Final = Range(None, None)
+
+
+class Entry:
+    """A comparison that was learned, as it stood then, and why."""
+
+    __slots__ = ("prop", "reason")
+
+    def __init__(self, prop: Prop, reason: Reason) -> None:
+        self.prop = prop
+        self.reason = reason
+
+
+class Uses:
+    """The entries that mention an atom, newest first: a linked list, so that adding one does not copy the others."""
+
+    __slots__ = ("count", "entry", "rest")
+
+    def __init__(self, entry: Entry, rest: Uses | None) -> None:
+        self.entry = entry
+        self.rest = rest
+        self.count: int = 1 if rest is None else rest.count + 1
+
+
+class Rule:
+    """A substitution: an atom or a product of atoms and what it equals."""
+
+    __slots__ = ("image", "reason")
+
+    def __init__(self, image: Expr, reason: Reason) -> None:
+        self.image = image
+        self.reason = reason
+
+
+def form_key(form: Expr) -> int:
+    return id(form) >> 4
+
+
+class Knowledge:
+    """The maps, and how to read them."""
+
+    __slots__ = (
+        "bounded_products", "elementary_cache", "excluded", "explained", "forms", "inert", "interner",
+        "product_rules", "range_cache", "ranges", "scratch", "solved", "uses",
+    )  # fmt: skip
+
+    def __init__(self, interner: Interner) -> None:
+        self.interner = interner
+        self.ranges: ShardedMap[Range] = ShardedMap()
+        self.forms: ShardedMap[Range] = ShardedMap()
+        self.excluded: ShardedMap[dict[int, Reason]] = ShardedMap()
+        self.solved: ShardedMap[Rule] = ShardedMap()
+        self.uses: ShardedMap[Uses] = ShardedMap()
+        self.product_rules: tuple[tuple[int, Rule], ...] = ()
+        self.bounded_products: tuple[int, ...] = ()
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was computed from the maps."""
+        self.range_cache: dict[int, Range] = {}
+        self.elementary_cache: dict[int, Rule | None] = {}
+        self.inert: set[int] = set()
+        self.explained: dict[tuple[int, bool, int], Reason] = {}  # of nested atoms (`solver.knowledge.explain`)
+        self.scratch: dict[object, object] = {}
+
+    # ------------------------------------------------------------------ ranges
+
+    def range_of(self, m: int) -> Range:
+        """The bounds of a monomial."""
+        found = self.range_cache.get(m)
+        if found is not None:
+            return found
+        explicit = self.ranges.get(m)
+        atoms = self.interner.monomials[m]
+        if atoms[0].depth > DEEP or atoms[-1].depth > DEEP:
+            self._bound_inside(atoms)
+        if len(atoms) == 1 and atoms[0].kind == "symbol":
+            result = explicit or UNBOUNDED
+        else:
+            derived = self.atom_interval(atoms[0]) if len(atoms) == 1 else self.product_interval(atoms)
+            if len(atoms) > 2 and self.bounded_products:
+                for _, _, interval in self.groupings(m):
+                    derived = intervals.meet(derived, interval)
+            result = _merge(explicit, derived)
+        self.range_cache[m] = result
+        return result
+
+    def _bound_inside(self, atoms: tuple[Atom, ...]) -> None:
+        """The bounds of what the atoms contain, innermost first, so that nothing recurses through all the levels."""
+        cache = self.range_cache
+        pending = [inner for atom in atoms for inner in self._unbounded_inside(atom)]
+        while pending:
+            inside = [] if pending[-1].monomial in cache else self._unbounded_inside(pending[-1])
+            if inside:
+                pending += inside
+            else:
+                self.range_of(pending.pop().monomial)
+
+    def _unbounded_inside(self, atom: Atom) -> list[Atom]:
+        """The operations in its arguments whose bounds are not known yet."""
+        cache, monomials = self.range_cache, self.interner.monomials
+        direct = [inner for e in arguments(atom) for m, _ in e.terms for inner in monomials[m]]
+        return [inner for inner in direct if inner.args and inner.monomial not in cache]
+
+    def interval(self, m: int) -> Interval:
+        r = self.range_of(m)
+        return r.lo, r.hi
+
+    def product_interval(self, atoms: tuple[Atom, ...]) -> Interval:
+        """The product of the atoms' intervals, powers taken together."""
+        lo = 1
+        for atom in atoms:
+            r = self.range_of(atom.monomial)
+            if r.lo is None or r.lo < 0 or r.hi is not None:
+                return intervals_of_product(atoms, self.interval)
+            lo *= r.lo
+        return lo, None
+
+    def groupings(self, m: int) -> list[tuple[int, int, Interval]]:
+        """A monomial as a product with recorded bounds times the rest, and the interval that this gives."""
+        atoms = self.interner.monomials[m]
+        found = []
+        for product in self.bounded_products:
+            parts = self.interner.monomials[product]
+            if len(parts) < len(atoms) and divides(parts, atoms):
+                other = self.interner.monomial(without(atoms, parts))
+                found.append((product, other, intervals.product(self.interval(product), self.interval(other))))
+        return found
+
+    def atom_interval(self, atom: Atom) -> Interval:
+        """What the operation says of its value, given the bounds of its arguments."""
+        return interval_of_atom(atom, self.expr_interval)
+
+    def expr_interval(self, e: Expr) -> Interval:
+        return self.low(e), self.high(e)
+
+    def low(self, e: Expr) -> int | None:
+        """A lower bound of an expression, or None."""
+        total = e.constant
+        cache = self.range_cache
+        bounded = True
+        for m, c in e.terms:
+            r = cache.get(m) or self.range_of(m)
+            bound = r.lo if c > 0 else r.hi
+            if bound is None:
+                bounded = False
+                break
+            total += c * bound
+        if self.forms.count and len(e.terms) > 1:
+            known = self.form_bound(e, lower=True)
+            if known is not None and (not bounded or known > total):
+                return known
+        return total if bounded else None
+
+    def high(self, e: Expr) -> int | None:
+        """An upper bound of an expression, or None."""
+        total = e.constant
+        cache = self.range_cache
+        bounded = True
+        for m, c in e.terms:
+            r = cache.get(m) or self.range_of(m)
+            bound = r.hi if c > 0 else r.lo
+            if bound is None:
+                bounded = False
+                break
+            total += c * bound
+        if self.forms.count and len(e.terms) > 1:
+            known = self.form_bound(e, lower=False)
+            if known is not None and (not bounded or known < total):
+                return known
+        return total if bounded else None
+
+    def refuted(self, e: Expr) -> bool:
+        """Whether a known assignment shows that `e >= 0` does not follow."""
+        return False
+
+    def form_range(self, e: Expr) -> tuple[Range | None, int]:
+        """The recorded range of the expression's form, and the factor between them."""
+        form, k = e.form()
+        return self.forms.get(form_key(form)), k
+
+    def form_bound(self, e: Expr, *, lower: bool) -> int | None:
+        r, k = self.form_range(e)
+        if r is None:
+            return None
+        bound = r.lo if lower == (k > 0) else r.hi
+        return None if bound is None else k * bound + e.constant
+
+    # ------------------------------------------------------------------ excluded values
+
+    def excluded_values(self, e: Expr) -> tuple[dict[int, Reason] | None, int]:
+        """The recorded values that the expression's form does not take, and the factor between them."""
+        form, k = e.form()
+        return self.excluded.get(form_key(form)), k
+
+    # ------------------------------------------------------------------ substitution
+
+    def elementary(self, m: int) -> Rule | None:
+        """What a monomial is known to equal, by an equality or because its atom is settled."""
+        cache = self.elementary_cache
+        rule = cache.get(m)
+        if rule is not None or m in cache:
+            return rule
+        rule = self.solved.get(m)
+        if rule is None:
+            atoms = self.interner.monomials[m]
+            if len(atoms) == 1 and atoms[0].kind != "symbol":
+                from solver.knowledge.decided_atoms import settled_rule
+
+                rule = settled_rule(self, atoms[0])
+        cache[m] = rule
+        return rule
+
+    def is_inert(self, e: Expr) -> bool:
+        """Whether no substitution applies to the expression."""
+        inert = self.inert
+        for m, _ in e.terms:
+            if m in inert:
+                continue
+            if not self._monomial_is_inert(m):
+                return False
+        return True
+
+    def _monomial_is_inert(self, m: int) -> bool:
+        """Whether nothing applies to a monomial, nor to those inside of it: they are then inert as well."""
+        inert, solved, monomials = self.inert, self.solved, self.interner.monomials
+        seen = {m}
+        pending = [m]
+        looked_at: set[int] = set()
+        while pending:
+            m = pending.pop()
+            if self.product_rules and self.product_rule(m) is not None:
+                return False
+            for atom in monomials[m]:
+                # a product too large to expand is in many monomials: what is inside of it is looked at once
+                if atom.monomial in looked_at or atom.monomial in inert:
+                    continue
+                looked_at.add(atom.monomial)
+                if not atom.args:
+                    if solved.count and solved.get(atom.monomial) is not None:
+                        return False
+                    continue
+                if self.elementary(atom.monomial) is not None:
+                    return False
+                for e in arguments(atom):
+                    for inner, _ in e.terms:
+                        if inner not in seen and inner not in inert:
+                            seen.add(inner)
+                            pending.append(inner)
+        inert.update(seen)
+        inert.update(looked_at)
+        return True
+
+    def product_rule(self, m: int) -> tuple[int, Rule] | None:
+        """A rule for a product of atoms that divides the monomial."""
+        atoms = self.interner.monomials[m]
+        if len(atoms) < 2:
+            return None
+        for product, rule in self.product_rules:
+            if divides(self.interner.monomials[product], atoms) and not self.turned(product, rule):
+                return product, rule
+        return None
+
+    def turned(self, product: int, rule: Rule) -> bool:
+        """Whether what was solved since has made the image of a product larger than the product: applied again and
+        again it would grow.
+        """
+        found = self.scratch.get(rule)
+        if found is None:
+            image = rule.image
+            for _ in range(TURNS):
+                solved = {
+                    atom.monomial: known
+                    for m, _ in image.terms
+                    for atom in self.interner.monomials[m]
+                    if (known := self.elementary(atom.monomial))
+                }
+                if not solved:
+                    break
+                image = apply_round(image, tuple([(m, known.image, known.reason) for m, known in solved.items()]))
+            found = self.scratch[rule] = image.degree > len(self.interner.monomials[product])
+        return bool(found)
+
+    def canonical(self, e: Expr) -> tuple[Expr, tuple[Round, ...]]:
+        """The expression with everything substituted, and the rounds that led there."""
+        if self.is_inert(e):
+            return e, ()
+        rounds: list[Round] = []
+        for _ in range(ROUNDS):
+            steps = self._round(e.atoms, [e])
+            if not steps:
+                break
+            new = apply_round(e, steps)
+            if new is e or len(new.terms) > 4 * len(e.terms) + 64 or len(rounds) > 2 and new.depth > e.depth:
+                break
+            e = new
+            rounds.append(steps)
+            if self.is_inert(e):
+                break
+        return e, tuple(rounds)
+
+    def canonical_prop(self, p: Prop) -> tuple[Prop, tuple[Round, ...]]:
+        """A comparison or a compound with everything substituted."""
+        if not p.parts:
+            if self.is_inert(p.expr):
+                return p, ()
+        elif all(self.is_inert(q.expr) for q in p.comparisons()):
+            return p, ()
+        rounds: list[Round] = []
+        for _ in range(ROUNDS):
+            steps = self._round(p.atoms, [q.expr for q in p.comparisons()])
+            if not steps:
+                break
+            new = apply_round_to_prop(p, steps)
+            if (
+                new is p
+                or sum(len(q.terms) for q in new.comparisons()) > 4 * sum(len(q.terms) for q in p.comparisons()) + 64
+            ):
+                break
+            if len(rounds) > 2 and new.depth > p.depth:
+                break
+            p = new
+            rounds.append(steps)
+        return p, tuple(rounds)
+
+    def _round(self, atoms: frozenset[Atom], exprs: list[Expr]) -> Round:
+        """The substitutions that apply now."""
+        steps: list[tuple[int, Expr, Reason]] = []
+        for atom in sorted(atoms, key=lambda atom: atom.serial):
+            rule = self.elementary(atom.monomial)
+            if rule is not None:
+                steps.append((atom.monomial, rule.image, rule.reason))
+        if not steps and self.product_rules:
+            found: dict[int, Rule] = {}
+            inner = [arg for atom in atoms for arg in atom.args]
+            exprs = (
+                exprs
+                + [a for a in inner if isinstance(a, Expr)]
+                + [q.expr for p in inner if isinstance(p, Prop) for q in p.comparisons()]
+            )
+            for e in exprs:
+                for m, _ in e.terms:
+                    rule_found = self.product_rule(m)
+                    if rule_found is not None:
+                        found[rule_found[0]] = rule_found[1]
+            first = [(product, rule) for product, rule in self.product_rules if product in found][:1]
+            steps = [(product, rule.image, rule.reason) for product, rule in first]
+        return tuple(steps)
+
+
+def _merge(explicit: Range | None, derived: Interval) -> Range:
+    """The tighter of each bound; a derived one has no reason yet."""
+    lo, hi = derived
+    if explicit is None:
+        return Range(lo, hi) if lo is not None or hi is not None else UNBOUNDED
+    lo_reason = hi_reason = None
+    if explicit.lo is not None and (lo is None or explicit.lo >= lo):
+        lo, lo_reason = explicit.lo, explicit.lo_reason
+    if explicit.hi is not None and (hi is None or explicit.hi <= hi):
+        hi, hi_reason = explicit.hi, explicit.hi_reason
+    return Range(lo, hi, lo_reason, hi_reason, explicit.older)

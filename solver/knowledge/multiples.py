@@ -1,0 +1,127 @@
+"""What is no multiple of a number is no multiple of that number's multiples, whatever it is scaled by.
+
+>>> from solver.knowledge.facts import Facts
+>>> from solver.terms.interner import Interner
+>>> from solver.knowledge.multiples import prove_no_multiple
+>>> terms = Interner()
+>>> s = terms.symbol("s")
+>>> known = Facts.empty(terms).declare_range(s, 0, None).assume_prop(terms.ne(s % 3, 0))
+>>> goal = terms.ne((7 * s) % 12, 6)
+>>> prove_no_multiple(known, goal).conclusion is goal
+True
+
+A remainder that is known not to be something is kept in a form of its own: `n % d` with coefficients below d, the first
+one that has an inverse modulo d being 1. So `2*s % 3 != 1` and `s % 3 != 2` are one statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import gcd
+from typing import Final, NamedTuple
+
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.laws import rewritten
+from solver.proofs.step import Reason, hypothesis, refute
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
+from solver.terms.rewriting import Round, apply_round_to_prop
+
+LARGEST: Final = 1 << 16
+"""Divisors of larger numbers are not looked for."""
+
+
+class Remainder(NamedTuple):
+    """`n % modulus` compared with a number; `whole` is n where they are equal."""
+
+    n: Expr
+    modulus: int
+    value: int
+    whole: Expr
+
+
+def remainder_in(p: Prop) -> Remainder | None:
+    """The comparison of one remainder with a number that an equality or disequality is."""
+    interner = p.interner
+    for m, c in p.expr.terms:
+        size = abs(c)
+        if not 1 < size < LARGEST or len(interner.monomials[m]) > 1:
+            continue
+        atom = interner.monomials[m][0]
+        if atom.kind != "floordiv":
+            continue
+        n, divisor = atom.args
+        if not isinstance(n, Expr) or not isinstance(divisor, Expr) or divisor.terms or divisor.constant != size:
+            continue
+        multiple = interner.scale(atom.expr, size)
+        rest = n - (p.expr if c < 0 else -p.expr) - multiple
+        if not rest.terms and 0 <= rest.constant < size:
+            return Remainder(n, size, rest.constant, multiple + rest.constant)
+    return None
+
+
+def prove_no_multiple(known: Knowledge, p: Prop) -> Reason | None:
+    """`n % i != r`, where `n % d != r % d` is known for a divisor d of i: were it r, n would be `i*(n//i) + r`."""
+    found = remainder_in(p)
+    if found is None:
+        return None
+    for d in divisors(found.modulus):
+        goal = canonical(found, d)
+        if goal is not None and goal.expr.terms:
+            values, k = known.excluded_values(goal.expr)
+            reason = None if values is None or goal.expr.constant % k else values.get(-goal.expr.constant // k)
+            if reason is not None:
+                return _refuted(p, found, d, reason)
+    return None
+
+
+def reduced(p: Prop, reason: Reason) -> Reason | None:
+    """A disequality of a remainder in the form in which it is looked up; None where it has that form."""
+    found = remainder_in(p)
+    goal = None if found is None else canonical(found, found.modulus)
+    if goal is None or found is None or goal is p or goal.kind != "ne":
+        return None
+    other = remainder_in(goal)
+    return None if other is None else _refuted(goal, other, other.modulus, reason)
+
+
+def canonical(found: Remainder, d: int) -> Prop | None:
+    """`n % d != value` for a divisor of the modulus: coefficients below d, the first with an inverse being 1."""
+    interner = found.n.interner
+    terms = [(m, c % d) for m, c in found.n.terms if c % d]
+    unit = next((c for _, c in terms if gcd(c, d) == 1), None)
+    if unit is None:
+        return None
+    inverse = pow(unit, -1, d)
+    n = interner.expr(tuple([(m, c * inverse % d) for m, c in terms]), 0)
+    return interner.ne(n % d, (found.value - found.n.constant) * inverse % d)
+
+
+def divisors(number: int) -> Iterator[int]:
+    """Those above one, in pairs, the number itself first."""
+    yield number
+    d = 2
+    while d * d <= number:
+        if number % d == 0:
+            yield d
+            if d * d != number:
+                yield number // d
+        d += 1
+
+
+def _refuted(p: Prop, found: Remainder, d: int, reason: Reason) -> Reason | None:
+    """`p`, because what is known is false where n is `whole`: an atom with an inverse modulo d is then an expression in
+    which n is `whole`."""
+    opposite = hypothesis(p.negation)
+    interner = p.interner
+    for m, c in found.n.terms:
+        atoms = interner.monomials[m]
+        if len(atoms) == 1 and gcd(c, d) == 1:
+            atom = atoms[0]
+            image = atom.expr + interner.scale(found.whole - found.n, pow(c, -1, d))
+            if Prop.zero(atom.expr - image) is not opposite.conclusion:
+                return None
+            steps: Round = ((m, image, opposite),)
+            if apply_round_to_prop(reason.conclusion, steps).kind == "false":
+                return refute(rewritten(interner.false, reason, (steps,)), p)
+    return None

@@ -1,0 +1,219 @@
+"""Taking in a fact: what it says directly, and what follows at once.
+
+A `Learner` is knowledge being extended; `solver.knowledge.facts` makes one from a value, learns into it and hands out a
+new value. Learning a proposition
+
+- records an inequality as a bound of its linear form (or monomial), and propagates bounds a bounded number of steps;
+- solves an equality for an atom (or rewrites its largest monomial) and restates what was known of that atom;
+- records an excluded value, and moves a bound that it sits on;
+- keeps a disjunction and, once all parts but one are refuted, learns that one.
+
+Each derived statement keeps the reason it was derived by. A contradiction ends the draft with the reason of false.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> known = Facts.empty(terms).declare_range(x, 0, 9).declare_range(y, 0, None)
+    >>> known = known.assume_prop(terms.ge(x, y + 2))
+    >>> known.high(y)
+    7
+"""
+
+from __future__ import annotations
+
+from solver.knowledge.decided_atoms import bounded_away, prove_by_intervals, prove_nonzero
+from solver.knowledge.draft import Contradictory
+from solver.knowledge.equalities import Equalities
+from solver.knowledge.explain import prove_side
+from solver.knowledge.factor_cancellation import factored, without_factors
+from solver.knowledge.inequalities import NEIGHBOURS, STEPS
+from solver.knowledge.knowledge import form_key
+from solver.knowledge.multiples import reduced
+from solver.proofs.fact import Fact
+from solver.proofs.laws import rewritten
+from solver.proofs.step import Reason, combine, equal, part
+from solver.terms.division import common_atoms
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
+
+
+class Learner(Equalities):
+    """A draft that takes in facts."""
+
+    __slots__ = ()
+
+    def learn_fact(self, fact: Fact) -> None:
+        """Everything a fact says, its domain first.
+
+        Raises:
+            Contradictory: with the reason of false.
+        """
+        if fact.domain.kind != "true":
+            self.queue.append((fact.domain, Reason("domain", fact.domain, fact=fact)))
+        self.queue.append((fact.prop, Reason("fact", fact.prop, fact=fact)))
+        self.run()
+
+    def run(self) -> None:
+        """Work the queue until nothing new follows, or the steps are used up."""
+        while True:
+            if self.queue:
+                if self.steps > 2 * STEPS:
+                    return
+                prop, reason = self.queue.popleft()
+                self.learn(prop, reason)
+            elif self.moved and self.steps < STEPS:
+                self.spread(self.moved.popleft())
+            else:
+                return
+
+    def learn(self, prop: Prop, reason: Reason) -> None:
+        self.steps += 1
+        if prop.kind == "and":
+            self.queue.extendleft([(p, part(reason, i)) for i, p in enumerate(prop.parts)][::-1])
+            return
+        prop, reason = self.restated(prop, reason)
+        match prop.kind:
+            case "true":
+                return
+            case "false":
+                raise Contradictory(reason)
+            case "and":
+                self.queue.extendleft([(p, part(reason, i)) for i, p in enumerate(prop.parts)][::-1])
+            case "or":
+                self.learn_disjunction(prop, reason)
+            case "ge":
+                self.learn_nonzero_factors(prop, reason)
+                self.learn_inequality(prop, reason)
+            case "eq":
+                self.learn_nonzero_factors(prop, reason)
+                self.learn_equality(prop, reason)
+            case "ne":
+                self.learn_nonzero_factors(prop, reason)
+                self.learn_disequality(prop, reason)
+
+    def restated(self, prop: Prop, reason: Reason) -> tuple[Prop, Reason]:
+        """The proposition with everything substituted, and why."""
+        new, rounds = self.canonical_prop(prop)
+        if new is prop:
+            return prop, reason
+        return new, rewritten(new, reason, rounds)
+
+    def learn_nonzero_factors(self, prop: Prop, reason: Reason) -> None:
+        """An atom in every monomial is not zero if the statement is false without it: `r + r*t >= 1` says `r != 0`."""
+        e = prop.expr
+        if len(e.terms) == 1 and len(self.interner.monomials[e.terms[0][0]]) == 1:
+            return
+        if (e.constant >= 0) if prop.kind == "ge" else (e.constant == 0) != (prop.kind == "ne"):
+            return
+        for atom in sorted(set(common_atoms(self.interner, e)), key=lambda atom: atom.key):
+            goal = Prop.zero(atom.expr).negation
+            if not bounded_away(self, atom.expr) and prove_nonzero(self, goal) is None:
+                self.queue.append((goal, Reason("factor-nonzero", goal, (reason,), atom)))
+
+    # ------------------------------------------------------------------ disequalities and disjunctions
+
+    def learn_disequality(self, prop: Prop, reason: Reason) -> None:
+        e = prop.expr
+        if bounded_away(self, e) or prove_nonzero(self, prop) is not None:
+            return
+        smaller = without_factors(self, prop)
+        if smaller is not None:
+            self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
+            return
+        low, high = self.low(e), self.high(e)
+        if low == 0 == high:
+            zero = equal(prove_side(self, e, True, 0), prove_side(self, e, False, 0))
+            raise Contradictory(Reason("clash", self.interner.false, (zero, reason)))
+        self.exclude(reason)
+        again = reduced(prop, reason)
+        if again is not None:
+            self.exclude(again)
+        self.forget()
+        self.note(prop, reason)
+        form, _ = e.form()
+        if len(form.terms) == 1 and not e.constant:
+            self.divide_uses(form)
+        if low == 0 or high == 0:
+            self.check_excluded_end(prop, reason)
+
+    def exclude(self, reason: Reason) -> None:
+        """A value that a form does not take."""
+        form, k = reason.conclusion.expr.form()
+        key = form_key(form)
+        values = dict(self.excluded.get(key) or {})
+        values[-reason.conclusion.expr.constant // k] = reason
+        self.excluded.set(key, values)
+
+    def divide_uses(self, form: Expr) -> None:
+        """Statements with a factor that is now known not to be zero."""
+        atom = self.interner.monomials[form.terms[0][0]][0]
+        uses = self.uses.get(atom.serial)
+        for _ in range(NEIGHBOURS):
+            if uses is None:
+                break
+            prop = uses.entry.prop
+            if prop.kind in ("eq", "ne") and not prop.expr.constant and len(prop.terms) > 1:
+                smaller = without_factors(self, prop)
+                if smaller is not None:
+                    self.queue.append((smaller.goal, factored(smaller, smaller.goal, uses.entry.reason)))
+            uses = uses.rest
+
+    def learn_disjunction(self, prop: Prop, reason: Reason) -> None:
+        """Parts that the bounds refute are dropped; a last part is a fact."""
+        refuted: list[Reason] = []
+        left: list[Prop] = []
+        for p in prop.parts:
+            if prove_by_intervals(self, p) is not None:
+                return
+            against = prove_by_intervals(self, p.negation)
+            if against is None:
+                left.append(p)
+            else:
+                refuted.append(against)
+        goal = Prop.join(self.interner, "or", left)
+        if refuted:
+            reason = Reason("remaining", goal, (reason, *refuted))
+        if len(left) <= 1:
+            self.queue.append((goal, reason))
+        elif refuted or not self._noted(prop):
+            self.note(goal, reason)
+            self.bound_by_hull(goal, reason)
+
+    def _noted(self, prop: Prop) -> bool:
+        atom = min(prop.atoms, key=lambda atom: atom.serial)
+        uses = self.uses.get(atom.serial)
+        for _ in range(NEIGHBOURS):
+            if uses is None:
+                return False
+            if uses.entry.prop is prop:
+                return True
+            uses = uses.rest
+        return False
+
+    def bound_by_hull(self, prop: Prop, reason: Reason) -> None:
+        """`x == 1 or x == 5` says `1 <= x <= 5`."""
+        forms = {p.expr.form()[0] for p in prop.parts if p.kind in ("ge", "eq")}
+        if len(forms) != 1 or any(p.kind not in ("ge", "eq") for p in prop.parts):
+            return
+        (form,) = forms
+        for lower in (True, False):
+            ends = []
+            for p in prop.parts:
+                k, constant = p.expr.form()[1], p.expr.constant
+                if p.kind == "eq":
+                    ends.append(-constant // k)
+                elif (k > 0) == lower:
+                    ends.append(-constant if k > 0 else constant)
+            if len(ends) == len(prop.parts):
+                bound = min(ends) if lower else max(ends)
+                goal = Prop.nonnegative(form - bound if lower else bound - form)
+                branches = []
+                for p, end in zip(prop.parts, ends, strict=True):
+                    assumed = Reason("hypothesis", p)
+                    if p.kind == "eq":
+                        sign = p.expr.form()[1] if lower else -p.expr.form()[1]
+                        branches.append(combine([assumed], [sign], end - bound if lower else bound - end))
+                    else:
+                        branches.append(combine([assumed], [1], end - bound if lower else bound - end))
+                self.queue.append((goal, Reason("cases", goal, (reason, *branches))))

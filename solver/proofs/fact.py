@@ -1,0 +1,76 @@
+"""A fact: a proposition that was declared, given, committed to or checked, with its place in the program.
+
+>>> from solver.terms.interner import Interner
+>>> from solver.proofs.fact import Fact
+>>> terms = Interner()
+>>> s = terms.symbol("s")
+>>> Fact(terms.ge(s, 2), terms.true, "range", "s >= 2", None, 1, 0).kind
+'range'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from solver.terms.prop import Prop
+
+Kind = Literal["range", "given", "guard", "assert", "hypothesis"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is known, why, and from where.
+
+    Attributes:
+        prop: the proposition, true wherever the fact holds. domain: where it makes sense; the fact asserts that too.
+        kind: range (bounds of a symbol, or what holds by construction), given (the caller's promise), guard (a
+        committed branch), assert (a run-time check), hypothesis (for a scope). written: its text, where somebody wrote
+        one. origin: the place in the program, opaque here. line: the caller's number for it, a line of a file for
+        instance. serial: its position among the facts.
+    """
+
+    prop: Prop
+    domain: Prop
+    kind: Kind
+    written: str | None
+    origin: object | None
+    line: int | None
+    serial: int
+    _printed: str | None = field(default=None, init=False, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """As it was written, or else as it prints: worked out when somebody reads it."""
+        text = self._printed if self.written is None else self.written
+        if text is None:
+            text = str(self.domain if self.prop.kind == "true" else self.prop)
+            object.__setattr__(self, "_printed", text)
+        return text
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.text}>"
+
+
+class Record:
+    """A fact among those that were recorded before it, newest first: a linked list that many values share.
+
+    It keeps what the fact said when it was recorded, which is what evidence is held against.
+    """
+
+    __slots__ = ("before", "domain", "fact", "prop", "written")
+
+    def __init__(self, fact: Fact, before: Record | None) -> None:
+        self.fact = fact
+        self.before = before
+        self.prop, self.domain, self.written = fact.prop, fact.domain, fact.written
+
+    def is_unchanged(self) -> bool:
+        """Whether the fact says what it did when it was recorded."""
+        return self.fact.prop is self.prop and self.fact.domain is self.domain
+
+    def is_shown_unchanged(self) -> bool:
+        """Whether the fact reads as it did when it was recorded, too."""
+        fact = self.fact
+        said = self.domain if self.prop.kind == "true" else self.prop
+        return self.is_unchanged() and fact.written == self.written and fact._printed in (None, str(said))

@@ -1,0 +1,144 @@
+"""What holds of operations by their definition, and steps that use it: laws of floor division and relu, names,
+substitution.
+
+>>> from solver.knowledge.facts import Facts
+>>> from solver.terms.interner import Interner
+>>> from solver.proofs.laws import laws_of
+>>> terms = Interner()
+>>> s = terms.symbol("s")
+>>> [str(law.conclusion) for law in laws_of(Facts.empty(terms), (s // 4).atom)]
+['s % 4 >= 0', 's % 4 <= 3']
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.knowledge.decided_atoms import settled_rule
+from solver.knowledge.explain import prove_nonnegative, prove_side
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.step import Reason, combine, times
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+from solver.terms.rewriting import Round, apply_round_to_prop
+
+UNFOLDED: Final = 8
+UNFOLDED_TERMS: Final = 64
+"""What has more terms is not unfolded further: images of images multiply."""
+
+
+def definition_of(e: Expr, name: Expr) -> Reason:
+    """`name == e`, by definition of the name."""
+    return Reason("definition", Prop.zero(name - e), (), (e, name))
+
+
+def rewritten(goal: Prop, premise: Reason | None, rounds: tuple[Round, ...]) -> Reason:
+    """A statement with equalities substituted; the rounds lead from the premise to the goal, or from the goal to the
+    premise.
+    """
+    statement = () if premise is None else (premise,)
+    equalities = tuple(reason for steps in rounds for _, _, reason in steps)
+    shape = tuple(tuple((m, image) for m, image, _ in steps) for steps in rounds)
+    return Reason("rewrite", goal, statement + equalities, shape)
+
+
+def law_expr(atom: Atom, lower: bool, *, negative: bool = False) -> Expr:
+    """`n - d*q` or `d*q + d - 1 - n`: not negative for q = n // d and d >= 1. With n and d negated for d <= -1."""
+    n, d = atom.args
+    assert isinstance(n, Expr) and isinstance(d, Expr)
+    if negative:
+        n, d = -n, -d
+    return n - d * atom.expr if lower else d * atom.expr + d - 1 - n
+
+
+def floordiv_law(known: Knowledge, atom: Atom, lower: bool, *, negative: bool = False) -> Reason:
+    """The law that a lower (or upper) bound of a quotient is used with, for a divisor known to be positive, or to be
+    negative.
+    """
+    d = atom.args[1]
+    assert isinstance(d, Expr)
+    if negative:
+        statement = Prop.nonnegative(law_expr(atom, lower, negative=True))
+        why = prove_side(known, d, False, -1)
+        return Reason("axiom", statement, (why,), (atom, "below negative" if lower else "above negative"))
+    premises = () if d.is_constant else (prove_side(known, d, True, 1),)
+    return Reason("axiom", Prop.nonnegative(law_expr(atom, lower)), premises, (atom, "below" if lower else "above"))
+
+
+def laws_of(known: Knowledge, atom: Atom) -> list[Reason]:
+    """What holds of a composite atom by its definition, as inequalities."""
+    match atom.kind, atom.args:
+        case "floordiv", (_, Expr() as d):
+            low = d.constant if d.is_constant else known.low(d)
+            if low is not None and low >= 1:
+                return [floordiv_law(known, atom, lower) for lower in (True, False)]
+            high = known.high(d)
+            if high is None or high > -1:
+                return []
+            return [floordiv_law(known, atom, lower, negative=True) for lower in (True, False)]
+        case "relu", (Expr() as e,):
+            above = Reason("axiom", Prop.nonnegative(atom.expr - e), (), (atom, "above argument"))
+            return [Reason("axiom", Prop.nonnegative(atom.expr), (), (atom, "above zero")), above]
+        case "bitand", (Expr() as a, Expr() as b):
+            return [
+                law
+                for law in (_mask_law(known, atom, a, b, "first"), _mask_law(known, atom, b, a, "second"))
+                if law is not None
+            ]
+        case _:
+            return []
+
+
+def _mask_law(known: Knowledge, atom: Atom, masked: Expr, mask: Expr, which: str) -> Reason | None:
+    """`a & b <= a` for a not negative (bits are only taken away), or b negative (its sign is not)."""
+    low, high = known.low(masked), known.high(mask)
+    if low is not None and low >= 0:
+        premise = prove_side(known, masked, True, 0)
+    elif high is not None and high < 0:
+        premise = prove_side(known, mask, False, -1)
+    else:
+        return None
+    return Reason("axiom", Prop.nonnegative(masked - atom.expr), (premise,), (atom, f"at most {which}"))
+
+
+def size_of(e: Expr) -> int:
+    """The factor by which the normalized inequality is smaller than the expression."""
+    return max(1, e.content())
+
+
+def times_nonnegative(known: Knowledge, reason: Reason, factor: Expr) -> Reason | None:
+    """`factor * p >= 0` from `p >= 0`, for a factor that is not negative."""
+    low = known.low(factor)
+    if low is None or low < 0:
+        return None
+    positive = prove_nonnegative(known, factor)
+    scaled = times(positive, reason)
+    k = size_of(factor)
+    rest = factor.constant - k * positive.conclusion.expr.constant
+    if k == 1:
+        return scaled
+    # `4*x + 3 >= 0` is `x >= 0`: what was divided out and rounded off comes back as multiples
+    size = size_of(positive.conclusion.expr * reason.conclusion.expr)
+    return combine([scaled, reason], [k * size, rest]) if rest else combine([scaled], [1])
+
+
+def unfold(known: Knowledge, reason: Reason) -> Reason | None:
+    """An equality that replaces an operation, where its arguments by now settle it: what that makes of the equality."""
+    p = reason.conclusion
+    rounds: list[Round] = []
+    settled = False
+    for _ in range(UNFOLDED):
+        steps = []
+        for atom in sorted(p.atoms, key=lambda atom: atom.serial):
+            rule = settled_rule(known, atom) if atom.args else known.solved.get(atom.monomial)
+            if rule is not None:
+                steps.append((atom.monomial, rule.image, rule.reason))
+                settled = settled or bool(atom.args)
+        if not steps:
+            break
+        new = apply_round_to_prop(p, tuple(steps))
+        if new is p or len(new.terms) > UNFOLDED_TERMS:
+            break
+        rounds.append(tuple(steps))
+        p = new
+    return rewritten(p, reason, tuple(rounds)) if settled and p.kind != "true" else None

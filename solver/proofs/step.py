@@ -1,0 +1,200 @@
+"""Proof steps. A reason says by which rule a proposition follows from which others; the leaves are facts.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.proofs.step import Reason, combine, hypothesis
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> step = combine([hypothesis(terms.ge(s, 3))], [2], 1)       # 2*(s - 3) + 1 >= 0, rounded: s >= 3
+    >>> print(step.conclusion)
+    s >= 3
+
+The graph of reasons behind a verdict is its certificate. `solver.proofs.checker` recomputes every conclusion from the
+premises and the payload and compares it exactly; the rules are listed there. A core is the facts at the leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import TYPE_CHECKING
+
+from solver.terms.prop import Prop
+
+if TYPE_CHECKING:
+    from solver.proofs.fact import Fact
+    from solver.terms.expr import Atom, Expr
+
+
+class Reason:
+    """One step: `conclusion` follows by `rule` from the premises; `data` is what the rule needs to recompute it."""
+
+    __slots__ = ("conclusion", "data", "fact", "premises", "rule")
+
+    def __init__(
+        self,
+        rule: str,
+        conclusion: Prop,
+        premises: tuple[Reason, ...] = (),
+        data: object = None,
+        fact: Fact | None = None,
+    ) -> None:
+        self.rule = rule
+        self.conclusion = conclusion
+        self.premises = premises
+        self.data = data
+        self.fact = fact
+
+    def __repr__(self) -> str:
+        return f"<{self.rule}: {self.conclusion}>"
+
+
+def hypothesis(p: Prop) -> Reason:
+    """A proposition taken for granted until a later step discharges it."""
+    return Reason("hypothesis", p)
+
+
+def combine(premises: Sequence[Reason], multipliers: Sequence[int], slack: int = 0) -> Reason:
+    """The inequality that is the sum of multiples of premises, plus a nonnegative slack, rounded over the integers.
+
+    The payload is canonical: multipliers in lowest terms, and of the slack only what rounding leaves to be seen.
+    """
+    interner = premises[0].conclusion.interner
+    coefficients: dict[int, int] = {}
+    constant = slack
+    for premise, k in zip(premises, multipliers, strict=True):
+        e = premise.conclusion.expr
+        constant += k * e.constant
+        for m, c in e.terms:
+            coefficients[m] = coefficients.get(m, 0) + k * c
+    total = interner.collect(coefficients, constant)
+    conclusion = Prop.nonnegative(total)
+    if conclusion.expr is total:
+        return Reason("combine", conclusion, tuple(premises), (tuple(multipliers), slack))
+    used = [(premise, k) for premise, k in zip(premises, multipliers, strict=True) if k]
+    common = gcd(*multipliers)
+    content = total.content() // common
+    slack = (conclusion.expr.constant - (constant - slack) // common // content) * content if content else 0
+    return Reason("combine", conclusion, tuple([p for p, _ in used]), (tuple([k // common for _, k in used]), slack))
+
+
+def combine_equalities(premises: Sequence[Reason], multipliers: Sequence[int]) -> Reason:
+    """The equality that is the sum of multiples of equalities."""
+    interner = premises[0].conclusion.interner
+    used = [(premise, k) for premise, k in zip(premises, multipliers, strict=True) if k]
+    common = gcd(*multipliers) if used[0][1] > 0 else -gcd(*multipliers)
+    factors = tuple([k // common for _, k in used])
+    total = interner.sum([interner.scale(p.conclusion.expr, k) for (p, _), k in zip(used, factors, strict=True)])
+    return Reason("equate", Prop.zero(total), tuple([p for p, _ in used]), factors)
+
+
+def equal(above: Reason, below: Reason) -> Reason:
+    """`p == 0` from `p >= 0` and `-p >= 0`."""
+    return Reason("equal", Prop.zero(above.conclusion.expr), (above, below))
+
+
+def sided(equality: Reason, sign: int) -> Reason:
+    """`p >= 0` (sign 1) or `-p >= 0` (sign -1) from `p == 0`."""
+    return combine([equality], [sign])
+
+
+def apart(premise: Reason, goal: Prop) -> Reason:
+    """`p != 0` from `p >= k` or `p <= -k` with k >= 1."""
+    return Reason("apart", goal, (premise,))
+
+
+def part(premise: Reason, index: int) -> Reason:
+    """One conjunct."""
+    return Reason("part", premise.conclusion.parts[index], (premise,), index)
+
+
+def every(goal: Prop, premises: Sequence[Reason]) -> Reason:
+    """A conjunction from all its parts."""
+    return Reason("every", goal, tuple(premises))
+
+
+def some(goal: Prop, premise: Reason) -> Reason:
+    """A disjunction from one of its parts."""
+    return Reason("some", goal, (premise,))
+
+
+def strengthen(inequality: Reason, disequality: Reason) -> Reason:
+    """`p - 1 >= 0` from `p >= 0` and `p != 0`."""
+    return Reason("strengthen", Prop.nonnegative(inequality.conclusion.expr - 1), (inequality, disequality))
+
+
+def times(left: Reason, right: Reason) -> Reason:
+    """`p*q >= 0` from `p >= 0` and `q >= 0`."""
+    product = left.conclusion.expr * right.conclusion.expr
+    return Reason("times", Prop.nonnegative(product), (left, right))
+
+
+def multiply_equality(equality: Reason, factor: Expr) -> Reason:
+    """`p*q == 0` from `p == 0`."""
+    return Reason("multiply", Prop.zero(equality.conclusion.expr * factor), (equality,), factor)
+
+
+def square(e: Expr) -> Reason:
+    """`e*e >= 0`."""
+    return Reason("square", Prop.nonnegative(e * e), (), e)
+
+
+def gap(e: Expr) -> Reason:
+    """`e*(e - 1) >= 0`: no integer lies between 0 and 1."""
+    return Reason("gap", Prop.nonnegative(e * e - e), (), e)
+
+
+def boxed(
+    goal: Prop, bounds: Sequence[Reason], others: Sequence[Reason], sides: Sequence[tuple[Atom, int, int]]
+) -> Reason:
+    """The goal holds at every assignment of a few symbols within their bounds (two for each) at which the other
+    premises hold.
+    """
+    return Reason("box", goal, (*bounds, *others), tuple(sides))
+
+
+def residues(goal: Prop, modulus: int) -> Reason:
+    """`e != 0`: whatever the residues of its atoms, e is not zero modulo a number."""
+    return Reason("residues", goal, (), modulus)
+
+
+def axiom(conclusion: Prop, data: object, premises: Sequence[Reason] = ()) -> Reason:
+    """What holds of an atom by its definition."""
+    return Reason("axiom", conclusion, tuple(premises), data)
+
+
+def absurd(contradiction: Reason, goal: Prop) -> Reason:
+    """Anything follows from false."""
+    return goal is contradiction.conclusion and contradiction or Reason("absurd", goal, (contradiction,))
+
+
+def refute(contradiction: Reason, goal: Prop) -> Reason:
+    """`goal`, because its negation, taken as a hypothesis, leads to false."""
+    return Reason("refute", goal, (contradiction,), goal.negation)
+
+
+def cases(goal: Prop, split: Reason | Prop, branches: Sequence[Reason]) -> Reason:
+    """`goal`, proven under each part of a disjunction, or under a proposition and its negation."""
+    if isinstance(split, Prop):
+        return Reason("cases", goal, tuple(branches), split)
+    return Reason("cases", goal, (split, *branches), None)
+
+
+def leaves(*roots: Reason) -> list[Fact]:
+    """The facts at the leaves, in the order in which they were recorded."""
+    found: dict[int, Fact] = {}
+    stack: list[Reason] = []
+    for root in roots:
+        if root.fact is not None:
+            found[root.fact.serial] = root.fact
+        elif root.premises:
+            stack.append(root)
+    seen: set[Reason] = set(stack)
+    while stack:
+        for premise in stack.pop().premises:
+            fact = premise.fact
+            if fact is not None:
+                found[fact.serial] = fact
+            elif premise.premises and premise not in seen:
+                seen.add(premise)
+                stack.append(premise)
+    return [found[serial] for serial in sorted(found)] if len(found) > 1 else list(found.values())

@@ -1,0 +1,278 @@
+"""Short expressions that have the values of a given one in every sample: proposals for simplification, not proofs.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.samples.proposals import proposals
+    >>> from solver.samples.sampling import Samples
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> rows = [{x.atom: a, y.atom: b} for a in (0, 3, 5, 8) for b in (1, 2, 7)]
+    >>> [str(e) for e in proposals(Samples(rows), terms.minimum(x, y) * terms.maximum(x, y))][:1]
+    ['x*y']
+
+The building blocks are symbols, parts of the expression and its numbers; then one operation on two of them; then a sum
+of two of those, a linear function of one, a quotient of one, and a least or greatest of three. All of it is looked up
+by columns of values, so that thousands of expressions cost milliseconds, and only the few that match are ever built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from solver.samples.sampling import Column, Samples
+from solver.terms.expr import Atom, Expr
+
+BLOCKS: Final = 14
+"""Building blocks at most."""
+NUMBERS: Final = 8
+"""Numbers of the expression that are used as operands."""
+ENOUGH_ROWS: Final = 6
+"""With fewer samples nothing is proposed: too much would match."""
+
+
+class Block:
+    """An expression, or one operation on two, with its column of values; it is built when it matches."""
+
+    __slots__ = ("a", "b", "column", "operation")
+
+    def __init__(self, column: Column, a: Expr, operation: str = "", b: Expr | int = 0) -> None:
+        self.column = column
+        self.a = a
+        self.operation = operation
+        self.b = b
+
+    def build(self) -> Expr:
+        a, b = self.a, self.b
+        match self.operation:
+            case "+":
+                return a + b
+            case "-":
+                return a - b
+            case "*":
+                return a * b
+            case "//":
+                return a // b
+            case "%":
+                return a % b
+            case "min":
+                return a.interner.minimum(a, b)
+            case "max":
+                return a.interner.maximum(a, b)
+            case _:
+                return a
+
+
+def proposals(samples: Samples, e: Expr, related: Sequence[Expr] = ()) -> Iterator[Expr]:
+    """Expressions that agree with e in every sample, roughly the shortest first; `related` are more building blocks."""
+    target = samples.column(e)
+    if target is None or len(samples.rows) < ENOUGH_ROWS:
+        return
+    terms = e.interner
+    if len(set(target)) == 1:
+        yield terms.constant(target[0])
+        return
+    blocks = building_blocks(samples, e, related)
+    numbers = numbers_of(e)
+    known: dict[Column, Block] = {}
+    for block in blocks:
+        known.setdefault(block.column, block)
+    found = known.get(target)
+    if found is not None:
+        yield found.build()
+    yield from shifted(blocks, target)
+    simple = list(one_operation(blocks, numbers))
+    for block in simple:
+        if block.column == target:
+            yield block.build()
+        known.setdefault(block.column, block)
+    for block in (*blocks, *simple):
+        made = linear(block, target)
+        if made is not None:
+            yield made
+    yield from sums(blocks, simple, known, target)
+    yield from products(blocks, known, target)
+    yield from extremes(blocks, simple, target)
+    yield from divided(simple, numbers, target)
+
+
+def building_blocks(samples: Samples, e: Expr, related: Sequence[Expr]) -> list[Block]:
+    """Symbols, operations and arguments of e, the sides of its choices, and what is related to it."""
+    found: dict[Expr, None] = {}
+    for atom in sorted(e.symbols, key=_age):
+        found[atom.expr] = None
+    for other in related:
+        found[other] = None
+    monomials = e.interner.monomials
+    direct = dict.fromkeys(atom for m, _ in e.terms for atom in monomials[m])
+    for atom in direct:
+        for side in sides(e, atom):
+            found[side] = None
+    for atom in reversed(e.schedule):
+        found[atom.expr] = None
+        for arg in atom.args:
+            if isinstance(arg, Expr) and arg.terms:
+                found[arg] = None
+    for m, _ in e.terms:
+        found[e.interner.expr(((m, 1),), 0)] = None
+    blocks: list[Block] = []
+    columns: set[Column] = set()
+    for each in found:
+        column = samples.column(each) if each is not e else None
+        if column is not None and column not in columns and len(set(column)) > 1:
+            columns.add(column)
+            blocks.append(Block(column, each))
+        if len(blocks) == BLOCKS:
+            break
+    return blocks
+
+
+def sides(e: Expr, atom: Atom) -> list[Expr]:
+    """What e is on either side of a choice in it: the arguments of a `max`, the values of a conditional."""
+    value = atom.args[-1] if atom.args else None
+    if atom.kind not in ("relu", "ite") or not isinstance(value, Expr):
+        return []
+    terms = e.interner
+    return [terms.replace(e, {atom: terms.zero}), terms.replace(e, {atom: value})]
+
+
+def numbers_of(e: Expr) -> list[int]:
+    """The numbers in e that may be operands: divisors first, then others by size."""
+    divisors: dict[int, None] = {}
+    others: dict[int, None] = {}
+    for each in [e, *[arg for atom in e.schedule for arg in atom.args if isinstance(arg, Expr)]]:
+        for number in (each.constant, *[abs(c) for _, c in each.terms]):
+            if number not in (0, 1):
+                others[number] = None
+    for atom in e.schedule:
+        if atom.kind == "floordiv" and isinstance(atom.args[1], Expr) and not atom.args[1].terms:
+            divisors[atom.args[1].constant] = None
+    for a in list(divisors):
+        for b in list(divisors) + [number for number in others if number > 1]:
+            if a != b and a % b == 0:
+                divisors.setdefault(a // b)
+    divisors.pop(1, None)
+    ordered = dict.fromkeys([*divisors, *sorted(others, key=_size)])
+    return list(ordered)[:NUMBERS]
+
+
+def shifted(blocks: Sequence[Block], target: Column) -> Iterator[Expr]:
+    """A block plus a number, a number minus a block."""
+    for block in blocks:
+        difference = target[0] - block.column[0]
+        if all(t - v == difference for t, v in zip(target, block.column, strict=True)):
+            yield block.a + difference
+        total = target[0] + block.column[0]
+        if all(t + v == total for t, v in zip(target, block.column, strict=True)):
+            yield total - block.a
+
+
+def one_operation(blocks: Sequence[Block], numbers: Sequence[int]) -> Iterator[Block]:
+    """One operation on two blocks, or on a block and a number."""
+    for block in blocks:
+        x, a = block.column, block.a
+        for k in numbers:
+            if k > 1:
+                yield Block(tuple([v // k for v in x]), a, "//", k)
+                yield Block(tuple([v % k for v in x]), a, "%", k)
+                yield Block(tuple([v * k for v in x]), a, "*", k)
+        for k in (0, 1, *numbers):
+            yield Block(tuple([v if v < k else k for v in x]), a, "min", k)
+            yield Block(tuple([v if v > k else k for v in x]), a, "max", k)
+    for i, first in enumerate(blocks):
+        for j, second in enumerate(blocks):
+            pairs = list(zip(first.column, second.column, strict=True))
+            a, b = first.a, second.a
+            if i != j:
+                yield Block(tuple([v - w for v, w in pairs]), a, "-", b)
+                if 0 not in second.column:
+                    yield Block(tuple([v // w for v, w in pairs]), a, "//", b)
+                    yield Block(tuple([v % w for v, w in pairs]), a, "%", b)
+            if i <= j:
+                yield Block(tuple([v * w for v, w in pairs]), a, "*", b)
+            if i < j:
+                yield Block(tuple([v + w for v, w in pairs]), a, "+", b)
+                yield Block(tuple([v if v < w else w for v, w in pairs]), a, "min", b)
+                yield Block(tuple([v if v > w else w for v, w in pairs]), a, "max", b)
+
+
+def linear(block: Block, target: Column) -> Expr | None:
+    """`k * block + c` for integers k and c."""
+    x = block.column
+    first, other = 0, next((i for i in range(1, len(x)) if x[i] != x[0]), 0)
+    if not other:
+        return None
+    k, odd = divmod(target[other] - target[first], x[other] - x[first])
+    if odd or k in (0, 1):
+        return None
+    c = target[first] - k * x[first]
+    if any(k * v + c != t for v, t in zip(x, target, strict=True)):
+        return None
+    return k * block.build() + c
+
+
+def sums(
+    blocks: Sequence[Block], simple: Sequence[Block], known: Mapping[Column, Block], target: Column
+) -> Iterator[Expr]:
+    """A sum or difference of two, one of them with one operation at least."""
+    for block in (*blocks, *simple):
+        rest = known.get(tuple([t - v for t, v in zip(target, block.column, strict=True)]))
+        if rest is not None:
+            yield block.build() + rest.build()
+        more = known.get(tuple([t + v for t, v in zip(target, block.column, strict=True)]))
+        if more is not None:
+            yield more.build() - block.build()
+
+
+def products(blocks: Sequence[Block], known: Mapping[Column, Block], target: Column) -> Iterator[Expr]:
+    """A block times something with one operation."""
+    for block in blocks:
+        if 0 in block.column or any(t % v for t, v in zip(target, block.column, strict=True)):
+            continue
+        rest = known.get(tuple([t // v for t, v in zip(target, block.column, strict=True)]))
+        if rest is not None:
+            yield block.build() * rest.build()
+
+
+def extremes(blocks: Sequence[Block], simple: Sequence[Block], target: Column) -> Iterator[Expr]:
+    """The least or greatest of a block and something with one operation."""
+    for block in blocks:
+        above = all(t >= v for t, v in zip(target, block.column, strict=True))
+        below = all(t <= v for t, v in zip(target, block.column, strict=True))
+        if not above and not below:
+            continue
+        for other in simple:
+            terms = block.build().interner
+            if above and matches(target, block.column, other.column, max):
+                yield terms.maximum(block.build(), other.build())
+            if below and matches(target, block.column, other.column, min):
+                yield terms.minimum(block.build(), other.build())
+
+
+def divided(simple: Sequence[Block], numbers: Sequence[int], target: Column) -> Iterator[Expr]:
+    """Something with one operation, divided by a number and rounded down or up, or its remainder."""
+    for k in numbers:
+        if k < 2:
+            continue
+        for block in simple:
+            if block.operation in ("//", "%"):
+                continue
+            if all(v // k == t for v, t in zip(block.column, target, strict=True)):
+                yield block.build() // k
+            elif all(-v // k == t for v, t in zip(block.column, target, strict=True)):
+                yield -block.build() // k
+            elif all(-v // k == -t for v, t in zip(block.column, target, strict=True)):
+                yield -(-block.build() // k)
+            elif all(v % k == t for v, t in zip(block.column, target, strict=True)):
+                yield block.build() % k
+
+
+def matches(target: Column, a: Column, b: Column, pick: Callable[[int, int], int]) -> bool:
+    return all(pick(v, w) == t for t, v, w in zip(target, a, b, strict=True))
+
+
+def _age(atom: Atom) -> int:
+    return atom.serial
+
+
+def _size(number: int) -> tuple[int, int]:
+    return (abs(number), number)

@@ -1,0 +1,472 @@
+"""Looking for an assignment that satisfies the facts and a goal, from a sample close by.
+
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> from solver.samples.repair import Search
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> known = Facts.empty(terms).declare_range(x, 0, 9).declare_range(y, 0, None).assume_prop(terms.le(x, y))
+    >>> moved = Search(known, known.pool, known.pool.alive[0]).reach([terms.true, terms.ge(x, 7)])
+    >>> moved[x.atom] >= 7, moved[y.atom] >= moved[x.atom]
+    (True, True)
+
+One symbol is moved at a time: to its bounds, to small values, and to the root of what is violated (two evaluations give
+a slope). A move that breaks another fact is followed by a move of another symbol of that fact, a few levels deep.
+Symbols that equalities eliminate are recomputed. Every assignment found is evaluated against every fact it touches: the
+search may miss, it cannot be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd, lcm
+from typing import TYPE_CHECKING, Final
+
+from solver.proofs.fact import Fact
+from solver.samples.samples import Pool, declared_symbols
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+
+if TYPE_CHECKING:
+    from solver.knowledge.facts import Facts
+
+DEPTH: Final = 4
+TOUCHED: Final = 96
+"""So many facts are evaluated for one of the places that a search may try."""
+CROWD: Final = 512
+"""Facts about one symbol beyond which it is not moved."""
+SYMBOLS: Final = 6
+LONG: Final = 8192
+"""A symbol grows by no more bits than this in one move: roots of powers of roots would soon have millions."""
+PLACES: Final = 14
+ROOTS: Final = 6
+"""Roots that are tried as a remainder which the target has."""
+FEWEST: Final = 5
+"""A search of fewer moves is not begun."""
+EVALUATED: Final = 100_000
+"""So many terms are evaluated in one search: of a proposition with thousands of them few moves are tried."""
+
+
+class Search:
+    """One search from one row."""
+
+    __slots__ = ("base", "facts", "first", "left", "limit", "periods", "pool", "row", "shifted", "solving")
+
+    def __init__(self, facts: Facts, pool: Pool, row: int, *, effort: int = 2) -> None:
+        self.facts = facts
+        self.pool = pool
+        self.row = row
+        self.left = 40 * effort
+        self.base: dict[Atom, int] = {}
+        self.limit = CROWD
+        self.first: Prop | None = None  # what is mended before anything else
+        self.shifted = False  # whether the base differs from the row
+        self.periods: dict[Atom, int] = {}
+        self.solving: set[Atom] = set()  # the names whose value by an equality is being computed
+
+    def value(self, atom: Atom, moved: dict[Atom, int]) -> int:
+        found = moved.get(atom)
+        if found is None:
+            found = self.base.get(atom)
+            if found is None:
+                found = self.base[atom] = (
+                    self.pool.atom_column(atom)[self.row] if atom.definition is None else self._defined(atom, moved)
+                )
+        return found
+
+    def _defined(self, atom: Atom, moved: dict[Atom, int]) -> int:
+        """The value of a name: by the equality that eliminates it, unless that leads back to it, or else by its
+        definition, which mentions older names alone.
+        """
+        assert atom.definition is not None
+        rule = self.facts.solved.get(atom.monomial)
+        if (
+            rule is None
+            or atom in self.solving
+            or any(other.definition is not None and atom in other.definition.symbols for other in rule.image.symbols)
+        ):
+            return self.evaluate(atom.definition, moved)
+        self.solving.add(atom)
+        try:
+            return self.evaluate(rule.image, moved)
+        finally:
+            self.solving.discard(atom)
+
+    def assignment(self, symbols: frozenset[Atom], moved: dict[Atom, int]) -> dict[Atom, int]:
+        values = {}
+        base = self.base
+        for atom in symbols:
+            if atom.definition is not None:
+                values[atom] = self._defined(atom, moved)
+            elif atom in moved:
+                values[atom] = moved[atom]
+            elif atom in base:
+                values[atom] = base[atom]
+            else:
+                values[atom] = self.value(atom, moved)
+        return values
+
+    def evaluate(self, e: Expr, moved: dict[Atom, int]) -> int:
+        return e.evaluate(self.assignment(e.symbols, moved))
+
+    def holds(self, p: Prop, moved: dict[Atom, int]) -> bool:
+        if not p.parts and not p.schedule:
+            total = self.polynomial(p.expr, moved)
+            return total >= 0 if p.kind == "ge" else (total == 0) == (p.kind == "eq") if p.terms else p.kind == "true"
+        try:
+            return p.evaluate(self.assignment(p.symbols, moved))
+        except OverflowError:
+            return False
+
+    def polynomial(self, e: Expr, moved: dict[Atom, int]) -> int:
+        """The value of an expression of symbols alone: the common case, without a dictionary of its own."""
+        total = e.constant
+        base = self.base
+        monomials = e.interner.monomials
+        for m, c in e.terms:
+            for atom in monomials[m]:
+                if atom in moved:
+                    c *= moved[atom]
+                elif atom in base and atom.definition is None:
+                    c *= base[atom]
+                elif atom.definition is None:
+                    c *= self.value(atom, moved)
+                else:
+                    c *= self._defined(atom, moved)
+            total += c
+        return total
+
+    def reach(self, goals: Sequence[Prop] | None) -> dict[Atom, int] | None:
+        """The moved symbols of an assignment that satisfies the facts and the goals; None means all facts are to be
+        satisfied.
+        """
+        if goals is None:
+            broken = self.broken()
+            return None if broken is None else self.mend({}, broken, DEPTH + len(broken), ())
+        self.left = min(self.left, EVALUATED // max([terms_evaluated(p) for p in goals], default=1))
+        if self.left < FEWEST:
+            return None
+        pending = [p for p in goals if p.kind != "true" and not self.holds(p, {})]
+        return self.mend({}, pending, DEPTH, tuple(goals))
+
+    def broken(self) -> list[Prop] | None:
+        """The facts that do not hold; None for too many."""
+        found: list[Prop] = []
+        for fact in self.facts.records():
+            found += [p for p in (fact.domain, fact.prop) if p.kind != "true" and not self.holds(p, {})]
+            if len(found) > TOUCHED:
+                return None
+        return found
+
+    def mend(
+        self, moved: dict[Atom, int], broken: list[Prop], depth: int, goals: tuple[Prop, ...]
+    ) -> dict[Atom, int] | None:
+        """Satisfy what is broken by moving symbols that were not moved yet."""
+        if not broken:
+            return moved
+        if not depth:
+            return None
+        first = self.first
+        target = first if first is not None and first in broken else min(broken, key=lambda p: len(p.atoms))
+        for atom in self.movable(target, moved):
+            for place in self.places(target, atom, moved):
+                if self.left <= 0:
+                    return None
+                self.left -= 1
+                trial = self.recompute(atom, {**moved, atom: place})
+                if trial is None or not self.holds(target, trial):
+                    continue
+                rest = self.broken_by(trial, moved, broken, goals)
+                if rest is None or len(rest) > 3 + len(broken):
+                    continue
+                found = self.mend(trial, rest, depth - 1, goals)
+                if found is not None:
+                    return found
+        return None
+
+    def movable(self, target: Prop, moved: dict[Atom, int]) -> list[Atom]:
+        """The symbols to try, eliminated ones replaced by those that they are computed from."""
+        symbols: dict[Atom, None] = {}
+        for atom in sorted(target.symbols, key=lambda atom: atom.key):
+            for source in (atom,) if atom.definition is None else declared_symbols(atom.definition):
+                rule = self.facts.solved.get(source.monomial)
+                if rule is None:
+                    symbols[source] = None
+                    continue
+                for inner in declared_symbols(rule.image):
+                    symbols[inner] = None
+                    deeper = self.facts.solved.get(inner.monomial)
+                    if deeper is not None and inner is not source:
+                        symbols.update(dict.fromkeys(declared_symbols(deeper.image)))
+        free = [atom for atom in symbols if atom not in moved and atom.definition is None]
+        touching = self.pool.touching
+
+        def crowd(atom: Atom) -> int:
+            facts = touching.get(atom.serial)
+            return 0 if facts is None else facts.count
+
+        return sorted(free, key=lambda atom: (crowd(atom), atom.key))[:SYMBOLS]
+
+    def places(self, target: Prop, atom: Atom, moved: dict[Atom, int]) -> list[int]:
+        """Values worth trying for a symbol, the promising ones first."""
+        current = self.value(atom, moved)
+        lo, hi = self.pool.limits.get(atom.serial) or (None, None)
+        if any(inner.kind == "function" for inner in target.schedule):
+            found = self.doubles(target, atom, current, moved)
+            if found:
+                return [v for v in found if v != current and (lo is None or v >= lo) and (hi is None or v <= hi)]
+        strides = self.strides(target, atom)
+        found = []
+        roots: list[int] = []
+        for p in target.comparisons()[:4]:
+            if atom in p.symbols or self.facts.solved.count:
+                roots += self.roots(p, atom, current, moved)
+        if strides:
+            found += self.congruent(target, atom, current, roots, moved)
+        common = lcm(*strides)
+        if len(strides) > 1 and common.bit_length() <= LONG:
+            found += [max(lo or 0, 1) + -max(lo or 0, 1) % common, current - current % common + common]
+        found += roots
+        if lo is not None:
+            found += [lo, lo + 1]
+        if hi is not None:
+            found += [hi, hi - 1]
+        found += [current + 1, current - 1] if not strides else []
+        for step in strides:
+            found += [current - current % step, current - current % step + step, current + step]
+        found += [0, 1, 2, 3, 2 * current, current + 1, current - 1]
+        size = LONG + current.bit_length()
+        kept: dict[int, None] = {}
+        for v in found:
+            if v != current and (lo is None or v >= lo) and (hi is None or v <= hi) and v.bit_length() <= size:
+                kept[v] = None
+                if len(kept) == PLACES:
+                    break
+        return list(kept)
+
+    def doubles(self, target: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
+        """Values worth trying for a symbol that is the bits of a double in the target; none for other symbols."""
+        from solver.floats import candidates as float_search
+
+        if not float_search.is_pattern_in(atom, target.schedule):
+            return []
+        wanted: list[tuple[int, int]] = []
+        monomials = self.facts.interner.monomials
+        for p in target.comparisons()[:4]:
+            if atom not in p.symbols:
+                continue
+            try:
+                value = self.evaluate(p.expr, moved)
+                for m, c in p.expr.terms:
+                    if len(monomials[m]) == 1 and monomials[m][0].name.startswith("ordinal("):
+                        now = self.evaluate(monomials[m][0].expr, moved)
+                        wanted.append((now, now - value // c if c > 0 else now + -(-value // -c)))
+            except OverflowError:
+                continue
+        return float_search.places(current, wanted[:4])
+
+    def strides(self, target: Prop, atom: Atom) -> list[int]:
+        """Divisors that the symbol meets: in the target, and in the equality that eliminates it."""
+        found: dict[int, None] = {}
+        for inner in target.atoms:
+            if inner.kind == "floordiv" and isinstance(inner.args[1], Expr) and inner.args[1].is_constant:
+                found[inner.args[1].constant] = None
+        rule = self.facts.solved.get(atom.monomial)
+        if rule is not None:
+            whole = self.multiple(rule.image)
+            if whole > 1:
+                found[whole] = None
+            for _, c in rule.image.terms[:2]:
+                if abs(c) > 1 and whole % c:
+                    found[abs(c)] = None
+        return list(found)[:3]
+
+    def congruent(
+        self, target: Prop, atom: Atom, current: int, roots: list[int], moved: dict[Atom, int]
+    ) -> list[int]:
+        """Values where the target holds as it does at one of the roots, and the symbol leaves the remainders that its
+        facts ask for: by the Chinese remainder theorem.
+        """
+        modulus = 1
+        for inner in target.atoms:
+            if inner.kind == "floordiv" and isinstance(inner.args[1], Expr) and inner.args[1].is_constant:
+                modulus = lcm(modulus, inner.args[1].constant)
+        held = self.period(atom)
+        common = lcm(modulus, held)
+        if held == 1 or common.bit_length() > LONG:
+            return []
+        for root in roots[:ROOTS]:
+            steps, rest = divmod(root - current, gcd(held, modulus))
+            trial = None if rest else self.recompute(atom, {**moved, atom: root})
+            if trial is not None and self.holds(target, trial):
+                inverse = pow(held // gcd(held, modulus), -1, modulus // gcd(held, modulus))
+                value = current + held * (steps * inverse % (modulus // gcd(held, modulus)))
+                limits = self.pool.limits.get(atom.serial)
+                lo = 0 if limits is None else limits[0] or 0
+                least = lo + (value - lo) % common
+                return [least or common, value, least + common, value - common]
+        return []
+
+    def period(self, atom: Atom) -> int:
+        """So far the symbol may be moved without changing the remainders that facts give it."""
+        found = self.periods.get(atom)
+        if found is None:
+            found = 1
+            touching = self.pool.touching.get(atom.serial)
+            for _ in range(CROWD):
+                if touching is None:
+                    break
+                p = touching.fact.prop
+                if p.kind == "eq" and len(p.schedule) == 1:
+                    (inner,) = p.schedule
+                    if inner.kind == "floordiv" and isinstance(inner.args[1], Expr) and inner.args[1].is_constant:
+                        found = lcm(found, inner.args[1].constant)
+                touching = touching.rest
+            self.periods[atom] = found
+        return found
+
+    def multiple(self, e: Expr) -> int:
+        """What an eliminated symbol is a multiple of: `s = 2*t` and `t = 3*u`."""
+        size = 1
+        for _ in range(TOUCHED):
+            if len(e.terms) != 1 or e.constant:
+                break
+            ((m, c),) = e.terms
+            size *= abs(c)
+            rule = self.facts.solved.get(m)
+            if rule is None:
+                break
+            e = rule.image
+        return size
+
+    def roots(self, p: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
+        """Where the comparison would change, by the slope at the current value; then once more from there."""
+        slope = self.slope(p.expr, atom)
+        if slope:
+            try:
+                value = self.evaluate(p.expr, moved) if moved or self.shifted else self.pool.values(p.expr)[self.row]
+            except OverflowError:
+                return []
+            root = current - value // slope if p.kind != "ge" or slope < 0 else current + -(value // slope)
+            return [current + 1, root, root + 1] if p.kind == "ne" else [root, root + 1, root - 1]
+        found: list[int] = []
+        at = current
+        for _ in range(3):
+            here = self.along(p.expr, atom, at, moved)
+            step = self.along(p.expr, atom, at + 1, moved)
+            if here is None or step is None:
+                break
+            slope = step - here
+            if slope == 0:
+                wide = max(16, abs(at))
+                step = self.along(p.expr, atom, at + wide, moved)
+                if step is None or step == here:
+                    break
+                found.append(at - here * wide // (step - here))
+                found.append(at - here * wide // (step - here) + 1)
+                at = found[-1]
+                if at.bit_length() > LONG:
+                    break
+                continue
+            root = at - here // slope
+            if p.kind == "ge" and slope > 0:
+                root = at + -(here // slope)
+            found += [root, root + 1, root - 1]
+            if root == at or root.bit_length() > LONG:
+                break
+            at = root
+        if p.kind == "ne":
+            found = [current + 1, current + 2, *found]
+        return found
+
+    def slope(self, e: Expr, atom: Atom) -> int:
+        """The coefficient of a symbol that occurs only linearly and that nothing is computed from; 0 if it does not."""
+        if self.facts.solved.count and (self.facts.solved.get(atom.monomial) or self.pool.dependents.get(atom.serial)):
+            return 0
+        found = 0
+        monomials = self.facts.interner.monomials
+        for m, c in e.terms:
+            if m == atom.monomial:
+                found = c
+            elif any(
+                other is atom or other.definition is not None or other.args and atom in other.expr.atoms
+                for other in monomials[m]
+            ):
+                return 0
+        return found
+
+    def along(self, e: Expr, atom: Atom, at: int, moved: dict[Atom, int]) -> int | None:
+        """The value of an expression with one symbol moved, eliminated symbols recomputed."""
+        trial = self.recompute(atom, {**moved, atom: at}, checked=False)
+        if trial is None:
+            return None
+        try:
+            return self.evaluate(e, trial)
+        except OverflowError:
+            return None
+
+    def recompute(self, atom: Atom, moved: dict[Atom, int], *, checked: bool = True) -> dict[Atom, int] | None:
+        """The eliminated symbols that depend on a moved one, computed again."""
+        if not self.facts.solved.count:
+            return moved
+        own = self.facts.solved.get(atom.monomial)
+        try:
+            if own is not None and checked:
+                moved[atom] = self.evaluate(own.image, moved)
+            pending, seen = [atom], {atom}
+            while pending:
+                for dependent in self.pool.dependents.get(pending.pop(0).serial) or ():
+                    if dependent in seen or dependent.kind != "symbol":
+                        continue
+                    if len(seen) > TOUCHED:
+                        return None
+                    seen.add(dependent)
+                    if dependent.definition is not None:
+                        pending.append(dependent)
+                        continue
+                    rule = self.facts.solved.get(dependent.monomial)
+                    if rule is not None:
+                        moved[dependent] = self.evaluate(rule.image, moved)
+                        pending.append(dependent)
+        except OverflowError:
+            return None
+        return moved
+
+    def broken_by(
+        self, trial: dict[Atom, int], before: dict[Atom, int], broken: list[Prop], goals: tuple[Prop, ...]
+    ) -> list[Prop] | None:
+        """What does not hold after the move; None if that is too much to check."""
+        rest = [p for p in dict.fromkeys((*broken, *goals)) if p.kind != "true" and not self.holds(p, trial)]
+        checked: set[int] = set()
+        for atom in trial:
+            if before.get(atom) == trial[atom]:
+                continue
+            lo, hi = self.pool.limits.get(atom.serial) or (None, None)
+            if lo is not None and trial[atom] < lo or hi is not None and trial[atom] > hi:
+                return None
+            touching = self.pool.touching.get(atom.serial)
+            if touching is not None and touching.count > TOUCHED:
+                if touching.count > self.limit:
+                    return None
+                self.left -= touching.count // TOUCHED
+            while touching is not None:
+                fact: Fact = touching.fact
+                if fact.serial not in checked:
+                    checked.add(fact.serial)
+                    if not self.holds(fact.prop, trial) and fact.prop not in rest:
+                        rest.append(fact.prop)
+                    if fact.domain.kind != "true" and not self.holds(fact.domain, trial) and fact.domain not in rest:
+                        rest.append(fact.domain)
+                    if len(rest) > 6 + len(broken):
+                        return None
+                touching = touching.rest
+        return rest
+
+
+def terms_evaluated(p: Prop) -> int:
+    """How many terms the arguments of the operations under a proposition have: what its value costs to compute."""
+    count = 1 + len(p.schedule)
+    for atom in p.schedule:
+        for arg in atom.args:
+            count += len(arg.terms)
+    return count

@@ -1,0 +1,460 @@
+"""Sample assignments that satisfy the facts, kept by column.
+
+A question that is true in one sample and false in another is open, and the two samples are its witnesses; one that
+every sample answers alike is worth proving in that direction only; and facts with a sample are consistent.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(s, 2, None, hint=48).assume_prop(terms.eq(s % 16, 0))
+    >>> known.pool.classify(terms.ge(s, 40)) != (None, None)
+    True
+
+A pool depends on the facts alone: what is asked leaves no trace in it. A new fact drops the rows that it refutes; when
+few are left, some are mended by `solver.samples.repair`. Columns are shared with older values until a row changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from solver.proofs.fact import Fact
+from solver.terms.expr import Atom, Expr, arguments, evaluate_atom
+from solver.terms.persistent import ShardedMap
+from solver.terms.prop import SHARING, Prop
+
+if TYPE_CHECKING:
+    from solver.knowledge.facts import Facts
+    from solver.knowledge.knowledge import Rule
+
+SPREADS: Final = (None, 0, 1, 2, 4, 8, 16, 64, 256, 4096, 1 << 20, 1 << 64, -8, -64)
+"""How far above its lower bound a symbol lies in each row: its hint, fixed offsets, ranges to pick from, and (negative)
+one value for all symbols.
+"""
+ROWS: Final = len(SPREADS)
+ENOUGH: Final = 4
+TOUCHED: Final = 96
+SEEDS_KEPT: Final = 512
+SCATTERED: Final[dict[int, tuple[int, ...]]] = {}
+MENDED: Final = 2
+
+
+class Touching:
+    """The facts that mention a symbol, newest first."""
+
+    __slots__ = ("count", "fact", "rest")
+
+    def __init__(self, fact: Fact, rest: Touching | None) -> None:
+        self.fact = fact
+        self.rest = rest
+        self.count: int = 1 if rest is None else rest.count + 1
+
+
+class Pool:
+    """Rows of values; `alive` are the rows that satisfy every fact."""
+
+    __slots__ = ("alive", "cache", "columns", "dependents", "enough", "limits", "touching")
+
+    columns: ShardedMap[tuple[int, ...]]
+    limits: ShardedMap[tuple[int | None, int | None]]
+    touching: ShardedMap[Touching]
+    dependents: ShardedMap[tuple[Atom, ...]]
+    alive: tuple[int, ...]
+    cache: dict[Atom | int, list[int]]
+    enough: int
+    """While so many rows are alive, none is mended."""
+
+    @staticmethod
+    def empty(*, enough: int = ENOUGH) -> Pool:
+        pool = Pool()
+        pool.enough = enough
+        pool.columns = ShardedMap()
+        pool.limits = ShardedMap()
+        pool.touching = ShardedMap()
+        pool.dependents = ShardedMap()
+        pool.alive = tuple(range(ROWS))
+        pool.cache = {}
+        return pool
+
+    def copy(self) -> Pool:
+        pool = Pool()
+        pool.enough = self.enough
+        pool.columns = self.columns
+        pool.limits = self.limits
+        pool.touching = self.touching
+        pool.dependents = self.dependents
+        pool.alive = self.alive
+        pool.cache = self.cache
+        return pool
+
+    def declare(self, atom: Atom, lo: int | None, hi: int | None, hint: int | None, seed: int) -> Pool:
+        pool = self.copy()
+        pool.columns = self.columns.draft()
+        pool.columns.set(atom.serial, start_column(seed, lo, hi, hint))
+        pool.limits = self.limits.draft()
+        pool.limits.set(atom.serial, (lo, hi))
+        return pool
+
+    def assume(self, facts: Facts, fact: Fact, solved: list[tuple[Atom, Rule]]) -> Pool:
+        """The pool with the rows that satisfy one more fact."""
+        from solver.samples.repair import Search
+
+        pool = self.copy()
+        symbols = sorted(fact.prop.symbols | fact.domain.symbols, key=lambda atom: atom.serial)
+        pool.touching = self.touching.draft()
+        for atom in symbols:
+            pool.touching.set(atom.serial, Touching(fact, pool.touching.get(atom.serial)))
+        if solved:
+            pool.dependents = self.dependents.draft()
+            for atom, rule in solved:
+                for symbol in _sources(rule.image):
+                    if symbol is not atom:
+                        known = pool.dependents.get(symbol.serial) or ()
+                        pool.dependents.set(symbol.serial, (*known, atom))
+        if solved and all(self.is_free(atom) for atom, _ in solved):
+            # no other fact is about what is eliminated, so every row may follow the equality
+            pool.alive = ()
+            pool = pool.recomputed(list(self.alive), solved, fact)
+        else:
+            truth = pool.truths(fact.prop)
+            if fact.domain.kind != "true":
+                truth = [a and b for a, b in zip(truth, pool.truths(fact.domain), strict=True)]
+            pool.alive = pool.evaluable(tuple([row for row in self.alive if truth[row]]), fact.prop, fact.domain)
+            if solved and len(pool.alive) < ROWS - 2:
+                pool = pool.recomputed([row for row in self.alive if not truth[row]], solved, fact)
+        if len(pool.alive) >= self.enough:
+            return pool
+        wanted = MENDED if pool.alive else 2 * MENDED
+        candidates = [row for row in self.alive if row not in pool.alive] or ([] if pool.alive else list(range(ROWS)))
+        columns = None
+        mended: list[int] = []
+        for row in candidates:
+            if not wanted:
+                break
+            search = Search(facts, pool, row, effort=2 if pool.alive or mended else 5)
+            values = search.reach([fact.domain, fact.prop] if self.alive else None)
+            if values is None:
+                continue
+            columns = columns or pool.columns.draft()
+            for atom, value in values.items():
+                column = list(columns.get(atom.serial) or ())
+                column[row] = value
+                columns.set(atom.serial, tuple(column))
+            mended.append(row)
+            wanted -= 1
+        if columns is not None:
+            pool.columns = columns
+            pool.cache = {}
+            pool.alive = tuple(sorted((*pool.alive, *mended)))
+        return pool
+
+    def is_free(self, atom: Atom) -> bool:
+        """Whether it is a declared symbol that no fact is about but its range."""
+        return self.touching.get(atom.serial) is None and self.columns.get(atom.serial) is not None
+
+    def recomputed(self, rows: list[int], solved: list[tuple[Atom, Rule]], newest: Fact) -> Pool:
+        """The pool with more rows alive: symbols that an equality eliminates take the value that it gives them."""
+        columns = self.columns.draft()
+        moved: dict[Atom, None] = {}
+        trial = self.copy()
+        trial.columns, trial.cache = columns, {}
+        for atom, rule in solved:
+            old = self.columns.get(atom.serial)
+            if old is None or atom.args or self.dependents.get(atom.serial):
+                continue
+            lo, hi = self.limits.get(atom.serial) or (None, None)
+            image = trial.values(rule.image)
+            rows = [row for row in rows if (lo is None or image[row] >= lo) and (hi is None or image[row] <= hi)]
+            column = list(old)
+            for row in rows:
+                column[row] = image[row]
+            columns.set(atom.serial, tuple(column))
+            moved[atom] = None
+            trial.cache = {}
+        if not moved or not rows:
+            return self
+        for p in (newest.domain, newest.prop):  # it may not even mention what it forces
+            if p.kind != "true":
+                truth = trial.truths(p)
+                rows = list(trial.evaluable(tuple([row for row in rows if truth[row]]), p))
+        if not rows:
+            return self
+        checked = {newest.serial}
+        for atom in moved:
+            touching = self.touching.get(atom.serial)
+            if touching is not None and touching.count > TOUCHED:
+                return self
+            while touching is not None:
+                if touching.fact.serial not in checked:
+                    checked.add(touching.fact.serial)
+                    for p in (touching.fact.domain, touching.fact.prop):
+                        truth = trial.truths(p)
+                        rows = list(trial.evaluable(tuple([row for row in rows if truth[row]]), p))
+                    if not rows:
+                        return self
+                touching = touching.rest
+        trial.alive = tuple(sorted((*self.alive, *rows)))
+        # rows that did not make it keep their old values
+        if len(rows) < ROWS:
+            for atom in moved:
+                old, new = self.columns.get(atom.serial), columns.get(atom.serial)
+                assert old is not None and new is not None
+                columns.set(atom.serial, tuple([new[row] if row in rows else old[row] for row in range(ROWS)]))
+            trial.cache = {}
+        return trial
+
+    def with_row(self, row: int, moved: Mapping[Atom, int]) -> Pool:
+        """The pool with one living row, some of its values moved."""
+        pool = self.copy()
+        pool.columns = self.columns.draft()
+        for atom, value in moved.items():
+            if atom.definition is None:
+                column = list(pool.columns.get(atom.serial) or (0,) * ROWS)
+                column[row] = value
+                pool.columns.set(atom.serial, tuple(column))
+        pool.cache = {}
+        pool.alive = (row,)
+        return pool
+
+    # ------------------------------------------------------------------ columns
+
+    def atom_column(self, atom: Atom) -> list[int]:
+        found = self.cache.get(atom)
+        if found is not None:
+            return found
+        if atom.kind == "symbol":
+            column = self.columns.get(atom.serial)
+            if column is not None:
+                found = list(column)
+            elif atom.definition is not None:
+                found = self.values(atom.definition)
+            else:
+                found = [0] * ROWS
+        else:
+            pending = [atom]  # innermost first, so that nothing recurses through all the levels
+            while pending:
+                inside = [] if pending[-1] in self.cache else self._missing_inside(pending[-1])
+                if inside:
+                    pending += inside
+                else:
+                    inner = pending.pop()
+                    if inner not in self.cache:
+                        self.cache[inner] = self.operation_column(inner)
+            return self.cache[atom]
+        self.cache[atom] = found
+        return found
+
+    def _missing_inside(self, atom: Atom) -> list[Atom]:
+        """The operations in its arguments whose columns are not known yet."""
+        monomials = atom.expr.interner.monomials
+        direct = [inner for e in arguments(atom) for m, _ in e.terms for inner in monomials[m]]
+        return [inner for inner in direct if inner.args and inner not in self.cache]
+
+    def operation_column(self, atom: Atom) -> list[int]:
+        match atom.kind, atom.args:
+            case "floordiv", (Expr() as n, Expr() as d):
+                if d.is_constant:
+                    k = d.constant
+                    return [x // k for x in self.values(n)]
+                return [x // y if y else 0 for x, y in zip(self.values(n), self.values(d), strict=True)]
+            case "relu", (Expr() as e,):
+                return [max(x, 0) for x in self.values(e)]
+            case "ite", (Prop() as p, Expr() as e):
+                return [x if truth else 0 for x, truth in zip(self.values(e), self.truths(p), strict=True)]
+            case _:
+                monomials = atom.expr.interner.monomials
+                direct = {a for arg in atom.args if isinstance(arg, Expr) for m, _ in arg.terms for a in monomials[m]}
+                columns = {a: self.atom_column(a) for a in direct}
+                found = [_tolerant(atom, {a: column[row] for a, column in columns.items()}) for row in range(ROWS)]
+                if None in found:
+                    self.cache[-atom.serial] = [row for row in range(ROWS) if found[row] is None]
+                return [value or 0 for value in found]
+
+    def values(self, e: Expr) -> list[int]:
+        """The value of an expression in each row."""
+        total = [e.constant] * ROWS
+        monomials = e.interner.monomials
+        cache = self.cache
+        for m, c in e.terms:
+            column = cache.get(m)
+            if column is None:
+                atoms = monomials[m]
+                column = self.atom_column(atoms[0])
+                for atom in atoms[1:]:
+                    column = [x * y for x, y in zip(column, self.atom_column(atom), strict=True)]
+                cache[m] = column
+            # by index, which is compiled to half the work of a comprehension over pairs
+            if c == 1:
+                for row in range(ROWS):
+                    total[row] += column[row]
+            elif c == -1:
+                for row in range(ROWS):
+                    total[row] -= column[row]
+            else:
+                for row in range(ROWS):
+                    total[row] += c * column[row]
+        return total
+
+    def truths(self, p: Prop) -> list[bool]:
+        """Whether the proposition holds, row by row."""
+        match p.kind:
+            case "ge":
+                return [x >= 0 for x in self.values(p.expr)]
+            case "eq":
+                return [x == 0 for x in self.values(p.expr)]
+            case "ne":
+                return [x != 0 for x in self.values(p.expr)]
+            case "and" | "or":
+                if p.written > SHARING:
+                    return self._shared_truths(p)
+                return _joined(p, [self.truths(part) for part in p.parts])
+            case _:
+                return [p.kind == "true"] * ROWS
+
+    def _shared_truths(self, p: Prop) -> list[bool]:
+        """Those of a compound, each node's computed once."""
+        found: dict[Prop, list[bool]] = {}
+        for node in p.nodes:
+            found[node] = _joined(node, [found[part] for part in node.parts]) if node.parts else self.truths(node)
+        return found[p]
+
+    def evaluable(self, rows: tuple[int, ...], *props: Prop) -> tuple[int, ...]:
+        """The rows in which no operation of the propositions was too large to compute; to be asked after their truths.
+        """
+        if all(_is_plain(p) for p in props):
+            return rows
+        pending: list[Expr | Prop] = list(props)
+        while pending:
+            node = pending.pop()
+            pending += [atom.definition for atom in node.symbols if atom.definition is not None]
+            for atom in node.schedule:
+                if atom.kind in ("power", "function"):
+                    self.atom_column(atom)
+                    beyond = self.cache.get(-atom.serial)
+                    if beyond:
+                        rows = tuple([row for row in rows if row not in beyond])
+        return rows
+
+    def classify(self, p: Prop, domain: Prop | None = None) -> tuple[int | None, int | None]:
+        """A living row where the proposition is true, and one where it is false."""
+        truth = self.truths(p)
+        inside = None if domain is None or domain.kind == "true" else self.truths(domain)
+        yes = no = None
+        alive = self.evaluable(self.alive, p) if domain is None else self.evaluable(self.alive, p, domain)
+        for row in alive:
+            if inside is not None and not inside[row]:
+                continue
+            if truth[row]:
+                if yes is None:
+                    yes = row
+                    if no is not None:
+                        break
+            elif no is None:
+                no = row
+                if yes is not None:
+                    break
+        return yes, no
+
+    # ------------------------------------------------------------------ assignments
+
+    def witness(self, facts: Facts) -> dict[Atom, int] | None:
+        return self.row_values(facts, self.alive[0]) if self.alive else None
+
+    def row_values(self, facts: Facts, row: int) -> dict[Atom, int]:
+        """The values of all declared symbols in a row."""
+        columns = self.columns
+        found: dict[Atom, int] = {}
+        for atom in facts.all_symbols():
+            column = columns.get(atom.serial)
+            found[atom] = 0 if column is None else column[row]
+        return found
+
+
+def declared_symbols(e: Expr) -> list[Atom]:
+    """The symbols that an expression depends on, names of composite atoms looked through."""
+    found: dict[Atom, None] = {}
+    stack = [e]
+    while stack:
+        for atom in sorted(stack.pop().symbols, key=_serial):
+            if atom.definition is None:
+                found[atom] = None
+            else:
+                stack.append(atom.definition)
+    return list(found)
+
+
+def _sources(e: Expr) -> list[Atom]:
+    """The symbols of an expression, and those that the names among them stand for."""
+    symbols = sorted(e.symbols, key=_serial)
+    if all(atom.definition is None for atom in symbols):
+        return symbols
+    return list(dict.fromkeys([*declared_symbols(e), *symbols]))
+
+
+def _joined(p: Prop, parts: list[list[bool]]) -> list[bool]:
+    """Whether a compound holds in each row, where its parts are known."""
+    decisive = p.kind == "or"
+    found = parts[0].copy()
+    for truth in parts[1:]:
+        for row in range(ROWS):
+            if found[row] is not decisive:
+                found[row] = truth[row]
+    return found
+
+
+def _is_plain(p: Prop) -> bool:
+    """Whether it is about declared symbols without any operation."""
+    return not p.schedule and all(atom.definition is None for atom in p.symbols)
+
+
+_serial: Callable[[Atom], int] = lambda atom: atom.serial  # noqa: E731
+
+
+def _tolerant(atom: Atom, values: dict[Atom, int]) -> int | None:
+    """A value, or None where it is too large to compute: the row says nothing then (see `Pool.evaluable`)."""
+    try:
+        return evaluate_atom(atom, values)
+    except OverflowError:
+        return None
+
+
+def scattered(seed: int) -> tuple[int, ...]:
+    """A number of 64 bits for each row; those of small seeds, which nearly all are, are kept."""
+    found = SCATTERED.get(seed)
+    if found is None:
+        numbers = []
+        for row in range(ROWS):
+            mixed = (seed * 0x9E3779B97F4A7C15 + row * 0xC2B2AE3D27D4EB4F) & 0xFFFFFFFFFFFFFFFF
+            numbers.append(mixed ^ mixed >> 29)
+        found = tuple(numbers)
+        if 0 <= seed < SEEDS_KEPT:
+            SCATTERED[seed] = found
+    return found
+
+
+def start_column(seed: int, lo: int | None, hi: int | None, hint: int | None) -> tuple[int, ...]:
+    """The values of a new symbol: deterministic, spread over magnitudes."""
+    numbers = scattered(seed)
+    return tuple([_start_value(row, numbers[row], lo, hi, hint) for row in range(ROWS)])
+
+
+def _start_value(row: int, mixed: int, lo: int | None, hi: int | None, hint: int | None) -> int:
+    spread = SPREADS[row]
+    low = lo if lo is not None else (hi - 9 if hi is not None else 0)
+    if spread is None:
+        value = hint if hint is not None else low + 2 if lo is not None else low
+    elif spread < 0:
+        value = -spread
+    elif spread <= 2:
+        value = low + spread
+    else:
+        value = low + mixed % spread
+    if lo is None and hi is None and spread is not None and row % 3 == 1:
+        value = -value - 1
+    if hi is not None and value > hi:
+        value = hi - (mixed % min(spread or 1, hi - low + 1) if spread and spread > 2 and hi > low else 0)
+    if lo is not None and value < lo:
+        value = lo
+    return value

@@ -1,0 +1,375 @@
+"""Small witnesses: an assignment shrunk, value by value, while it still shows what it shows.
+
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> from solver.decide.ladder import decide
+    >>> terms = Interner()
+    >>> b, s, other = terms.symbol("b"), terms.symbol("s"), terms.symbol("other")
+    >>> known = Facts.empty(terms).declare_range(b, 0, None, hint=96).declare_range(s, 0, None, hint=4096)
+    >>> known = known.declare_range(other, 2, None).assume_prop(terms.eq(s % 16, 0))
+    >>> decide(known, terms.eq((b * s) % 64, 0))
+    Depends(true_at={'b': 4, 's': 16}, false_at={'b': 1, 's': 16})
+
+Only the symbols of the question and those that facts connect with it are looked at and shown; the others may keep any
+values that the facts allow. As in shrinking for property-based tests, 1 is simpler than 2, and 0 than -1; small
+positive numbers are simpler than 0. A value moves within its bounds and its residue class. Of few symbols all
+combinations of small values are tried, those with the smallest largest value first. Else one symbol moves at a time, to
+small values and then by bisection, and two that share a fact move together where one alone cannot. What an equality
+eliminates follows, also where it is the question that is equal there. Every move is held against the facts about what
+moved, so the result is a witness again; the search is deterministic and bounded, and what it leaves is one as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+from math import lcm
+from typing import Final
+
+from solver.knowledge.facts import Facts
+from solver.proofs.fact import Fact
+from solver.samples.samples import declared_symbols
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+
+MOVES: Final = 1_500
+EVALUATIONS: Final = 20_000
+"""Moves of one witness, and facts that are evaluated for them. With a limit of time a busy machine would show others.
+"""
+PASSES: Final = 4
+COMBINED: Final = (0, 24, 12, 6, 4)
+"""So many values of each are combined, by how many symbols there are; of more symbols none are."""
+PAIRS: Final = 24
+NEAR: Final = 32
+"""So many are tried before anything is supposed."""
+COMBINATIONS_KEPT: Final = 64
+COMBINATIONS: Final[dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]]] = {}
+FIRST: Final = 16
+DEGENERATE: Final = 256
+"""Sizes are positive: so many positive ones are simpler than 0."""
+DOUBLED: Final = range(5, 13)
+"""How many of the smallest values of a residue class are tried, and which powers of two of its stride after them."""
+
+
+def shrunk(
+    facts: Facts, prop: Prop, domain: Prop, true: dict[Atom, int], false: dict[Atom, int]
+) -> tuple[dict[Atom, int], dict[Atom, int]]:
+    """Two witnesses of a question with small values, of the symbols that matter alone."""
+    symbols = kept_relevant(facts, prop, domain)
+    one, other = [
+        Shrinking(facts, prop, domain, truth, {atom: values[atom] for atom in symbols}, symbols)
+        for values, truth in ((true, True), (false, False))
+    ]
+    if one.moved_to_simplest():
+        if not other.moved_near(one.values):
+            other.smallest()
+    elif other.moved_to_simplest():
+        if not one.moved_near(other.values):
+            one.smallest()
+    else:
+        one.smallest()
+        other.smallest()
+    return one.values, other.values
+
+
+def kept_relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
+    """The relevant symbols, under facts of which more is asked about the same ones."""
+    key = (relevant, prop.symbols, domain.symbols)
+    found = facts.scratch.get(key)
+    if found is None:
+        found = facts.scratch[key] = relevant(facts, prop, domain)
+    assert isinstance(found, list)
+    return found
+
+
+def relevant(facts: Facts, prop: Prop, domain: Prop) -> list[Atom]:
+    """The declared symbols of a question and those that facts connect with them, oldest first."""
+    pending = [atom for p in (prop, domain) for atom in _declared(p)]
+    found: set[Atom] = set()
+    seen: set[int] = set()
+    while pending:
+        atom = pending.pop()
+        if atom not in found:
+            found.add(atom)
+            for fact in about(facts, atom):
+                if fact.serial not in seen:
+                    seen.add(fact.serial)
+                    pending += [*_declared(fact.prop), *_declared(fact.domain)]
+    columns = facts.pool.columns  # of a symbol that is not declared a witness has no value
+    return sorted([atom for atom in found if columns.get(atom.serial) is not None], key=_age)
+
+
+def about(facts: Facts, atom: Atom) -> Iterator[Fact]:
+    """The facts that mention a symbol, but for its range, newest first."""
+    touching = facts.pool.touching.get(atom.serial)
+    while touching is not None:
+        yield touching.fact
+        touching = touching.rest
+
+
+class Shrinking:
+    """One witness being shrunk."""
+
+    __slots__ = (
+        "choices", "domain", "evaluations", "facts", "followers", "known", "moves", "prop", "relevant", "symbols",
+        "truth", "values",
+    )  # fmt: skip
+
+    def __init__(
+        self, facts: Facts, prop: Prop, domain: Prop, truth: bool, values: dict[Atom, int], symbols: list[Atom]
+    ) -> None:
+        self.facts = facts
+        self.prop, self.domain, self.truth = prop, domain, truth
+        self.values = values
+        self.moves, self.evaluations = MOVES, EVALUATIONS
+        self.relevant = symbols
+        self.know(facts)
+        self.choices = {atom: kept_choices(facts, atom) for atom in self.symbols}
+
+    def know(self, known: Facts) -> None:
+        """Move what these facts leave free, and let the rest follow."""
+        self.known = known
+        self.followers: dict[Atom, list[tuple[Atom, Expr]]] = {}
+        doubles = self.prop.interner.doubles  # the bits of a small double are no small number
+        self.symbols = [atom for atom in self.relevant if not self.follows(atom) and atom not in doubles]
+
+    def follows(self, atom: Atom) -> bool:
+        """Whether an equality gives the value of a symbol from those of others."""
+        rule = self.known.solved.get(atom.monomial)
+        if rule is None or any(other.definition is not None or other is atom for other in rule.image.symbols):
+            return False
+        for other in rule.image.symbols:
+            self.followers.setdefault(other, []).append((atom, rule.image))
+        return True
+
+    def smallest(self) -> dict[Atom, int]:
+        """The values, as small as was found, where the simplest do not show it."""
+        choices = self.choices
+        shown = self.prop if self.truth else self.prop.negation
+        if shown.kind != "ne" or len(shown.terms) == 1:  # else it says nothing of single symbols
+            supposed = self.facts.suppose(shown)
+            if isinstance(supposed, Facts):
+                self.know(supposed)
+                choices = self.choices = {atom: Choices(supposed, atom) for atom in self.symbols}
+                if self.moved_to_simplest():
+                    return self.values
+        if self.combined(choices):
+            return self.values
+        self.shrink_each(choices, self.symbols)
+        large = [atom for atom in self.symbols if abs(self.values[atom]) > FIRST * choices[atom].stride]
+        pairs = [(atom, other) for atom in large for other in self.neighbours(atom) if other in choices]
+        for atom, other in pairs[:PAIRS]:
+            if atom is not other and self.shrink_both(choices[atom], choices[other]):
+                self.shrink_each(choices, [atom, other])
+        return self.values
+
+    def moved_to_simplest(self) -> bool:
+        """Whether the simplest value of each symbol shows it."""
+        choices = self.choices
+        return self.moved({atom: choices[atom].values[0] for atom in self.symbols if choices[atom].values})
+
+    def moved_near(self, simplest: dict[Atom, int]) -> bool:
+        """Whether it shows where few symbols of the question have other small values than the simplest, which show the
+        contrary.
+        """
+        asked = [atom for p in (self.prop, self.domain) for atom in _declared(p)]
+        free = [atom for atom in dict.fromkeys(asked) if atom in self.choices]
+        if not 0 < len(free) < len(COMBINED):
+            return False
+        before, self.values = self.values, simplest
+        count = min(COMBINED[len(free)], FIRST)
+        small = [tuple([value for value in self.choices[atom].values[:count] if value > 0]) for atom in free]
+        for combination in combinations(tuple(small))[:NEAR]:
+            if self.moved(dict(zip(free, combination, strict=True))):
+                return True
+        self.values = before
+        return False
+
+    def combined(self, choices: dict[Atom, Choices]) -> bool:
+        """Whether some of the small values of few symbols show it: the smallest that do, then."""
+        if not 0 < len(self.symbols) < len(COMBINED):
+            return False
+        count = COMBINED[len(self.symbols)]
+        return self.one_of([choices[atom].few(count) for atom in self.symbols], self.symbols)
+
+    def one_of(self, values: list[list[int]], symbols: list[Atom]) -> bool:
+        """Whether one of the combinations shows it: the one with the smallest largest value, then."""
+        for combination in combinations(tuple([tuple(each) for each in values])):
+            if self.moved(dict(zip(symbols, combination, strict=True))):
+                return True
+        return False
+
+    def shrink_each(self, choices: dict[Atom, Choices], first: list[Atom]) -> None:
+        """One symbol after the other, from these on, until no more moves."""
+        pending = dict.fromkeys(first)
+        for _ in range(PASSES):
+            again: dict[Atom, None] = {}
+            for atom in self.symbols:
+                if atom in pending and self.shrink(atom, choices[atom]):
+                    again.update(dict.fromkeys(self.neighbours(atom)))
+            if not again or self.moves <= 0 or self.evaluations <= 0:
+                break
+            pending = again
+
+    def shrink(self, atom: Atom, choices: Choices) -> bool:
+        """Whether a simpler value of one symbol was found; the values have it then."""
+        before = self.values[atom]
+        for value in choices.values:
+            if _complexity(value) >= _complexity(before):
+                break
+            if self.moved({atom: value}):
+                return True
+        goal = choices.first if before > 0 else choices.negative  # what is simpler than it was tried
+        self.bisect([(atom, goal, choices.stride)])
+        return self.values[atom] != before
+
+    def shrink_both(self, one: Choices, other: Choices) -> bool:
+        """Whether simpler values of two symbols together were found."""
+        before = self.values[one.atom], self.values[other.atom]
+        small = [each.few(FIRST) for each in (one, other)]
+        if self.one_of(small, [one.atom, other.atom]):
+            return True
+        stride = lcm(one.stride, other.stride)
+        self.bisect([(each.atom, each.first if value > 0 else each.negative, stride)
+                     for each, value in zip((one, other), before, strict=True)])
+        return (self.values[one.atom], self.values[other.atom]) != before
+
+    def bisect(self, moving: list[tuple[Atom, int, int]]) -> None:
+        """Move some symbols, all by as many strides at once, towards a value that none of them passes."""
+        room = [abs(self.values[atom] - goal) // stride for atom, goal, stride in moving]
+        step = min(room) // 2
+        while step > 0 and self.moves > 0 and self.evaluations > 0:
+            move = {}
+            for atom, goal, stride in moving:
+                value = self.values[atom]
+                move[atom] = value - step * stride if value > goal else value + step * stride
+            if self.moved(move):
+                step = min(step, min([abs(self.values[atom] - goal) // stride for atom, goal, stride in moving]))
+            else:
+                step //= 2
+
+    def neighbours(self, atom: Atom) -> list[Atom]:
+        """The symbols that share a fact or the question with one."""
+        found: dict[Atom, None] = {}
+        props = [self.prop, self.domain] if atom in self.prop.symbols or atom in self.domain.symbols else []
+        for fact in about(self.facts, atom):
+            props += [fact.prop, fact.domain]
+        for p in props:
+            found.update(dict.fromkeys(_declared(p)))
+        return list(found)
+
+    def moved(self, move: dict[Atom, int]) -> bool:
+        """Whether the witness still shows what it shows with other values of some symbols; it has them then."""
+        if self.moves <= 0 or self.evaluations <= 0:
+            return False
+        self.moves -= 1
+        values = {**self.values, **move}
+        moved = list(move)
+        try:
+            for atom in moved:  # grows
+                for follower, image in self.followers.get(atom) or ():
+                    if follower not in move:
+                        values[follower] = image.evaluate(values)
+                        if follower not in moved:
+                            moved.append(follower)
+            if not self.shows(values, moved):
+                return False
+        except (OverflowError, KeyError):
+            return False
+        self.values = values
+        return True
+
+    def shows(self, values: dict[Atom, int], moved: list[Atom]) -> bool:
+        limits = self.facts.pool.limits
+        for atom in moved:
+            lo, hi = limits.get(atom.serial) or (None, None)
+            if (lo is not None and values[atom] < lo) or (hi is not None and values[atom] > hi):
+                return False
+        if not self.domain.evaluate(values) or self.prop.evaluate(values) is not self.truth:
+            return False
+        seen: set[int] = set()
+        for atom in moved:
+            for fact in about(self.facts, atom):
+                if fact.serial not in seen:
+                    seen.add(fact.serial)
+                    self.evaluations -= 1
+                    if not (fact.domain.evaluate(values) and fact.prop.evaluate(values)):
+                        return False
+        return True
+
+
+class Choices:
+    """The values that one symbol may have by its bounds and residue, the simplest first."""
+
+    __slots__ = ("atom", "first", "high", "low", "negative", "offset", "stride", "values")
+
+    def __init__(self, facts: Facts, atom: Atom) -> None:
+        self.atom = atom
+        canonical, _ = facts.canonical(atom.expr)
+        self.low, self.high = facts.low(canonical), facts.high(canonical)
+        self.stride = canonical.content() if canonical.terms else 1
+        self.offset = canonical.constant % self.stride
+        start = 1 if self.low is None or self.low < 1 else self.low
+        self.first = start + (self.offset - start) % self.stride
+        end = -1 if self.high is None or self.high >= 0 else self.high
+        self.negative = end - (end - self.offset) % self.stride
+        self.values = self._values()
+
+    def few(self, count: int) -> list[int]:
+        """The simplest ones, among them some that are not positive."""
+        return [*self.values[:count], *[value for value in self.values[count:] if value in (0, self.negative)]]
+
+    def _values(self) -> list[int]:
+        """Some of the simplest."""
+        stride, first = self.stride, self.first
+        candidates = [first + stride * k for k in range(FIRST)] + [self.negative - stride * k for k in range(FIRST)]
+        if self.offset == 0:
+            candidates.append(0)
+            candidates += [value for k in DOUBLED for value in (stride << k, first + (stride << k))]
+        low, high = self.low, self.high
+        within = [value for value in candidates if (low is None or value >= low) and (high is None or value <= high)]
+        return sorted(set(within), key=_complexity)
+
+
+def kept_choices(facts: Facts, atom: Atom) -> Choices:
+    """The choices for a symbol under facts of which more is asked."""
+    found = facts.scratch.get((Choices, atom))
+    if found is None:
+        found = facts.scratch[Choices, atom] = Choices(facts, atom)
+    assert isinstance(found, Choices)
+    return found
+
+
+def combinations(values: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]]:
+    """One of each, those with the smallest largest value first. The same few lists are combined again and again."""
+    found = COMBINATIONS.get(values)
+    if found is None:
+        if len(COMBINATIONS) >= COMBINATIONS_KEPT:
+            COMBINATIONS.clear()
+        found = COMBINATIONS[values] = sorted(product(*values), key=_complexities)
+    return found
+
+
+def _complexity(value: int) -> int:
+    """The size of a number; of one that is not positive, that of a larger one."""
+    return value if value > 0 else DEGENERATE - 4 * value
+
+
+def _complexities(values: tuple[int, ...]) -> tuple[int, int]:
+    each = [_complexity(value) for value in values]
+    return max(each, default=0), sum(each)
+
+
+def _declared(p: Prop) -> Iterable[Atom]:
+    """The symbols of a proposition, names of composite atoms looked through."""
+    found: dict[Atom, None] = {}
+    for atom in sorted(p.symbols, key=_age):
+        if atom.definition is None:
+            found[atom] = None
+        else:
+            found.update(dict.fromkeys(declared_symbols(atom.definition)))
+    return found
+
+
+def _age(atom: Atom) -> int:
+    return atom.serial

@@ -1,0 +1,90 @@
+"""The values of expressions under many assignments at once, one column for each.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.samples.table import Table
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> table = Table([x.atom, y.atom], [range(2), (5, 7)])
+    >>> table.values(x * y), table.truths(terms.le(x + y, 6))
+    ([0, 0, 5, 7], [True, False, True, False])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+from solver.terms.expr import Atom, Expr, evaluate_atom
+from solver.terms.prop import Prop
+
+
+class Table:
+    """The values of expressions under many assignments at once."""
+
+    __slots__ = ("columns", "count", "products")
+
+    def __init__(self, symbols: Sequence[Atom], sides: Sequence[Iterable[int]]) -> None:
+        points = list(zip(*product(*sides), strict=True))
+        self.count = len(points[0]) if points else 1
+        self.columns: dict[Atom, Sequence[int]] = dict(zip(symbols, points, strict=True))
+        self.products: dict[int, Sequence[int]] = {}
+
+    def column(self, atom: Atom) -> Sequence[int]:
+        found = self.columns.get(atom)
+        if found is None:
+            for inner in atom.expr.schedule:
+                if inner not in self.columns:
+                    self.columns[inner] = self.operation(inner)
+            found = self.columns[atom]
+        return found
+
+    def operation(self, atom: Atom) -> Sequence[int]:
+        match atom.kind, atom.args:
+            case "floordiv", (Expr() as n, Expr() as d):
+                return [x // y if y else 0 for x, y in zip(self.values(n), self.values(d), strict=True)]
+            case "relu", (Expr() as e,):
+                return [x if x > 0 else 0 for x in self.values(e)]
+            case "ite", (Prop() as p, Expr() as e):
+                return [x if truth else 0 for x, truth in zip(self.values(e), self.truths(p), strict=True)]
+            case "bitand", (Expr() as a, Expr() as b):
+                return [x & y for x, y in zip(self.values(a), self.values(b), strict=True)]
+            case _:
+                monomials = atom.expr.interner.monomials
+                direct = {a for arg in atom.args if isinstance(arg, Expr) for m, _ in arg.terms for a in monomials[m]}
+                columns = {a: self.column(a) for a in direct}
+                return [evaluate_atom(atom, {a: column[i] for a, column in columns.items()}) for i in range(self.count)]
+
+    def values(self, e: Expr) -> Sequence[int]:
+        total: Sequence[int] = [e.constant] * self.count
+        monomials = e.interner.monomials
+        for m, c in e.terms:
+            column = self.products.get(m)
+            if column is None:
+                first, *rest = monomials[m]
+                column = self.column(first)
+                for atom in rest:
+                    column = [x * y for x, y in zip(column, self.column(atom), strict=True)]
+                self.products[m] = column
+            total = [x + c * y for x, y in zip(total, column, strict=True)]
+        return total
+
+    def truths(self, p: Prop) -> Sequence[bool]:
+        match p.kind:
+            case "ge":
+                return [x >= 0 for x in self.values(p.expr)]
+            case "eq":
+                return [x == 0 for x in self.values(p.expr)]
+            case "ne":
+                return [x != 0 for x in self.values(p.expr)]
+            case "and" | "or":
+                known: dict[Prop, Sequence[bool]] = {}
+                for node in p.nodes:
+                    if node.parts:
+                        columns = zip(*[known[part] for part in node.parts], strict=True)
+                        joined = all if node.kind == "and" else any
+                        known[node] = [joined(column) for column in columns]
+                    else:
+                        known[node] = self.truths(node)
+                return known[p]
+            case _:
+                return [p.kind == "true"] * self.count

@@ -1,0 +1,59 @@
+"""An assignment that shows something, written out only when someone looks.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.samples.witness import Witness
+    >>> terms = Interner()
+    >>> s = terms.symbol("s")
+    >>> known = Facts.empty(terms).declare_range(s, 2, None, hint=48)
+    >>> Witness(0).values(known), Witness(0, {s.atom: 7}).values(known)
+    ({s: 48}, {s: 7})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from solver.floats.ordinals import double
+from solver.syntax.precedence import number
+from solver.terms.expr import Atom
+
+if TYPE_CHECKING:
+    from solver.knowledge.facts import Facts
+
+
+def shown_value(atom: Atom, value: int) -> str:
+    """The value as it is read: of a symbol that is the bits of a double, the double."""
+    if atom in atom.expr.interner.doubles and 0 <= value < 1 << 64:
+        return repr(double(value))
+    return number(value).text
+
+
+class Witness:
+    """An assignment of all symbols: a row of the samples with some symbols moved. Written out when someone looks."""
+
+    __slots__ = ("_values", "moved", "row")
+
+    def __init__(self, row: int, moved: Mapping[Atom, int] | None = None) -> None:
+        self.row = row
+        self.moved = moved
+        self._values: dict[Atom, int] | None = None
+
+    @staticmethod
+    def of(values: dict[Atom, int]) -> Witness:
+        """An assignment that is written out from the start."""
+        witness = Witness(0)
+        witness._values = values
+        return witness
+
+    def values(self, facts: Facts) -> dict[Atom, int]:
+        values = self._values
+        if values is None:
+            values = facts.pool.row_values(facts, self.row)
+            if self.moved:
+                for atom, value in self.moved.items():
+                    if atom.definition is None:
+                        values[atom] = value
+            self._values = values
+        return values

@@ -1,0 +1,224 @@
+"""Witnesses: assignments that satisfy the facts and a goal.
+
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.samples.witness_search import find
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> x, y = terms.symbol("x"), terms.symbol("y")
+    >>> known = Facts.empty(terms).declare_range(x, 0, None).declare_range(y, 0, None).assume_prop(terms.le(x, y))
+    >>> values = find(known, terms.eq(x, 2**63 - 1), terms.true).values(known)
+    >>> values[x.atom], values[y.atom] >= 2**63 - 1
+    (9223372036854775807, True)
+
+`freely` moves a symbol that no fact but its range is about, `find` one symbol after the other, `divided` the factors of
+a product, `scattered` all symbols of the goal at once, `near` completes values that something else has proposed. What
+they find was evaluated against every fact that it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from solver.knowledge.facts import Facts
+from solver.samples.repair import Search, terms_evaluated
+from solver.samples.table import Table
+from solver.samples.witness import Witness
+from solver.terms.division import common_atoms, divide_atoms, divide_content
+from solver.terms.expr import Atom
+from solver.terms.polynomials import exact_quotient, factors_of
+from solver.terms.prop import Prop
+
+FAR: Final = (9, 1 << 62, 100, 1 << 40, 5000, 1 << 20, 1 << 64)
+SCATTERED: Final = (20, 16, 9, 6, 4, 3)
+"""Places for each symbol, when there are one, two, three or more."""
+MANY: Final = 4
+"""From so many symbols on, far places come before near ones."""
+SCATTERED_TERMS: Final = 200_000
+"""So many terms are evaluated at all these places together."""
+TRIED: Final = 4
+SMALL: Final = 64
+"""Divisors of a number that a product shall be are looked for below this."""
+DIVISORS: Final = 4
+DIVIDED: Final = 12
+"""Ways to divide it that are tried."""
+LEFT: Final = 24
+FACTORED: Final = 8
+TOUCHED: Final = 500
+"""Facts about one symbol that a proposed value is held against."""
+NEAR: Final = 2
+"""How many symbols are moved to mend a point of the linear relaxation."""
+
+
+def freely(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:
+    """An assignment where a proposition holds and one where it does not, told apart by a symbol that no fact is about.
+
+    Within its range such a symbol may take any value, whatever the others are: what has to be evaluated is the
+    proposition alone. Most sizes that meet for the first time are like that.
+    """
+    pool = facts.pool
+    if facts.supposing or not pool.alive:
+        return None
+    touching = pool.touching
+    symbols = p.symbols
+    free = [atom for atom in symbols if touching.get(atom.serial) is None]
+    if not free or p.schedule:
+        return None
+    row = pool.alive[0]
+    columns = pool.columns
+    values: dict[Atom, int] = {}
+    for atom in symbols:
+        column = columns.get(atom.serial)
+        if column is None or atom.definition is not None:
+            return None
+        values[atom] = column[row]
+    holds = p.at(values)
+    comparisons = p.comparisons()
+    for atom in sorted(free, key=_key) if len(free) > 1 else free:
+        here = values[atom]
+        lo, hi = pool.limits.get(atom.serial) or (None, None)
+        for comparison in comparisons:
+            e = comparison.expr
+            slope = 0
+            for m, c in e.terms:
+                if m == atom.monomial:
+                    slope = c
+            if not slope:
+                continue
+            root = here - e.at(values) // slope
+            for place in (root, root + 1, root - 1):
+                if place != here and (lo is None or place >= lo) and (hi is None or place <= hi):
+                    values[atom] = place
+                    if p.at(values) is not holds:
+                        first, second = Witness(row), Witness(row, {atom: place})
+                        return (first, second) if holds else (second, first)
+            values[atom] = here
+    return None
+
+
+def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2) -> Witness | None:
+    """An assignment that satisfies the facts, the domain and the goal; None if none was found."""
+    pool = facts.pool
+    for row in pool.alive[:rows]:
+        moved = Search(facts, pool, row, effort=effort).reach([domain, goal])
+        if moved is not None:
+            return Witness(row, moved)
+    return None
+
+
+def divided(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | None:
+    """An assignment where a product is a number: one of its factors is a divisor, and the others what is left of it."""
+    e = goal.expr if goal.expr.constant < 0 else -goal.expr
+    if goal.kind != "eq" or not e.constant or e.degree < 2 or len(e.terms) > FACTORED:
+        return None
+    interner = e.interner
+    k = e.content()
+    number, rest = divmod(-e.constant, k)
+    if rest or number < 2:
+        return None
+    whole = divide_content(e - e.constant, k)
+    common = common_atoms(interner, whole)
+    factors = dict.fromkeys(atom.expr for atom in common)
+    sums = divide_atoms(interner, whole, common) if common else whole
+    found = [factor if factor.lead()[1] > 0 else -factor for factor, _ in factors_of(sums) if factor.terms]
+    factors.update(dict.fromkeys(found))
+    divisors = [d for d in range(1, SMALL) if number % d == 0][:DIVISORS]
+    tries = DIVIDED
+    for factor in list(factors)[:DIVISORS]:
+        others = exact_quotient(whole, factor)
+        if others is None:
+            continue
+        for d in divisors:
+            for size, left in ((d, number // d), (number // d, d)) if others.degree > 0 else ((d, number // d),):
+                goals = [domain, interner.eq(factor, size), interner.eq(others, left)]
+                for first in sorted(goals[1:], key=lambda p: len(p.atoms)):
+                    if tries and all(p.kind != "false" for p in goals):
+                        tries -= 1
+                        search = Search(facts, facts.pool, row, effort=1)
+                        search.left, search.first = LEFT, first
+                        moved = search.reach(goals)
+                        if moved is not None:
+                            return Witness(row, moved)
+    return None
+
+
+def near(
+    facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row: int | None, solved: Sequence[Atom] = ()
+) -> Witness | None:
+    """An assignment that satisfies the facts and the goals, as close as possible to values of some symbols.
+
+    The other symbols are as in the row, which satisfies the facts that they alone are in, but for those just `solved`;
+    where there is no such row, all facts are looked at.
+    """
+    search = Search(facts, facts.pool, row or 0, effort=1)
+    mending, search.limit = search.limit, TOUCHED
+    try:
+        moved = {atom: value for atom, value in values.items() if atom.definition is None}
+        for atom in solved:
+            rule = facts.solved.get(atom.monomial)
+            if rule is not None and atom not in moved and not atom.args and atom.definition is None:
+                moved[atom] = search.evaluate(rule.image, moved)
+        before = {atom: search.value(atom, {}) for atom in moved}
+        for atom in list(moved):
+            if search.recompute(atom, moved) is None:
+                return None
+        before.update(
+            {atom: search.value(atom, {}) for atom in moved if atom not in before and atom.definition is None}
+        )
+        if row is None:
+            search.base.update((atom, value) for atom, value in moved.items() if atom.definition is None)
+            rest = search.broken()
+        else:
+            rest = search.broken_by(moved, before, [], tuple(goals))
+    except OverflowError:
+        return None
+    if rest is None:
+        return None
+    if rest:
+        search.base.update((atom, value) for atom, value in moved.items() if atom.definition is None)
+        search.shifted = True
+        search.limit = mending
+        further = search.mend({}, rest, NEAR, tuple(goals))
+        if further is None:
+            return None
+        moved.update(further)
+    return Witness(row or 0, moved)
+
+
+def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | None:
+    """An assignment as `find` looks for, with all symbols of the goal moved at once: to their ends, or far."""
+    symbols = sorted([atom for atom in goal.symbols if atom.definition is None], key=lambda atom: atom.key)
+    if not 0 < len(symbols) <= len(SCATTERED):
+        return None
+    sides = []
+    for atom in symbols:
+        r = facts.range_of(atom.monomial)
+        here = facts.pool.atom_column(atom)[row]
+        low = r.lo if r.lo is not None else min(here, 0 if r.hi is None else r.hi)
+        places = [low, here, low + 1, r.hi, *[low + far for far in FAR], low + 2, None if r.hi is None else r.hi - 1]
+        if len(symbols) > MANY:
+            places = [low, low + FAR[0], *places]
+        places += [] if r.lo is not None else [-far for far in FAR]
+        places += [] if r.hi is None else [(low + r.hi) // 2]
+        inside = [v for v in places if v is not None and (r.lo is None or v >= r.lo) and (r.hi is None or v <= r.hi)]
+        sides.append(list(dict.fromkeys(inside))[: SCATTERED[len(symbols) - 1]])
+    others = sorted((goal.symbols | domain.symbols) - set(symbols), key=lambda atom: atom.key)
+    tried = 1
+    for side in sides:
+        tried *= len(side)
+    if tried * (terms_evaluated(goal) + terms_evaluated(domain)) > SCATTERED_TERMS:
+        return None
+    table = Table([*symbols, *others], [*sides, *[(facts.pool.atom_column(atom)[row],) for atom in others]])
+    try:
+        hits = [i for i, (a, b) in enumerate(zip(table.truths(goal), table.truths(domain), strict=True)) if a and b]
+    except OverflowError:
+        return None
+    for i in hits[:: max(1, len(hits) // TRIED)][:TRIED]:
+        found = near(facts, (domain, goal), {atom: table.columns[atom][i] for atom in symbols}, row=row)
+        if found is not None:
+            return found
+    return None
+
+
+def _key(atom: Atom) -> tuple[int, int]:
+    return atom.key

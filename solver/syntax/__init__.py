@@ -1,0 +1,1 @@
+"""Text to terms and back: parser and printer."""

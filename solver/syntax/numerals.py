@@ -1,0 +1,220 @@
+"""What a decimal, a quotient and a root in a text mean: IEEE doubles, or exact quotients in a recorded session.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.syntax.parser import parse_expr
+    >>> terms = Interner()
+    >>> names = {"s": terms.symbol("s")}
+    >>> doubles = parse_expr("trunc(0.29*float(s))", names, terms).expr
+    >>> quotients = parse_expr("trunc(0.29*float(s))", names, terms, decimals="real").expr
+    >>> [e.evaluate({names["s"].atom: 100}) for e in (doubles, quotients)]
+    [28, 29]
+
+Each operation notes on the reader's list of obligations what it needs to make sense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, Protocol, TypeVar
+
+from solver.errors import NotExpressible
+from solver.floats import quotients as reals
+from solver.floats import values as floats
+from solver.floats.quotients import Ratio
+from solver.floats.values import Float
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
+
+
+class Numerals(Protocol):
+    """How a reader treats values that are no integers. Operands are such values or integer expressions."""
+
+    def decimal(self, text: str) -> Ratio | Float: ...
+    def convert(self, a: Operand) -> Ratio | Float: ...
+    def add(self, a: Operand, b: Operand) -> Operand: ...
+    def multiply(self, a: Operand, b: Operand) -> Operand: ...
+    def divide(self, a: Operand, b: Operand) -> Ratio | Float: ...
+    def combine(self, operation: str, a: Operand, b: Operand) -> Ratio | Float: ...
+    def negate(self, a: Ratio | Float) -> Ratio | Float: ...
+    def apply(self, name: str, a: Operand) -> Expr | Ratio | Float: ...
+    def round_to(self, a: Operand, digits: int) -> Float: ...
+    def double(self, bits: Expr) -> Float: ...
+    def from_ordinal(self, e: Expr) -> Float: ...
+    def choose(self, p: Prop, a: Operand, b: Operand) -> Ratio | Float: ...
+    def extreme(self, name: str, a: Operand, b: Operand) -> Ratio | Float: ...
+    def compare(self, operation: str, a: Operand, b: Operand) -> Prop: ...
+
+
+Operand = Expr | Ratio | Float
+
+
+class Rationals:
+    """Exact quotients of integer expressions, and roots of them."""
+
+    def __init__(self, interner: Interner, obligations: list[Prop]) -> None:
+        self.interner = interner
+        self.obligations = obligations
+
+    def decimal(self, text: str) -> Ratio:
+        return reals.decimal(self.interner, text)
+
+    def convert(self, a: Operand) -> Ratio:
+        assert not isinstance(a, Float)
+        return reals.ratio(a)
+
+    def add(self, a: Operand, b: Operand) -> Ratio:
+        return reals.add(self.convert(a), self.convert(b))
+
+    def multiply(self, a: Operand, b: Operand) -> Ratio:
+        return reals.multiply(self.convert(a), self.convert(b))
+
+    def divide(self, a: Operand, b: Operand) -> Ratio:
+        divisor = self.convert(b)
+        zero = reals.zero_of(divisor)
+        if zero.terms or not zero.constant:
+            self.obligations.append(self.interner.ne(zero, 0))
+        return reals.divide(self.convert(a), divisor)
+
+    def combine(self, operation: str, a: Operand, b: Operand) -> Ratio:
+        raise NotExpressible(f"`{operation}` takes integers")
+
+    def negate(self, a: Ratio | Float) -> Ratio:
+        return -self.convert(a)
+
+    def apply(self, name: str, a: Operand) -> Expr | Ratio:
+        x = self.convert(a)
+        match name:
+            case "sqrt":
+                self.obligations.append(reals.at_least_zero(x))
+                return reals.square_root(x)
+            case "floor":
+                return reals.floor(x)
+            case "ceil":
+                return reals.ceil(x)
+            case "trunc" | "int":
+                return reals.trunc(x)
+            case "round":
+                return reals.round_half_even(x)
+            case _:
+                raise NotExpressible(f"`{name}` takes integers")
+
+    def round_to(self, a: Operand, digits: int) -> Float:
+        raise NotExpressible("`round` to a number of digits has no exact integer form")
+
+    def double(self, bits: Expr) -> Float:
+        raise NotExpressible("`double` is about IEEE doubles, and this text about exact quotients")
+
+    def from_ordinal(self, e: Expr) -> Float:
+        raise NotExpressible("`from_ordinal` is about IEEE doubles, and this text about exact quotients")
+
+    def choose(self, p: Prop, a: Operand, b: Operand) -> Ratio:
+        return reals.choose(p, self.convert(a), self.convert(b))
+
+    def extreme(self, name: str, a: Operand, b: Operand) -> Ratio:
+        return reals.extreme(name, self.convert(a), self.convert(b))
+
+    def compare(self, operation: str, a: Operand, b: Operand) -> Prop:
+        return reals.compare(operation, self.convert(a), self.convert(b))
+
+
+class Doubles:
+    """IEEE doubles, operation by operation as Python computes them."""
+
+    def __init__(self, interner: Interner, obligations: list[Prop]) -> None:
+        self.interner = interner
+        self.obligations = obligations
+
+    def decimal(self, text: str) -> Float:
+        return floats.constant(self.interner, float(text))
+
+    def convert(self, a: Operand) -> Float:
+        assert not isinstance(a, Ratio)
+        return a if isinstance(a, Float) else _expressible(floats.convert, a)
+
+    def add(self, a: Operand, b: Operand) -> Operand:
+        if a is self.interner.zero or b is self.interner.zero:  # where a sum begins
+            return b if a is self.interner.zero else a
+        return floats.add(self.convert(a), self.convert(b))
+
+    def multiply(self, a: Operand, b: Operand) -> Operand:
+        if a is self.interner.one or b is self.interner.one:
+            return b if a is self.interner.one else a
+        return floats.multiply(self.convert(a), self.convert(b))
+
+    def divide(self, a: Operand, b: Operand) -> Float:
+        if isinstance(a, Expr) and isinstance(b, Expr):
+            return _expressible(floats.quotient, a, b)
+        return _expressible(floats.divide, self.convert(a), self.convert(b))
+
+    def combine(self, operation: str, a: Operand, b: Operand) -> Float:
+        combination = {"//": floats.floordiv, "%": floats.remainder, "**": floats.power}[operation]
+        return _expressible(combination, self.convert(a), self.convert(b))
+
+    def negate(self, a: Ratio | Float) -> Float:
+        return floats.negate(self.convert(a))
+
+    def apply(self, name: str, a: Operand) -> Expr | Float:
+        x = self.convert(a)
+        match name:
+            case "sqrt":
+                return _expressible(floats.square_root, x)
+            case "abs":
+                return floats.absolute(x)
+            case "ordinal":
+                self.obligations.append(x.domain)
+                return floats.ordinal(x)
+            case "floor" | "ceil" | "trunc" | "int" | "round":
+                self.obligations.append(floats.finite(x))
+                rounding = {"floor": floats.floor, "ceil": floats.ceil, "round": floats.round_half_even}
+                return _expressible(rounding.get(name, floats.trunc), x)
+            case _:
+                raise NotExpressible(f"`{name}` takes integers")
+
+    def round_to(self, a: Operand, digits: int) -> Float:
+        return floats.round_to(self.convert(a), digits)
+
+    def double(self, bits: Expr) -> Float:
+        return floats.from_pattern(bits)
+
+    def from_ordinal(self, e: Expr) -> Float:
+        return floats.from_ordinal(e)
+
+    def choose(self, p: Prop, a: Operand, b: Operand) -> Float:
+        return floats.choose(p, self.convert(a), self.convert(b))
+
+    def extreme(self, name: str, a: Operand, b: Operand) -> Float:
+        x, y = self.convert(a), self.convert(b)
+        self.obligations += [x.domain, y.domain]
+        return floats.choose(floats.compare(">" if name == "max" else "<", y, x), y, x)
+
+    def compare(self, operation: str, a: Operand, b: Operand) -> Prop:
+        for side in (a, b):
+            if isinstance(side, Float):
+                self.obligations.append(side.domain)
+        assert not isinstance(a, Ratio) and not isinstance(b, Ratio)
+        return floats.compare(operation, a, b)
+
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+def _expressible(operation: Callable[P, Result], *operands: P.args, **options: P.kwargs) -> Result:
+    """The result; what Python itself refuses about constants is an error of the text."""
+    try:
+        return operation(*operands, **options)
+    except (ArithmeticError, ValueError) as error:
+        raise NotExpressible(str(error)) from None
+
+
+def truth_as_integer(p: Prop) -> Expr:
+    """`int(p)`: 1 or 0; a comparison of floats is such a function itself."""
+    interner = p.interner
+    if p.kind == "ge":
+        value = p.expr + 1
+        if len(value.terms) == 1 and value.terms[0][1] == 1 and not value.constant:
+            atoms = interner.monomials[value.terms[0][0]]
+            if len(atoms) == 1 and atoms[0].kind == "function" and atoms[0].name.startswith("int("):
+                return value
+    return interner.ite(p, interner.one, interner.zero)

@@ -1,0 +1,270 @@
+"""From text to propositions and expressions, in Python's syntax.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.syntax.parser import parse
+    >>> terms = Interner()
+    >>> names = {name: terms.symbol(name) for name in ("b", "s")}
+    >>> parsed = parse("(b*s) % 16 == 0 and b // s >= 1", names, terms)
+    >>> print(parsed.prop)
+    b*s % 16 == 0 and b//s >= 1
+    >>> print(parsed.domain)
+    b*s % 16 != 0 or s != 0
+
+A recursive descent straight into the normal form: sums are gathered as coefficients by monomial, so the common
+comparison of two polynomials makes no intermediate expression. The *domain* of what was read (no divisor zero, no
+negative shift, as far as Python would evaluate it) is gathered beside it. Where sides that were read before are kept,
+`solver.syntax.shunting_yard` reads most texts, to the same. `solver.syntax.printer` is the inverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from solver.syntax.shunting_yard import Side, compared, read_condition
+from solver.syntax.tokens import BITWISE, COMPARISONS, Decimals, Value
+from solver.terms.arithmetic import Arithmetic
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
+
+
+class Parsed(NamedTuple):
+    """A proposition and where it makes sense."""
+
+    prop: Prop
+    domain: Prop
+
+
+class ParsedExpr(NamedTuple):
+    """An expression and where it makes sense."""
+
+    expr: Expr
+    domain: Prop
+
+
+def parse(
+    text: str,
+    names: Mapping[str, Expr],
+    interner: Interner,
+    *,
+    decimals: Decimals = "ieee",
+    sides: dict[str, Side] | None = None,
+) -> Parsed:
+    """The proposition that the text says.
+
+    Args:
+        sides: a cache of sides of comparisons, to be kept with `names` and dropped when a name changes its meaning.
+        Programs ask the same sizes about different things: 71 % of the sides in the recorded sessions were read before
+        in the same session.
+
+    Raises:
+        ParseError: the text is not a proposition over these names; it has the column.
+    """
+    if sides is not None:
+        found = read_condition(text, names, interner, sides)
+        if found is not None:
+            return Parsed(*found)
+    reader = Reader(text, names, interner, decimals)
+    prop = reader.read(reader.condition)
+    return Parsed(prop, reader.domain())
+
+
+def parse_expr(text: str, names: Mapping[str, Expr], interner: Interner, *, decimals: Decimals = "ieee") -> ParsedExpr:
+    """The integer expression that the text says.
+
+    Raises:
+        ParseError: the text is not an integer expression over these names; it has the column.
+    """
+    reader = Reader(text, names, interner, decimals)
+    expr = reader.read(reader.integer)
+    return ParsedExpr(expr, reader.domain())
+
+
+class Reader(Arithmetic):
+    """The rules of logic, comparison and bits, above those of arithmetic."""
+
+    __slots__ = ()
+
+    def value(self) -> Value:
+        return self.ternary()
+
+    # ------------------------------------------------------------------ kinds of values
+
+    def condition(self) -> Prop:
+        start = self.at
+        value = self.ternary()
+        if isinstance(value, Prop):
+            return value
+        if (
+            isinstance(value, Expr)
+            and value.is_constant
+            and value.constant in (0, 1)
+            and self.tokens[start] in ("True", "False")
+        ):
+            return self.interner.true if value.constant else self.interner.false
+        if self.tokens[self.at]:
+            advice = "; equality is `==`" if self.tokens[self.at] == "=" else ""
+            self.fail(f"unexpected `{self.tokens[self.at]}`{advice}")
+        self.at = start
+        self.fail("expected a proposition (a comparison, say), found a number")
+
+    def integer(self) -> Expr:
+        start = self.at
+        value = self.ternary()
+        if isinstance(value, Expr):
+            return value
+        self.at = start
+        self.fail(
+            "expected an integer, found a "
+            + ("proposition" if isinstance(value, Prop) else "real value; round it with floor, ceil or trunc")
+        )
+
+    # ------------------------------------------------------------------ logic
+
+    def ternary(self) -> Value:
+        """`a if p else b`, and everything that binds tighter."""
+        before = len(self.obligations)
+        value = self.disjunction()
+        if self.tokens[self.at] != "if":
+            return value
+        self.at += 1
+        of_value = self.obligations[before:]
+        del self.obligations[before:]
+        p = self.disjunction()
+        if not isinstance(p, Prop):
+            self.fail("expected a proposition after `if`")
+        self.expect("else")
+        of_condition = len(self.obligations)
+        other = self.ternary()
+        of_other = self.obligations[of_condition:]
+        del self.obligations[of_condition:]
+        self.oblige_under(p, of_value)
+        self.oblige_under(p.negation, of_other)
+        if isinstance(value, Prop) and isinstance(other, Prop):
+            join = self.interner
+            return join.conjunction([join.disjunction([p.negation, value]), join.disjunction([p, other])])
+        a, b = self.number(value), self.number(other)
+        if isinstance(a, Expr) and isinstance(b, Expr):
+            return self.interner.ite(p, a, b)
+        return self.numerals.choose(p, a, b)
+
+    def disjunction(self) -> Value:
+        value = self.conjunction()
+        return self.chain("or", value, self.conjunction) if self.tokens[self.at] == "or" else value
+
+    def conjunction(self) -> Value:
+        value = self.negation()
+        return self.chain("and", value, self.negation) if self.tokens[self.at] == "and" else value
+
+    def chain(self, word: str, first: Value, rule: Callable[[], Value]) -> Prop:
+        parts: list[Prop] = []
+        value = first
+        while True:
+            if not isinstance(value, Prop):
+                self.fail(f"`{word}` joins propositions, not numbers")
+            parts.append(value)
+            if self.tokens[self.at] != word:
+                break
+            self.at += 1
+            before = len(self.obligations)
+            value = rule()
+            needed = self.obligations[before:]
+            if needed:
+                del self.obligations[before:]
+                so_far = Prop.join(self.interner, word, parts)
+                self.oblige_under(so_far if word == "and" else so_far.negation, needed)
+        return Prop.join(self.interner, word, parts)
+
+    def negation(self) -> Value:
+        if self.tokens[self.at] != "not":
+            return self.comparison()
+        self.at += 1
+        value = self.negation()
+        if not isinstance(value, Prop):
+            self.fail("`not` takes a proposition, not a number")
+        return value.negation
+
+    def comparison(self) -> Value:
+        """A value, or a chain of comparisons of values."""
+        start, before = self.at, len(self.obligations)
+        coefficients: dict[int, int] = {}
+        left = self.gather(coefficients, 0, 1)
+        op = self.tokens[self.at]
+        if type(left) is int:
+            if op in COMPARISONS:
+                self.at += 1
+                right = self.gather(coefficients, left, -1)
+                if (
+                    type(right) is int
+                    and self.tokens[self.at] not in COMPARISONS
+                    and self.tokens[self.at] not in BITWISE
+                ):
+                    return self.compare_with_zero(op, coefficients, right)
+            elif op not in BITWISE:
+                return self.interner.collect(coefficients, left)
+        self.at = start
+        del self.obligations[before:]
+        return self.general_comparison()
+
+    def compare_with_zero(self, op: str, coefficients: dict[int, int], constant: int) -> Prop:
+        """`coefficients + constant op 0`."""
+        return compared(op, self.interner.collect(coefficients, constant), self.interner.zero)
+
+    def general_comparison(self) -> Value:
+        """Chains, real values and bitwise operators."""
+        left = self.bitwise(1)
+        if self.tokens[self.at] not in COMPARISONS:
+            return left
+        parts: list[Prop] = []
+        while (op := self.tokens[self.at]) in COMPARISONS:
+            self.at += 1
+            before = len(self.obligations)
+            right = self.bitwise(1)
+            needed = self.obligations[before:]
+            if parts and needed:
+                # Python goes on only while the chain holds
+                del self.obligations[before:]
+                self.oblige_under(self.interner.conjunction(parts), needed)
+            parts.append(self.compare(op, left, right))
+            left = right
+        return self.interner.conjunction(parts)
+
+    def compare(self, op: str, left: Value, right: Value) -> Prop:
+        if isinstance(left, Prop) and isinstance(right, Prop) and op in ("==", "!="):
+            join = self.interner
+            same = join.disjunction(
+                [join.conjunction([left, right]), join.conjunction([left.negation, right.negation])]
+            )
+            return same if op == "==" else same.negation
+        a, b = self.number(left), self.number(right)
+        if isinstance(a, Expr) and isinstance(b, Expr):
+            return compared(op, a, b)
+        return self.numerals.compare(op, a, b)
+
+    def bits(self) -> Value:
+        return self.bitwise(1)
+
+    def bitwise(self, level: int) -> Value:
+        """`|`, `^`, `&` and shifts, by precedence climbing."""
+        value = self.sum()
+        while (op := self.tokens[self.at]) in BITWISE and BITWISE[op] >= level:
+            self.at += 1
+            right = self.bitwise(BITWISE[op] + 1)
+            if isinstance(value, Prop) and isinstance(right, Prop) and op in "&|":
+                value = Prop.join(self.interner, "and" if op == "&" else "or", [value, right])
+                continue
+            a, b = self.number(value), self.number(right)
+            if not isinstance(a, Expr) or not isinstance(b, Expr):
+                self.fail(f"`{op}` takes integers")
+            match op:
+                case "|":
+                    value = self.interner.bit_or(a, b)
+                case "^":
+                    value = self.interner.bit_xor(a, b)
+                case "&":
+                    value = self.interner.bit_and(a, b)
+                case _:
+                    self.obligations.append(self.interner.ge(b, 0))
+                    value = self.interner.shift_left(a, b) if op == "<<" else self.interner.shift_right(a, b)
+        return value

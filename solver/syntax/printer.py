@@ -1,0 +1,463 @@
+"""From propositions and expressions to text: the exact inverse of `solver.syntax.parser`, with few operators.
+
+    >>> from solver.syntax.printer import text_of
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> b, s = terms.symbol("b"), terms.symbol("s")
+    >>> print(text_of(terms.eq((b * s) % 16, 0)))
+    b*s % 16 == 0
+    >>> print(text_of(terms.maximum(b, s) - (s + 3) // 4))
+    max(b, s) - ceildiv(s, 4)
+    >>> print(text_of(terms.lt(b + s, 2 * s)))
+    b < s
+
+The normal form has no `%`, `min`, `max`, `abs`: `solver.syntax.resugar` finds them again, `solver.syntax.factored`
+writes the sums. The text depends on structure and names alone, never on the age of an object; two symbols with one name
+print alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final
+
+from solver.errors import NotExpressible, ParseError
+from solver.syntax import resugar
+from solver.syntax.factored import Pieces
+from solver.syntax.precedence import (
+    AND,
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    CHOICE,
+    COMPARISON,
+    DIVISION,
+    OR,
+    POWER,
+    PRODUCT,
+    SHIFT,
+    SUM,
+    WHOLE,
+    Comparison,
+    Text,
+)
+from solver.syntax.sharing import Shared, joined
+from solver.terms.depth import SHALLOW, room_for
+from solver.terms.expr import Atom, Expr
+from solver.terms.factors import Sum
+from solver.terms.functions import function
+from solver.terms.interner import Interner
+from solver.terms.prop import SHARING, Prop
+
+TRIALS: Final = 8
+"""So many candidates are written out for one text before the choice is by estimate alone."""
+WORK: Final = 100_000
+"""So many terms are handled while looking for the best candidates before only the plainest are tried."""
+OPERATION: Final = re.compile(r"\w+\(|//|\*\*|[-+*/%]")
+"""An operator or call in the text of a program over floats."""
+LONGEST: Final = 5_000_000
+"""No text has more characters."""
+FEW: Final = 400
+"""So many symbols and operations are written out, whatever is shared among them."""
+MANY: Final = 20_000
+"""Beyond so many it is not tried."""
+SHORT: Final = 1_000
+"""Characters of a text in which nothing gets a name."""
+
+
+def text_of(value: Expr | Prop) -> str:
+    """The text that the parser reads as this expression or proposition. A long one has names for what is shared in it:
+    `t0 + 2*t1 where t0 = ..., t1 = ...` (see `solver.syntax.sharing`).
+    """
+    if len(value.schedule) <= 3 and (isinstance(value, Expr) or value.written <= SHARING):
+        return written_out(value)
+    main, definitions = _with_names(value, "t")
+    return joined(main, definitions)
+
+
+def text_of_both(domain: Prop, prop: Prop) -> str:
+    """The text of a proposition behind its domain, `(domain) and (prop)`."""
+    first, names_of_first = _with_names(domain, "d")
+    second, names_of_second = _with_names(prop, "t")
+    return joined(f"({first}) and ({second})", names_of_first + names_of_second)
+
+
+def written_out(value: Expr | Prop) -> str:
+    """The text without names: Python's own syntax.
+
+    Raises:
+        NotExpressible: the text would be longer than `LONGEST` characters (shared parts are written out each time).
+    """
+    return Printer(value.interner).write(value).text
+
+
+def _with_names(value: Expr | Prop, prefix: str) -> tuple[str, list[tuple[str, str]]]:
+    shared = Shared(value)
+    if shared.size <= FEW:
+        return written_out(value), []
+    plain = None
+    if shared.size <= MANY:
+        with suppress(NotExpressible):
+            plain = Printer(value.interner, longest=10 * SHORT).write(value).text
+        if plain is not None and len(plain) <= SHORT:
+            return plain, []
+    main, definitions = shared.parts(prefix)
+    if not definitions:
+        return plain or main, []
+    if plain is not None:
+        text = joined(main, definitions)
+        if len(plain) <= len(text) or not reads_as(text, value):
+            return plain, []
+    return main, definitions
+
+
+def reads_as(text: str, value: Expr | Prop) -> bool:
+    """Whether a text is read as this very normal form. (A sum under a name may be turned another way than written out;
+    its values are the same.)"""
+    from solver.syntax.parser import parse, parse_expr
+
+    names = {symbol.name: symbol.expr for symbol in value.symbols}
+    try:
+        if isinstance(value, Expr):
+            return parse_expr(text, names, value.interner).expr is value
+        return parse(text, names, value.interner).prop is value
+    except ParseError:
+        return False
+
+
+def operators(value: Expr | Prop) -> int:
+    """How many operators the text has; a call of n arguments counts n - 1, and at least one.
+
+    Raises:
+        NotExpressible: the text would be too long.
+    """
+    return Printer(value.interner).operators(value)
+
+
+class Printer:
+    """What has been written so far for one text.
+
+    Atoms are written when they are needed: nested, a plain text may be exponentially longer than one with `max`
+    recovered. `weights` count how many operators that plain text would have, without writing it.
+    """
+
+    def __init__(self, interner: Interner, *, longest: int = LONGEST, truths: Mapping[Prop, Text] = {}) -> None:
+        self.interner = interner
+        self.longest = longest
+        self.pieces = Pieces(self._written)
+        self.atoms: dict[int, Atom] = {}
+        self.weights: dict[int, int] = {}
+        self.trials = TRIALS
+        self.work = WORK
+        self._values: dict[int, Expr] = {}
+        self._of_atom: dict[Atom, int] = {}
+        self._of_operation: dict[tuple[str, tuple[Expr | Prop, ...]], int] = {}
+        self._expressions: dict[Expr, Text] = {}
+        self._truths = truths
+        """Comparisons that stand for propositions with names, and their texts."""
+        self._propositions: dict[Prop, Text] = dict(truths)
+        self._characters = 0
+
+    def operators(self, value: Expr | Prop, *, work: int = WORK) -> int:
+        """How many operators the text has; texts are kept for the next value. What is left of the work is in `work`."""
+        self.trials, self.work, self._characters = TRIALS, work, 0
+        return self.write(value).cost
+
+    def write(self, value: Expr | Prop) -> Text:
+        """The text."""
+        depth = value.depth
+        if depth > SHALLOW:
+            with room_for(depth):
+                return self._by_kind(value)
+        return self._by_kind(value)
+
+    def _by_kind(self, value: Expr | Prop) -> Text:
+        return self.expression(value) if isinstance(value, Expr) else self.proposition(value)
+
+    # ------------------------------------------------------------------ expressions
+
+    def expression(self, e: Expr) -> Text:
+        found = self._expressions.get(e)
+        if found is None:
+            plain = self.plain(e)
+            poly = resugar.recover(self, plain, relation=False) if self._composite(plain) else plain
+            found = self.pieces.write(poly)
+            if poly is not plain and resugar.estimate(self.weights, plain, False) < 4 * found.cost + 8:
+                found = min(found, self.pieces.write(plain), key=_rank)
+            if found.wide:
+                found = self.pieces.flat(plain)
+            self._expressions[e] = self._kept(found)
+        return found
+
+    def _composite(self, poly: Sum) -> bool:
+        return any(self.atoms[piece].kind != "symbol" for key in poly for piece in key)
+
+    def _kept(self, text: Text) -> Text:
+        self._characters += len(text.text)
+        if len(text.text) > self.longest or self._characters > 50 * self.longest:
+            raise NotExpressible(f"the text of this expression would have more than {self.longest} characters")
+        return text
+
+    def plain(self, e: Expr) -> Sum:
+        """The terms as they are, each atom a piece."""
+        monomials = e.interner.monomials
+        poly: Sum = {}
+        for m, c in e.terms:
+            poly[tuple(sorted([self.piece(atom) for atom in monomials[m]]))] = c
+        if e.constant:
+            poly[()] = e.constant
+        return poly
+
+    def value(self, poly: Sum) -> Expr:
+        """The expression that a sum over pieces stands for."""
+        interner = self.interner
+        parts = []
+        for key, c in poly.items():
+            part = interner.constant(c)
+            for piece in key:
+                part = part * self._values[piece]
+            parts.append(part)
+        return interner.sum(parts)
+
+    # ------------------------------------------------------------------ pieces
+
+    def piece(self, atom: Atom) -> int:
+        """The number of the piece that is this atom alone."""
+        found = self._of_atom.get(atom)
+        if found is None:
+            for inner in atom.expr.schedule:
+                if inner not in self._of_atom and inner is not atom:
+                    self._add(inner)
+            found = self._add(atom)
+        return found
+
+    def _add(self, atom: Atom) -> int:
+        made = self.pieces.add()
+        self._of_atom[atom] = made
+        self.atoms[made] = atom
+        self._values[made] = atom.expr
+        self.weights[made] = resugar.weight(self, atom)
+        return made
+
+    def recovered(self, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
+        """The number of the piece that is an operation of the source language."""
+        found = self._of_operation.get((operation, arguments))
+        if found is None:
+            text = self._kept(resugar.text_of(self, operation, arguments))
+            found = self._of_operation[operation, arguments] = self.pieces.add(text)
+            self._values[found] = resugar.value_of(operation, arguments)
+            self.weights[found] = text.cost
+        return found
+
+    def _written(self, piece: int) -> Text:
+        """The text of an atom alone."""
+        atom = self.atoms[piece]
+        match atom.kind, atom.args:
+            case "symbol", _:
+                return Text(atom.name)
+            case "power", (Expr() as base, Expr() as power):
+                e, b = self.expression(power), self.expression(base)
+                if base.constant == 2 and not base.terms:
+                    self.pieces.exponents[piece] = e
+                return self._kept(Text(f"{b.within(WHOLE)}**{e.within(WHOLE)}", POWER, b.cost + e.cost + 1))
+            case "product", (Expr() as a, Expr() as b):
+                x, y = self.expression(a), self.expression(b)
+                # it binds loosely: in parentheses, nothing beside it is multiplied into one factor first
+                return self._kept(Text(f"{x.within(POWER)}*{y.within(POWER)}", SHIFT, x.cost + y.cost + 1))
+            case "floordiv", (Expr() as n, Expr() as d):
+                return self._kept(self.quotient(n, d))
+            case "relu", (Expr() as e,):
+                return self._kept(self.extreme("max", e, e.interner.zero))
+            case "ite", (Prop() as p, Expr() as e):
+                return self._kept(self.choice(p, e, e.interner.zero))
+            case "bitand", (Expr() as a, Expr() as b):
+                return self._kept(self.bits("&", a, b))
+            case _:
+                return self._kept(self._call(atom))
+
+    def _call(self, atom: Atom) -> Text:
+        if "from_ordinal({" in atom.name:
+            from solver.syntax.float_printer import shown_arguments, template_of
+
+            shown, known = shown_arguments(atom), function(template_of(atom))
+        else:
+            shown, known = [arg for arg in atom.args if isinstance(arg, Expr)], function(atom.name)
+        arguments = [self.expression(arg) for arg in shown]
+        texts = [argument.text for argument in arguments]
+        own = max(1, len(arguments) - 1) if known.template is None else len(OPERATION.findall(known.template))
+        cost = own + sum([argument.cost for argument in arguments])
+        return Text(known.text(texts), WHOLE, cost)
+
+    # ------------------------------------------------------------------ operations
+
+    def quotient(self, n: Expr, d: Expr) -> Text:
+        """`n // d`, or `ceildiv` where that is shorter."""
+        exponent = resugar.exponent_of_two(d)
+        if exponent is not None:
+            left, right = self.expression(n), self.expression(exponent)
+            return Text(f"{left.within(SUM)} >> {right.within(SUM)}", SHIFT, left.cost + right.cost + 1)
+        best = self.division("//", n, d)
+        for upper in resugar.ceiling_numerators(n, d):
+            other = self.ceiling(upper, d)
+            if other.cost < best.cost:
+                best = other
+        return best
+
+    def division(self, operator: str, n: Expr, d: Expr) -> Text:
+        left, right = self.expression(n), self.expression(d)
+        gap = " % " if operator == "%" else operator
+        terms = 1
+        if operator == "%":
+            terms = max(1, len(n.terms) + max(1, len(d.terms)))
+        return Text(f"{left.within(PRODUCT)}{gap}{right.within(POWER)}", DIVISION, left.cost + right.cost + 1, terms)
+
+    def ceiling(self, n: Expr, d: Expr) -> Text:
+        left, right = self.expression(n), self.expression(d)
+        return Text(f"ceildiv({left.text}, {right.text})", WHOLE, left.cost + right.cost + 1)
+
+    def extreme(self, name: str, a: Expr, b: Expr) -> Text:
+        """`max(a, b)` or `min(a, b)`; one nested in the first place shares the call."""
+        x, y = self.expression(a), self.expression(b)
+        inner = [argument for argument in (x, y) if argument.arguments and argument.text.startswith(name)]
+        others = [argument for argument in (x, y) if not inner or argument is not inner[0]]
+        if not a.terms or (b.terms and not inner and _first_in_call(y) < _first_in_call(x)):
+            others.reverse()
+        arguments = (*(inner[0].arguments if inner else ()), *[argument.text for argument in others])
+        cost = x.cost + y.cost + 1
+        return Text(f"{name}({', '.join(arguments)})", WHOLE, cost, 1 + len(a.terms) + len(b.terms), arguments)
+
+    def magnitude(self, e: Expr) -> Text:
+        inner, opposite = self.expression(e), self.expression(-e)
+        if opposite.rank < inner.rank:
+            inner = opposite
+        return Text(f"abs({inner.text})", WHOLE, inner.cost + 1, 1 + len(e.terms))
+
+    def choice(self, p: Prop, a: Expr, b: Expr) -> Text:
+        """`a if p else b`, with the complement where that is shorter."""
+        x, y = self.expression(a), self.expression(b)
+        condition, opposite = self.proposition(p), self.proposition(p.negation)
+        if (opposite.cost, len(opposite.text)) < (condition.cost, len(condition.text)):
+            x, condition, y = y, opposite, x
+        cost = x.cost + y.cost + condition.cost + 1
+        text = f"{x.within(OR)} if {condition.within(OR)} else {y.text}"
+        return Text(text, CHOICE, cost, 1 + len(a.terms) + len(b.terms))
+
+    def bits(self, operator: str, a: Expr, b: Expr) -> Text:
+        level = {"&": BIT_AND, "^": BIT_XOR, "|": BIT_OR}[operator]
+        first, second = sorted((self.expression(a), self.expression(b)), key=_first_in_call)
+        text = f"{first.within(SHIFT)} {operator} {second.within(SHIFT)}"
+        terms = 1 if operator == "&" else 1 + len(a.terms) + len(b.terms)
+        return Text(text, level, first.cost + second.cost + 1, terms)
+
+    # ------------------------------------------------------------------ propositions
+
+    def proposition(self, p: Prop) -> Text:
+        """Parts first, without recursion over `and` and `or`."""
+        stack = [p]
+        while stack:
+            node = stack[-1]
+            if node in self._propositions:
+                stack.pop()
+                continue
+            missing = [part for part in node.parts if part.parts and part not in self._propositions]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            text = self._joined(node) if node.parts else self._simple(node)
+            self._kept(text)
+            self._propositions[node] = text
+        return self._propositions[p]
+
+    def _simple(self, p: Prop) -> Text:
+        if p.kind in ("true", "false"):
+            return Text(p.kind.capitalize())
+        if _has_ordinals(p):
+            from solver.syntax.float_printer import comparison
+
+            found = comparison(self, p)
+            if found is not None:
+                return found
+        made = self.comparison(p)
+        return Text(made.text, COMPARISON, made.cost)
+
+    def comparison(self, p: Prop) -> Comparison:
+        plain = self.plain(p.expr)
+        poly = resugar.recover(self, plain, relation=True) if self._composite(plain) else plain
+        best = self.pieces.compare(p.kind, poly)
+        if poly is not plain and resugar.estimate(self.weights, plain, True) < 4 * best.cost + 8:
+            other = self.pieces.compare(p.kind, plain)
+            if other.rank < best.rank:
+                best = other
+        if best.left.wide or best.right.wide:
+            best = Comparison(self.pieces.flat(plain), {"ge": ">=", "eq": "==", "ne": "!="}[p.kind], Text("0"))
+        return best
+
+    def _joined(self, p: Prop) -> Text:
+        level = AND if p.kind == "and" else OR
+        words: list[str] = []
+        cost = len(p.parts) - 1
+        last: Comparison | None = None
+        fixed = False
+        of_floats: dict[Prop, Text | None] = {}
+        if any(_has_ordinals(part) for part in p.parts):
+            from solver.syntax import float_printer
+
+            whole = float_printer.comparison(self, p)
+            if whole is not None:
+                return whole
+            if p.kind == "and":
+                of_floats = float_printer.grouped(self, p.parts)
+            else:
+                of_floats = {part: self._simple(part) for part in p.parts if not part.parts and _has_ordinals(part)}
+        for part in p.parts:
+            if part.parts or part in self._truths or part in of_floats:
+                last = None
+                text = self._propositions[part] if part.parts or part in self._truths else of_floats[part]
+                if text is not None:
+                    words.append(text.within(level + 1))
+                cost += -1 if text is None else text.cost
+                continue
+            made = self.comparison(part)
+            cost += made.cost
+            link = _link(last, made, fixed) if p.kind == "and" and last is not None else None
+            if link is None:
+                words.append(made.text)
+                last, fixed = made, False
+            else:
+                first, last = link
+                if not fixed:
+                    words[-1] = first.text
+                words[-1] += f" {last.operator} {last.right.within(BIT_OR)}"
+                fixed = True
+                cost -= 1
+        return Text(f" {p.kind} ".join(words), level, cost)
+
+
+def _link(first: Comparison, second: Comparison, fixed: bool) -> tuple[Comparison, Comparison] | None:
+    """The two comparisons turned so that they make a chain: `a <= x` and `x < b` for `a <= x < b`.
+
+    The first cannot be turned if it is fixed.
+    """
+    for one in (first,) if fixed else (first, first.swapped()):
+        for two in (second, second.swapped()):
+            shared = one.right.text
+            if shared == two.left.text and one.operator[0] == two.operator[0] != "!" and shared.strip("-0123456789"):
+                return one, two
+    return None
+
+
+def _has_ordinals(p: Prop) -> bool:
+    """Whether it is about the order of floats."""
+    return not p.parts and any(atom.kind == "function" and atom.name.startswith("ordinal(") for atom in p.schedule)
+
+
+def _first_in_call(text: Text) -> tuple[bool, int, str]:
+    """Names and sums before numbers, short before long."""
+    return (text.text.isdigit() or text.text[0] == "-", len(text.text), text.text)
+
+
+def _rank(text: Text) -> tuple[int, int, int, str]:
+    return text.rank

@@ -1,0 +1,332 @@
+"""Integer expressions in normal form: constant + coefficients * monomials over atoms.
+
+Two expressions with the same normal form are the same object, so `a is b` means "the same polynomial over the same
+atoms" (not merely "equal for all values": that is a question for the ladder).
+
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> b, s = terms.symbol("b"), terms.symbol("s")
+    >>> (b + s) * 2 - s is b * 2 + s
+    True
+    >>> (4 * b + s % 4) // 4 is b
+    True
+
+The second line holds because there is no remainder atom: `a % b` is `a - b*(a//b)`, and floor divisions are kept in one
+canonical form (see `solver.terms.division`). `min`, `max` and `abs` are written with one atom, `relu(e) = max(e, 0)`
+(see `solver.terms.choice`). Python integers only: nothing here rounds or overflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import gcd
+from typing import TYPE_CHECKING, Final
+
+from solver.terms.functions import function as registered_function
+
+if TYPE_CHECKING:
+    from solver.terms.interner import Interner
+    from solver.terms.prop import Prop
+
+
+class Atom:
+    """What a monomial is made of: a symbol, or an operation that polynomials do not have.
+
+    `kind` is one of symbol, floordiv (n, d), relu (e,), ite (p, e) meaning "e if p else 0", bitand (a, b), power (base,
+    exponent), product (a, b) for products too large to expand, and function (arguments, with a registered evaluation).
+    """
+
+    __slots__ = ("args", "definition", "depth", "expr", "key", "kind", "monomial", "name", "serial")
+
+    def __init__(
+        self, kind: str, name: str, args: tuple[Expr | Prop, ...], serial: int, depth: int, key: tuple[int, int]
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.args = args
+        self.serial = serial
+        self.depth = depth
+        self.key = key
+        self.definition: Expr | None = None
+        self.expr: Expr
+        self.monomial: int
+
+    def __repr__(self) -> str:
+        return str(self.expr)
+
+
+class Expr:
+    """A polynomial with integer coefficients over atoms; hash-consed, so equality is identity."""
+
+    __slots__ = ("_atoms", "_fingerprint", "_form", "_schedule", "_symbols", "constant", "interner", "terms")
+
+    def __init__(self, interner: Interner, terms: tuple[tuple[int, int], ...], constant: int) -> None:
+        self.interner = interner
+        self.terms = terms
+        self.constant = constant
+        self._atoms: frozenset[Atom] | None = None
+        self._schedule: tuple[Atom, ...] | None = None
+        self._symbols: frozenset[Atom] | None = None
+        self._fingerprint: int | None = None
+        self._form: tuple[Expr, int] | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+    @property
+    def atoms(self) -> frozenset[Atom]:
+        """All atoms, those inside arguments included."""
+        found = self._atoms  # another thread may sweep (see `solver.terms.sweep`): what is returned is read once
+        if found is None:
+            found = self._atoms = frozenset(_reachable(self))
+        return found
+
+    @property
+    def symbols(self) -> frozenset[Atom]:
+        found = self._symbols
+        if found is None:
+            found = self._symbols = frozenset([atom for atom in self.atoms if not atom.args])
+        return found
+
+    @property
+    def schedule(self) -> tuple[Atom, ...]:
+        """The atoms that are not symbols, arguments first: the order in which to compute their values."""
+        found = self._schedule
+        if found is None:
+            composite = [atom for atom in self.atoms if atom.kind != "symbol"]
+            found = self._schedule = tuple(sorted(composite, key=lambda atom: (atom.depth, atom.serial)))
+        return found
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that depends on the structure alone: the same in every process."""
+        if self._fingerprint is None:
+            keys = self.interner.monomial_keys
+            self._fingerprint = hash((self.constant, sum(hash((keys[m], c)) for m, c in self.terms)))
+        return self._fingerprint
+
+    @property
+    def degree(self) -> int:
+        monomials = self.interner.monomials
+        largest = 0
+        for m, _ in self.terms:
+            size = len(monomials[m])
+            if size > largest:
+                largest = size
+        return largest
+
+    @property
+    def depth(self) -> int:
+        monomials = self.interner.monomials
+        deepest = 0
+        for m, _ in self.terms:
+            for atom in monomials[m]:
+                if atom.depth > deepest:
+                    deepest = atom.depth
+        return deepest
+
+    def forget(self) -> None:
+        """Drop what was computed from the terms."""
+        self._atoms = self._schedule = self._symbols = self._form = None
+
+    def lead(self) -> tuple[int, int]:
+        """The term that decides the orientation: largest by degree, then by structure, never by age."""
+        terms = self.terms
+        if len(terms) == 1:
+            return terms[0]
+        keys = self.interner.monomial_keys
+        found = terms[0]
+        largest = keys[found[0]]
+        for term in terms[1:]:
+            key = keys[term[0]]
+            if key > largest:
+                found, largest = term, key
+        return found
+
+    @property
+    def atom(self) -> Atom:
+        """The atom that this expression is; for symbols and single operations.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        if len(self.terms) == 1 and self.terms[0][1] == 1 and not self.constant:
+            atoms = self.interner.monomials[self.terms[0][0]]
+            if len(atoms) == 1:
+                return atoms[0]
+        raise ValueError(f"{self} is not a single atom")
+
+    def content(self) -> int:
+        """The gcd of the coefficients, without the constant; 0 for a constant."""
+        common = 0
+        for _, c in self.terms:
+            common = gcd(common, c)
+            if common == 1:
+                break
+        return common
+
+    def form(self) -> tuple[Expr, int]:
+        """`(f, k)` with `self - constant == k * f`, f primitive with a positive lead and no constant."""
+        found = self._form
+        if found is None:
+            k = self.content()
+            if k and self.lead()[1] < 0:
+                k = -k
+            if k == 0:
+                found = (self.interner.zero, 1)
+            elif k == 1 and not self.constant:
+                return (self, 1)  # not kept: it would be a cycle
+            else:
+                found = (self.interner.expr(tuple([(m, c // k) for m, c in self.terms]), 0), k)
+            self._form = found
+        return found
+
+    def evaluate(self, values: Mapping[Atom, int]) -> int:
+        """The value under an assignment of the symbols. A zero divisor gives 0: domains are checked apart."""
+        if self.schedule:
+            values = evaluate_atoms(self.schedule, values)
+        return self.at(values)
+
+    def at(self, values: Mapping[Atom, int]) -> int:
+        """The value when those of all direct atoms are given."""
+        total = self.constant
+        monomials = self.interner.monomials
+        for m, c in self.terms:
+            for atom in monomials[m]:
+                c *= values[atom]
+            total += c
+        return total
+
+    def __add__(self, other: Expr | int) -> Expr:
+        if type(other) is int:
+            return self.interner.expr(self.terms, self.constant + other) if other else self
+        return self.interner.add(self, other) if isinstance(other, Expr) else NotImplemented
+
+    def __radd__(self, other: int) -> Expr:
+        return self + other
+
+    def __sub__(self, other: Expr | int) -> Expr:
+        if type(other) is int:
+            return self.interner.expr(self.terms, self.constant - other) if other else self
+        return self.interner.subtract(self, other) if isinstance(other, Expr) else NotImplemented
+
+    def __rsub__(self, other: int) -> Expr:
+        return self.interner.scale(self, -1) + other
+
+    def __neg__(self) -> Expr:
+        return self.interner.scale(self, -1)
+
+    def __mul__(self, other: Expr | int) -> Expr:
+        if type(other) is int:
+            return self.interner.scale(self, other)
+        return self.interner.multiply(self, other) if isinstance(other, Expr) else NotImplemented
+
+    def __rmul__(self, other: int) -> Expr:
+        return self * other
+
+    def __floordiv__(self, other: Expr | int) -> Expr:
+        return self.interner.floordiv(self, other)
+
+    def __rfloordiv__(self, other: int) -> Expr:
+        return self.interner.floordiv(self.interner.constant(other), self)
+
+    def __mod__(self, other: Expr | int) -> Expr:
+        return self.interner.mod(self, other)
+
+    def __rmod__(self, other: int) -> Expr:
+        return self.interner.mod(self.interner.constant(other), self)
+
+    def __str__(self) -> str:
+        from solver.syntax.printer import text_of
+
+        return text_of(self)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+def evaluate_atoms(schedule: Iterable[Atom], values: Mapping[Atom, int]) -> dict[Atom, int]:
+    """`values` of the symbols, with those of the scheduled atoms added."""
+    full = dict(values)
+    for atom in schedule:
+        if atom not in full:
+            full[atom] = evaluate_atom(atom, full)
+    return full
+
+
+def evaluate_atom(atom: Atom, values: Mapping[Atom, int]) -> int:
+    """The value of one composite atom when those of the atoms in its arguments are given."""
+    kind = atom.kind
+    if kind == "function":
+        return registered_function(atom.name).evaluate(*[arg.at(values) for arg in atom.args])
+    if kind == "relu":
+        x = atom.args[0].at(values)
+        return x if x > 0 else 0
+    first, second = atom.args
+    if kind == "floordiv":
+        y = second.at(values)
+        return first.at(values) // y if y else 0
+    if kind == "ite":
+        return second.at(values) if first.at(values) else 0
+    if kind == "bitand":
+        return first.at(values) & second.at(values)
+    if kind == "power":
+        return bounded_power(first.at(values), second.at(values))
+    return first.at(values) * second.at(values)
+
+
+POWER_BITS: Final = 1 << 20
+
+
+def bounded_power(base: int, exponent: int) -> int:
+    """`base ** exponent`; 0 for a negative exponent (outside the domain).
+
+    Raises:
+        OverflowError: the result would have more than about a million bits.
+    """
+    if exponent < 0:
+        return 0
+    if base.bit_length() * exponent > POWER_BITS and base not in (-1, 0, 1):
+        raise OverflowError(f"{base} ** {exponent} is too large to evaluate")
+    return int(base**exponent)
+
+
+def arguments(atom: Atom) -> list[Expr]:
+    """The expressions that an operation is about, those in a condition included."""
+    found: list[Expr] = []
+    for arg in atom.args:
+        if isinstance(arg, Expr):
+            found.append(arg)
+        else:
+            found += [p.expr for p in arg.comparisons()]
+    return found
+
+
+def _reachable(e: Expr | Prop) -> set[Atom]:
+    seen: set[Atom] = set()
+    compounds: set[Prop] = set()
+    stack: list[Expr | Prop] = [e]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Expr):
+            known = node._atoms
+            if known is not None:
+                seen |= known
+                continue
+            monomials = node.interner.monomials
+            for m, _ in node.terms:
+                for atom in monomials[m]:
+                    if atom not in seen:
+                        seen.add(atom)
+                        stack.extend(atom.args)
+        elif node.parts:
+            if node not in compounds:
+                compounds.add(node)
+                stack.extend(node.parts)
+        else:
+            stack.append(node.expr)
+    return seen
+
+
+reachable = _reachable

@@ -1,0 +1,474 @@
+"""Where expressions and propositions are made: everything hash-consed, with its tables.
+
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> b, s = terms.symbol("b"), terms.symbol("s")
+    >>> terms.maximum(b, s) is terms.maximum(b, s)
+    True
+    >>> print(terms.divides(16, b * s))
+    b*s % 16 == 0
+
+One interner serves an environment and its forks and knows none of them. Monomials are small integers, so that terms
+compare and sort natively.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from threading import RLock
+from typing import TYPE_CHECKING, Final
+
+from solver.errors import NotExpressible
+from solver.terms import bits, choice, division
+from solver.terms.depth import DEEPEST
+from solver.terms.expr import POWER_BITS, Atom, Expr
+from solver.terms.functions import function as registered_function
+
+if TYPE_CHECKING:
+    from solver.terms.prop import Prop
+
+Terms = tuple[tuple[int, int], ...]
+"""Coefficients by monomial, sorted, none zero."""
+
+EXPANSION_CAP: Final = 1024
+"""A product of sums whose expansion would have more monomials than this stays an atom."""
+LONGEST_SUM: Final = 2048
+"""So does a product of a sum with a symbol and a constant, each of which would double the terms."""
+
+POWER_EXPANDED: Final = 1024
+"""A power of an expression with symbols stays an atom beyond this exponent, as one of a constant does beyond
+`POWER_BITS`.
+"""
+
+MOST_FACTORS: Final = 1 << 16
+"""Symbols that a product has at most: squared sixteen times, one is a product of as many."""
+
+
+class Interner:
+    """Owns everything hash-consed; shared by an environment and its forks, and knows none of them.
+
+    Monomials are small integers: `monomials[m]` is the sorted tuple of atoms, with repetition for powers.
+
+    Several threads may build expressions at once. A node that is found is found without a lock; atoms, monomials and
+    symbols are made under `lock` and entered when they are whole, expressions and propositions by one `setdefault`.
+    """
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.monomials: dict[int, tuple[Atom, ...]] = {}
+        self.monomial_keys: dict[int, tuple[int, tuple[tuple[int, int], ...]]] = {}
+        self._monomial_ids: dict[tuple[Atom, ...], int] = {}
+        self._products: dict[tuple[int, int], int] = {}
+        self.exprs: dict[tuple[tuple[tuple[int, int], ...], int], Expr] = {}
+        self.composites: dict[tuple[object, ...], Atom] = {}
+        self.named: dict[Expr, Expr] = {}
+        self.doubles: set[Atom] = set()  # the symbols that are the bits of a double: witnesses show the double
+        self._quotients: dict[tuple[Expr, Expr], Expr] = {}
+        self._remainders: dict[tuple[Expr, Expr], Expr] = {}
+        self._relus: dict[Expr, Expr] = {}
+        self._wide_products: dict[tuple[Expr, Expr], Expr] = {}
+        self._atom_serial = 0
+        self._monomial_serial = 0
+        self._symbol_serial = 0
+        self.props: dict[tuple[object, ...], Prop] = {}
+        self.zero = self.expr((), 0)
+        self.one = self.expr((), 1)
+        from solver.terms.prop import Prop as PropNode
+
+        self._prop_type = PropNode
+        self.true: Prop = PropNode(self, "true", self.zero, ())
+        self.false: Prop = PropNode(self, "false", self.zero, ())
+        self.true.negation_cache, self.false.negation_cache = self.false, self.true
+
+    # ------------------------------------------------------------------ construction
+
+    def expr(self, terms: tuple[tuple[int, int], ...], constant: int) -> Expr:
+        """The one expression with these terms (sorted by monomial, no zero coefficient)."""
+        key = (terms, constant)
+        found = self.exprs.get(key)
+        if found is None:
+            found = self.exprs.setdefault(key, Expr(self, terms, constant))
+        return found
+
+    def collect(self, coefficients: dict[int, int], constant: int) -> Expr:
+        """The expression with these coefficients by monomial; zeros are dropped."""
+        if 0 in coefficients.values():
+            return self.expr(tuple(sorted([term for term in coefficients.items() if term[1]])), constant)
+        return self.expr(tuple(sorted(coefficients.items())), constant)
+
+    def constant(self, value: int) -> Expr:
+        return self.expr((), value)
+
+    def symbol(self, name: str, *, definition: Expr | None = None) -> Expr:
+        """A fresh symbol. Its serial number is its identity; the name is for display."""
+        with self.lock:
+            self._symbol_serial += 1
+            atom = self._new_atom("symbol", name, (), 0, (0, self._symbol_serial))
+            atom.definition = definition
+            return atom.expr
+
+    def atom(self, kind: str, args: tuple[Expr | Prop, ...], name: str = "") -> Expr:
+        """The atom of an operation as an expression. Callers bring the arguments into canonical form first."""
+        key = (kind, name, args)
+        with self.lock:
+            found = self.composites.get(key)
+            if found is None:
+                depth = 1 + max((arg.depth for arg in args), default=0)
+                if depth > DEEPEST:
+                    raise NotExpressible(f"more than {DEEPEST:,} operations inside each other")
+                mark = hash((depth, *kind.encode(), 0, *name.encode(), *[arg.fingerprint for arg in args]))
+                found = self.composites[key] = self._new_atom(kind, name, args, depth, (depth, mark))
+            return found.expr
+
+    def name_of(self, e: Expr) -> Expr:
+        """A symbol that stands for an expression, the same one each time; its definition says so."""
+        with self.lock:
+            found = self.named.get(e)
+            if found is None:
+                found = self.named[e] = self.symbol(f"_{len(self.named)}", definition=e)
+            return found
+
+    def _new_atom(self, kind: str, name: str, args: tuple[Expr | Prop, ...], depth: int, key: tuple[int, int]) -> Atom:
+        self._atom_serial += 1
+        atom = Atom(kind, name, args, self._atom_serial, depth, key)
+        atom.monomial = self.monomial((atom,))
+        atom.expr = self.expr(((atom.monomial, 1),), 0)
+        return atom
+
+    def monomial(self, atoms: tuple[Atom, ...]) -> int:
+        """The number of a monomial, its atoms sorted by serial."""
+        found = self._monomial_ids.get(atoms)
+        if found is None:
+            with self.lock:
+                found = self._monomial_ids.get(atoms)
+                if found is None:
+                    self._monomial_serial += 1
+                    found = self._monomial_serial
+                    self.monomials[found] = atoms
+                    self.monomial_keys[found] = (len(atoms), tuple(sorted([atom.key for atom in atoms], reverse=True)))
+                    self._monomial_ids[atoms] = found  # last, so that whoever finds it finds all of it
+        return found
+
+    def multiply_monomials(self, m: int, n: int) -> int:
+        key = (m, n) if m < n else (n, m)
+        found = self._products.get(key)
+        if found is None:
+            factors = self.monomials[m] + self.monomials[n]
+            if len(factors) > MOST_FACTORS:
+                raise NotExpressible(f"a product of {len(factors):,} factors; at most {MOST_FACTORS:,} are kept")
+            atoms = sorted(factors, key=_serial)
+            found = self._products[key] = self.monomial(tuple(atoms))
+        return found
+
+    # ------------------------------------------------------------------ forgetting (see `solver.terms.sweep`)
+
+    def forget_operations(self) -> None:
+        """Drop the results of operations that were kept to be found again."""
+        for memo in (self._quotients, self._remainders, self._relus, self._wide_products):
+            memo.clear()
+
+    def drop_monomials(self, dead: set[Atom]) -> None:
+        """Drop the monomials in which these atoms occur."""
+        gone = [m for m, atoms in self.monomials.items() if not dead.isdisjoint(atoms)]
+        for m in gone:
+            del self._monomial_ids[self.monomials.pop(m)]
+            del self.monomial_keys[m]
+        missing = set(gone)
+        if missing:
+            self._products = {
+                key: product
+                for key, product in list(self._products.items())
+                if product not in missing and missing.isdisjoint(key)
+            }
+
+    # ------------------------------------------------------------------ arithmetic
+
+    def add(self, a: Expr, b: Expr) -> Expr:
+        if not a.terms:
+            return b + a.constant
+        if not b.terms:
+            return a + b.constant
+        return self.expr(merged(a.terms, b.terms, 1), a.constant + b.constant)
+
+    def subtract(self, a: Expr, b: Expr) -> Expr:
+        if not b.terms:
+            return a - b.constant
+        if not a.terms:
+            return self.expr(tuple([(m, -c) for m, c in b.terms]), a.constant - b.constant)
+        return self.expr(merged(a.terms, b.terms, -1), a.constant - b.constant)
+
+    def sum(self, parts: Iterable[Expr]) -> Expr:
+        coefficients: dict[int, int] = {}
+        constant = 0
+        for part in parts:
+            constant += part.constant
+            for m, c in part.terms:
+                coefficients[m] = coefficients.get(m, 0) + c
+        return self.collect(coefficients, constant)
+
+    def scale(self, a: Expr, k: int) -> Expr:
+        if k == 1:
+            return a
+        if k == 0:
+            return self.zero
+        return self.expr(tuple([(m, c * k) for m, c in a.terms]), a.constant * k)
+
+    def multiply(self, a: Expr, b: Expr) -> Expr:
+        if not a.terms:
+            return self.scale(b, a.constant)
+        if not b.terms:
+            return self.scale(a, b.constant)
+        if len(a.terms) == 1 or len(b.terms) == 1:
+            return self._expand(a, b)
+        key = (a, b)
+        found = self._wide_products.get(key)
+        if found is None:
+            found = self._wide_products[key] = self._expand(a, b)
+        return found
+
+    def _expand(self, a: Expr, b: Expr) -> Expr:
+        if expands_too_far(a, b):
+            first, second = sorted((a, b), key=lambda e: e.fingerprint)
+            return self.atom("product", (first, second))
+        coefficients: dict[int, int] = {}
+        for m, c in a.terms:
+            for n, d in b.terms:
+                product = self.multiply_monomials(m, n)  # a method by another name would be called as Python's
+                coefficients[product] = coefficients.get(product, 0) + c * d
+            if b.constant:
+                coefficients[m] = coefficients.get(m, 0) + c * b.constant
+        if a.constant:
+            for n, d in b.terms:
+                coefficients[n] = coefficients.get(n, 0) + d * a.constant
+        return self.collect(coefficients, a.constant * b.constant)
+
+    def power(self, base: Expr, exponent: Expr | int) -> Expr:
+        """`base ** exponent`; the domain (exponent >= 0) is the caller's to state."""
+        if not isinstance(exponent, int):
+            if exponent.terms:
+                if base is self.one:
+                    return base
+                return self.atom("power", (base, exponent))
+            exponent = exponent.constant
+        if exponent < 0:
+            return self.zero
+        if base.constant.bit_length() * exponent > POWER_BITS if not base.terms else exponent > POWER_EXPANDED:
+            if base.terms or base.constant not in (-1, 0, 1):
+                return self.atom("power", (base, self.constant(exponent)))
+        if not base.terms:
+            return self.constant(base.constant**exponent)
+        result = self.one
+        while exponent:
+            if exponent & 1:
+                result = self.multiply(result, base)
+            exponent >>= 1
+            if exponent:
+                base = self.multiply(base, base)
+        return result
+
+    # ------------------------------------------------------------------ operations with atoms
+
+    def lift(self, value: Expr | int) -> Expr:
+        return self.constant(value) if isinstance(value, int) else value
+
+    def floordiv(self, n: Expr | int, d: Expr | int) -> Expr:
+        key = (self.lift(n), self.lift(d))
+        found = self._quotients.get(key)
+        if found is None:
+            found = self._quotients[key] = division.floordiv(self, *key)
+        return found
+
+    def mod(self, a: Expr | int, b: Expr | int) -> Expr:
+        a, b = key = (self.lift(a), self.lift(b))
+        found = self._remainders.get(key)
+        if found is None:
+            found = self._remainders[key] = self.subtract(a, self.multiply(b, self.floordiv(a, b)))
+        return found
+
+    def ceildiv(self, a: Expr | int, b: Expr | int) -> Expr:
+        return -self.floordiv(-self.lift(a), b)
+
+    def relu(self, e: Expr) -> Expr:
+        found = self._relus.get(e)
+        if found is None:
+            found = self._relus[e] = choice.relu(self, e)
+        return found
+
+    def maximum(self, a: Expr | int, b: Expr | int) -> Expr:
+        a, b = self.lift(a), self.lift(b)
+        return b + self.relu(a - b)
+
+    def minimum(self, a: Expr | int, b: Expr | int) -> Expr:
+        a, b = self.lift(a), self.lift(b)
+        return a - self.relu(a - b)
+
+    def absolute(self, e: Expr) -> Expr:
+        return 2 * self.relu(e) - e
+
+    def ite(self, p: Prop, a: Expr | int, b: Expr | int) -> Expr:
+        return choice.ite(self, p, self.lift(a), self.lift(b))
+
+    def bit_and(self, a: Expr | int, b: Expr | int) -> Expr:
+        return bits.bit_and(self, self.lift(a), self.lift(b))
+
+    def bit_or(self, a: Expr | int, b: Expr | int) -> Expr:
+        a, b = self.lift(a), self.lift(b)
+        return a + b - bits.bit_and(self, a, b)
+
+    def bit_xor(self, a: Expr | int, b: Expr | int) -> Expr:
+        a, b = self.lift(a), self.lift(b)
+        return a + b - 2 * bits.bit_and(self, a, b)
+
+    def shift_left(self, a: Expr | int, b: Expr | int) -> Expr:
+        return self.multiply(self.lift(a), self.power(self.constant(2), self.lift(b)))
+
+    def shift_right(self, a: Expr | int, b: Expr | int) -> Expr:
+        b = self.lift(b)
+        if not b.terms and b.constant < 0:
+            return self.zero
+        return self.floordiv(a, self.power(self.constant(2), b))
+
+    def function(self, name: str, *args: Expr | int) -> Expr:
+        """An opaque function with a registered evaluation (see `solver.terms.functions`)."""
+        lifted = tuple([self.lift(arg) for arg in args])
+        if all(not arg.terms for arg in lifted):
+            return self.constant(registered_function(name).evaluate(*[arg.constant for arg in lifted]))
+        return self.atom("function", lifted, name)
+
+    def rebuild(self, kind: str, name: str, args: tuple[Expr | Prop, ...]) -> Expr:
+        """The operation of an atom applied to other arguments, through the normal form."""
+        match kind, args:
+            case "floordiv", (Expr() as n, Expr() as d):
+                return self.floordiv(n, d)
+            case "relu", (Expr() as e,):
+                return self.relu(e)
+            case "ite", (p, Expr() as e) if not isinstance(p, Expr):
+                return choice.ite(self, p, e, self.zero)
+            case "bitand", (Expr() as a, Expr() as b):
+                return bits.bit_and(self, a, b)
+            case "power", (Expr() as a, Expr() as b):
+                return self.power(a, b)
+            case "product", (Expr() as a, Expr() as b):
+                return self.multiply(a, b)
+            case _:
+                values = [arg for arg in args if isinstance(arg, Expr)]
+                if "{" in name and (len(set(values)) < len(values) or not all(value.terms for value in values)):
+                    from solver.floats.substitution import applied
+
+                    return applied(name, values) or self.function(name, *values)
+                return self.function(name, *values)
+
+    def substitute(self, e: Expr, mapping: Mapping[Atom, Expr]) -> Expr:
+        """`e` with atoms replaced everywhere, arguments of other atoms included."""
+        atoms = e.atoms
+        if atoms.isdisjoint(mapping):
+            return e
+        return self.replace(e, self.images(e.schedule, mapping))
+
+    def images(self, schedule: Iterable[Atom], mapping: Mapping[Atom, Expr]) -> dict[Atom, Expr]:
+        """What each atom becomes, for the atoms of a schedule that change."""
+        images = dict(mapping)
+        for atom in schedule:
+            if atom in images:
+                continue
+            args = tuple(
+                [self.replace(arg, images) if isinstance(arg, Expr) else arg.replace(images) for arg in atom.args]
+            )
+            if any(new is not old for new, old in zip(args, atom.args, strict=True)):
+                images[atom] = self.rebuild(atom.kind, atom.name, args)
+        return images
+
+    def replace(self, e: Expr, images: Mapping[Atom, Expr]) -> Expr:
+        """`e` with its direct atoms replaced."""
+        monomials = self.monomials
+        kept: dict[int, int] = {}
+        parts: list[Expr] = []
+        for m, c in e.terms:
+            atoms = monomials[m]
+            if len(atoms) == 1:
+                image = images.get(atoms[0])
+                if image is None:
+                    kept[m] = c
+                else:
+                    parts.append(self.scale(image, c))
+            elif any(atom in images for atom in atoms):
+                product = self.constant(c)
+                for atom in atoms:
+                    product = self.multiply(product, images.get(atom, atom.expr))
+                parts.append(product)
+            else:
+                kept[m] = c
+        if not parts:
+            return e
+        return self.sum([self.expr(tuple(kept.items()), e.constant), *parts])
+
+    # ------------------------------------------------------------------ propositions
+
+    def nonnegative(self, e: Expr) -> Prop:
+        """`e >= 0`, tightened over the integers."""
+        return self._prop_type.nonnegative(e)
+
+    def ge(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.nonnegative(self.lift(a) - b)
+
+    def gt(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.nonnegative(self.lift(a) - b - 1)
+
+    def le(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.nonnegative(self.lift(b) - a)
+
+    def lt(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.nonnegative(self.lift(b) - a - 1)
+
+    def eq(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.zero(self.lift(a) - b)
+
+    def ne(self, a: Expr | int, b: Expr | int) -> Prop:
+        return self._prop_type.zero(self.lift(a) - b).negation
+
+    def divides(self, d: Expr | int, e: Expr | int) -> Prop:
+        return self._prop_type.zero(self.mod(e, d))
+
+    def conjunction(self, parts: Iterable[Prop]) -> Prop:
+        return self._prop_type.join(self, "and", parts)
+
+    def disjunction(self, parts: Iterable[Prop]) -> Prop:
+        return self._prop_type.join(self, "or", parts)
+
+    def negation(self, p: Prop) -> Prop:
+        return p.negation
+
+
+def merged(a: Terms, b: Terms, k: int) -> Terms:
+    """The terms of `a + k*b`, for k not zero: both are sorted."""
+    result: list[tuple[int, int]] = []
+    i, size = 0, len(a)
+    for n, d in b:
+        while i < size and a[i][0] < n:
+            result.append(a[i])
+            i += 1
+        if i < size and a[i][0] == n:
+            d = a[i][1] + k * d
+            i += 1
+            if d:
+                result.append((n, d))
+        else:
+            result.append((n, k * d))
+    while i < size:
+        result.append(a[i])
+        i += 1
+    return tuple(result)
+
+
+def expands_too_far(a: Expr, b: Expr) -> bool:
+    """Whether a product stays one atom, so that a chain of n sums is no sum of 2**n terms."""
+    long, short = len(a.terms), len(b.terms)
+    if long < short:
+        a, b, long, short = b, a, short, long
+    if short > 1:
+        return long * short > EXPANSION_CAP
+    return bool(b.constant) and 2 * (long + 1) > LONGEST_SUM
+
+
+def _serial(atom: Atom) -> int:
+    return atom.serial
