@@ -39,7 +39,7 @@ from solver.samples.witness import Witness
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 
-WORK: Final = 500_000
+WORK: Final = 1_000_000
 ATTEMPT: Final = 150_000
 """What making one core minimal may cost, and one question for it, in the unit of `solver.decide.prover`."""
 ASKED: Final = {"fast": 10_000, "default": 10_000, "thorough": 60_000}

@@ -90,13 +90,48 @@ def _product_of_two(
     if rest.is_constant:
         return None
     sign = _sign(facts, first)
-    if not sign:
-        return None
-    left = climb.prove(facts, Prop.nonnegative(first * sign - strict), depth + 1)
+    left = climb.prove_quickly(facts, Prop.nonnegative(first * sign - strict)) if sign else None
+    if left is None:
+        divided = _with_known_signs(climb, facts, goal, factors, depth, strict)
+        if divided is not None or not sign:
+            return divided
+        left = climb.prove(facts, Prop.nonnegative(first * sign - strict), depth + 1)
     right = None if left is None else climb.prove(facts, Prop.nonnegative(rest * sign - strict), depth + 1)
     if left is None or right is None:
         return None
     return _product(goal, (left, first * sign), (right, rest * sign), strict)
+
+
+def _with_known_signs(
+    climb: Climb, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
+) -> Reason | None:
+    """The factors whose signs show at once, and the product of all others: `x*(2*x + 1)` is not negative although each
+    of the two may be.
+    """
+    interner = facts.interner
+    signed: list[tuple[Reason, Expr]] = []
+    others: list[tuple[Expr, int]] = []
+    rest = interner.one
+    for factor, power in _without_atoms(factors):
+        sign = 0 if factor.is_constant else _sign(facts, factor)
+        proof = climb.prove_quickly(facts, Prop.nonnegative(factor * sign - strict)) if sign else None
+        if proof is None:
+            others.append((factor, power))
+        else:
+            signed += [(proof, factor * sign)] * power
+            rest = rest * sign**power
+    rest = product_of(others, rest)
+    if not signed or not others or rest.is_constant:
+        return None
+    right = climb.prove(facts, Prop.nonnegative(rest - strict), depth + 1)
+    if right is None:
+        return None
+    whole = rest
+    for proof, factor in signed:
+        step = Prop.nonnegative(whole * factor - strict)
+        right = _product(step, (proof, factor), (right, whole), strict)
+        whole = whole * factor
+    return right if right.conclusion is goal else None
 
 
 def _product(goal: Prop, left: tuple[Reason, Expr], right: tuple[Reason, Expr], strict: int) -> Reason:
@@ -206,6 +241,8 @@ def _nonzero_polynomial(climb: Climb, facts: Facts, goal: Prop, depth: int) -> R
     """`p != 0` from every factor of a polynomial."""
     e = goal.expr
     found = all_factors_of(e)
+    if not e.constant:
+        found = _without_atoms(found)
     if len(found) == 1 and found[0][1] == 1:
         return None
     proofs = []

@@ -66,6 +66,10 @@ def idle(facts: Facts, prop: Prop, domain: Prop) -> list[Fact]:
         ("a 1.. b 1..; a % 8 == 0; a % 2 == 0; b % 3 == 0; a % 4 == 0", "a % 8 == 0"),
         ("a 1.. b 1..; a*b >= 12; a >= 4; b >= 3; a*b >= 10", "a*b >= 12"),
         ("a 0.. b 0..; a + b <= 9; a >= 7; b <= 5; b <= 2", "a + b <= 9; a >= 7"),
+        (
+            "x .. y .. s .. t ..; s >= 2; t >= 2; x <= y and x >= 0; x*(2*x + 1)*(s*t - s + t) >= 0",
+            "s >= 2; t >= 2",
+        ),
     ],
 )
 def test_idle_facts_are_left_out(line: str, core: str) -> None:

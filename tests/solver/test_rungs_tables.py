@@ -83,6 +83,8 @@ ALONE = {
         "a .. b .. c .. d ..; a - b >= 2; c - d >= 3; (a - b)*(c - d) >= 6",
         "a .. b .. c .. d .. k 2..; a - b >= 2; d - c >= 3; 5*(a - b)*(d - c)*k > 59",
         "a .. b .. c .. d ..; a - b >= 2; c - d >= 3; (a - b)*(c - d) != 5",
+        "x .. s 2.. t 2..; x*(2*x + 1)*(s*t - s + t) >= 0",
+        "x .. y 3.. s 2.. t 2..; x*(3*x - 2)*(1 - y)*(s*t - s + t) <= 0",
     ],
     "split": [
         "a 0.. b 0.. c 0..; min(a, b)*min(b, c)*min(a, c) <= a*b*c",
@@ -135,6 +137,13 @@ BY_FACTORS = [
     "n 2.. d 2.. k 0.. t 2..; min(max((n*k + d - 1)//d, 1), n)*t*d != min(max((n*k + d - 1)//d, 1), n)*t",
     "a 2.. b 2.. c 2..; c*b*a != max(1, b - 1 - a)*c",
 ]
+
+
+def test_an_atom_that_all_terms_share_is_a_factor() -> None:
+    """If this fails, `a*(2*b + 1) != 0` is searched for as a whole, at twice the price."""
+    verdict = asked("a .. b 2.. d 2.. e .. f ..; b*(d + 1) == e*f*a; 2*a*b + a != 0").verdict()
+    assert isinstance(verdict, Always)
+    assert verdict.rung == "factor"
 
 
 @pytest.mark.parametrize("line", BY_FACTORS)
