@@ -40,6 +40,8 @@ STEPS: Final = 3
 TRIED: Final = 16
 """Expressions looked at for one inequality."""
 TERMS: Final = 16
+NESTED: Final = 3
+"""Quotients in quotients so deep that the outermost is looked at before all others."""
 LARGEST: Final = 1 << 12
 """Common multiples of divisors beyond this are not formed."""
 DEGREE: Final = 4
@@ -51,11 +53,15 @@ def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
         return prove_long(known, e)
     if e.degree > DEGREE or not _replaced(known, e):
         return None
+    if e.depth > NESTED:
+        proof = prove_long(known, e)
+        if proof is not None:
+            return proof
     return _Search(known).prove(e, STEPS) or single.prove_nonnegative(known, e)
 
 
 def prove_long(known: Knowledge, e: Expr) -> Reason | None:
-    """`e >= 0` for a long sum that is a remainder, or what one is less than its divisor, and something not negative.
+    """`e >= 0` for a long or deep sum: a remainder, or what one is less than its divisor, and something not negative.
 
     Nothing is searched for: a remainder is written as the dividend less so many divisors, and the quotient, which has
     the whole dividend in it, lies deepest.
