@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from backends.decisions.costs import Expected
 from frontends.pytorch.breaks import control_flow as _control_flow  # stands before torch.cond where a graph breaks
+from frontends.pytorch.calls import in_operators as _in_operators  # stands before torch.cond that runs by itself
 from frontends.pytorch.calls.compiled import Compiled
 from frontends.pytorch.calls.compiling import compile
 from frontends.pytorch.calls.dynamism import Policy

@@ -56,6 +56,41 @@ def test_training(name: str) -> None:
     assert compiled.fallbacks
 
 
+STEPS = {
+    "SGD": lambda given, foreach: torch.optim.SGD(given, 0.1, momentum=0.9, foreach=foreach),
+    "Adam": lambda given, foreach: torch.optim.Adam(given, 0.1, foreach=foreach),
+    "AdamW": lambda given, foreach: torch.optim.AdamW(given, 0.1, amsgrad=True, foreach=foreach),
+    "RMSprop": lambda given, foreach: torch.optim.RMSprop(given, 0.1, momentum=0.5, foreach=foreach),
+}
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+@pytest.mark.parametrize("name", STEPS)
+def test_the_step_alone(name: str, foreach: bool) -> None:
+    """If it fails, a compiled step is another one than eager torch's, runs with breaks, which take several times as
+    long, or is not said to run as it is."""
+
+    def make():
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(4, 3)
+        return layer, STEPS[name](list(layer.parameters()), foreach)
+
+    (layer, optimizer), (expected, eager) = make(), make()
+    step = compile(optimizer.step, dynamic=True, backend="cpu")
+    for rows in (5, 3, 2, 5, 7, 4):
+        x = torch.linspace(-1, 1, rows * 4).reshape(rows, 4)
+        for net, each, call in ((layer, optimizer, step), (expected, eager, eager.step)):
+            each.zero_grad()
+            net(x).square().mean().backward()
+            assert call() is None
+        for one, other in zip(layer.parameters(), expected.parameters(), strict=True):
+            assert torch.equal(one, other) and one._version == other._version
+            torch.testing.assert_close(dict(optimizer.state[one]), dict(eager.state[other]), rtol=0, atol=0)
+    assert step.broken is None and not step.variants
+    assert "the gradient of a parameter is read" in step.fallbacks[0].reason
+    assert "the gradient of a parameter is read" in step.explain()
+
+
 def test_changed_learning_rate() -> None:
     """If it fails, what a call does to an object of torch's is lost, or done twice by the first call."""
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], 1.0)
