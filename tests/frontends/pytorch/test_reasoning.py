@@ -309,6 +309,21 @@ def test_a_difference_is_noticed(caplog: pytest.LogCaptureFixture) -> None:
     assert comparison.differences[0] in caplog.text
 
 
+def test_a_stale_answer_is_noticed() -> None:
+    """If it fails, an answer that stood once and stands no longer is compared with nothing."""
+    environments, comparison = Environments(), Comparison()
+    product = comparison.both("mul", operations(environments)["mul"], SymNode.mul)
+    shapes = ShapeEnv(duck_shape=False)
+    a, b = sizes_of(shapes, 6, 4)
+    for _ in "ab":
+        product(a.node, b.node)
+    assert (comparison.count, comparison.differences) == (2, [])
+    ((key, answer),) = environments.of(shapes).operations["mul"].items()
+    environments.of(shapes).operations["mul"][key] = (8 * b.node.expr, *answer[1:])
+    assert product(a.node, b.node).expr == a.node.expr * b.node.expr
+    assert len(comparison.differences) == 1
+
+
 def test_what_is_remembered_is_bounded_and_goes_with_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """If it fails, a process that compiles for long keeps every expression it ever saw."""
     monkeypatch.setattr(arithmetic, "LARGEST", 5)
