@@ -17,7 +17,7 @@ PYTEST := $(ISA_$(ISA)) $(BIN)/python -m pytest $(PARALLEL)
 CORPUS := $(wildcard benchmarks/corpus/*.jsonl.gz)
 PIP    := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo install test quick durations thorough lint format paranoid check-wheel mutate mutate-rules agreement operators vector-accuracy sanitize bench bench-install notebooks clean
+.PHONY: demo install test quick durations thorough lint format paranoid check-wheel mutate mutate-rules agreement operators vector-accuracy sanitize bench bench-check bench-install changelog notebooks clean
 
 demo: $(VENV)/.core
 	$(BIN)/python -m benchmarks.demo
@@ -45,6 +45,7 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
+	@$(BIN)/towncrier build --draft --version next > /dev/null
 
 format: install
 	$(BIN)/ruff check --fix .
@@ -85,7 +86,15 @@ sanitize: install
 bench: bench-install
 	$(BENCH)/bin/python -m benchmarks --write
 
+# Which ratios of benchmarks/RESULTS.md got worse: `make bench-check ONLY=guards,symints`, or all of them.
+bench-check: bench-install
+	$(BENCH)/bin/python -m benchmarks.check $(if $(ONLY),--only $(ONLY))
+
 bench-install: $(BENCH)/.peers
+
+# The fragments in changes/ become a section of CHANGELOG.md: `make changelog VERSION=0.2.0`.
+changelog: install
+	$(BIN)/towncrier build --yes --version $(VERSION)
 
 notebooks: install
 	$(BIN)/jupytext --update --to ipynb --execute notebooks/*.py
