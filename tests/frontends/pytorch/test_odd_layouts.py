@@ -100,7 +100,7 @@ UNLIKE: Final = {
     "nn.functional.multilabel_margin_loss": "without rows, eager gives what is in memory",
     "nn.functional.conv3d": "which kernel runs depends on sizes and on the machine",
     "nn.functional.conv_transpose3d": "which kernel runs depends on sizes and on the machine",
-    "fft.hfftn": "other values were seen once, after other tests of the same process; not understood, and not alone",
+    "fft.hfftn": "open: once, after other tests, values lacked the conjugate; see `pytest_runtest_teardown`",
 }
 """Operators of which eager is not alike twice, or lies where only its kernels know, and what is open."""
 GRADIENTS: Final = (
