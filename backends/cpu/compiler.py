@@ -134,6 +134,19 @@ def compile_all(texts: Sequence[str], *, openmp: bool = False) -> list[Path | Un
             raise
 
 
+def supplied_library(identity: str) -> Path | None:
+    """A library by what it is made of: one that is loaded, or that was supplied; None where there is none."""
+    for path, known in identities.items():
+        if known == identity:
+            return path
+    given = supplied(identity, ".so", load=_load, known=_libraries)
+    if given is None:
+        return None
+    path, _libraries[path] = given
+    identities[path] = identity
+    return path
+
+
 def load(path: Path) -> ctypes.CDLL:
     """The functions of a library that `compile_source` has given."""
     return _libraries[path]
@@ -181,6 +194,12 @@ def openmp_library() -> str | None:
         return loaded
     command = compiler()
     return None if isinstance(command, Unavailable) else _own_openmp(command)
+
+
+def pool_name() -> str | None:
+    """What the OpenMP is called that this process runs."""
+    pool = _pool()
+    return None if pool is None else os.path.basename(pool)
 
 
 def _pool() -> str | None:

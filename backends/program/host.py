@@ -32,7 +32,7 @@ view.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from keyword import iskeyword
 from types import ModuleType
@@ -68,7 +68,7 @@ class Host:
     Attributes:
         program: what it runs, and `steps` how.
         launches: the calls of the kernels among the steps, in order.
-        source: its text.
+        source: its text, and `scope` what it refers to.
         memory: what the program needs, and what shares a place.
         function: takes the inputs and then the numbers as one sequence, and gives the outputs.
     """
@@ -112,6 +112,8 @@ class Host:
         self._scope.update(zip(self._kernels.values(), launches, strict=True))
         self._last = last is not None and bool(self._kernels)
         self._join = joined
+        self.joins: dict[str, list[object]] = {}
+        """Launches of several kernels, by their names: these kernels, their tensors and numbers, and their turns."""
         self.memory = plan(program, steps, consuming=consuming)
         self._consuming = consuming
         seen = returned_by(program, steps, program.outputs[:returned])
@@ -135,6 +137,15 @@ class Host:
         self.function: Callable[[Sequence[object]], list[object]] = defined(
             self.source, f"<program {next(_serial)}>", self._scope
         )
+
+    @property
+    def scope(self) -> Mapping[str, object]:
+        return self._scope
+
+    @property
+    def operators(self) -> Mapping[object, str]:
+        """The names of the operators in it."""
+        return self._calls
 
     # ------------------------------------------------------------------ text
 
@@ -207,6 +218,7 @@ class Host:
         if len(kernels) > 1:
             launches = [self._scope[self._kernels[id(kernel)]] for kernel in kernels]
             turns = by_turns(kernels, self.memory)
+            self.joins[name] = [[self._kernels[id(kernel)] for kernel in kernels], tensors, numbers, turns]
             self._scope[name], given = together(self._join, launches, tensors, numbers, turns)
         yield f"{name}({', '.join(given)})"
 

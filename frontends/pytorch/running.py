@@ -64,6 +64,8 @@ class Running:
         hosts: the programs of kernels, forward and then backward; none where operators run one by one.
         note: why it does not run as kernels, if so.
         weighed: guards that would make kernels faster, where a policy asked; `bought` are those that were added.
+        is_plain: whether the call is the function of its one host, and nothing around that but what is the same for
+            every program: it changes nothing. `draws` says that it draws random numbers.
     """
 
     call: Run
@@ -71,6 +73,8 @@ class Running:
     note: str = ""
     weighed: tuple[Weighed, ...] = ()
     bought: Mapping[Prop, Weighed] = field(default_factory=dict)
+    is_plain: bool = False
+    draws: bool = False
 
 
 def running(
@@ -86,9 +90,10 @@ def running(
     the names that are `varying`.
     """
     found = _running(variant, backend, withheld, guards, varying)
-    if variant.relations is not None:
-        found = replace(found, call=variant.relations.around(found.call))
-    return replace(found, call=_without_autocast(found.call)) if torch._C._is_any_autocast_enabled() else found
+    call = found.call if variant.relations is None else variant.relations.around(found.call)
+    if torch._C._is_any_autocast_enabled():
+        call = _without_autocast(call)
+    return found if call is found.call else replace(found, call=call, is_plain=False)
 
 
 def _running(
@@ -156,10 +161,10 @@ def _followed(variant: Captured, run: Run) -> Run:
 def _unfollowed(variant: Captured, run: Run) -> Run:
     learned = [each.requires_grad for each in variant.inputs]
     learned += [each.constant.requires_grad for each in variant.recording.constants]
-    return _without_gradients(run) if any(learned) else run
+    return without_gradients(run) if any(learned) else run
 
 
-def _without_gradients(run: Run) -> Run:
+def without_gradients(run: Run) -> Run:
     """As `torch.no_grad` has it, which takes 2 us to enter."""
 
     def call(tensors: Sequence[object]) -> Sequence[object]:
@@ -245,7 +250,8 @@ def _by_kernels(
     if form.changed:
         return Running(_unless_overlapping(form, run, lambda: _eagerly(variant)), hosts)
     random = any(map(is_random, form.operations))
-    return Running(run if random else _unless_unreadable(run, lambda: _eagerly(variant)), hosts)
+    run = run if random else _unless_unreadable(run, lambda: _eagerly(variant))
+    return Running(run, hosts, is_plain=variant.joint is None and not variant.written, draws=random)
 
 
 def _unless_overlapping(form: Functional, program: Run, otherwise: Callable[[], Run]) -> Run:

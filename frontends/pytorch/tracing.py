@@ -14,12 +14,10 @@ True
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 import torch
@@ -49,9 +47,9 @@ from frontends.pytorch.python.messages import Messages
 from frontends.pytorch.python.ran import Use, noted
 from frontends.pytorch.python.settings import settings_watched
 from frontends.pytorch.python.side_effects import Said
-from frontends.pytorch.python.wrappers import opened
 from frontends.pytorch.recording import pools, references, resampling
 from frontends.pytorch.recording.aliasing import settle
+from frontends.pytorch.recording.arguments import known_arguments, with_offset
 from frontends.pytorch.recording.before_autograd import BeforeAutograd
 from frontends.pytorch.recording.callers import brought_back, check_given, refuse_gradients, versions_of
 from frontends.pytorch.recording.escapes import (
@@ -63,16 +61,10 @@ from frontends.pytorch.recording.escapes import (
 )
 from frontends.pytorch.recording.given_back import GivenBack, containers_given
 from frontends.pytorch.recording.inputs import (
-    STATIC,
     Dynamic,
     Dynamism,
     Input,
     Number,
-    declared,
-    free_name,
-    symbolic_float,
-    symbolic_input,
-    symbolic_number,
 )
 from frontends.pytorch.recording.marked import RESOLVE, refuse_negatives, settle_marked
 from frontends.pytorch.recording.object_reconstruction import MadeInside, objects_opened
@@ -109,13 +101,16 @@ class Variant(Captured):
         cause: why it was traced.
         running: how it runs, once a backend has been chosen.
         memoized: what it used of the results that functions remember.
-        taken: what of the call that it was traced for is kept for other processes (`calls/taken.py`).
+        taken, reads: what of the call that it was traced for, and of what it has read, is kept for other processes.
+        provenance: how it came to be, where it is of a file: restored, or traced and why.
         effects: what it does to what outlives the call, after its graph. Where there are any, `structure` is that of
             what the function returns and of the list of all that is stored.
         program, watched: the function itself, which runs where such an effect can not be done; and by identity what is
             read without being given, which no container among the arguments may be.
         needs_distinct: whether it is for calls only in which no container is given twice, or read otherwise as well.
     """
+
+    provenance: str = ""
 
     def __init__(
         self,
@@ -154,6 +149,7 @@ class Variant(Captured):
         self.running: Running | None = None
         self.memoized: tuple[Use, ...] = ()
         self.taken: object = None
+        self.reads: object = None
         self.effects: tuple[SideEffect, ...] = ()
         self.program: Callable[..., object] | None = None
         self.watched: Container[int] = frozenset()
@@ -310,31 +306,9 @@ def _traced(
 ) -> Variant:
     """What `trace` gives; no tensor of the trace is referred to any more when it returns."""
     env = recorder.env
-    args, kwargs = opened((tuple(args), dict(kwargs)))
-    leaves, structure = tree_flatten((args, kwargs))
-    names = leaf_names(fn, args, kwargs, len(leaves))
-    inputs: list[Input] = []
-    numbers: list[Number] = []
-    symbolic: list[object] = []
-    first: dict[int, int] = {}
-    for place, (name, leaf) in enumerate(zip(names, leaves)):
-        if isinstance(leaf, torch.Tensor):
-            if first.setdefault(id(leaf) if shared else place, place) != place:
-                symbolic.append(symbolic[first[id(leaf)]])
-                continue
-            made, described = symbolic_input(recorder, name, leaf, dynamism)
-            inputs.append(described)
-            symbolic.append(made)
-        elif type(leaf) is int:
-            made, number = symbolic_number(recorder, name, leaf, dynamism)
-            numbers.append(number)
-            symbolic.append(made)
-        elif type(leaf) is float:
-            made, number = symbolic_float(recorder, name, leaf, dynamism)
-            numbers.append(number)
-            symbolic.append(made)
-        else:
-            symbolic.append(leaf)
+    known = known_arguments(recorder, fn, args, kwargs, dynamism, shared=shared)
+    args, kwargs, leaves, structure, first = known.args, known.kwargs, known.leaves, known.structure, known.first
+    inputs, numbers, symbolic = known.inputs, known.numbers, known.symbolic
     dynamism.settle(env, inputs)
     mode = BeforeAutograd(recorder) if pre_autograd else recorder
     given = [symbolic[place] for place in first.values()]
@@ -401,7 +375,6 @@ def _traced(
     operations = recorder.recording.operations
     if recorder.kinds.offset_read or any(operation.target in READS_OFFSET for operation in operations):
         inputs = [with_offset(env, each) for each in inputs]
-    number_places = [names.index(each.name) for each in numbers if each.choice.kind != "static"]
     variant = Variant(
         env,
         recorder.recording,
@@ -411,7 +384,7 @@ def _traced(
         with_gradient,
         joint,
         numbers,
-        [*first.values(), *number_places],
+        known.places,
         relations=relations,
         bases=bases,
         written=written,
@@ -466,13 +439,6 @@ def put_there(numbers: Sequence[tuple[Place, object]]) -> Iterator[None]:
             place.write(number)
 
 
-def with_offset(env: ShapeEnv, given: Input) -> Input:
-    """An input that must begin where it began in its storage."""
-    word = free_name(env, f"{given.name}_offset")
-    declared(env, word, STATIC, given.offset, f"{given.name}.storage_offset()", None)
-    return replace(given, symbols=(*given.symbols, (word, (".storage_offset()",))))
-
-
 def is_backed(recorder: Recorder, number: SymInt) -> bool:
     """Whether a number has a value in this call; what only the run tells raises by itself there."""
     return recorder.env.hint(number) is not None
@@ -489,34 +455,3 @@ def output_of(recorder: Recorder, value: object) -> object:
             recorder.env.require(number.operations.boolean(number.domain, number.operations.true))
         return recorder.nodes.node(number)
     return value
-
-
-def leaf_names(
-    fn: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object], count: int
-) -> list[str]:
-    """A name for each leaf of the arguments: the parameter's, numbered where it holds several."""
-    try:
-        signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)
-        parameters = list(signature.parameters.values())
-    except Exception:
-        # an object with attributes of its own making may answer anything
-        parameters = []
-    heads: list[tuple[str, object]] = []
-    for place, arg in enumerate(args):
-        if place < len(parameters) and parameters[place].kind is not inspect.Parameter.VAR_POSITIONAL:
-            heads.append((parameters[place].name, arg))
-        else:
-            heads.append((f"arg{place}", arg))
-    heads += list(kwargs.items())
-    names: list[str] = []
-    taken: set[str] = set()
-    for head, value in heads:
-        leaves, _ = tree_flatten(value)
-        for place in range(len(leaves)):
-            name = head if len(leaves) == 1 else f"{head}_{place}"
-            while name in taken:
-                name += "_"
-            taken.add(name)
-            names.append(name)
-    assert len(names) == count
-    return names

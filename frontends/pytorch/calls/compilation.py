@@ -29,7 +29,7 @@ import torch
 
 from backends import named
 from frontends.pytorch.breaks.pending import is_waiting, settled
-from frontends.pytorch.calls.argument_unpacking import Call, Run, elsewhere, nothing_around
+from frontends.pytorch.calls.argument_unpacking import Call, elsewhere, nothing_around
 from frontends.pytorch.calls.breaking import Breaking
 from frontends.pytorch.calls.captured_state import Surroundings
 from frontends.pytorch.calls.dynamism import History, Mixed, Policy
@@ -42,6 +42,7 @@ from frontends.pytorch.calls.recompiling import Fallback, Question, Recompilatio
 from frontends.pytorch.calls.relations import Relations
 from frontends.pytorch.calls.signatures import Signature, flattened, kind_of
 from frontends.pytorch.calls.taken import Taken
+from frontends.pytorch.calls.telling import Reads
 from frontends.pytorch.calls.times import Times
 from frontends.pytorch.errors import (
     EagerOnly,
@@ -59,7 +60,7 @@ from frontends.pytorch.errors import (
 from frontends.pytorch.python.effects import line_of
 from frontends.pytorch.python.fields import classes_in
 from frontends.pytorch.python.forcing import own_code
-from frontends.pytorch.python.memoized import replayed
+from frontends.pytorch.python.memoized import after, replayed
 from frontends.pytorch.python.mentions import mentions_of
 from frontends.pytorch.python.ran import Ran, watching
 from frontends.pytorch.python.side_effects import Said
@@ -121,6 +122,7 @@ class Compilation:
         fallbacks: what runs as it is, or with breaks, and why.
         broken: how calls run that can not be one graph.
         native: the variants that are called from C; None with a backend that has none.
+        tracing: what makes a variant of a call: `trace`, unless a file has them.
     """
 
     def __init__(
@@ -166,6 +168,7 @@ class Compilation:
         self._find: Lookup = nothing
         self.lookup: Lookup = nothing
         """`_find`, except where calls are measured."""
+        self.tracing: Callable[..., Variant] = trace
         self.native: Native | None = None
         self.enter: Enter | None = None
         """The entry of `native`, except where calls are measured."""
@@ -397,7 +400,7 @@ class Compilation:
         gradients, ran = torch.is_grad_enabled(), Ran()
         try:
             with watching(ran):
-                variant = trace(
+                variant = self.tracing(
                     self.fn,
                     args,
                     dict(sorted(kwargs.items())),
@@ -432,6 +435,7 @@ class Compilation:
             self._traced_at.add(self._surroundings.state())
         if not self._is_graph:
             variant.taken = Taken.of(args, kwargs, ran.functions(), reads=bool(self._read))
+            variant.reads = Reads.of(ran, signature.surroundings)
         return variant, signature.add(variant, signature.values(leaves), run)
 
     @property
@@ -662,22 +666,6 @@ class Compilation:
 
     def _as_it_is(self, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         return self.fn(*args, **kwargs)
-
-
-def after(replay: Callable[[], None], run: Run) -> Run:
-    """What runs a variant, and asks functions again for the results that its program asked them for. In its first call
-    the trace has done that."""
-    is_first = True
-
-    def call(values: Sequence[object]) -> Sequence[object]:
-        nonlocal is_first
-        if is_first:
-            is_first = False
-        else:
-            replay()
-        return run(values)
-
-    return call
 
 
 def made_native() -> Native:

@@ -55,6 +55,7 @@ from frontends.pytorch.calls.reads import (
     Kind,
     Place,
     elements_in,
+    in_order,
     layout,
     logs_at,
     times_used,
@@ -65,7 +66,7 @@ from frontends.pytorch.python.forcing import CLOCKS, own_code
 from frontends.pytorch.python.memoized import is_programs
 from frontends.pytorch.python.mentions import Mentions, location, mentions_of
 from frontends.pytorch.python.ran import Ran, can_follow, kind_of
-from frontends.pytorch.python.settings import Setting, read_by
+from frontends.pytorch.python.settings import of_setting, read_by
 from frontends.pytorch.python.state import is_impure, is_without_state, reflects
 
 MOST_ITEMS: Final = 50_000
@@ -89,11 +90,6 @@ def registrations(_: object) -> object:
 def is_generic(function: FunctionType) -> bool:
     """Whether a function chooses another by the class of its argument (`functools.singledispatch`)."""
     return function.__code__.co_filename == functools.__file__ and hasattr(function, "registry")
-
-
-def of_setting(setting: Setting) -> object:
-    """What is set, as a place tells it."""
-    return setting.read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +121,7 @@ class Explorer:
     Attributes:
         places: in the order in which they were found, each once.
         unguarded: what there is no place for.
+        names: attributes that code mentions, or asked for.
         appended: by identity, lists and queues that are added to whatever is in them, which nothing looks into.
     """
 
@@ -150,16 +147,16 @@ class Explorer:
         self._growing: dict[int, tuple[str, str, object, set[str | None]]] = {}
         """Lists and queues, as they wait, and the names by which functions come to them: None for other ways."""
         mentions = [mentions_of(function.__code__) for function in functions]
-        self._names: set[str] = set(ran.names if ran is not None else ())
+        self.names: set[str] = set(ran.names if ran is not None else ())
         self._has_computed = ran is not None and ran.has_computed
         """Whether what is done now may not be done again, as functions remember its results."""
-        self._computed = bool(self._names)
+        self._computed = bool(self.names)
         """Whether some function asks for attributes that may not be there."""
         self._whole = any(map(reflects, functions))
         """Whether some function may read any attribute."""
         for each in mentions:
-            self._names.update(each.attributes)
-        for setting in read_by({*self._names, *[name for each in mentions for name in each.globals]}):
+            self.names.update(each.attributes)
+        for setting in read_by({*self.names, *[name for each in mentions for name in each.globals]}):
             self._add(setting.text, setting, of_setting, "view")
         for start in roots:
             name = "self" if isinstance(start, torch.nn.Module) else type(start).__name__
@@ -264,7 +261,7 @@ class Explorer:
         """Whether all functions only append to what they come to by this name."""
         if name is None or name in GROWING or self._whole or self._computed or self._has_computed:
             return False
-        if not WHOLE.isdisjoint(self._names):
+        if not WHOLE.isdisjoint(self.names):
             return False
         return not any(name in read_otherwise(code) for code in self._codes)
 
@@ -357,9 +354,9 @@ class Explorer:
                 else:
                     self._value(f"{text}.__self__", name, owner)
             case ModuleType():
-                self._module(text, value, self._names)
+                self._module(text, value, self.names)
             case type():
-                if value in CALENDARS and not self._names.isdisjoint(("now", "today", "utcnow")):
+                if value in CALENDARS and not self.names.isdisjoint(("now", "today", "utcnow")):
                     self._refuse(text, name, "which gives something else at another time")
                 self._class(value)
             case functools.partial():
@@ -386,7 +383,7 @@ class Explorer:
                     self._seen.add(id(module))
                     self._torch_module(f"{text}.{path}" if path else text, name, module)
             case logging.Logger():
-                if not self._names.isdisjoint(("isEnabledFor", "getEffectiveLevel", "level")):
+                if not self.names.isdisjoint(("isEnabledFor", "getEffectiveLevel", "level")):
                     self._add(text, value, logging.Logger.getEffectiveLevel, "view")
             case CellType():
                 self._cell(text, value)
@@ -426,7 +423,7 @@ class Explorer:
         if self._items > MOST_ITEMS:
             return
         self._add(text, container, kind="contents")
-        items = [*dict.keys(container), *dict.values(container)] if isinstance(container, dict) else [*container]
+        items = in_order(container)
         for item in items:
             if isinstance(item, torch.Tensor):
                 self._behind(f"{text}[...]", name, item)
@@ -449,7 +446,7 @@ class Explorer:
 
     def _attributes(self, attributes: Mapping[str, object], *, whole: bool = False) -> Iterable[str]:
         """Those of the attributes that may be read."""
-        return list(attributes) if whole or self._whole else sorted(self._names & attributes.keys())
+        return list(attributes) if whole or self._whole else sorted(self.names & attributes.keys())
 
     def _attributes_of(self, text: str, name: str, value: object) -> None:
         whole = any(map(is_of_library, type(value).__mro__))
@@ -482,7 +479,7 @@ class Explorer:
             (attributes,) = [found for found in gc.get_referents(vars(each)) if type(found) is dict][:1] or [None]
             if attributes is None:
                 continue
-            names = sorted(self._names & attributes.keys())
+            names = sorted(self.names & attributes.keys())
             if "forward" in attributes and "forward" not in names:
                 names = [*names, "forward"]
             if owner == "program":
@@ -505,7 +502,7 @@ class Explorer:
         self._add(f"the attributes of {text}", attributes, kind="keys")
         self._add(f"{text}.training", attributes, "training")
         for kind in ("_parameters", "_buffers", "_modules"):
-            if attributes.get(kind) or kind in self._names:
+            if attributes.get(kind) or kind in self.names:
                 self._add(text, attributes[kind], kind="contents")
                 for key, held in attributes[kind].items() if kind != "_modules" else ():
                     if held is not None:

@@ -13,9 +13,9 @@
     frontends.pytorch.errors.WrongArtifact: .../linear.artifact: weight is torch.float32[2, 4] on cpu, was ...
       fix:    ...
 
-The file decides nothing of what a program computes but by the machine code in it. What it says of this process
-(versions, processor, code, parameters) is compared first; then each variant is traced again here, in order, and must
-come out with the guards, functions and kernels that were saved. A file that is refused leaves nothing behind.
+What the file says of this process (versions, processor, code, parameters) is compared first; then each variant is
+restored where all that its trace has read is the same here (`calls/restoring.py`), or else traced again, in order, and
+must come out with the guards, functions and kernels that were saved. A file that is refused leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import torch
 from frontends.pytorch.calls.argument_unpacking import autocast, elsewhere
 from frontends.pytorch.calls.artifact import AGAIN, entry, of_kind, read, refuse
 from frontends.pytorch.calls.compiled import Compiled
+from frontends.pytorch.calls.restoring import Restored, Restoring
 from frontends.pytorch.calls.saving import (
     BACKENDS,
     OPTIONS,
@@ -39,10 +40,13 @@ from frontends.pytorch.calls.saving import (
     outcome,
     surroundings,
     tensors_of,
+    whole,
 )
 from frontends.pytorch.calls.taken import DTYPES, Taken, made
+from frontends.pytorch.calls.telling import of_process
 from frontends.pytorch.errors import WrongArtifact, WrongStatement, refusal
 from frontends.pytorch.source_location import origin
+from frontends.pytorch.tracing import trace
 from shapes.guards.toolchain import supply, withdraw
 
 HERE: Final = "save it again in this process's place; the artifact is for the one that it was saved in"
@@ -76,9 +80,10 @@ def load(path: str | PathLike[str], fn: Callable[..., object]) -> Compiled:
     gnu = described.get("gnu")
     before = None if gnu is None else _written_for(of_kind(name, bool, gnu, "`gnu` in its description"))
     new = supply(libraries)
+    restoring = Restoring(of_process()) if described.get("whole") == whole(described) else None
     try:
         for place, variant in enumerate(variants):
-            _trace(name, compiled, place, variant)
+            _trace(name, compiled, place, variant, restoring)
     except BaseException:
         withdraw(new)
         if gnu is not None:
@@ -145,22 +150,31 @@ def _options(name: str, described: Mapping[str, object]) -> dict[str, object]:
     return options
 
 
-def _trace(name: str, compiled: Compiled, place: int, described: Mapping[str, object]) -> None:
-    """Trace the next variant, and compare it with the one that was saved."""
+def _trace(
+    name: str, compiled: Compiled, place: int, described: Mapping[str, object], restoring: Restoring | None
+) -> None:
+    """Restore or trace the next variant, and compare it with the one that was saved."""
     try:
         args, kwargs = made(entry(name, described, "arguments", dict))
     except (ValueError, RecursionError) as error:
         refuse(name, f"the arguments of variant {place} are not of the form in which they are written: {error}", AGAIN)
     compilation = compiled._compilation
+    if restoring is not None:
+        restoring.begin(described)
+        compilation.tracing = restoring.traced
     with _ambient(name, described):
         try:
             compilation.found(args, kwargs)
         except Exception as error:
             refuse(name, f"variant {place} cannot be traced here: {str(error).splitlines()[0]}", MODEL)
+        finally:
+            compilation.tracing = trace
     if len(compilation.variants) != place + 1:
         reason = f": {compilation.fallbacks[-1].reason.splitlines()[0]}" if compilation.fallbacks else ""
         refuse(name, f"variant {place} is not one here{reason}", MODEL)
     variant = compilation.variants[place]
+    if isinstance(variant, Restored):
+        return
     taken = variant.taken
     assert isinstance(taken, Taken)
     functions = taken.sources()

@@ -217,6 +217,16 @@ def items_of(container: list | dict | set) -> tuple[object, ...]:
     return tuple(set.__iter__(container) if isinstance(container, set) else list.__iter__(container))
 
 
+def in_order(container: list | dict | set) -> list[object]:
+    """What is in a container, keys before values; classes in a set in an order that is the same in every process."""
+    if isinstance(container, dict):
+        return [*dict.keys(container), *dict.values(container)]
+    items = [*container]
+    if isinstance(container, set) and all(isinstance(item, type) for item in items):
+        items.sort(key=lambda item: (item.__module__, item.__qualname__))
+    return items
+
+
 def same(a: object, b: object) -> bool:
     """Whether a program cannot tell two values apart, as far as that is cheap to say."""
     if a is b:
@@ -385,4 +395,4 @@ def view_of(value: object) -> Callable[[object], object] | None:
     return elements if found is None and is_numpy(value, "ndarray") else found
 
 
-__all__ = ["Contents", "Kept", "Place", "can_be_given", "layout", "same", "shown", "varying"]
+__all__ = ["Contents", "Kept", "Place", "can_be_given", "in_order", "layout", "same", "shown", "varying"]

@@ -71,6 +71,7 @@ td, th { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top }
 {% for variant in report.variants %}
 <h2>Variant {{ variant.number }}</h2>
 <p>Traced because: {{ variant.cause }}</p>
+{% if variant.provenance %}<p>Artifact: {{ variant.provenance }}</p>{% endif %}
 <p>{% for given in variant.inputs %}<code>{{ given }}</code><br>{% endfor %}</p>
 {% for title, lines in variant.sections() if lines %}
 <h3>{{ title | capitalize }}</h3>
@@ -107,6 +108,7 @@ class VariantReport:
     """One variant.
 
     Attributes:
+        provenance: of an artifact, whether it was restored, or why it was traced.
         inputs: the tensors among the arguments.
         guards: what a call is held against; `promises` are those that the caller stated.
         asserts: what the graph checks when it runs.
@@ -117,6 +119,7 @@ class VariantReport:
 
     number: int
     cause: str
+    provenance: str
     inputs: tuple[str, ...]
     promises: tuple[Line, ...]
     guards: tuple[Line, ...]
@@ -138,6 +141,7 @@ class VariantReport:
         return VariantReport(
             number,
             variant.cause,
+            variant.provenance,
             tuple([f"{each.name}: {each.result.metadata}" for each in variant.inputs]),
             tuple([Line.of(str(each), each.origin) for each in env.preconditions()]),
             tuple([Line.of(text(each), each.origin) for each in variant.guards]),
@@ -159,6 +163,8 @@ class VariantReport:
 
     def lines(self, *, kernels: bool) -> Iterable[str]:
         yield f"variant {self.number}: {self.cause}"
+        if self.provenance:
+            yield f"  artifact: {self.provenance}"
         for each in self.inputs:
             yield f"  {each}"
         for title, found in self.sections():

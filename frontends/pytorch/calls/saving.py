@@ -12,17 +12,19 @@
     >>> len(again.variants), again(torch.zeros(4, 2), torch.zeros(2))[0]
     (1, tensor([0.5000, 0.5000]))
 
-A graph is not in it, nor a parameter. Who loads it traces the function again, for tensors of the same kinds without
-elements, so that what a graph relies on is what holds there; guards, functions and kernels are compared with those that
-were saved. What takes longest, the C compiler, does not run, and need not be there.
+A graph is not in it, nor a parameter. Who loads it takes a variant as it was told (`calls/restoring.py`) where all that
+its trace has read is the same there; otherwise the function is traced again, for tensors of the same kinds without
+elements, so that what a graph relies on is what holds there, and guards, functions and kernels are compared with those
+that were saved. What takes longest, the C compiler, does not run, and need not be there.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
@@ -30,7 +32,9 @@ from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 import torch
 
 from frontends.pytorch.calls import artifact
+from frontends.pytorch.calls.restoring import Restored
 from frontends.pytorch.calls.taken import Taken, source_of
+from frontends.pytorch.calls.telling import Reads, of_process, told
 from frontends.pytorch.errors import WrongStatement, refusal
 from frontends.pytorch.python.forcing import own_code
 from frontends.pytorch.source_location import origin
@@ -69,6 +73,7 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
         _cannot("it has a policy, or dynamic= is a function or relations", "dynamic=True, False or None, and marks")
     described = []
     libraries: dict[str, bytes] = {}
+    around = of_process()
     for place, variant in enumerate(compilation.variants):
         taken = variant.taken
         if not isinstance(taken, Taken) or taken.arguments is None:
@@ -76,6 +81,11 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
             _cannot(f"variant {place}: {reason}", "call what is to be saved with tensors, numbers, text and containers")
         used = libraries_of(variant)
         libraries.update(used)
+        if isinstance(variant, Restored):
+            described.append({**variant.described})
+            continue
+        assert isinstance(variant.reads, Reads)
+        restored = told(compilation.fn, variant, variant.reads, around)
         described.append(
             {
                 "arguments": taken.arguments,
@@ -86,6 +96,7 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
                 "libraries": [*used],
                 "note": "" if variant.running is None else variant.running.note,
                 **outcome(variant),
+                "restored": restored,
             }
         )
     libraries.update(shared())
@@ -102,7 +113,13 @@ def save(compilation: Compilation, path: str | PathLike[str]) -> None:
             for identity, content in libraries.items()
         ],
     }
-    artifact.write(path, manifest, [*libraries.values()])
+    artifact.write(path, {**manifest, "whole": whole(manifest)}, [*libraries.values()])
+
+
+def whole(described: Mapping[str, object]) -> str:
+    """A hash of a description: where it is another, nothing of it is taken that nothing is compared with."""
+    text = json.dumps({key: each for key, each in described.items() if key != "whole"}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def surroundings() -> dict[str, str]:
@@ -130,6 +147,9 @@ def libraries_of(variant: Variant) -> dict[str, bytes]:
     """The kernels of a variant, by what they are made of."""
     from backends.cpu import compiler
 
+    if isinstance(variant, Restored):
+        known = {each: compiler.supplied_library(each) for each in variant.described["libraries"]}
+        return {identity: content_of(path, identity) for identity, path in known.items() if path is not None}
     hosts = () if variant.running is None else variant.running.hosts
     paths = dict.fromkeys([path for host in hosts for path in host.program.decisions.libraries])
     return {compiler.identities[path]: content_of(path, compiler.identities[path]) for path in paths}

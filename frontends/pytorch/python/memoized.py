@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Final
+from typing import Final, TypeAlias
 
 from frontends.pytorch.errors import GraphBreak, refusal
 from frontends.pytorch.python.ran import (
@@ -38,6 +38,7 @@ from frontends.pytorch.python.ran import (
 from frontends.pytorch.python.rewriting import Cache, caches
 
 FIX: Final = "give it a larger `maxsize`; fullgraph=False calls it as it is"
+Run: TypeAlias = Callable[[Sequence[object]], Sequence[object]]
 
 
 class Memoized:
@@ -121,4 +122,20 @@ def _hit(result: Callable[[object, object, int], object], uses: Sequence[tuple[C
         result(function, key, 1)
 
 
-__all__ = ["Memoized", "replayed"]
+def after(replay: Callable[[], None], run: Run) -> Run:
+    """What runs a variant, and asks functions again for the results that its program asked them for. In its first call
+    the trace has done that."""
+    is_first = True
+
+    def call(values: Sequence[object]) -> Sequence[object]:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+        else:
+            replay()
+        return run(values)
+
+    return call
+
+
+__all__ = ["Memoized", "after", "replayed"]

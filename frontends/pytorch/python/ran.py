@@ -138,6 +138,7 @@ class Ran:
         has_computed: whether one of them was worked out, which is done once.
         elements: tensors whose elements it took as numbers, if it is a graph.
         silent: loggers that it asked whether they log at a level, and that did not.
+        restored: the functions of the program that ran in another process, if this one did not run them.
     """
 
     def __init__(self, observers: Observers | None = None) -> None:
@@ -147,6 +148,7 @@ class Ran:
         self.has_computed = False
         self.elements: tuple[torch.Tensor, ...] = ()
         self.silent: set[tuple[logging.Logger, int]] = set()
+        self.restored: list[FunctionType] | None = None
         self._calls: list[Call] = []
         self._watch = _watch()
         self._observers = observers
@@ -189,6 +191,8 @@ class Ran:
 
     def functions(self) -> list[FunctionType]:
         """The functions of the program, in the order in which they first ran."""
+        if self.restored is not None:
+            return self.restored
         found: dict[int, FunctionType] = {}
         codes: set[CodeType] = set()
         waiting: dict[CodeType, list[tuple[FunctionType, CodeType]]] = {}

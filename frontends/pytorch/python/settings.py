@@ -163,6 +163,11 @@ SETTERS: Final = (
 """The functions of `torch._C` that set something for all that follows."""
 
 
+def of_setting(setting: Setting) -> object:
+    """What is set, as a place tells it."""
+    return setting.read()
+
+
 def setters() -> Iterator[tuple[ModuleType, str]]:
     """Where they, and those in Python that set otherwise, are called by name."""
     for name in SETTERS:
@@ -208,4 +213,4 @@ NAMED: Final = {
 }
 """What sets those that may be set for a part of a program."""
 
-__all__ = ["SETTINGS", "Setting", "read_by", "setters", "settings_watched"]
+__all__ = ["SETTINGS", "Setting", "of_setting", "read_by", "setters", "settings_watched"]

@@ -110,7 +110,8 @@ def automatic(made: Callable[..., object], finished: Callable[[object], None]) -
 def state(compiled) -> dict[str, object]:
     return {
         "variants": [[str(guard) for guard in variant.guards] for variant in compiled.variants],
-        "kernels": [len(variant.running.hosts) for variant in compiled.variants],
+        "kernels": [bool(variant.running.hosts) or variant.provenance == "restored" for variant in compiled.variants],
+        "provenance": [variant.provenance for variant in compiled.variants],
         "fallbacks": [each.reason for each in compiled.fallbacks],
     }
 

@@ -1,0 +1,181 @@
+"""A program of kernels as data, and again as a function, without what it was made from.
+
+    >>> import torch
+    >>> from shapes import ShapeEnv
+    >>> from backends import cpu
+    >>> from backends.cpu.serialized import described, function_of
+    >>> from backends.decisions.questions import Decisions
+    >>> from backends.program.host import hosted
+    >>> from backends.loops.program import Program
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> (n,) = [size.expr for size in env.sizes("n")]
+    >>> program = Program(Decisions(env))
+    >>> x = program.input("x", "float32", (n,), (program.build.one,))
+    >>> program.outputs.append(program.stored(program.build.apply("exp", x), (program.build.one,)))
+    >>> host = hosted(program, cpu)
+    >>> text = described(host)
+    >>> sorted(text)
+    ['joins', 'kernels', 'names', 'source']
+    >>> function_of(text, [])((torch.zeros(2),))
+    [tensor([1., 1.])]
+
+The text of the host's function stays as it is; what it refers to is named: kernels by the library that they are in,
+operators and functions by name, tensors by their number. The libraries themselves are whoever's who keeps this: they
+are found where they were built or supplied.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any, Final
+
+import torch
+
+from backends import cpu
+from backends.cpu import IN_ONE_FILE, compiler
+from backends.cpu.launcher import launcher
+from backends.loops.kernels import Kernel
+from backends.program.generated_functions import defined
+from backends.program.host import Host, laid_out
+from backends.program.launch_groups import together
+from shapes.guards.toolchain import Unavailable
+
+FLOAT: Final = struct.Struct(">d")
+OURS: Final = ("shapes.", "solver.", "backends.")
+DTYPES: Final[Mapping[str, torch.dtype]] = {
+    str(each): each for each in vars(torch).values() if isinstance(each, torch.dtype)
+}
+LAYOUTS: Final = {str(each): each for each in (torch.contiguous_format, torch.preserve_format, torch.channels_last)}
+ALWAYS: Final[Mapping[str, object]] = {
+    "empty": cpu.allocate,
+    "as_strided": torch.as_strided,
+    "seen": torch._C._dynamo.guards._reinterpret_tensor,
+    "last": cpu.last,
+    "large": cpu.large[1],
+    "kept": cpu.kept,
+    "laid_out": laid_out,
+}
+_serial: Final = count()
+
+
+def described(host: Host) -> dict[str, object] | Unavailable:
+    """What `function_of` makes the function of a program again from; or why nothing can."""
+    kernels = [step for step in host.steps if isinstance(step, Kernel)]
+    libraries = [*host.program.decisions.libraries]
+    if len(libraries) != -(-len(kernels) // IN_ONE_FILE) or any(path not in compiler.identities for path in libraries):
+        return Unavailable("it is not known which of its kernels are in which library")
+    of_kernels = []
+    for place, kernel in enumerate(kernels):
+        turns = kernel.turns.kernels if kernel.turns is not None else 0
+        identity = compiler.identities[libraries[place // IN_ONE_FILE]]
+        of_kernels.append([identity, place % IN_ONE_FILE, len(kernel.buffers), len(kernel.numbers), turns])
+    names: dict[str, object] = {}
+    operators = {name: target for target, name in host.operators.items()}
+    for name, value in host.scope.items():
+        if name in ALWAYS and value is ALWAYS[name] or name == "__builtins__":
+            continue
+        if name[0] == "k" and name[1:].isdecimal():
+            continue
+        found = _named(operators.get(name, value))
+        if found is None:
+            return Unavailable(f"`{name}` in the text of its function, a {type(value).__qualname__}, has no name")
+        names[name] = found
+    for place, _ in enumerate(host.program.constants):
+        names[f"c{place}"] = ["constant", place]
+    return {"source": host.source, "kernels": of_kernels, "joins": host.joins, "names": names}
+
+
+def _named(value: object) -> list[object] | None:
+    """What a text refers to, by a name; None where it has none."""
+    if isinstance(value, torch.Tensor):
+        return ["constant", -1]
+    if type(value) is float:
+        return ["float", FLOAT.pack(value).hex()]
+    if isinstance(value, torch.dtype):
+        return ["dtype", str(value)]
+    if isinstance(value, torch.device):
+        return ["device", str(value)] if str(value) == "cpu" else None
+    if isinstance(value, torch.layout):
+        return ["layout", str(value)] if value is torch.strided else None
+    if isinstance(value, torch.memory_format):
+        return ["format", str(value)] if str(value) in LAYOUTS else None
+    if isinstance(value, torch._ops.OpOverload):
+        return ["operator", value._schema.name, value._overloadname] if value.namespace == "aten" else None
+    name = getattr(value, "__name__", "")
+    if value is getattr(torch, name, None):
+        return ["torch", name]
+    module = getattr(value, "__module__", None) or ""
+    if module.startswith(OURS) and getattr(sys.modules.get(module), name, None) is value:
+        return ["function", module, name]
+    return None
+
+
+def function_of(
+    text: Mapping[str, Any], constants: Sequence[torch.Tensor]
+) -> Callable[[Sequence[object]], list[object]] | Unavailable:
+    """The function that `described` has told, over these tensors.
+
+    Raises:
+        KeyError, TypeError, ValueError, LookupError, AttributeError: nothing is told so.
+    """
+    launches = _launches(text["kernels"])
+    if isinstance(launches, Unavailable):
+        return launches
+    scope: dict[str, object] = {**ALWAYS, **{f"k{place}": launch for place, launch in enumerate(launches)}}
+    single = dict(scope)
+    for name, (inside, tensors, numbers, turns) in text["joins"].items():
+        if name not in single:
+            raise LookupError(f"kernels that are launched together: {name!r}")
+        scope[name], _ = together(cpu.joined, [single[each] for each in inside], tensors, numbers, turns)
+    for name, found in text["names"].items():
+        if name in scope:
+            raise LookupError(f"a name that is taken: {name!r}")
+        scope[name] = _meant(found, constants)
+    return defined(text["source"], f"<program again {next(_serial)}>", scope)
+
+
+def _meant(found: Sequence[Any], constants: Sequence[torch.Tensor]) -> object:
+    match found:
+        case ["constant", int() as place] if 0 <= place < len(constants):
+            return constants[place]
+        case ["float", str() as text]:
+            return FLOAT.unpack(bytes.fromhex(text))[0]
+        case ["dtype", str() as text]:
+            return DTYPES[text]
+        case ["device", "cpu"]:
+            return torch.device("cpu")
+        case ["layout", "torch.strided"]:
+            return torch.strided
+        case ["format", str() as text]:
+            return LAYOUTS[text]
+        case ["operator", str() as name, str() as overload] if name.startswith("aten::"):
+            packet = getattr(torch.ops.aten, name.removeprefix("aten::"))
+            return getattr(packet, overload or "default")._op
+        case ["torch", str() as name]:
+            return getattr(torch, name)
+        case ["function", str() as module, str() as name] if module.startswith(OURS):
+            return getattr(sys.modules[module], name)
+    raise LookupError(f"something that is called {found!r}")
+
+
+def _launches(told: Sequence[Sequence[Any]]) -> list[Callable[..., None]] | Unavailable:
+    """The kernels of libraries that were built or supplied."""
+    native = launcher()
+    if isinstance(native, Unavailable):
+        return native
+    made: list[Callable[..., None]] = []
+    for identity, place, buffers, numbers, turns in told:
+        path = compiler.supplied_library(identity)
+        if path is None:
+            return Unavailable(f"the library {identity} is not here")
+        library = compiler.load(path)
+        several = f"k{place}_together"
+        begun = (cpu._address(library, several), turns) if turns and hasattr(library, several) else ()
+        made.append(native.Kernel(cpu._address(library, f"k{place}"), buffers, numbers + 1, library, *begun))
+    return made
+
+
+__all__ = ["described", "function_of"]

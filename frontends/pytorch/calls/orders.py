@@ -1,0 +1,114 @@
+"""Whether what code does may go by the order of a set, or by hashes, which are others in every process.
+
+    >>> from frontends.pytorch.calls.orders import goes_by_order
+    >>> def stacked(x, names):
+    ...     return [x[name] for name in {"a", "b", *names}]
+    >>> def known(name, names):
+    ...     return name in names or name in {"a", "b"}
+    >>> goes_by_order(stacked.__code__), goes_by_order(known.__code__)
+    (True, False)
+
+Asking whether something is in a set goes by no order. All else that is done with one counts as if it did: code is only
+looked at, and what it hands on is not followed.
+"""
+
+from __future__ import annotations
+
+import dis
+from functools import lru_cache
+from types import CodeType
+from typing import Final
+
+BY_HASH: Final = frozenset(("set", "frozenset", "hash", "id"))
+"""Names of functions that make sets, or tell what their order goes by."""
+OF_SETS: Final = frozenset(("union", "intersection", "difference", "symmetric_difference"))
+VIEWS: Final = frozenset(("keys", "items"))
+OPERATORS: Final = frozenset(("&", "|", "^", "-", "&=", "|=", "^=", "-="))
+LOADS: Final = frozenset(("LOAD_GLOBAL", "LOAD_NAME"))
+ATTRIBUTES: Final = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
+NAMED: Final = LOADS | ATTRIBUTES | {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
+PASSED: Final = frozenset(("LOAD_CLOSURE", "MAKE_CELL", "COPY_FREE_VARS"))
+"""What hands the variable of a closure on to a function, whose code is looked at as well."""
+SKIPPED: Final = frozenset(("CACHE", "NOP", "PRECALL", "RESUME", "EXTENDED_ARG"))
+
+
+@lru_cache(maxsize=4096)
+def goes_by_order(code: CodeType) -> bool:
+    """Whether this code, or code inside of it, may."""
+    steps = [step for step in dis.get_instructions(code) if step.opname not in SKIPPED]
+    names = {step.argval for step in steps if step.opname in LOADS}
+    if not names.isdisjoint(BY_HASH) or not OF_SETS.isdisjoint(code.co_names):
+        return True
+    if not VIEWS.isdisjoint(code.co_names) and any(
+        step.opname == "BINARY_OP" and step.argrepr in OPERATORS for step in steps
+    ):
+        return True
+    # what a comprehension adds to is the set that it is: whoever calls it is looked at
+    is_comprehension = code.co_name == "<setcomp>"
+    makes = ("BUILD_SET", "SET_UPDATE", "SET_ADD")
+    if not is_comprehension and any(step.opname in makes for step in steps):
+        return True
+    for place, step in enumerate(steps):
+        if step.opname != "LOAD_CONST":
+            continue
+        if isinstance(step.argval, frozenset) and not _only_asked(steps, place + 1):
+            return True
+        if isinstance(step.argval, CodeType):
+            is_set = step.argval.co_name == "<setcomp>"
+            if goes_by_order(step.argval) or (is_set and not _only_asked(steps, _called(steps, place))):
+                return True
+    return False
+
+
+@lru_cache(maxsize=4096)
+def names_in_order(code: CodeType) -> frozenset[str]:
+    """The names whose values this code, and code inside of it, does something else with than to ask whether something
+    is in them, or to add to them."""
+    steps = [step for step in dis.get_instructions(code) if step.opname not in SKIPPED]
+    found: set[str] = set()
+    for step, following in zip(steps, (*steps[1:], None)):
+        if step.opname in PASSED or step.opname.startswith(("LOAD_CONST", "KW_")) or type(step.argval) is not str:
+            continue
+        is_asked = following is not None and following.opname == "CONTAINS_OP"
+        is_added_to = following is not None and following.opname in ATTRIBUTES and following.argval == "add"
+        if step.opname not in NAMED or not (is_asked or is_added_to):
+            found.add(step.argval)
+    if "locals" in code.co_names:
+        found.update(code.co_freevars, code.co_cellvars)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= names_in_order(constant)
+        elif isinstance(constant, tuple):
+            # attributes that a pattern asks for
+            found.update([each for each in constant if isinstance(each, str)])
+    return frozenset(found)
+
+
+def _called(steps: list[dis.Instruction], place: int) -> int:
+    """The place behind the call of a comprehension, whose code is loaded here."""
+    for number in range(place, len(steps) - 1):
+        if steps[number].opname == "GET_ITER" and steps[number + 1].opname == "CALL":
+            return number + 2
+    return len(steps)
+
+
+def _only_asked(steps: list[dis.Instruction], place: int) -> bool:
+    """Whether the value that is on top of the stack here is only asked whether something is in it: at once, or by a
+    local variable that nothing else is done with."""
+    if place >= len(steps):
+        return False
+    if steps[place].opname == "CONTAINS_OP":
+        return True
+    if steps[place].opname != "STORE_FAST":
+        return False
+    name = steps[place].argval
+    for number, step in enumerate(steps):
+        # an instruction may load two at once
+        names = step.argval if type(step.argval) is tuple else (step.argval,)
+        if number != place and name in names and "LOAD" in step.opname:
+            if step.argval != name or number + 1 >= len(steps) or steps[number + 1].opname != "CONTAINS_OP":
+                return False
+    return "locals" not in {step.argval for step in steps if step.opname in LOADS}
+
+
+__all__ = ["goes_by_order", "names_in_order"]

@@ -1,0 +1,158 @@
+"""How a function is reached from its module, so that another process finds the one that does the same there.
+
+    >>> import functools
+    >>> import textwrap
+    >>> from frontends.pytorch.calls.reaching import reached, route_to
+    >>> route_to(textwrap.dedent, None)
+    ['textwrap', ['dedent'], []]
+    >>> reached(['textwrap', ['dedent'], []], None) is textwrap.dedent
+    True
+
+A route begins at a name in a module, or at what is compiled, and goes through what stands around a function there:
+decorators, properties, methods, closures. A function that the call makes is known by the code of the one that makes it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from operator import is_
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Final, TypeAlias
+
+import torch
+
+from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.mentions import location
+
+Route: TypeAlias = list[object]
+FARTHEST: Final = 8
+MOST: Final = 256
+"""So many objects are looked at for one function."""
+
+
+def route_to(function: FunctionType, fn: object) -> Route | None:
+    """From its module, or from what is compiled, to a function; None where there is no way."""
+    names = function.__qualname__.split(".<locals>")[0].split(".")
+    starts: list[tuple[str | None, list[str]]] = [(function.__module__, names), (None, [])]
+    # what a decorator has made is called by another name than its own
+    module = sys.modules.get(function.__module__ or "")
+    for name, value in list(vars(module).items()) if isinstance(module, ModuleType) else ():
+        if isinstance(value, FunctionType) and is_same(value, function):
+            starts.append((function.__module__, [name]))
+    for module, path in starts:
+        start = begun(module, path, fn)
+        waiting: deque[tuple[object, list[str]]] = deque([(start, [])])
+        seen = {id(start)}
+        while waiting and len(seen) < MOST:
+            value, steps = waiting.popleft()
+            if isinstance(value, FunctionType) and is_same(value, function):
+                return [module, path, steps]
+            if len(steps) < FARTHEST:
+                for step, inside in around(value):
+                    if id(inside) not in seen:
+                        seen.add(id(inside))
+                        waiting.append((inside, [*steps, step]))
+    return None
+
+
+def reached(route: Sequence[object], fn: object) -> FunctionType | None:
+    """The function at the end of a route; None where it leads nowhere here."""
+    match route:
+        case [None | str() as module, list() as path, list() as steps]:
+            value = begun(module, path, fn)
+        case _:
+            return None
+    for step in steps:
+        found = [inside for name, inside in around(value) if name == step]
+        if not found:
+            return None
+        value = found[0]
+    return value if isinstance(value, FunctionType) else None
+
+
+def begun(module: str | None, path: Sequence[object], fn: object) -> object:
+    """What has this name in a module, or what is compiled; None where there is nothing."""
+    if module is None:
+        return fn
+    value: object = sys.modules.get(module)
+    for name in path:
+        try:
+            value = vars(value)[name]
+        except (TypeError, KeyError):
+            return None
+    return value
+
+
+def around(value: object) -> Iterator[tuple[str, object]]:
+    """What is a step from something that is, or stands around, a function."""
+    match value:
+        case FunctionType():
+            for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
+                if (held := inside(cell)) is not None:
+                    yield f"cell {name}", held
+            if (wrapped := vars(value).get("__wrapped__")) is not None:
+                yield "__wrapped__", wrapped
+        case MethodType() | staticmethod() | classmethod():
+            yield "__func__", value.__func__
+        case property():
+            yield from (("fget", value.fget), ("fset", value.fset))
+        case functools.partial() | functools.cached_property():
+            yield "func", value.func
+        case functools._lru_cache_wrapper():
+            yield "__wrapped__", value.__wrapped__
+        case torch.nn.Module():
+            forward = vars(value).get("forward")
+            if forward is not None:
+                yield "forward", forward
+
+
+def inside(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def is_same(one: FunctionType, other: FunctionType) -> bool:
+    """Whether two functions do the same: one may be known by a copy of it."""
+    closures = one.__closure__ or (), other.__closure__ or ()
+    return (
+        own_code(one) is own_code(other)
+        and one.__globals__ is other.__globals__
+        and len(closures[0]) == len(closures[1])
+        and all(map(is_, *closures))
+        and one.__defaults__ is other.__defaults__
+        and one.__kwdefaults__ is other.__kwdefaults__
+    )
+
+
+def place_in(outer: CodeType, code: CodeType) -> list[int] | None:
+    """Where code is among the constants of other code; None where it is not."""
+    for number, constant in enumerate(outer.co_consts):
+        if isinstance(constant, CodeType) and location(constant) == location(code):
+            return [number]
+        if isinstance(constant, CodeType) and (found := place_in(constant, code)) is not None:
+            return [number, *found]
+    return None
+
+
+def code_at(outer: CodeType, places: Sequence[object]) -> CodeType | None:
+    """The code at this place among the constants of other code."""
+    code: object = outer
+    for number in places:
+        if not isinstance(code, CodeType) or type(number) is not int or not 0 <= number < len(code.co_consts):
+            return None
+        code = code.co_consts[number]
+    return code if isinstance(code, CodeType) else None
+
+
+def made_by_call(code: CodeType, scope: dict[str, object]) -> FunctionType:
+    """A function that the call makes, as far as its code tells."""
+    return FunctionType(code, scope, code.co_name, None, tuple([CellType() for _ in code.co_freevars]))
+
+
+
+__all__ = ["code_at", "made_by_call", "place_in", "reached", "route_to"]

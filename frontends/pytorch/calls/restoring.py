@@ -1,0 +1,268 @@
+"""A variant as data, and again as a variant, where another process reads what this one has read: without a trace.
+
+    >>> import os, tempfile, torch
+    >>> from frontends.pytorch import compile, load
+    >>> weight = torch.ones(3, 4)
+    >>> def projected(x):
+    ...     return torch.relu(x @ weight) * 2
+    >>> compiled = compile(projected, backend="cpu", dynamic=True)
+    >>> with torch.no_grad():
+    ...     out = compiled(torch.ones(2, 3))
+    >>> path = os.path.join(tempfile.mkdtemp(), "projected.artifact")
+    >>> compiled.save(path)
+    >>> loaded = load(path, projected)
+    >>> [variant.provenance for variant in loaded.variants], loaded(torch.ones(5, 3)).sum().item()
+    (['restored'], 120.0)
+
+What a trace tells is the same wherever the program, what it reads and torch are the same. That is held against the file
+before anything of it is used: the code of all functions that ran, found by the way that leads to them, and what is
+around, by its fingerprint. Where something differs, or cannot be told to another process, the function is traced.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+from torch.utils._pytree import SUPPORTED_NODES, TreeSpec, tree_leaves, tree_unflatten, treespec_leaf
+
+from backends import Unreadable
+from frontends.pytorch.calls.fingerprints import Untold
+from frontends.pytorch.calls.taken import source_of
+from frontends.pytorch.calls.telling import (
+    Another,
+    Told,
+    class_named,
+    commitments,
+    fingerprint_of,
+    found_functions,
+)
+from frontends.pytorch.python.forcing import own_code
+from frontends.pytorch.python.ran import Ran, noted, unwatched
+from frontends.pytorch.recording.arguments import Arguments, known_arguments, with_offset
+from frontends.pytorch.recording.inputs import STATIC, Choice, Dynamism
+from frontends.pytorch.recording.operations import Recording
+from frontends.pytorch.recording.recorder import Recorder
+from frontends.pytorch.running import Running, without_gradients
+from frontends.pytorch.symbolic.node import Nodes
+from frontends.pytorch.symbolic.policy import general_path
+from frontends.pytorch.tracing import Variant, trace
+from shapes.env import ShapeEnv
+from shapes.environment.events import Declared, Guarded
+from shapes.guards.toolchain import Unavailable
+from shapes.origin import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from types import ModuleType
+
+    from backends.decisions.costs import Expected
+
+Run = Callable[[Sequence[object]], Sequence[object]]
+CONTAINERS: Final = {"tuple": tuple, "list": list}
+
+
+class Restored(Variant):
+    """A variant that was told by another process."""
+
+    provenance = "restored"
+
+    def run_with(self, run: Run, described: Mapping[str, Any], again: Callable[[], Variant]) -> None:
+        """Run so, as the file has `described` it; `again` traces the program, for people who look at its graph."""
+        self._run, self.described, self._again = run, described, again
+
+    def run_by(
+        self,
+        backend: ModuleType,
+        withheld: Collection[str] = (),
+        guards: Expected | None = None,
+        varying: Collection[str] = (),
+    ) -> Run:
+        self.running = Running(self._run)
+        return self._run
+
+    @property
+    def graph(self) -> torch.fx.GraphModule:
+        if self._graph is None:
+            self._graph = self._again().graph
+        return self._graph
+
+
+class Restoring:
+    """Variants of a file, each in the place of the trace that would make it.
+
+    Attributes:
+        reason: why the last one was traced, if it was.
+    """
+
+    def __init__(self, more: Sequence[str]) -> None:
+        self._more = more
+        self._variant: Mapping[str, Any] = {}
+        self.reason = ""
+
+    def begin(self, variant: Mapping[str, Any]) -> None:
+        """The next variant, as it is described."""
+        self._variant, self.reason = variant, ""
+
+    def traced(
+        self, fn: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object], **options: Any
+    ) -> Variant:
+        """What `trace` gives."""
+        text = self._variant.get("restored")
+        try:
+            if type(text) is not dict or "reason" in text:
+                raise Another(str(text["reason"]) if type(text) is dict else "it has no such variant")
+            ran = noted()
+            with unwatched():
+                return self._restored(fn, args, kwargs, text, options, ran)
+        except Exception as error:
+            # whatever it is that the file says: nothing of it is used
+            self.reason = str(error) if isinstance(error, Another | Untold) else f"{type(error).__name__}: {error}"
+        variant = trace(fn, args, kwargs, **options)
+        variant.provenance = f"traced: {self.reason}"
+        return variant
+
+    def _restored(
+        self,
+        fn: Callable[..., object],
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        text: Told,
+        options: Mapping[str, Any],
+        ran: Ran | None,
+    ) -> Variant:
+        from backends.cpu.serialized import function_of
+
+        if options["read"]:
+            raise Another("numbers that it reads are given")
+        functions, outer = found_functions(fn, text["ways"], self._variant["functions"])
+        for way, function, was in zip(text["ways"], functions, self._variant["functions"], strict=True):
+            # the code of one that the call makes is in that of the function that makes it
+            if way[0] == "route" and [function.__module__, function.__qualname__, source_of(own_code(function))] != was:
+                raise Another(f"the code of {'.'.join(was[:2])} is not what it was")
+        silent = [(name, level) for name, level in text["silent"]]
+        fingerprint = fingerprint_of(fn, functions, outer, text["names"], silent, self._more)
+        if fingerprint.digest != text["fingerprint"]:
+            raise Another(f"{fingerprint.difference(text['short'])} is not what it was")
+        run = function_of(text["program"], [fingerprint.tensors[place] for place in text["constants"]])
+        if isinstance(run, Unavailable):
+            raise Another(run.reason)
+        env = ShapeEnv(origin=lambda: None, policy=general_path)
+        recorder = Recorder(env, Nodes(env), options["dynamic"].outside)
+        known = known_arguments(recorder, fn, args, kwargs, options["dynamic"], shared=True)
+        options["dynamic"].settle(env, known.inputs)
+        inputs = known.inputs
+        commit_again(env, text["commitments"])
+        if text["offsets"]:
+            inputs = [with_offset(env, each) for each in inputs]
+        made = Restored(
+            env,
+            Recording(),
+            inputs,
+            [None] * text["outputs"],
+            structure_meant(text["structure"]),
+            [False] * text["outputs"],
+            None,
+            known.numbers,
+            known.places,
+            marks_matter=text["marks"],
+        )
+        if made.structure.num_leaves != text["outputs"] or [*commitments(env)] != text["commitments"]:
+            raise Another("what it relies on is something else here")
+        if [str(guard) for guard in made.guards] != self._variant["guards"]:
+            raise Another("its guards are others here")
+        if [fact.text for fact in env.facts.records()] != self._variant["facts"]:
+            raise Another("what is known of its sizes is something else here")
+        run = without_gradients(run) if text["learned"] else run
+        run = run if text["draws"] else readable(run, fn, known)
+        made.run_with(run, self._variant, traced_again(fn, args, kwargs, known, options))
+        if ran is not None:
+            ran.restored = functions
+            ran.names |= set(text["names"])
+            ran.silent |= {(logging.getLogger(name), level) for name, level in silent}
+        return made
+
+
+def structure_meant(text: object) -> TreeSpec:
+    """The structure that was told.
+
+    Raises:
+        Another: there is none of that kind here.
+    """
+    match text:
+        case None:
+            return treespec_leaf()
+        case [str() as kind, None, list() as children] if kind in CONTAINERS:
+            return TreeSpec(CONTAINERS[kind], None, [structure_meant(child) for child in children])
+        case [str() as name, list() as keys, list() as children]:
+            kind = class_named(*name.split(":", 1))
+            if kind is None or kind not in SUPPORTED_NODES:
+                raise Another(f"torch knows no container of the class {name}")
+            return TreeSpec(kind, keys, [structure_meant(child) for child in children])
+    raise Another("what it returns is not told")
+
+
+def commit_again(env: ShapeEnv, commitments: Sequence[Sequence[Any]]) -> None:
+    """Branch as a trace did, behind what its arguments have declared."""
+    declared = [each for each in env.events if isinstance(each, Declared | Guarded)]
+    for what, text, *place in commitments[len(declared) :]:
+        if what == "guard":
+            with env.at(Origin.parse(place[0])):
+                if not env.guard(text):
+                    raise Another(f"`{text}` does not hold here")
+
+
+def readable(
+    run: Run, fn: Callable[..., object], known: Arguments
+) -> Run:
+    """A run, but the function itself for tensors whose memory does not hold their values."""
+    leaves, structure, places = list(known.leaves), known.structure, known.places
+    # tensors of any elements are nothing to keep
+    firsts = {place: known.first[id(leaf)] for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)}
+    leaves = [None if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+
+    def call(values: Sequence[object]) -> Sequence[object]:
+        try:
+            return run(values)
+        except Unreadable:
+            given = list(leaves)
+            for place, value in zip(places, values):
+                given[place] = value
+            for place, first in firsts.items():
+                given[place] = given[first]
+            args, kwargs = tree_unflatten(given, structure)
+            return tree_leaves(fn(*args, **kwargs))
+
+    return call
+
+
+def traced_again(
+    fn: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    known: Arguments,
+    options: Mapping[str, Any],
+) -> Callable[[], Variant]:
+    """What traces the program for the same symbols, whatever was seen to differ since."""
+    choices = {(each.name, axis): choice for each in known.inputs for axis, choice in enumerate(each.choices)}
+    choices |= {(each.name, -1): each.choice for each in known.numbers}
+    floats = {each.name for each in known.numbers if each.is_float and each.choice.kind != "static"}
+    with_gradients = options["gradients"]
+
+    class Known(Dynamism):
+        def is_varying(self, name: str, value: float) -> bool:
+            return name in floats
+
+    def choice(name: str, axis: int, size: int) -> Choice:
+        return choices.get((name, axis), STATIC)
+
+    def again() -> Variant:
+        with torch.set_grad_enabled(with_gradients):
+            return trace(fn, args, kwargs, dynamic=Known(choice), gradients=with_gradients, shared=True)
+
+    return again
+
+
+__all__ = ["Restored", "Restoring"]

@@ -1,0 +1,140 @@
+"""The arguments of a call as a trace has them: which tensors and numbers there are, with symbols for their sizes.
+
+    >>> import torch
+    >>> from frontends.pytorch.recording.arguments import leaf_names
+    >>> leaf_names(lambda x, more: x, (torch.ones(2), [3, 4]), {}, 3)
+    ['x', 'more_0', 'more_1']
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch.utils._pytree import TreeSpec, tree_flatten
+
+from frontends.pytorch.python.wrappers import opened
+from frontends.pytorch.recording.inputs import (
+    STATIC,
+    Dynamism,
+    Input,
+    Number,
+    declared,
+    free_name,
+    symbolic_float,
+    symbolic_input,
+    symbolic_number,
+)
+
+if TYPE_CHECKING:
+    from frontends.pytorch.recording.recorder import Recorder
+    from shapes.env import ShapeEnv
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a call was given.
+
+    Attributes:
+        args, kwargs: the arguments, wrapper subclasses opened; `leaves` and `structure` are what they consist of.
+        names: what the leaves are called.
+        inputs: the tensors, each once; `numbers` the integers and floats.
+        symbolic: what the program is given in the place of the leaves.
+        first: where each tensor comes up first, by what tells it from others.
+    """
+
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+    leaves: list[object]
+    structure: TreeSpec
+    names: list[str]
+    inputs: list[Input]
+    numbers: list[Number]
+    symbolic: list[object]
+    first: dict[int, int]
+
+    @property
+    def places(self) -> list[int]:
+        """Where the tensors, and then the numbers that are symbols, are among the leaves."""
+        symbols = [self.names.index(each.name) for each in self.numbers if each.choice.kind != "static"]
+        return [*self.first.values(), *symbols]
+
+
+def known_arguments(
+    recorder: Recorder,
+    fn: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    dynamism: Dynamism,
+    *,
+    shared: bool,
+) -> Arguments:
+    """The arguments of a call, with symbols that are declared for them; with `shared`, a tensor that is given twice is
+    one input."""
+    given, named = opened((tuple(args), dict(kwargs)))
+    leaves, structure = tree_flatten((given, named))
+    names = leaf_names(fn, given, named, len(leaves))
+    inputs: list[Input] = []
+    numbers: list[Number] = []
+    symbolic: list[object] = []
+    first: dict[int, int] = {}
+    for place, (name, leaf) in enumerate(zip(names, leaves)):
+        if isinstance(leaf, torch.Tensor):
+            if first.setdefault(id(leaf) if shared else place, place) != place:
+                symbolic.append(symbolic[first[id(leaf)]])
+                continue
+            made, described = symbolic_input(recorder, name, leaf, dynamism)
+            inputs.append(described)
+            symbolic.append(made)
+        elif type(leaf) is int:
+            made, number = symbolic_number(recorder, name, leaf, dynamism)
+            numbers.append(number)
+            symbolic.append(made)
+        elif type(leaf) is float:
+            made, number = symbolic_float(recorder, name, leaf, dynamism)
+            numbers.append(number)
+            symbolic.append(made)
+        else:
+            symbolic.append(leaf)
+    return Arguments(given, named, leaves, structure, names, inputs, numbers, symbolic, first)
+
+
+def with_offset(env: ShapeEnv, given: Input) -> Input:
+    """An input that must begin where it began in its storage."""
+    word = free_name(env, f"{given.name}_offset")
+    declared(env, word, STATIC, given.offset, f"{given.name}.storage_offset()", None)
+    return replace(given, symbols=(*given.symbols, (word, (".storage_offset()",))))
+
+
+def leaf_names(
+    fn: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object], count: int
+) -> list[str]:
+    """A name for each leaf of the arguments: the parameter's, numbered where it holds several."""
+    try:
+        signature = inspect.signature(fn.forward if isinstance(fn, torch.nn.Module) else fn)
+        parameters = list(signature.parameters.values())
+    except Exception:
+        # an object with attributes of its own making may answer anything
+        parameters = []
+    heads: list[tuple[str, object]] = []
+    for place, arg in enumerate(args):
+        if place < len(parameters) and parameters[place].kind is not inspect.Parameter.VAR_POSITIONAL:
+            heads.append((parameters[place].name, arg))
+        else:
+            heads.append((f"arg{place}", arg))
+    heads += list(kwargs.items())
+    names: list[str] = []
+    taken: set[str] = set()
+    for head, value in heads:
+        leaves, _ = tree_flatten(value)
+        for place in range(len(leaves)):
+            name = head if len(leaves) == 1 else f"{head}_{place}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            names.append(name)
+    assert len(names) == count
+    return names
