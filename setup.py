@@ -31,7 +31,7 @@ HOT = {
     "solver/syntax": "shunting_yard",
     "solver/proofs": "fact laws step",
     "solver/knowledge": """
-        decided_atoms draft equalities explain factor_cancellation facts inequalities isolation knowledge
+        clamps decided_atoms draft equalities explain factor_cancellation facts inequalities isolation knowledge
         multiples propagation roots selection substitution
         """,
     "solver/samples": "repair samples sampling shrinking witness witness_search",
@@ -40,7 +40,7 @@ HOT = {
         bounds box extremes factor isolate lemmas linear model multiplied refine remainder residues shift
         single split
         """,
-    "solver/decide": "consistency ladder minimal_core prover",
+    "solver/decide": "consistency ladder minimal_core prover slicing",
 }
 """What a question goes through. Printing, the edges and the trusted checker stay as they are written, and so does the
 parser for any text: it walks as deep as a text is nested, for which compiled code has no room."""

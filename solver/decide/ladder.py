@@ -25,7 +25,7 @@ from time import perf_counter
 from typing import Final
 
 from solver.decide.prover import EFFORTS, RUNGS, WORK, Climb, Effort, Open, climb_of
-from solver.decide.slicing import ATTEMPTS, SEARCHED, completed, slice_of
+from solver.decide.slicing import ATTEMPTS, RESAMPLED, completed, slice_of
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import Contradictory, Undefined
 from solver.knowledge.decided_atoms import prove_by_intervals
@@ -41,6 +41,8 @@ from solver.terms.prop import Prop
 
 LOOKED_AT: Final = 32
 """Facts about a symbol among which a compound question is looked for word by word."""
+RESAMPLING: Final = {"fast": 0, "default": 160_000, "thorough": 400_000}
+"""What the slices of one question with other samples may cost together; those that are learned have a budget each."""
 SEARCHING: Final = frozenset(("bounds", "search"))
 """The rungs of an attempt from which only a witness is expected."""
 PARANOID: Final = os.environ.get("SHAPES_PARANOID", "") not in ("", "0")
@@ -182,7 +184,11 @@ def _decide(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict:
     if climb.allows("search") and len(directions) == 1:
         truth = directions[0]
         opposite = canonical.negation if truth else canonical
-        found = find(facts, opposite, domain, rows=2, effort=1) or divided(facts, opposite, domain, row=pool.alive[0])
+        meter = climb.metered(climb.work)
+        found = find(facts, opposite, domain, rows=2, effort=1, meter=meter)
+        if found is None:
+            found = divided(facts, opposite, domain, row=pool.alive[0], meter=meter)
+        climb.work = meter.work
         if found is not None:
             return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
     for truth in directions:
@@ -244,9 +250,12 @@ def _last_rungs(
     if climb.allows("search") and len(directions) == 1 and climb.effort != "fast":
         truth = directions[0]
         opposite = canonical.negation if truth else canonical
-        found = scattered(facts, opposite, domain, row=facts.pool.alive[0])
+        before = climb.search
+        meter = climb.metered(before)
+        found = scattered(facts, opposite, domain, row=facts.pool.alive[0], meter=meter)
         if found is None:
-            found = find(facts, opposite, domain, rows=8, effort=4)
+            found = find(facts, opposite, domain, rows=8, effort=4, meter=meter)
+        climb.spent += before - meter.work
         if found is not None:
             return _open(climb, facts, prop, domain, truth, yes if truth else no, found)
     if not climb.sliced and climb.effort != "fast" and not climb.is_late():
@@ -283,16 +292,25 @@ def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict |
     Raises:
         Contradictory: these refute themselves.
     """
-    for attempt in range(ATTEMPTS + SEARCHED):
-        known = slice_of(facts, prop, domain, attempt)
-        if known is None:
+    left = RESAMPLING[climb.effort]
+    for attempt in range(ATTEMPTS + RESAMPLED):
+        found = slice_of(facts, prop, domain, attempt)
+        if found is None:
             return None
-        if isinstance(known, Conflict):
-            raise Contradictory(known.core, known.proof)
-        known = _inside(known, prop, domain)
+        if isinstance(found.known, Conflict):
+            raise Contradictory(found.known.core, found.known.proof)
+        left -= found.cost if attempt >= ATTEMPTS else 0
+        climb.spent += found.cost
+        if found.known is None:
+            continue
+        if climb.is_late() or left <= 0:
+            return None
+        known = _inside(found.known, prop, domain)
         rungs = climb.rungs if attempt < ATTEMPTS else climb.rungs & SEARCHING
         again = climb_of(known, effort="default", rungs=rungs, deadline=climb.deadline)
         again.sliced = True
+        if attempt >= ATTEMPTS:
+            again.search = min(again.search, left)
         verdict = _decide(again, known, prop, domain)
         if isinstance(verdict, Depends):
             true, false = [completed(facts, values) for values in verdict.found]
@@ -301,6 +319,7 @@ def _of_slice(climb: Climb, facts: Facts, prop: Prop, domain: Prop) -> Verdict |
             return Depends(prop, domain, verdict.rung, facts, Witness.of(true), Witness.of(false))
         if not isinstance(verdict, GaveUp):
             return verdict
+        left -= verdict.work if attempt >= ATTEMPTS else 0
         climb.spent += verdict.work
     return None
 

@@ -55,13 +55,15 @@ EFFORTS: Final = {"fast": 0, "default": 1, "thorough": 2}
 """From the least to the most. Only a thorough question may ask z3 and sympy."""
 FORKS: Final = {"fast": 2, "default": 24, "thorough": 48}
 """How many times one question may suppose something."""
-WORK: Final = {"fast": 2_000, "default": 150_000, "thorough": 400_000}
+WORK: Final = {"fast": 2_000, "default": 120_000, "thorough": 400_000}
 """Numbers that the linear solver may touch for one question, roughly 0.1 µs each."""
+SEARCH: Final = 50_000
+"""What the longer search for a witness may cost, beside the budget of the rungs."""
 SOLVING: Final = Budget(work=60_000, cuts=24, branches=24)
 """The limits of one linear problem."""
-FORK: Final = 2_000
+FORK: Final = 1_000
 """What it costs to suppose something, in the same unit, and for each statement learned from it."""
-STEP: Final = 500
+STEP: Final = 150
 POINT: Final = 12_000
 POINTS: Final = 6
 """Points of linear relaxations that are tried as witnesses of one question."""
@@ -79,8 +81,8 @@ class Climb:
     """One question being decided: its budget, and what was tried."""
 
     __slots__ = (
-        "base", "deadline", "effort", "facts", "forks", "opposite", "points", "rung", "rungs", "sliced", "solved",
-        "solvers", "spent", "tried", "work",
+        "base", "deadline", "effort", "facts", "forks", "opposite", "points", "rung", "rungs", "search",
+        "sliced", "solved", "solvers", "spent", "tried", "work",
     )  # fmt: skip
 
     def __init__(
@@ -100,6 +102,8 @@ class Climb:
         self.points = POINTS
         self.sliced = False
         """Whether it is about the slice of a question already."""
+        self.search = SEARCH
+        """What the longer search for a witness may cost."""
         self.spent = 0
         """The work of attempts with budgets of their own."""
         self.deadline = deadline
@@ -113,6 +117,12 @@ class Climb:
 
     def is_late(self) -> bool:
         return self.deadline is not None and perf_counter() > self.deadline
+
+    def metered(self, work: int) -> Meter:
+        """A meter with so much work."""
+        meter = Meter(SOLVING)
+        meter.work = work
+        return meter
 
     def milliseconds_left(self) -> int | None:
         """None without a time-out."""
@@ -250,8 +260,12 @@ class Climb:
 
     def solve(self, rows: Rows) -> Reason | Point | None:
         """A contradiction of linear rows, or a point; None when the budget is used up."""
-        meter = Meter(SOLVING)
-        meter.work = before = min(SOLVING.work, self.work)
+        if self.work <= 0:
+            return None
+        self.work -= rows.cost
+        rows.cost = 0
+        meter = self.metered(min(SOLVING.work, self.work))
+        before = meter.work
         if before <= 0 or self.is_late():
             return None
         outcome = rows.contradiction(meter)

@@ -4,7 +4,8 @@ What a question leaves open may be decided when its facts are learned in another
 sample values. So that neither the order of the facts nor symbols that have nothing to do with them change an answer, a
 question that is given up is asked once more of its slice: the facts that are connected with it by shared symbols
 (constraint independence, as in KLEE), sorted by their structure, with sample values that depend on the position of a
-symbol among those of the slice.
+symbol among those of the slice. After the reverse order only the samples are other ones: the facts are not learned
+anew.
 
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
@@ -15,7 +16,7 @@ symbol among those of the slice.
     >>> for symbol in (a, b, c):
     ...     known = known.declare_range(symbol, 0, None)
     >>> known = known.assume_prop(terms.ge(c, 7)).assume_prop(terms.ge(a, b)).assume_prop(terms.eq(a % 4, 0))
-    >>> [fact.text for fact in slice_of(known, terms.ge(a, 1), terms.true).records()]
+    >>> [fact.text for fact in slice_of(known, terms.ge(a, 1), terms.true).known.records()]
     ['a % 4 == 0', 'a >= b', '0 <= b <= None', '0 <= a <= None']
 """
 
@@ -23,39 +24,70 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.integer import Budget
+from solver.integer.work_budget import Meter
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.knowledge import Rule
 from solver.proofs.fact import Fact
-from solver.samples.samples import declared_symbols
+from solver.samples.samples import Pool, declared_symbols
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 LARGEST: Final = 160
 """A slice of more facts is not learned again: it would cost more than the question may."""
 ATTEMPTS: Final = 2
-SEARCHED: Final = 6
+RESAMPLED: Final = 6
 """So many more have other sample values alone, from which nothing but a witness is looked for: where samples were lucky
 once, these are too."""
 SEEDS: Final = 1009
 """What the seeds of one attempt lie apart from those of the next."""
+LEARNED: Final = 100
+"""What a statement that is learned costs, in units of the linear solver's work."""
+SAMPLED: Final = 500
+"""What it costs to hold samples against a fact."""
+MENDING: Final = 4_000
+"""What mending samples may cost, for each fact."""
 KINDS: Final = {"eq": 1, "ge": 0, "ne": 2, "and": 3, "or": 4}
 
 
-def slice_of(facts: Facts, prop: Prop, domain: Prop, attempt: int = 0) -> Facts | Conflict | None:
+class Slice:
+    """Facts learned in an order of their own, and what that cost; the cost is that of the first time however often it
+    is asked for, so that answers do not depend on what was asked before.
+    """
+
+    __slots__ = ("cost", "known", "order")
+
+    def __init__(
+        self, known: Facts | Conflict | None, order: list[tuple[Fact, list[tuple[Atom, Rule]]]], cost: int
+    ) -> None:
+        self.known = known
+        self.order = order  # the facts as they were learned, and what each eliminated
+        self.cost = cost
+
+
+def slice_of(facts: Facts, prop: Prop, domain: Prop, attempt: int = 0) -> Slice | None:
     """What is known of the symbols of a question and of those connected with them; a contradiction among the facts is
     data, and None stands for a slice that is too large.
 
-    Each attempt has other sample values; the odd ones have the facts in reverse.
+    The second attempt has the facts in reverse, and the others are the first with other sample values: without any
+    where none were found.
     """
     found = _connected(facts, prop, domain)
     if found is None:
         return None
     symbols, related = found
     key = ("slice", frozenset(symbols), attempt)
-    known = facts.scratch.get(key)
-    if known is None:
-        known = facts.scratch[key] = _learned(facts, symbols, related, attempt)
-    assert isinstance(known, (Facts, Conflict))
-    return known
+    made = facts.scratch.get(key)
+    if made is None:
+        if attempt < ATTEMPTS:
+            made = _learned(facts, symbols, related, attempt)
+        else:
+            first = slice_of(facts, prop, domain)
+            assert first is not None
+            made = _resampled(first, symbols, attempt)
+        facts.scratch[key] = made
+    assert isinstance(made, Slice)
+    return made
 
 
 def completed(facts: Facts, values: dict[Atom, int]) -> dict[Atom, int] | None:
@@ -89,11 +121,13 @@ def _connected(facts: Facts, prop: Prop, domain: Prop) -> tuple[list[Atom], list
     return sorted(symbols, key=_age), [related[serial] for serial in sorted(related)]
 
 
-def _learned(facts: Facts, symbols: list[Atom], related: list[Fact], attempt: int) -> Facts | Conflict:
+def _learned(facts: Facts, symbols: list[Atom], related: list[Fact], attempt: int) -> Slice:
     """Facts about these symbols, learned in canonical order."""
     declarations = {each.atom: each for each in facts.declarations()}
     known = Facts.empty(facts.interner)
     order = Order(symbols)
+    learned: list[tuple[Fact, list[tuple[Atom, Rule]]]] = []
+    cost = 0
     for position, atom in enumerate(symbols):
         declared = declarations.get(atom)
         if declared is not None:
@@ -101,14 +135,40 @@ def _learned(facts: Facts, symbols: list[Atom], related: list[Fact], attempt: in
             seed = position + 1 + attempt * SEEDS
             larger = known.declare(atom.expr, lo, hi, declared.fact, hint=declared.hint, seed=seed)
             if isinstance(larger, Conflict):
-                return larger
+                return Slice(larger, learned, cost)
             known = larger
     for fact in sorted(related, key=order.of_fact, reverse=attempt % 2 == 1):
         larger = known.assume(fact)
         if isinstance(larger, Conflict):
-            return larger
+            return Slice(larger, learned, cost)
         known = larger
-    return known
+        cost += SAMPLED + LEARNED * known.steps
+        learned.append((fact, known.eliminated))
+    return Slice(known, learned, cost)
+
+
+def _resampled(first: Slice, symbols: list[Atom], attempt: int) -> Slice:
+    """The same facts, held against other samples."""
+    known = first.known
+    if not isinstance(known, Facts):
+        return first
+    hints = {each.atom: each.hint for each in known.declarations()}
+    pool = Pool.empty()
+    for position, atom in enumerate(symbols):
+        if atom in hints:
+            lo, hi = known.pool.limits.get(atom.serial) or (None, None)
+            pool = pool.declare(atom, lo, hi, hints[atom], position + 1 + attempt * SEEDS)
+    meter = Meter(Budget(work=MENDING * len(first.order)))
+    for fact, eliminated in first.order:
+        pool = pool.assume(known, fact, eliminated, meter=meter)
+        if not pool.alive:
+            break
+    cost = MENDING * len(first.order) - meter.work + SAMPLED * len(first.order)
+    if not pool.alive:
+        return Slice(None, first.order, cost)
+    other = known.with_pool(pool)
+    other.scratch = {}  # what was given up there may be found here
+    return Slice(other, first.order, cost)
 
 
 class Order:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from solver.knowledge.draft import Contradictory
-from solver.knowledge.knowledge import Knowledge
+from solver.knowledge.knowledge import Knowledge, Rule
 from solver.knowledge.propagation import Learner
 from solver.knowledge.selection import Subsets
 from solver.proofs.fact import Fact, Kind, Record
@@ -88,10 +88,11 @@ class Conflict:
 class Facts(Knowledge):
     """An immutable set of facts with what follows from them at once."""
 
-    __slots__ = ("count", "last", "pool", "steps", "subsets", "supposing", "symbols")
+    __slots__ = ("count", "eliminated", "last", "pool", "steps", "subsets", "supposing", "symbols")
 
     count: int
     steps: int  # what it took to learn the newest fact or hypothesis
+    eliminated: list[tuple[Atom, Rule]]  # by the newest fact
     last: Record | None
     pool: Pool
     supposing: bool  # whether something is supposed that is not recorded as a fact
@@ -112,6 +113,7 @@ class Facts(Knowledge):
         """No facts; `enough` says how many samples are kept alive, if they can be."""
         facts = Facts(Knowledge(interner))
         facts.count = facts.steps = 0
+        facts.eliminated = []
         facts.last = None
         facts.pool = Pool.empty(enough=enough)
         facts.supposing = False
@@ -193,6 +195,7 @@ class Facts(Knowledge):
     def _from(self, draft: Learner, fact: Fact | None) -> Facts:
         facts = Facts(draft)
         facts.steps = draft.steps
+        facts.eliminated = draft.new_solved
         facts.count = self.count + (fact is not None)
         facts.last = Record(fact, self.last) if fact is not None else self.last
         facts.symbols = self.symbols
@@ -208,7 +211,7 @@ class Facts(Knowledge):
         facts.count, facts.last = self.count, self.last
         facts.symbols = self.symbols
         facts.subsets = self.subsets
-        facts.steps = self.steps
+        facts.steps, facts.eliminated = self.steps, self.eliminated
         facts.supposing = self.supposing
         facts.pool = pool
         return facts

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.knowledge.clamps import one_sided, unclamped
+from solver.knowledge.decided_atoms import bounded_away
 from solver.knowledge.draft import Contradictory, Draft
 from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
@@ -58,6 +60,7 @@ class Inequalities(Draft):
         if self.set_form_bound(form, k > 0, -e.constant if k > 0 else e.constant, reason):
             self.note(prop, reason)
             self.propagate(form)
+            self.queue.extend([(side.conclusion, side) for side in unclamped(self, prop, reason)])
             below = remainder.prove_nonnegative(self, -e)
             if below is not None:  # what divides rounds up to no more, nor to less
                 meeting = equal(reason, below)
@@ -299,6 +302,10 @@ class Inequalities(Draft):
             if bound == 0:
                 stronger = strengthen(prove_side(self, e, lower, 0), reason)
                 self.queue.append((stronger.conclusion, stronger))
+                return
+        clamped = None if bounded_away(self, e) else one_sided(self, reason)
+        if clamped is not None:
+            self.queue.append((clamped.conclusion, clamped))
 
     def propagate(self, form: Expr) -> None:
         """Bounds of each term of a form from the bounds of the form and of the other terms."""

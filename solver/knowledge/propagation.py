@@ -22,6 +22,7 @@ Each derived statement keeps the reason it was derived by. A contradiction ends 
 
 from __future__ import annotations
 
+from solver.knowledge.clamps import factors_apart
 from solver.knowledge.decided_atoms import bounded_away, prove_by_intervals, prove_nonzero
 from solver.knowledge.draft import Contradictory
 from solver.knowledge.equalities import Equalities
@@ -84,6 +85,7 @@ class Learner(Equalities):
                 self.learn_disjunction(prop, reason)
             case "ge":
                 self.learn_nonzero_factors(prop, reason)
+                self.queue.extend([(each.conclusion, each) for each in factors_apart(reason)])
                 self.learn_inequality(prop, reason)
             case "eq":
                 self.learn_nonzero_factors(prop, reason)
@@ -121,6 +123,7 @@ class Learner(Equalities):
         if smaller is not None:
             self.queue.append((smaller.goal, factored(smaller, smaller.goal, reason)))
             return
+        self.queue.extend([(each.conclusion, each) for each in factors_apart(reason)])
         low, high = self.low(e), self.high(e)
         if low == 0 == high:
             zero = equal(prove_side(self, e, True, 0), prove_side(self, e, False, 0))
@@ -134,8 +137,7 @@ class Learner(Equalities):
         form, _ = e.form()
         if len(form.terms) == 1 and not e.constant:
             self.divide_uses(form)
-        if low == 0 or high == 0:
-            self.check_excluded_end(prop, reason)
+        self.check_excluded_end(prop, reason)
 
     def exclude(self, reason: Reason) -> None:
         """A value that a form does not take."""

@@ -147,8 +147,10 @@ def multiplied(known: Knowledge, e: Expr) -> Expr:
 def directly(known: Knowledge, e: Expr) -> Reason | None:
     """`e >= 0` by bounds, by shifting, or by a fact."""
     low = known.low(e)
-    if low is not None:
-        return prove_side(known, e, True, 0) if low >= 0 else single.prove_by_facts(known, e, 1)
+    if low is not None and low >= 0:
+        return prove_side(known, e, True, 0)
+    if low is not None and (e.degree <= 1 or e.depth):  # shifting says no more than bounds, or costs too much
+        return single.prove_by_facts(known, e, 1)
     proof = shift.prove_nonnegative(known, e) if e.degree > 1 else shift.by_remainder(known, e)
     return proof or single.prove_by_facts(known, e, 1)
 

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from math import gcd, lcm
 from typing import TYPE_CHECKING, Final
 
+from solver.integer.work_budget import Meter
 from solver.proofs.fact import Fact
 from solver.samples.samples import Pool, declared_symbols
 from solver.terms.expr import Atom, Expr
@@ -43,17 +44,21 @@ ROOTS: Final = 6
 """Roots that are tried as a remainder which the target has."""
 FEWEST: Final = 5
 """A search of fewer moves is not begun."""
+PLACE: Final = 20
+"""What each place that is tried costs, in units of the linear solver's work, and each term of what is violated."""
+TERM: Final = 3
 EVALUATED: Final = 100_000
 """So many terms are evaluated in one search: of a proposition with thousands of them few moves are tried."""
 
 
 class Search:
-    """One search from one row."""
+    """One search from one row; what it does is charged to a meter, and ends with what that has left."""
 
-    __slots__ = ("base", "facts", "first", "left", "limit", "periods", "pool", "row", "shifted", "solving")
+    __slots__ = ("base", "facts", "first", "left", "limit", "meter", "periods", "pool", "row", "shifted", "solving")
 
-    def __init__(self, facts: Facts, pool: Pool, row: int, *, effort: int = 2) -> None:
+    def __init__(self, facts: Facts, pool: Pool, row: int, *, effort: int = 2, meter: Meter | None = None) -> None:
         self.facts = facts
+        self.meter = meter
         self.pool = pool
         self.row = row
         self.left = 40 * effort
@@ -166,13 +171,19 @@ class Search:
             return moved
         if not depth:
             return None
+        meter = self.meter
         first = self.first
         target = first if first is not None and first in broken else min(broken, key=lambda p: len(p.atoms))
+        price = PLACE + TERM * sum([terms_evaluated(p) for p in broken])
         for atom in self.movable(target, moved):
+            if meter is not None:
+                meter.work -= 4 * price
             for place in self.places(target, atom, moved):
-                if self.left <= 0:
+                if self.left <= 0 or (meter is not None and meter.work <= 0):
                     return None
                 self.left -= 1
+                if meter is not None:
+                    meter.work -= price
                 trial = self.recompute(atom, {**moved, atom: place})
                 if trial is None or not self.holds(target, trial):
                     continue

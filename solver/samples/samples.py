@@ -26,6 +26,7 @@ from solver.terms.persistent import ShardedMap
 from solver.terms.prop import SHARING, Prop
 
 if TYPE_CHECKING:
+    from solver.integer.work_budget import Meter
     from solver.knowledge.facts import Facts
     from solver.knowledge.knowledge import Rule
 
@@ -97,8 +98,10 @@ class Pool:
         pool.limits.set(atom.serial, (lo, hi))
         return pool
 
-    def assume(self, facts: Facts, fact: Fact, solved: list[tuple[Atom, Rule]]) -> Pool:
-        """The pool with the rows that satisfy one more fact."""
+    def assume(
+        self, facts: Facts, fact: Fact, solved: list[tuple[Atom, Rule]], *, meter: Meter | None = None
+    ) -> Pool:
+        """The pool with the rows that satisfy one more fact; rows are mended with what the meter has left."""
         from solver.samples.repair import Search
 
         pool = self.copy()
@@ -133,7 +136,7 @@ class Pool:
         for row in candidates:
             if not wanted:
                 break
-            search = Search(facts, pool, row, effort=2 if pool.alive or mended else 5)
+            search = Search(facts, pool, row, effort=2 if pool.alive or mended else 5, meter=meter)
             values = search.reach([fact.domain, fact.prop] if self.alive else None)
             if values is None:
                 continue

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from solver.integer.work_budget import Meter
 from solver.knowledge.facts import Facts
 from solver.samples.repair import Search, terms_evaluated
 from solver.samples.table import Table
@@ -36,6 +37,8 @@ MANY: Final = 4
 """From so many symbols on, far places come before near ones."""
 SCATTERED_TERMS: Final = 200_000
 """So many terms are evaluated at all these places together."""
+TERMS: Final = 4
+"""So many of them cost as much as a number that the linear solver touches."""
 TRIED: Final = 4
 SMALL: Final = 64
 """Divisors of a number that a product shall be are looked for below this."""
@@ -96,17 +99,21 @@ def freely(facts: Facts, p: Prop) -> tuple[Witness, Witness] | None:
     return None
 
 
-def find(facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2) -> Witness | None:
-    """An assignment that satisfies the facts, the domain and the goal; None if none was found."""
+def find(
+    facts: Facts, goal: Prop, domain: Prop, *, rows: int = 3, effort: int = 2, meter: Meter | None = None
+) -> Witness | None:
+    """An assignment that satisfies the facts, the domain and the goal; None if none was found with what the meter has
+    left.
+    """
     pool = facts.pool
     for row in pool.alive[:rows]:
-        moved = Search(facts, pool, row, effort=effort).reach([domain, goal])
+        moved = Search(facts, pool, row, effort=effort, meter=meter).reach([domain, goal])
         if moved is not None:
             return Witness(row, moved)
     return None
 
 
-def divided(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | None:
+def divided(facts: Facts, goal: Prop, domain: Prop, *, row: int, meter: Meter | None = None) -> Witness | None:
     """An assignment where a product is a number: one of its factors is a divisor, and the others what is left of it."""
     e = goal.expr if goal.expr.constant < 0 else -goal.expr
     if goal.kind != "eq" or not e.constant or e.degree < 2 or len(e.terms) > FACTORED:
@@ -134,7 +141,7 @@ def divided(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | No
                 for first in sorted(goals[1:], key=lambda p: len(p.atoms)):
                     if tries and all(p.kind != "false" for p in goals):
                         tries -= 1
-                        search = Search(facts, facts.pool, row, effort=1)
+                        search = Search(facts, facts.pool, row, effort=1, meter=meter)
                         search.left, search.first = LEFT, first
                         moved = search.reach(goals)
                         if moved is not None:
@@ -143,14 +150,20 @@ def divided(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | No
 
 
 def near(
-    facts: Facts, goals: Sequence[Prop], values: Mapping[Atom, int], *, row: int | None, solved: Sequence[Atom] = ()
+    facts: Facts,
+    goals: Sequence[Prop],
+    values: Mapping[Atom, int],
+    *,
+    row: int | None,
+    solved: Sequence[Atom] = (),
+    meter: Meter | None = None,
 ) -> Witness | None:
     """An assignment that satisfies the facts and the goals, as close as possible to values of some symbols.
 
     The other symbols are as in the row, which satisfies the facts that they alone are in, but for those just `solved`;
     where there is no such row, all facts are looked at.
     """
-    search = Search(facts, facts.pool, row or 0, effort=1)
+    search = Search(facts, facts.pool, row or 0, effort=1, meter=meter)
     mending, search.limit = search.limit, TOUCHED
     try:
         moved = {atom: value for atom, value in values.items() if atom.definition is None}
@@ -185,7 +198,7 @@ def near(
     return Witness(row or 0, moved)
 
 
-def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | None:
+def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int, meter: Meter | None = None) -> Witness | None:
     """An assignment as `find` looks for, with all symbols of the goal moved at once: to their ends, or far."""
     symbols = sorted([atom for atom in goal.symbols if atom.definition is None], key=lambda atom: atom.key)
     if not 0 < len(symbols) <= len(SCATTERED):
@@ -206,15 +219,18 @@ def scattered(facts: Facts, goal: Prop, domain: Prop, *, row: int) -> Witness | 
     tried = 1
     for side in sides:
         tried *= len(side)
-    if tried * (terms_evaluated(goal) + terms_evaluated(domain)) > SCATTERED_TERMS:
+    evaluated = tried * (terms_evaluated(goal) + terms_evaluated(domain))
+    if evaluated > SCATTERED_TERMS or (meter is not None and evaluated // TERMS > meter.work):
         return None
+    if meter is not None:
+        meter.work -= evaluated // TERMS
     table = Table([*symbols, *others], [*sides, *[(facts.pool.atom_column(atom)[row],) for atom in others]])
     try:
         hits = [i for i, (a, b) in enumerate(zip(table.truths(goal), table.truths(domain), strict=True)) if a and b]
     except OverflowError:
         return None
     for i in hits[:: max(1, len(hits) // TRIED)][:TRIED]:
-        found = near(facts, (domain, goal), {atom: table.columns[atom][i] for atom in symbols}, row=row)
+        found = near(facts, (domain, goal), {atom: table.columns[atom][i] for atom in symbols}, row=row, meter=meter)
         if found is not None:
             return found
     return None

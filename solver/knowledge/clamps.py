@@ -1,0 +1,96 @@
+"""What a fact about min and max says of their arguments.
+
+A minimum that is at least k has arguments that are, a maximum that is at most k has none that is larger; and a minimum
+of sizes that is not zero is at least one:
+
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> a, b, c = (terms.symbol(name) for name in "abc")
+    >>> known = Facts.empty(terms)
+    >>> for symbol in (a, b, c):
+    ...     known = known.declare_range(symbol, 0, None)
+    >>> known = known.assume_prop(terms.ne(terms.minimum(terms.minimum(a, b), c), 0))
+    >>> known.low(a), known.low(b), known.low(c)
+    (1, 1, 1)
+
+Both are written with `relu(X) = max(X, 0)`: `G - k*relu(X) >= 0`, k > 0, holds if and only if `G >= 0` and
+`G - k*X >= 0`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from solver.knowledge.knowledge import Knowledge
+from solver.proofs.step import Reason, axiom, combine, hypothesis, multiply_equality, refute, strengthen
+from solver.rungs import extremes
+from solver.terms.expr import Expr
+from solver.terms.polynomials import exact_quotient, factors_of
+from solver.terms.prop import Prop
+
+CLAMPS: Final = 4
+"""An inequality with more clamps is left as it is: clamps that have nothing to do with each other are taken away in
+each combination."""
+
+
+def unclamped(known: Knowledge, p: Prop, reason: Reason) -> list[Reason]:
+    """The two sides of the clamp with the most inside, where they say something new; they hold further clamps."""
+    e = p.expr
+    monomials = e.interner.monomials
+    clamps = [
+        (c, monomials[m][0]) for m, c in e.terms if c < 0 and len(monomials[m]) == 1 and monomials[m][0].kind == "relu"
+    ]
+    if not clamps or len(clamps) > CLAMPS:
+        return []
+    c, atom = max(clamps, key=lambda each: (each[1].depth, each[1].key))
+    (argument,) = atom.args
+    assert isinstance(argument, Expr)
+    found = []
+    for law in (
+        axiom(Prop.nonnegative(atom.expr), (atom, "above zero")),
+        axiom(Prop.nonnegative(atom.expr - argument), (atom, "above argument")),
+    ):
+        side = combine([reason, law], [1, -c])
+        low = known.low(side.conclusion.expr)
+        if low is None or low < 0:
+            found.append(side)
+    return found
+
+
+def one_sided(known: Knowledge, reason: Reason) -> Reason | None:
+    """`e >= 1` from `e != 0`, where e has clamps and is not negative, whatever their order; or `-e >= 1`."""
+    e = reason.conclusion.expr
+    if extremes.outermost(e) is None:
+        return None
+    for side in (e, -e):
+        proof = extremes.prove_nonnegative(known, side)
+        if proof is not None:
+            return strengthen(proof, reason)
+    return None
+
+
+def factors_apart(reason: Reason) -> list[Reason]:
+    """`p != 0` and `q != 0` from `p*p*q != 0`, or from `p*p*q >= 1`, for sums p and q."""
+    e = reason.conclusion.expr
+    whole = e - e.constant
+    positive = reason.conclusion.kind == "ge"
+    if e.degree < 2 or len(e.terms) < 2 or (e.constant >= 0 if positive else e.constant != 0):
+        return []
+    found = []
+    factors = factors_of(whole)
+    if len(factors) > 1 or factors[0][1] > 1:
+        for factor, _ in factors:
+            zero = Prop.zero(factor)
+            rest = exact_quotient(whole, zero.expr) if zero.kind == "eq" else None
+            if rest is None:
+                continue
+            product = multiply_equality(hypothesis(zero), rest)
+            if positive:
+                size = whole.content() if product.conclusion.expr.lead()[1] * whole.lead()[1] > 0 else -whole.content()
+                false = combine([reason, product], [1, -size])
+            else:
+                false = Reason("clash", e.interner.false, (product, reason))
+            if false.conclusion.kind == "false":
+                found.append(refute(false, zero.negation))
+    return found
