@@ -7,11 +7,12 @@ is built before it is not counted.
 from __future__ import annotations
 
 import gc
+import itertools
 import time
 from collections.abc import Callable
 
 from benchmarks import report
-from shapes import ShapeEnv, sym_ite
+from shapes import Always, ShapeEnv, sym_ite
 from solver.decide.simplify import simplify
 
 Thing = Callable[[], object]
@@ -119,6 +120,20 @@ def conditionals_else(count: int) -> Thing:
     return build
 
 
+def chain_of_equalities(count: int) -> Thing:
+    """An answer that rests on all of them, whose core is read."""
+    env = environment()
+    sizes = [env.symbol(f"s{i}", hint=8) for i in range(count)]
+    for left, right in itertools.pairwise(sizes):
+        env.assume(left == right)
+
+    def read() -> object:
+        verdict = env.ask(sizes[0] <= sizes[-1])
+        return isinstance(verdict, Always) and verdict.core
+
+    return read
+
+
 def quotients_printed(count: int) -> Thing:
     env = environment()
     size = env.symbol("a", hint=50)
@@ -148,6 +163,7 @@ CLIFFS: dict[str, tuple[Callable[[int], Thing], int]] = {
     "parity of truths, asked and assumed": (parity_asked, 18),
     "parity of truths, printed": (parity_printed, 18),
     "product of sums, asked": (product_of_sums, 18),
+    "core of a chain of equalities, read": (chain_of_equalities, 60),
     "nested quotients and remainders, printed": (quotients_printed, 20),
     "nested quotients and remainders, simplified": (quotients_simplified, 2),
 }

@@ -44,6 +44,8 @@ ATTEMPT: Final = 150_000
 """What making one core minimal may cost, and one question for it, in the unit of `solver.decide.prover`."""
 ASKED: Final = {"fast": 10_000, "default": 10_000, "thorough": 60_000}
 """What one question costs besides: to learn facts anew, to search for a sample or, thoroughly, to ask z3."""
+LEARNED: Final = 300
+"""What it costs to learn one fact of a large core anew."""
 EFFORTS: Final[Sequence[Effort]] = ("fast", "default", "thorough")
 """In this order, the last for proofs of z3 alone."""
 DIRECTED: Final = 4
@@ -228,7 +230,7 @@ class Deletion:
         from solver.decide.ladder import attempt
         from solver.decide.verdict import Always, Depends, Never
 
-        self.left -= ASKED[effort]
+        self.left -= ASKED[effort] + LEARNED * max(0, len(core) - ALONE)
         left_out = {fact.serial for fact in group}
         known = self.learned([fact for fact in core if fact.serial not in left_out])
         if isinstance(known, Conflict):
