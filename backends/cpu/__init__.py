@@ -64,6 +64,7 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
         if isinstance(path, Unavailable):
             return path
         decisions.libraries[path] = None
+        decisions.files.append(path)
         library = load(path)
         for place, kernel in enumerate(inside):
             address, several = _address(library, f"k{place}"), f"k{place}_together"

@@ -64,7 +64,7 @@ _serial: Final = count()
 def described(host: Host) -> dict[str, object] | Unavailable:
     """What `function_of` makes the function of a program again from; or why nothing can."""
     kernels = [step for step in host.steps if isinstance(step, Kernel)]
-    libraries = [*host.program.decisions.libraries]
+    libraries = host.program.decisions.files
     if len(libraries) != -(-len(kernels) // IN_ONE_FILE) or any(path not in compiler.identities for path in libraries):
         return Unavailable("it is not known which of its kernels are in which library")
     of_kernels = []

@@ -150,6 +150,8 @@ class Decisions:
         self.bought = bought or {}
         self.known = dict(self._known())
         self.libraries: dict[Path, None] = {}
+        self.files: list[Path] = []
+        """Of each file of kernels, in order, the library that it became: one text is one library."""
         self.where = ""
         self.origin = ""
         self._log: dict[tuple[object, ...], Decision] = {}

@@ -533,3 +533,16 @@ def test_what_is_no_variant_is_traced(key: str, value: object, saved: Path, tmp_
     if not (key == "offsets" and not value):
         assert provenance(loaded)[0].startswith("traced: ")
     compared(loaded, made(), (inputs(2),))
+
+
+def repeated(x):
+    for _ in range(26):
+        x = torch.tanh(x @ WEIGHT)
+    return x
+
+
+def test_files_of_kernels_with_the_same_text(tmp_path: Path) -> None:
+    """If it fails, a deep model, of whose files of kernels two have the same text, is traced again."""
+    loaded = load(saved_as(tmp_path / "saved", repeated, inputs()), repeated)
+    assert provenance(loaded) == ["restored"]
+    compared(loaded, repeated, (inputs(2),), (inputs(5),))
