@@ -22,19 +22,13 @@ polynomial multiples of the divisor taken out. All of it holds for every sign; a
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from solver.terms.monomials import divides, shared, without
 
 if TYPE_CHECKING:
     from solver.terms.expr import Atom, Expr
     from solver.terms.interner import Interner
-
-
-WIDE: Final = 24
-"""From a numerator of more terms, multiples of the divisor are only taken out where nothing is left: remainders of
-remainders would have as many terms as there are levels.
-"""
 
 
 def floordiv(terms: Interner, n: Expr, d: Expr) -> Expr:
@@ -67,8 +61,6 @@ def by_constant(terms: Interner, n: Expr, d: int) -> Expr:
             rest[m] = c - q * d
     if not rest:
         return terms.collect(whole, quotient)
-    if len(n.terms) > WIDE:
-        whole, rest = {}, dict(n.terms)
     common = gcd(d, *rest.values())
     if common > 1:
         rest = {m: c // common for m, c in rest.items()}
@@ -112,12 +104,9 @@ def by_expression(terms: Interner, n: Expr, d: Expr) -> Expr:
         return floordiv(terms, n, d)
     if d.lead()[1] < 0:
         n, d = -n, -d
-    quotient, rest = divide(terms, n, d)
-    if not rest.terms and not rest.constant:
+    quotient, n = divide(terms, n, d)
+    if not n.terms and not n.constant:
         return quotient
-    if len(n.terms) > WIDE:
-        return terms.atom("floordiv", (n, d))
-    n = rest
     if quotient is not terms.zero:
         n, d = _cancel(terms, n, d)
         if not d.terms:
