@@ -17,6 +17,7 @@ program, are the trace's to follow: only that they stay so at the end is refused
 
 from __future__ import annotations
 
+import decimal
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -148,6 +149,22 @@ SETTINGS: Final = (
 )
 """Those of which a change outlives a call, or is read."""
 
+
+def _of_decimals() -> object:
+    context = decimal.getcontext()
+    return context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp
+
+
+OF_PYTHON: Final = (
+    Setting(
+        "the context of decimals",
+        _of_decimals,
+        lambda value: None,
+        ("Decimal", "decimal", "getcontext", "localcontext", "setcontext", "quantize"),
+    ),
+)
+"""Python's own, which are only read: asking for one makes it, so no trace looks at all of them."""
+
 SETTERS: Final = (
     *("set_num_threads", "set_num_interop_threads", "set_flush_denormal", "set_anomaly_enabled"),
     *("_set_deterministic_algorithms", "_set_deterministic_fill_uninitialized_memory", "_set_default_dtype"),
@@ -179,7 +196,7 @@ def setters() -> Iterator[tuple[ModuleType, str]]:
 
 def read_by(names: Collection[str]) -> Iterator[Setting]:
     """The settings that a program with these names in its code may read."""
-    for setting in SETTINGS:
+    for setting in (*SETTINGS, *OF_PYTHON):
         if any(name in names for name in setting.names):
             yield setting
 

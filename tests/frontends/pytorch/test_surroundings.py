@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 
 import pytest
 import torch
@@ -139,3 +140,18 @@ def test_a_lazy_module_is_traced_once_it_knows_its_sizes() -> None:
         x = torch.randn(rows, 5)
         torch.testing.assert_close(f(x), module(x))
     assert len(f.variants) == 1
+
+
+def test_the_precision_of_decimals_is_read() -> None:
+    """If it fails, a number that Python computes with decimals is what it was at another precision."""
+    x = torch.ones(2)
+
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return x * float(Decimal(2).sqrt())
+
+    compiled = compile(scaled)
+    with localcontext() as context:
+        for precision in (28, 3, 28):
+            context.prec = precision
+            assert torch.equal(compiled(x), scaled(x))
+    assert len(compiled.variants) == 2
