@@ -102,8 +102,8 @@ OPENING = """
     from solver.interop.coq.library import library
     assert library()
     from frontends.pytorch import compile
-    from frontends.pytorch.calls import unchanged
-    launcher(), _is_known(), unchanged.__dict__
+    from frontends.pytorch.calls import identity_guards
+    launcher(), _is_known(), identity_guards.__dict__
     compile(lambda x: (x.exp() + x.double().sum() + (x > 0).long()).sum(), backend="cpu")(torch.randn(300))
     print("\\n".join(sorted(opened)))
 """

@@ -62,7 +62,8 @@ from frontends.pytorch.python.generators import is_generator
 from frontends.pytorch.python.identities import identity
 from frontends.pytorch.python.lifetimes import COMPREHENSIONS, is_told_of_its_end, refers_weakly
 from frontends.pytorch.python.memoized import Memoized
-from frontends.pytorch.python.ran import remembered, young
+from frontends.pytorch.python.mentions import location
+from frontends.pytorch.python.ran import collecting, remembered, young
 from frontends.pytorch.python.side_effects import SideEffect, Unsayable, steps_between
 from frontends.pytorch.python.snapshots import (
     ABSENT,
@@ -186,7 +187,7 @@ class Changes:
         self._ends_are_seen = False
         """Whether the program may see when what it makes is gone, so that nothing of that is kept."""
         self._fresh = False
-        self._collecting: Final = {getattr(each, "__code__", None) for each in gc.callbacks}
+        self._collecting: Final = collecting()
         """What the collection of garbage calls, it calls anywhere."""
         self.refused: GraphBreak | None = None
         self.settles = False
@@ -210,7 +211,7 @@ class Changes:
             self._refuse(what, OUTSIDE, Origin.of_instruction(code, offset))
 
     def _told(self, kind: str, owner: object, given: Any, code: CodeType, offset: int) -> bool | None:
-        if code in self._collecting or not is_library_that_changes(code):
+        if location(code) in self._collecting or not is_library_that_changes(code):
             return False
         if is_property_of_library(code):
             return False

@@ -45,6 +45,7 @@ from frontends.pytorch.python.comparisons import compared_tensor
 from frontends.pytorch.python.forcing import suspended
 from frontends.pytorch.python.generators import Generators, is_generator, mentioned_states
 from frontends.pytorch.python.memoized import Memoized
+from frontends.pytorch.python.mentions import location
 from frontends.pytorch.python.ran import WITHOUT_STATE, Ran, collecting, module_of, owner_of, watching
 from frontends.pytorch.python.rewriting import all_names
 from frontends.pytorch.python.snapshots import attributes_of, same
@@ -182,7 +183,7 @@ class Effects:
         if function.__globals__.get("__name__") not in self._modules or not code.co_flags & CO_OPTIMIZED:
             # imported in the middle of the trace; the body of a class
             return
-        if code in collecting() or code.co_name == "__del__":
+        if location(code) in collecting() or code.co_name == "__del__":
             return
         self._foreseen.update(codes(code))
         self._functions.append(function)

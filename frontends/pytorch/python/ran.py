@@ -40,6 +40,7 @@ from typing import Final, cast
 
 import torch
 
+from frontends.pytorch.python.mentions import location
 from frontends.pytorch.source_location import FRAMEWORKS, INSTALLED, OURS, STANDARD
 from frontends.pytorch.symbolic.tensor import Traced
 from shapes.guards.extension_modules import build
@@ -200,7 +201,9 @@ class Ran:
         called_anywhere = collecting()
         for function, code, by in self._calls:
             owner = owner_of(function, code)
-            if owner == "ours" or by is None or code in called_anywhere or code.co_name in ("<module>", "__del__"):
+            if owner == "ours" or by is None or code.co_name in ("<module>", "__del__"):
+                continue
+            if location(code) in called_anywhere:
                 continue
             if kind_of(by.co_filename) != "ours":
                 waiting.setdefault(by, []).append((function, code))
@@ -226,9 +229,12 @@ class Ran:
         return list(found.values())
 
 
-def collecting() -> frozenset[CodeType | None]:
-    """What the collection of garbage calls, wherever it happens."""
-    return frozenset([getattr(each, "__code__", None) for each in gc.callbacks])
+def collecting() -> frozenset[tuple[str, int, str]]:
+    """Where the functions are written that the collection of garbage calls, wherever it happens.
+
+    A function whose code a trace has rewritten is called with either code: places stay what they are.
+    """
+    return frozenset([location(each.__code__) for each in gc.callbacks if isinstance(each, FunctionType)])
 
 
 def without_state(function: FunctionType, held: Mapping[int, object]) -> FunctionType:

@@ -13,6 +13,8 @@ import torch
 
 from frontends.pytorch import compile, trace
 from frontends.pytorch.errors import GraphBreak
+from frontends.pytorch.python.mentions import location
+from frontends.pytorch.python.ran import collecting
 
 PAGE = Path(__file__).parents[3] / "docs" / "side-effects.md"
 
@@ -385,6 +387,21 @@ def test_what_garbage_collection_calls_is_not_the_programs():
     finally:
         gc.callbacks.remove(called)
     assert {"start", "stop"} <= set(seen)
+
+
+def test_a_callback_of_the_collection_is_known_by_its_place():
+    """If it fails, a callback whose code the trace has rewritten counts as the program's when garbage is collected."""
+
+    def called(phase, info):
+        return time.perf_counter()
+
+    gc.callbacks.append(called)
+    try:
+        rewritten = called.__code__.replace(co_consts=(*called.__code__.co_consts, "rewritten"))
+        assert rewritten != called.__code__
+        assert location(rewritten) in collecting()
+    finally:
+        gc.callbacks.remove(called)
 
 
 class Tagged:
