@@ -41,7 +41,7 @@ from shapes.environment.reader import Question, Size
 from shapes.environment.scopes import Scopes
 from shapes.errors import Contradiction, ShapeError
 from shapes.symbolic.symint import SymBool, SymInt
-from solver.decide.verdict import Verdict
+from solver.decide.verdict import Always, Verdict
 from solver.knowledge.facts import Conflict
 
 if TYPE_CHECKING:
@@ -175,6 +175,10 @@ class ShapeEnv(Scopes):
             text = question if isinstance(question, str) else None
             self._tell(Asked(prop, domain, text, verdict, purpose, False))
         return verdict
+
+    def proves(self, question: Question, *, effort: Effort = "default", timeout: float | None = None) -> bool:
+        """Whether a proposition is `Always`: what a compiler asks that has use for a proof alone."""
+        return isinstance(self.ask(question, effort=effort, timeout=timeout), Always)
 
     @synchronized
     def bounds(self, size: Size) -> tuple[int | None, int | None]:

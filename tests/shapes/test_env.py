@@ -411,3 +411,12 @@ def test_floats_are_shown_as_floats() -> None:
     with pytest.raises(UndecidedGuard, match=r"true at u=\d\.\d+, false at u=\d\.\d+") as caught:
         bool(u <= 3.0)
     assert "expect_true(-" not in str(caught.value) and "double(u) <= 3.0" in str(caught.value)
+
+
+def test_proves() -> None:
+    """If it fails, a compiler takes an open question for a proof, or does not get the proof that there is."""
+    env = ShapeEnv()
+    s = env.symbol("s", lo=1, hint=48)
+    env.assume("s % 16 == 0")
+    assert env.proves(s % 8 == 0) and env.proves("s >= 16", effort="fast")
+    assert not env.proves(s % 32 == 0) and not env.proves("s < 16")
