@@ -13,8 +13,8 @@ are told apart in which that operation is linear, and each is refuted by itself.
     >>> known = Facts.empty(terms)
     >>> for symbol in (x, y, z):
     ...     known = known.declare_range(symbol, None, None)
-    >>> left = terms.minimum(terms.maximum(x, y), terms.maximum(x, z))
-    >>> decide(known, terms.eq(left, terms.maximum(x, terms.minimum(y, z)))).rung
+    >>> sizes = [terms.maximum(e, -e) for e in (x - y, y - z, x - z)]                  # |x - y|, |y - z|, |x - z|
+    >>> decide(known, terms.ge(sizes[0] + sizes[1], sizes[2])).rung
     'refine'
 """
 
