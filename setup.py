@@ -26,13 +26,12 @@ from solver import MADE_FROM, checksum  # noqa: E402
 HOT = {
     "solver/terms": """
         bits choice division expr interner intervals monomials operations persistent polynomials prop
-        rewriting
         """,
     "solver/syntax": "shunting_yard",
-    "solver/proofs": "fact laws step",
+    "solver/proofs": "fact rewriting step",
     "solver/knowledge": """
         clamps decided_atoms draft equalities explain factor_cancellation facts inequalities isolation knowledge
-        multiples propagation roots selection substitution
+        laws multiples propagation roots selection substitution
         """,
     "solver/samples": "repair samples sampling shrinking witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex work_budget",

@@ -28,8 +28,8 @@ from benchmarks.textbook import question_files
 from shapes import Always, Never, ShapeEnv
 from shapes.errors import NotExported, ShapeError
 from shapes.sessions.recording import FactLine, QuestionLine, RecordedSession, SymbolLine, open_recording, read_sessions
-from solver.interop.coq import theorems_of
-from solver.interop.coq.library import standalone
+from solver.coq import theorems_of
+from solver.coq.library import standalone
 
 Settled = Always | Never
 BATCH = 40

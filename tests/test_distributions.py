@@ -99,7 +99,7 @@ OPENING = """
     assert Costs.measured("cpu").saved
     from backends.cpu.launcher import launcher
     from backends.cpu.mersenne import _is_known
-    from solver.interop.coq.library import library
+    from solver.coq.library import library
     assert library()
     from frontends.pytorch import compile
     from frontends.pytorch.calls import identity_guards

@@ -30,8 +30,8 @@ from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import Contradictory, Undefined
 from solver.knowledge.decided_atoms import prove_by_intervals
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.laws import rewritten
 from solver.proofs.fact import Fact
-from solver.proofs.laws import rewritten
 from solver.proofs.step import Reason
 from solver.rungs import bounds
 from solver.samples.witness import Witness

@@ -26,7 +26,7 @@ from solver.integer.work_budget import Meter
 from solver.knowledge.decided_atoms import prove_by_intervals
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.facts import Conflict, Facts
-from solver.proofs.laws import rewritten
+from solver.knowledge.laws import rewritten
 from solver.proofs.step import Reason, apart, equal, every, some
 from solver.rungs import (
     bounds,

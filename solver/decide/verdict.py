@@ -59,7 +59,7 @@ class Answer:
         """
         if system != "coq":
             raise ValueError(f"system={system!r}: expected 'coq'")
-        from solver.interop.coq import exported
+        from solver.coq import exported
 
         return exported(cast("Verdict", self))
 

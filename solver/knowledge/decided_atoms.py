@@ -15,11 +15,11 @@ from __future__ import annotations
 from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.isolation import isolations
 from solver.knowledge.knowledge import Knowledge, Rule
+from solver.proofs.rewriting import apply_round, apply_round_to_prop
 from solver.proofs.step import Reason, apart, equal, every, some
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides
 from solver.terms.prop import SHARING, Prop
-from solver.terms.rewriting import apply_round, apply_round_to_prop
 
 
 def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
@@ -75,7 +75,7 @@ def _exact(known: Knowledge, atom: Atom) -> Rule | None:
 
 def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
     """`a*b // c` is x if `a*b == c*x` is known; products are written as `a*b`, so that no factor c shows."""
-    from solver.proofs.laws import rewritten
+    from solver.knowledge.laws import rewritten
 
     interner = known.interner
     numerator = atom.args[0]

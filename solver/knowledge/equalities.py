@@ -17,13 +17,13 @@ from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import Inequalities
 from solver.knowledge.knowledge import Range, Rule, form_key
-from solver.proofs.laws import definition_of, laws_of, rewritten, size_of
+from solver.knowledge.laws import definition_of, laws_of, rewritten, size_of
+from solver.proofs.rewriting import apply_round_to_prop
 from solver.proofs.step import Reason, combine
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides
 from solver.terms.polynomials import factors_of
 from solver.terms.prop import Prop
-from solver.terms.rewriting import apply_round_to_prop
 
 
 class Equalities(Inequalities):

@@ -19,8 +19,8 @@ from solver.knowledge.draft import Contradictory, Draft
 from solver.knowledge.explain import prove_bound, prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.knowledge import Range, form_key
+from solver.knowledge.laws import floordiv_law, law_expr, size_of, times_nonnegative, unfold
 from solver.knowledge.roots import root_bound
-from solver.proofs.laws import floordiv_law, law_expr, size_of, times_nonnegative, unfold
 from solver.proofs.step import Reason, combine, equal, hypothesis, refute, strengthen, times
 from solver.rungs import remainder
 from solver.terms.division import common_atoms, divide_atoms

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.proofs.rewriting import Round, apply_round, apply_round_to_prop
 from solver.proofs.step import Reason
 from solver.terms import intervals
 from solver.terms.expr import Atom, Expr, arguments
@@ -32,7 +33,6 @@ from solver.terms.monomials import divides, without
 from solver.terms.operations import interval_of_atom, intervals_of_product
 from solver.terms.persistent import ShardedMap
 from solver.terms.prop import Prop
-from solver.terms.rewriting import Round, apply_round, apply_round_to_prop
 
 DEEP: Final = 24
 """Atoms nested deeper than this are bounded level by level."""

@@ -21,11 +21,11 @@ from math import gcd
 from typing import Final, NamedTuple
 
 from solver.knowledge.knowledge import Knowledge
-from solver.proofs.laws import rewritten
+from solver.knowledge.laws import rewritten
+from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import Reason, hypothesis, refute
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
-from solver.terms.rewriting import Round, apply_round_to_prop
 
 LARGEST: Final = 1 << 16
 """Divisors of larger numbers are not looked for."""

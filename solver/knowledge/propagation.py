@@ -30,9 +30,9 @@ from solver.knowledge.explain import prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import NEIGHBOURS, STEPS
 from solver.knowledge.knowledge import form_key
+from solver.knowledge.laws import rewritten
 from solver.knowledge.multiples import reduced
 from solver.proofs.fact import Fact
-from solver.proofs.laws import rewritten
 from solver.proofs.step import Reason, combine, equal, part
 from solver.terms.division import common_atoms
 from solver.terms.expr import Expr

@@ -34,13 +34,13 @@ from typing import Final, TypeVar
 
 from solver.floats.exact import exact_form
 from solver.proofs.fact import Fact, Record
+from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import Reason
 from solver.terms import intervals
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.operations import interval_of_atom, interval_reader, intervals_of_product
 from solver.terms.prop import Prop
-from solver.terms.rewriting import Round, apply_round_to_prop
 
 
 @dataclass(frozen=True, slots=True)

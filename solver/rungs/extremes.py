@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Final
 
 from solver.knowledge.decided_atoms import prove_by_intervals, prove_sign
 from solver.knowledge.knowledge import Knowledge
-from solver.proofs.laws import rewritten, size_of
+from solver.knowledge.laws import rewritten, size_of
+from solver.proofs.rewriting import apply_round_to_prop
 from solver.proofs.step import Reason, axiom, cases, combine, hypothesis
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
-from solver.terms.rewriting import apply_round_to_prop
 
 if TYPE_CHECKING:
     from solver.decide.prover import Climb

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from solver.knowledge.explain import prove_side
 from solver.knowledge.facts import Facts
-from solver.proofs.laws import size_of
+from solver.knowledge.laws import size_of
 from solver.proofs.step import Reason, apart, combine, times
 from solver.terms.division import common_atoms, divide_atoms
 from solver.terms.expr import Expr

@@ -27,7 +27,7 @@ from solver.integer.work_budget import Meter
 from solver.knowledge.explain import prove_bound
 from solver.knowledge.facts import Facts
 from solver.knowledge.knowledge import Knowledge
-from solver.proofs.laws import laws_of, rewritten
+from solver.knowledge.laws import laws_of, rewritten
 from solver.proofs.step import Reason, cases, combine, combine_equalities, hypothesis, refute
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner

@@ -21,7 +21,7 @@ from typing import Final
 
 from solver.knowledge.decided_atoms import prove_nonzero
 from solver.knowledge.knowledge import Knowledge
-from solver.proofs.laws import rewritten
+from solver.knowledge.laws import rewritten
 from solver.proofs.step import Reason
 from solver.rungs.shift import direct_atoms
 from solver.terms.expr import Expr

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 from solver.integer import Point
 from solver.knowledge.decided_atoms import prove_nonzero
 from solver.knowledge.facts import Conflict, Facts
-from solver.proofs.laws import rewritten, unfold
+from solver.knowledge.laws import rewritten, unfold
 from solver.proofs.step import Reason, cases, hypothesis, part
 from solver.proofs.step import refute as by_contradiction
 from solver.rungs import box, lemmas, residues

@@ -28,7 +28,7 @@ from typing import Final
 from solver.knowledge.explain import prove_side
 from solver.knowledge.isolation import oriented
 from solver.knowledge.knowledge import Knowledge
-from solver.proofs.laws import floordiv_law, law_expr, times_nonnegative
+from solver.knowledge.laws import floordiv_law, law_expr, times_nonnegative
 from solver.proofs.step import Reason, axiom, combine
 from solver.rungs import extremes, shift, single
 from solver.terms.expr import Atom, Expr

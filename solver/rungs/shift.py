@@ -21,7 +21,7 @@ from typing import Final
 
 from solver.knowledge.explain import prove_bound, prove_side, weakened
 from solver.knowledge.knowledge import Knowledge
-from solver.proofs.laws import floordiv_law, times_nonnegative
+from solver.knowledge.laws import floordiv_law, times_nonnegative
 from solver.proofs.step import Reason, axiom, combine, gap
 from solver.terms.division import common_atoms, divide_atoms
 from solver.terms.expr import Atom, Expr

@@ -22,7 +22,7 @@ from typing import Final
 from solver.knowledge.explain import prove_side, weakened
 from solver.knowledge.isolation import isolations
 from solver.knowledge.knowledge import Entry, Knowledge, Uses
-from solver.proofs.laws import size_of, times_nonnegative
+from solver.knowledge.laws import size_of, times_nonnegative
 from solver.proofs.step import Reason, combine, hypothesis, refute, times
 from solver.terms.division import common_atoms, divide_atoms, divide_content
 from solver.terms.expr import Atom, Expr

@@ -24,8 +24,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.laws import definition_of
 from solver.proofs.fact import Fact
-from solver.proofs.laws import definition_of
 from solver.proofs.step import Reason
 from solver.samples.samples import declared_symbols
 from solver.terms.expr import Atom

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from solver.knowledge.decided_atoms import prove_by_intervals
 from solver.knowledge.facts import Conflict, Facts
-from solver.proofs.laws import rewritten
+from solver.knowledge.laws import rewritten
 from solver.proofs.step import Reason, apart, cases, refute
 from solver.terms.expr import Atom, Expr, evaluate_atoms
 from solver.terms.prop import Prop

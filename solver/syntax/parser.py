@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from solver.syntax.arithmetic import Arithmetic
 from solver.syntax.shunting_yard import Side, compared, read_condition
 from solver.syntax.tokens import BITWISE, COMPARISONS, Decimals, Value
-from solver.terms.arithmetic import Arithmetic
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop

@@ -13,14 +13,14 @@ import pytest
 
 from shapes import Always, Depends, Never, ShapeEnv
 from shapes.sessions.recording import FactLine, QuestionLine, SymbolLine, open_recording, read_sessions
+from solver.coq import exported, theorems_of
+from solver.coq.library import library, standalone
+from solver.coq.operating import OPERATIONS
+from solver.coq.script import Script
+from solver.coq.steps import RULES
 from solver.decide.ladder import decide
 from solver.decide.verdict import Verdict
 from solver.errors import NotExported
-from solver.interop.coq import exported, theorems_of
-from solver.interop.coq.library import library, standalone
-from solver.interop.coq.operating import OPERATIONS
-from solver.interop.coq.script import Script
-from solver.interop.coq.steps import RULES
 from solver.knowledge.facts import Facts
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason, absurd, combine, hypothesis, multiply_equality, refute, square
@@ -166,7 +166,7 @@ def test_a_quotient_by_a_negative_divisor_stands_alone(tmp_path: Path) -> None:
 @needs_coq
 def test_the_whole_library_stands_without_axioms(tmp_path: Path) -> None:
     """Lemmas that no sample uses are checked too, and none assumes anything."""
-    text = (files("solver.interop.coq") / "symshape.v").read_text(encoding="utf-8")
+    text = (files("solver.coq") / "symshape.v").read_text(encoding="utf-8")
     assert accepted(text, tmp_path)
     assert not [word for word in ("Axiom", "Admitted", "Parameter", "Hypothesis", "admit.") if word in text]
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from solver.errors import NotExpressible
-from solver.interop.coq.logic import impossible, projected
-from solver.interop.coq.normal import (
+from solver.coq.logic import impossible, projected
+from solver.coq.normal import (
     normal_eq,
     normal_ge,
     normal_lt,
@@ -22,7 +21,8 @@ from solver.interop.coq.normal import (
     plain_lt,
     plain_ne,
 )
-from solver.interop.coq.terms import argument, call, integer
+from solver.coq.terms import argument, call, integer
+from solver.errors import NotExpressible
 from solver.proofs.step import Reason
 from solver.terms import intervals
 from solver.terms.expr import Atom, Expr
@@ -30,7 +30,7 @@ from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.interop.coq.script import Script
+    from solver.coq.script import Script
 
 R = "eq_refl"
 

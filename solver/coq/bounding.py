@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from solver.interop.coq.terms import Names, argument, call, integer
+from solver.coq.terms import Names, argument, call, integer
 from solver.terms import intervals
 from solver.terms.expr import Expr
 from solver.terms.intervals import Interval

@@ -1,6 +1,6 @@
 """Verdicts as theorems of Coq, with proofs that follow our certificates: somebody else's kernel checks them.
 
-    >>> from solver.interop.coq import exported
+    >>> from solver.coq import exported
     >>> from solver.knowledge.facts import Facts
     >>> from solver.terms.interner import Interner
     >>> from solver.decide.ladder import decide
@@ -32,12 +32,12 @@ alone found has no steps, and is refused by its rule.
 
 from __future__ import annotations
 
+from solver.coq.library import standalone
+from solver.coq.script import Script, place_of
+from solver.coq.terms import comment
+from solver.coq.witness import existence
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import NotExported
-from solver.interop.coq.library import standalone
-from solver.interop.coq.script import Script, place_of
-from solver.interop.coq.terms import comment
-from solver.interop.coq.witness import existence
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.prop import Prop
 

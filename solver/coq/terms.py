@@ -1,6 +1,6 @@
 """Expressions and propositions as terms of Coq, over one variable for each symbol and each operation.
 
-    >>> from solver.interop.coq.terms import Names
+    >>> from solver.coq.terms import Names
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from solver.interop.coq.library import library
+from solver.coq.library import library
 from solver.syntax.precedence import digits
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop

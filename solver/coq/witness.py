@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from solver.coq.terms import Names, argument, comment, integer
 from solver.errors import NotExported
-from solver.interop.coq.terms import Names, argument, comment, integer
 from solver.terms.expr import Atom, evaluate_atoms
 from solver.terms.prop import Prop
 

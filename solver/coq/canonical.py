@@ -4,9 +4,9 @@
 out, signs are turned, factors are cancelled. Each of these is a lemma here, and the functions below take the same
 turns:
 
-    >>> from solver.interop.coq.canonical import Canonical
-    >>> from solver.interop.coq.logic import Logic
-    >>> from solver.interop.coq.terms import Names
+    >>> from solver.coq.canonical import Canonical
+    >>> from solver.coq.logic import Logic
+    >>> from solver.coq.terms import Names
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> s = terms.symbol("s")
@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import gcd
 
+from solver.coq.logic import Logic, impossible
+from solver.coq.normal import plain_ge, plain_lt
+from solver.coq.terms import argument, call, integer
 from solver.errors import NotExpressible
-from solver.interop.coq.logic import Logic, impossible
-from solver.interop.coq.normal import plain_ge, plain_lt
-from solver.interop.coq.terms import argument, call, integer
 from solver.terms import choice, division
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner

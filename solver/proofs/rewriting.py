@@ -2,7 +2,7 @@
 
     >>> from solver.terms.interner import Interner
     >>> from solver.proofs.step import hypothesis
-    >>> from solver.terms.rewriting import apply_round
+    >>> from solver.proofs.rewriting import apply_round
     >>> terms = Interner()
     >>> a, b, s = terms.symbol("a"), terms.symbol("b"), terms.symbol("s")
     >>> equality = hypothesis(terms.eq(a * b, 4 * s))

@@ -1,4 +1,4 @@
-"""Substitution of equals as terms of Coq: `solver.terms.rewriting`, with a proof for each expression that changes.
+"""Substitution of equals as terms of Coq: `solver.proofs.rewriting`, with a proof for each expression that changes.
 
 A round replaces atoms, or one product of atoms, everywhere. What an operation becomes is proven first, arguments before
 the operations on them, each as a local lemma `E1`, `E2`, ...; a proposition is then carried over by the equality of its
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from solver.coq.canonical import Canonical
+from solver.coq.logic import projected
+from solver.coq.normal import normal, plain
+from solver.coq.terms import argument, call
 from solver.errors import NotExpressible
-from solver.interop.coq.canonical import Canonical
-from solver.interop.coq.logic import projected
-from solver.interop.coq.normal import normal, plain
-from solver.interop.coq.terms import argument, call
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides, without
 from solver.terms.prop import Prop

@@ -3,8 +3,8 @@
 A rule of proof speaks of a sum or a product as it comes out; `Prop.nonnegative` and `Prop.zero` divide the content out
 and round. Each of these two directions is one lemma with closed numbers and an identity for `ring`:
 
-    >>> from solver.interop.coq.normal import normal_ge
-    >>> from solver.interop.coq.terms import Names
+    >>> from solver.coq.normal import normal_ge
+    >>> from solver.coq.terms import Names
     >>> from solver.terms.interner import Interner
     >>> s = Interner().symbol("s")
     >>> normal_ge(Names(), 2 * s - 7, "2 * s - 7", "H")
@@ -13,7 +13,7 @@ and round. Each of these two directions is one lemma with closed numbers and an 
 
 from __future__ import annotations
 
-from solver.interop.coq.terms import Names, call
+from solver.coq.terms import Names, call
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 

@@ -2,8 +2,8 @@
 
 Nothing is searched: a part is found by its place, a complement by the complements of its parts.
 
-    >>> from solver.interop.coq.logic import Logic
-    >>> from solver.interop.coq.terms import Names
+    >>> from solver.coq.logic import Logic
+    >>> from solver.coq.terms import Names
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> s = terms.symbol("s")
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from solver.interop.coq.terms import Names, argument, call
+from solver.coq.terms import Names, argument, call
 from solver.terms.prop import Prop
 
 

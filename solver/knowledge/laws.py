@@ -3,7 +3,7 @@ substitution.
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
->>> from solver.proofs.laws import laws_of
+>>> from solver.knowledge.laws import laws_of
 >>> terms = Interner()
 >>> s = terms.symbol("s")
 >>> [str(law.conclusion) for law in laws_of(Facts.empty(terms), (s // 4).atom)]
@@ -17,10 +17,10 @@ from typing import Final
 from solver.knowledge.decided_atoms import settled_rule
 from solver.knowledge.explain import prove_nonnegative, prove_side
 from solver.knowledge.knowledge import Knowledge
+from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import Reason, combine, times
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
-from solver.terms.rewriting import Round, apply_round_to_prop
 
 UNFOLDED: Final = 8
 UNFOLDED_TERMS: Final = 64

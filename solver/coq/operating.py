@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from solver.coq import bounding
+from solver.coq.bounding import Range
+from solver.coq.normal import normal_eq, normal_ge, plain_eq, plain_ge
+from solver.coq.rewriting import Carried, Substitution
+from solver.coq.steps import Rule, monomial
+from solver.coq.terms import argument, call, integer
 from solver.errors import NotExpressible
-from solver.interop.coq import bounding
-from solver.interop.coq.bounding import Range
-from solver.interop.coq.normal import normal_eq, normal_ge, plain_eq, plain_ge
-from solver.interop.coq.rewriting import Carried, Substitution
-from solver.interop.coq.steps import Rule, monomial
-from solver.interop.coq.terms import argument, call, integer
 from solver.proofs.step import Reason
 from solver.terms.expr import Atom, Expr
 from solver.terms.functions import function
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from solver.interop.coq.script import Script
+    from solver.coq.script import Script
 
 R = "eq_refl"
 

@@ -17,7 +17,7 @@ Notation by_ring := ltac:(cbv beta; ring) (only parsing)."""
 @cache
 def library() -> dict[str, str]:
     """The definitions and lemmas by name, in order: blocks between empty lines."""
-    text = (files("solver.interop.coq") / "symshape.v").read_text(encoding="utf-8")
+    text = (files("solver.coq") / "symshape.v").read_text(encoding="utf-8")
     found = [(BLOCK.match(block), block.strip()) for block in text.split("\n\n")]
     return {match[1]: block for match, block in found if match is not None}
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from solver.coq.canonical import Canonical
+from solver.coq.logic import Logic, conjunct
+from solver.coq.normal import plain_ne
+from solver.coq.operating import OPERATIONS
+from solver.coq.steps import RULES
+from solver.coq.terms import Names, argument, call, comment, integer
 from solver.errors import NotExported, NotExpressible
-from solver.interop.coq.canonical import Canonical
-from solver.interop.coq.logic import Logic, conjunct
-from solver.interop.coq.normal import plain_ne
-from solver.interop.coq.operating import OPERATIONS
-from solver.interop.coq.steps import RULES
-from solver.interop.coq.terms import Names, argument, call, comment, integer
 from solver.proofs.checker import RULES as CHECKED
 from solver.proofs.checker import Wrong
 from solver.proofs.fact import Fact
