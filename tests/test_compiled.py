@@ -68,9 +68,9 @@ def test_what_was_not_compiled_together_is_not_used_together(compiled: Path, cha
         case "added":
             (compiled / "solver" / "rungs" / "new.py").write_text("")
         case "removed":
-            (compiled / "solver" / "syntax" / "parser.py").unlink()
+            (compiled / "solver" / "samples" / "shrinking.py").unlink()
         case "renamed":
-            (compiled / "solver" / "syntax" / "parser.py").rename(compiled / "solver" / "syntax" / "parsers.py")
+            (compiled / "solver" / "samples" / "shrinking.py").rename(compiled / "solver" / "samples" / "shrunk.py")
         case "no record":
             (compiled / "solver" / MADE_FROM).unlink()
         case "no extension":

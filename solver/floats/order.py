@@ -26,9 +26,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from solver.floats.exact import has_exact_form
 from solver.floats.ordinals import (
@@ -47,10 +47,8 @@ from solver.floats.ranges import MAX
 from solver.floats.value import Float, Places, constant
 from solver.terms.expr import Expr
 from solver.terms.functions import Threshold
-
-if TYPE_CHECKING:
-    from solver.terms.interner import Interner
-    from solver.terms.prop import Prop
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
 
 ORDINAL_OF_PATTERN: Final = "ordinal(double({0}))"
 _MIRRORED: Final = {"<": ">", "<=": ">="}
@@ -200,9 +198,17 @@ def within(a: Float, values: Ordinals) -> Prop:
     return _inside(a.interner, program(text).node, arguments, values)
 
 
-def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: Ordinals) -> Prop:
-    from solver.floats.substitution import as_float
+_makers: list[Callable[[Node, Sequence[Expr]], Float]] = []
 
+
+def make_floats_by(maker: Callable[[Node, Sequence[Expr]], Float]) -> None:
+    """Have a step of a program be made a value by this: arithmetic, which asks for comparisons (see
+    `solver.floats.substitution`).
+    """
+    _makers[:] = [maker]
+
+
+def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: Ordinals) -> Prop:
     while True:
         if not complement(values):
             return interner.true
@@ -221,7 +227,7 @@ def _inside(interner: Interner, node: Node, arguments: Sequence[Expr], values: O
             return interner.disjunction([interner.conjunction(case) for case in cases])
         case "from_ordinal" if node.operands[0].operation == "integer":
             return _among(arguments[node.operands[0].place], values, NAN, LARGEST)
-    a = as_float(node, arguments)
+    a = _makers[0](node, arguments)
     if a.value is not None:
         k = to_ordinal(a.value)
         return interner.true if any(lo <= k <= hi for lo, hi in values) else interner.false
@@ -344,3 +350,15 @@ def _opaque(operation: str, a: Float | Expr, b: Float | Expr) -> Prop:
     sides = [places.text(side) if isinstance(side, Float) else f"({places.of(side)})" for side in (a, b)]
     interner = a.interner
     return interner.ge(interner.function(f"int({sides[0]} {operation} {sides[1]})", *places.arguments), 1)
+
+
+def truth_as_integer(p: Prop) -> Expr:
+    """`int(p)`: 1 or 0; a comparison of floats is such a function itself."""
+    interner = p.interner
+    if p.kind == "ge":
+        value = p.expr + 1
+        if len(value.terms) == 1 and value.terms[0][1] == 1 and not value.constant:
+            atoms = interner.monomials[value.terms[0][0]]
+            if len(atoms) == 1 and atoms[0].kind == "function" and atoms[0].name.startswith("int("):
+                return value
+    return interner.ite(p, interner.one, interner.zero)

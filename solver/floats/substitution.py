@@ -19,9 +19,9 @@ from functools import lru_cache
 
 from solver.errors import NotExpressible
 from solver.floats import values as floats
+from solver.floats.order import truth_as_integer
 from solver.floats.programs import ROUNDINGS, Node, read_function
 from solver.floats.values import Float
-from solver.syntax.numerals import truth_as_integer
 from solver.terms.expr import Expr
 
 _SIGNS = {ast.GtE: ">=", ast.Gt: ">", ast.Eq: "==", ast.Lt: "<"}

@@ -12,14 +12,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from solver.floats.programs import Program, program
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
-
-if TYPE_CHECKING:
-    from solver.terms.prop import Prop
+from solver.terms.prop import Prop
 
 PLACE: Final = re.compile(r"\{(\d+)\}")
 SUM, PRODUCT, SIGN, POWER, VALUE = range(1, 6)

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from solver.errors import NotExpressible
 from solver.floats import ordinals as float_ordinals
@@ -44,9 +43,7 @@ from solver.floats.order import (
 from solver.floats.ranges import OVERFLOW
 from solver.floats.value import LEVELS, PRODUCT, SIGN, SUM, VALUE, Float, Places, constant
 from solver.terms.expr import Expr
-
-if TYPE_CHECKING:
-    from solver.terms.prop import Prop
+from solver.terms.prop import Prop
 
 __all__ = [
     "Float",

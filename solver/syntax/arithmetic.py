@@ -17,7 +17,8 @@ import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from solver.syntax.numerals import Doubles, Numerals, Operand, Rationals, truth_as_integer
+from solver.floats.order import truth_as_integer
+from solver.syntax.numerals import Doubles, Numerals, Operand, Rationals
 from solver.syntax.tokens import WORDS, Tokens, Value, long_integer
 from solver.terms.expr import Expr
 from solver.terms.functions import known_functions

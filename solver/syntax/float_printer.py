@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from solver.floats import values as floats
 from solver.floats.order import pattern_of
@@ -25,11 +25,9 @@ from solver.floats.programs import read_function
 from solver.floats.substitution import as_float
 from solver.floats.values import Float
 from solver.syntax.precedence import COMPARISON, Text
+from solver.syntax.writer import Writer
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.syntax.printer import Printer
 
 _PREFIX: Final = "ordinal("
 _OPERATION: Final = re.compile(r"\w+\(|//|\*\*|[-+*/%]")
@@ -58,7 +56,7 @@ def shown_arguments(atom: Atom) -> list[Expr]:
     return found
 
 
-def comparison(printer: Printer, p: Prop) -> Text | None:
+def comparison(printer: Writer, p: Prop) -> Text | None:
     """The proposition as one comparison of floats, or the negation of one; None where it is none."""
     parts = p.parts if p.kind == "and" else (p,)
     made = _chain(printer, parts)
@@ -73,7 +71,7 @@ def comparison(printer: Printer, p: Prop) -> Text | None:
     return Text(f"not {made.text}", COMPARISON, made.cost + 1)
 
 
-def grouped(printer: Printer, parts: Sequence[Prop]) -> dict[Prop, Text | None]:
+def grouped(printer: Writer, parts: Sequence[Prop]) -> dict[Prop, Text | None]:
     """What becomes of the parts of a conjunction that are comparisons of floats: a text, or None for what the text of
     another part says too.
     """
@@ -111,7 +109,7 @@ def _ordinals(p: Prop) -> list[tuple[Atom, int]]:
     return found
 
 
-def _chain(printer: Printer, parts: Sequence[Prop]) -> Text | None:
+def _chain(printer: Writer, parts: Sequence[Prop]) -> Text | None:
     """One comparison, or a chain of two around one value, that says all of the parts together."""
     if not 1 <= len(parts) <= 2:
         return None
@@ -126,7 +124,7 @@ def _chain(printer: Printer, parts: Sequence[Prop]) -> Text | None:
     return _of_one(printer, sides[0][0][0], parts, target)
 
 
-def _of_one(printer: Printer, atom: Atom, parts: Sequence[Prop], target: Prop) -> Text | None:
+def _of_one(printer: Writer, atom: Atom, parts: Sequence[Prop], target: Prop) -> Text | None:
     a = _value(atom)
     text, cost = _text(printer, atom)
     if len(parts) == 1 and parts[0].kind in ("eq", "ne"):
@@ -165,7 +163,7 @@ def _of_one(printer: Printer, atom: Atom, parts: Sequence[Prop], target: Prop) -
     return Text(words, COMPARISON, cost + len(made))
 
 
-def _of_two(printer: Printer, parts: Sequence[Prop], target: Prop) -> Text | None:
+def _of_two(printer: Writer, parts: Sequence[Prop], target: Prop) -> Text | None:
     first = max(parts, key=lambda part: len(part.terms))
     (one, c), (other, d) = _ordinals(first)
     if c == d:
@@ -202,7 +200,7 @@ def _value(atom: Atom) -> Float:
     return as_float(node, [argument for argument in atom.args if isinstance(argument, Expr)])
 
 
-def _text(printer: Printer, atom: Atom) -> tuple[str, int]:
+def _text(printer: Writer, atom: Atom) -> tuple[str, int]:
     """The text of what it is the ordinal of, and its operators."""
     arguments = [printer.expression(argument) for argument in shown_arguments(atom)]
     template = template_of(atom)[len(_PREFIX) : -1]

@@ -206,15 +206,3 @@ def _expressible(operation: Callable[P, Result], *operands: P.args, **options: P
         return operation(*operands, **options)
     except (ArithmeticError, ValueError) as error:
         raise NotExpressible(str(error)) from None
-
-
-def truth_as_integer(p: Prop) -> Expr:
-    """`int(p)`: 1 or 0; a comparison of floats is such a function itself."""
-    interner = p.interner
-    if p.kind == "ge":
-        value = p.expr + 1
-        if len(value.terms) == 1 and value.terms[0][1] == 1 and not value.constant:
-            atoms = interner.monomials[value.terms[0][0]]
-            if len(atoms) == 1 and atoms[0].kind == "function" and atoms[0].name.startswith("int("):
-                return value
-    return interner.ite(p, interner.one, interner.zero)

@@ -24,8 +24,9 @@ from contextlib import suppress
 from typing import Final
 
 from solver.errors import NotExpressible, ParseError
-from solver.syntax import resugar
+from solver.syntax import float_printer, resugar
 from solver.syntax.factored import Pieces
+from solver.syntax.parser import parse, parse_expr
 from solver.syntax.precedence import (
     AND,
     BIT_AND,
@@ -84,6 +85,22 @@ def text_of_both(domain: Prop, prop: Prop) -> str:
     return joined(f"({first}) and ({second})", names_of_first + names_of_second)
 
 
+def print_any(value: object) -> str:
+    """The text of an expression or proposition, for `solver.terms.printing`."""
+    assert isinstance(value, (Expr, Prop))
+    return text_of(value)
+
+
+def text_with_names(value: Expr | Prop) -> str:
+    """The text with names for all that is shared, however short it would be without."""
+    return joined(*Shared(value).parts("t", written_with))
+
+
+def written_with(value: Expr | Prop, truths: Mapping[Prop, Text]) -> str:
+    """The text without names, some comparisons as texts that are given."""
+    return Printer(value.interner, truths=truths).write(value).text
+
+
 def written_out(value: Expr | Prop) -> str:
     """The text without names: Python's own syntax.
 
@@ -103,7 +120,7 @@ def _with_names(value: Expr | Prop, prefix: str) -> tuple[str, list[tuple[str, s
             plain = Printer(value.interner, longest=10 * SHORT).write(value).text
         if plain is not None and len(plain) <= SHORT:
             return plain, []
-    main, definitions = shared.parts(prefix)
+    main, definitions = shared.parts(prefix, written_with)
     if not definitions:
         return plain or main, []
     if plain is not None:
@@ -116,8 +133,6 @@ def _with_names(value: Expr | Prop, prefix: str) -> tuple[str, list[tuple[str, s
 def reads_as(text: str, value: Expr | Prop) -> bool:
     """Whether a text is read as this very normal form. (A sum under a name may be turned another way than written out;
     its values are the same.)"""
-    from solver.syntax.parser import parse, parse_expr
-
     names = {symbol.name: symbol.expr for symbol in value.symbols}
     try:
         if isinstance(value, Expr):
@@ -279,9 +294,7 @@ class Printer:
 
     def _call(self, atom: Atom) -> Text:
         if "from_ordinal({" in atom.name:
-            from solver.syntax.float_printer import shown_arguments, template_of
-
-            shown, known = shown_arguments(atom), function(template_of(atom))
+            shown, known = float_printer.shown_arguments(atom), function(float_printer.template_of(atom))
         else:
             shown, known = [arg for arg in atom.args if isinstance(arg, Expr)], function(atom.name)
         arguments = [self.expression(arg) for arg in shown]
@@ -375,9 +388,7 @@ class Printer:
         if p.kind in ("true", "false"):
             return Text(p.kind.capitalize())
         if _has_ordinals(p):
-            from solver.syntax.float_printer import comparison
-
-            found = comparison(self, p)
+            found = float_printer.comparison(self, p)
             if found is not None:
                 return found
         made = self.comparison(p)
@@ -403,8 +414,6 @@ class Printer:
         fixed = False
         of_floats: dict[Prop, Text | None] = {}
         if any(_has_ordinals(part) for part in p.parts):
-            from solver.syntax import float_printer
-
             whole = float_printer.comparison(self, p)
             if whole is not None:
                 return whole

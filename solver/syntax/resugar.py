@@ -22,15 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from solver.syntax.precedence import Text
+from solver.syntax.writer import Writer
 from solver.terms.expr import Atom, Expr
 from solver.terms.factors import Sum, add, divide_with_rest, halves, multiply, powers, scaled
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.syntax.printer import Printer
 
 WRITTEN: Final = 3
 """So many of the best candidates are written out, as long as the budget of the text lasts."""
@@ -57,7 +55,7 @@ class Candidate:
     arguments: tuple[Expr | Prop, ...]
 
 
-def recover(printer: Printer, plain: Sum, relation: bool) -> Sum:
+def recover(printer: Writer, plain: Sum, relation: bool) -> Sum:
     """The sum with operations recovered; in a relation, terms may change sides for nothing."""
     poly = plain
     settled: set[int] = set()
@@ -71,7 +69,7 @@ def recover(printer: Printer, plain: Sum, relation: bool) -> Sum:
             poly = better
 
 
-def _improved(printer: Printer, poly: Sum, piece: int, relation: bool) -> Sum | None:
+def _improved(printer: Writer, poly: Sum, piece: int, relation: bool) -> Sum | None:
     """The sum with the best candidate for one atom, if it is better than the atom alone."""
     atom, weights = printer.atoms[piece], printer.weights
     limit = estimate(weights, poly, relation)
@@ -111,7 +109,7 @@ def _rank(ranked: tuple[int, int, Candidate, Sum]) -> tuple[int, int]:
     return ranked[:2]
 
 
-def _outermost(printer: Printer, poly: Sum, settled: set[int]) -> int | None:
+def _outermost(printer: Writer, poly: Sum, settled: set[int]) -> int | None:
     """The deepest atom, by text among equals."""
     best: int | None = None
     for key in poly:
@@ -123,7 +121,7 @@ def _outermost(printer: Printer, poly: Sum, settled: set[int]) -> int | None:
     return best
 
 
-def _deeper(printer: Printer, piece: int, other: int) -> bool:
+def _deeper(printer: Writer, piece: int, other: int) -> bool:
     first, second = printer.atoms[piece], printer.atoms[other]
     if first.depth != second.depth or max(printer.weights[piece], printer.weights[other]) > SMALL:
         return first.key > second.key
@@ -157,7 +155,7 @@ def substituted(groups: dict[int, Sum], piece: int, candidate: Candidate) -> Sum
 # ---------------------------------------------------------------------- candidates
 
 
-def candidates(printer: Printer, atom: Atom, groups: dict[int, Sum], frugal: bool) -> Iterator[Candidate]:
+def candidates(printer: Writer, atom: Atom, groups: dict[int, Sum], frugal: bool) -> Iterator[Candidate]:
     """The identities to try for an atom in a sum, by powers of the atom; a few of them when frugal."""
     top = max(groups)
     lead, below = groups[top], groups.get(top - 1, {})
@@ -193,7 +191,7 @@ def candidates(printer: Printer, atom: Atom, groups: dict[int, Sum], frugal: boo
 ONE: Final[Sum] = {(): 1}
 
 
-def _remainders(printer: Printer, n: Expr, d: Expr) -> Iterator[Candidate]:
+def _remainders(printer: Writer, n: Expr, d: Expr) -> Iterator[Candidate]:
     """Other numerators that leave the same remainder, and the remainder of the opposite numerator."""
     if d.terms:
         return
@@ -229,7 +227,7 @@ def _nested_remainders(n: Expr, size: int) -> Expr:
     return n.interner.collect(coefficients, n.constant)
 
 
-def _absorbing(printer: Printer, n: Expr, d: Expr, lead: Sum, below: Sum) -> Iterator[Candidate]:
+def _absorbing(printer: Writer, n: Expr, d: Expr, lead: Sum, below: Sum) -> Iterator[Candidate]:
     """`n//d + j` is `(n + d*j)//d`, and `j - n//d` is `(d - 1 - n + d*j)//d` or a ceildiv."""
     alike = printer.plain(n)
     for sign in (1, -1):
@@ -251,7 +249,7 @@ def _absorbing(printer: Printer, n: Expr, d: Expr, lead: Sum, below: Sum) -> Ite
             yield Candidate(ONE, scaled(j, -sign), sign, "floordiv", (numerator, d))
 
 
-def offsets(printer: Printer, e: Expr, whole: Sum, frugal: bool) -> list[Sum]:
+def offsets(printer: Writer, e: Expr, whole: Sum, frugal: bool) -> list[Sum]:
     """Candidates for b in `max(e + b, b)`, where `whole` is what is added to the relu."""
     own = printer.plain(e)
     shared = {key: c for key, c in whole.items() if key in own}
@@ -325,13 +323,13 @@ def value_of(operation: str, arguments: tuple[Expr | Prop, ...]) -> Expr:
     raise AssertionError(operation)
 
 
-def _holds(printer: Printer, atom: Atom, candidate: Candidate) -> bool:
+def _holds(printer: Writer, atom: Atom, candidate: Candidate) -> bool:
     value = value_of(candidate.operation, candidate.arguments)
     left = printer.value(candidate.scale) * atom.expr
     return left is printer.value(candidate.offset) + value * candidate.sign
 
 
-def text_of(printer: Printer, operation: str, arguments: tuple[Expr | Prop, ...]) -> Text:
+def text_of(printer: Writer, operation: str, arguments: tuple[Expr | Prop, ...]) -> Text:
     match operation, arguments:
         case "mod", (Expr() as n, Expr() as d):
             return printer.division("%", n, d)
@@ -372,7 +370,7 @@ def estimate(weights: dict[int, int], poly: Sum, relation: bool) -> int:
     return cost + max(positive + negative - 1, 0) + (1 if negative and not positive else 0)
 
 
-def measured(printer: Printer, poly: Sum, relation: bool) -> int:
+def measured(printer: Writer, poly: Sum, relation: bool) -> int:
     """The operators of a sum as it is written."""
     if not relation:
         return printer.pieces.write(poly).cost
@@ -380,14 +378,14 @@ def measured(printer: Printer, poly: Sum, relation: bool) -> int:
     return printer.pieces.write(positive).cost + printer.pieces.write(negative).cost
 
 
-def weight(printer: Printer, atom: Atom) -> int:
+def weight(printer: Writer, atom: Atom) -> int:
     """The operators of an atom written alone, with all in it written one by one."""
     if atom.kind == "symbol":
         return 0
     return operation_weight(printer, atom.kind, atom.args)
 
 
-def operation_weight(printer: Printer, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
+def operation_weight(printer: Writer, operation: str, arguments: tuple[Expr | Prop, ...]) -> int:
     cost = 1
     for argument in arguments:
         if isinstance(argument, Expr):
@@ -405,7 +403,7 @@ def operation_weight(printer: Printer, operation: str, arguments: tuple[Expr | P
     return cost
 
 
-def _saved(printer: Printer, atom: Atom) -> int:
+def _saved(printer: Writer, atom: Atom) -> int:
     """What recovering saves inside the argument of an atom, and so probably inside a candidate that has most of it."""
     saved = 0
     for argument in atom.args:

@@ -1,13 +1,13 @@
 """Texts with names for what occurs more than once: `t0 + t0//3 where t0 = ...`.
 
     >>> from solver.terms.interner import Interner
-    >>> from solver.syntax.sharing import Shared
+    >>> from solver.syntax.printer import text_with_names
     >>> terms = Interner()
     >>> x, y = terms.symbol("x"), terms.symbol("y")
     >>> e = (x * y + 3 * x) // (y + 5)
     >>> for _ in range(2):
     ...     e = terms.maximum(e * e // 7, e + y)
-    >>> print(Shared(e).text)
+    >>> print(text_with_names(e))
     max(t0 + x + 2*y + (-2*x)//(y + 5), (t0 + x + y + (-2*x)//(y + 5))**2//7)
     where t0 = max((x + (-2*x)//(y + 5))**2//7 - x - y - (-2*x)//(y + 5), 0)
 
@@ -20,17 +20,13 @@ they are used.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from solver.syntax.precedence import AND, Text
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from solver.syntax.printer import Printer
 
 LONG: Final = 4
 """A sum of so many terms may be written as what it adds to another one."""
@@ -45,6 +41,8 @@ MOST: Final = 1 << 40
 
 Node = Atom | Expr | Prop
 """An expression counts as a node where it is more than one atom."""
+Write = Callable[[Expr | Prop, Mapping[Prop, Text]], str]
+"""Writes a value out, some comparisons in it as texts that are given."""
 
 
 class Shared:
@@ -113,14 +111,9 @@ class Shared:
 
     # ------------------------------------------------------------------ the text
 
-    @property
-    def text(self) -> str:
-        main, definitions = self.parts("t")
-        return joined(main, definitions)
-
-    def parts(self, prefix: str) -> tuple[str, list[tuple[str, str]]]:
+    def parts(self, prefix: str, write: Write) -> tuple[str, list[tuple[str, str]]]:
         """The text, and the names in it with their definitions, in the order in which they are made."""
-        return Naming(self, prefix).parts()
+        return Naming(self, prefix).parts(write)
 
 
 def joined(main: str, definitions: list[tuple[str, str]]) -> str:
@@ -149,7 +142,7 @@ class Naming:
         for symbol in symbols:
             self.values[symbol] = self.terms.symbol(symbol.name)
 
-    def parts(self) -> tuple[str, list[tuple[str, str]]]:
+    def parts(self, write: Write) -> tuple[str, list[tuple[str, str]]]:
         shared = self.shared
         sizes: dict[Node, int] = {}
         for node in shared.order:
@@ -165,8 +158,8 @@ class Naming:
             elif node.kind != "symbol":
                 self._add_atom(node, named)
         value = shared.value
-        main = self._write(self.image(value))
-        return main, [(name, self._write(image)) for name, image in self.definitions]
+        main = write(self.image(value), self.truths)
+        return main, [(name, write(image, self.truths)) for name, image in self.definitions]
 
     def _add_atom(self, atom: Atom, named: bool) -> None:
         args = tuple([self.image(arg) for arg in atom.args])
@@ -234,12 +227,6 @@ class Naming:
         if p.kind == "ge":
             return Prop.nonnegative(e)
         return Prop.zero(e) if p.kind == "eq" else Prop.zero(e).negation
-
-    def _write(self, value: Expr | Prop) -> str:
-        from solver.syntax.printer import Printer
-
-        printer: Printer = Printer(self.terms, truths=self.truths)
-        return printer.write(value).text
 
 
 def _atoms_of(e: Expr) -> list[Atom]:

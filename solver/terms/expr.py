@@ -23,6 +23,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Final
 
 from solver.terms.functions import function as registered_function
+from solver.terms.printing import printed
 
 if TYPE_CHECKING:
     from solver.terms.interner import Interner
@@ -238,9 +239,7 @@ class Expr:
         return self.interner.mod(self.interner.constant(other), self)
 
     def __str__(self) -> str:
-        from solver.syntax.printer import text_of
-
-        return text_of(self)
+        return printed(self)
 
     def __repr__(self) -> str:
         return f"<{self}>"

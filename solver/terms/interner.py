@@ -14,7 +14,7 @@ compare and sort natively.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +42,16 @@ POWER_EXPANDED: Final = 1024
 
 MOST_FACTORS: Final = 1 << 16
 """Symbols that a product has at most: squared sixteen times, one is a product of as many."""
+
+
+_appliers: list[Callable[[str, Sequence[Expr]], Expr | None]] = []
+
+
+def apply_programs_by(applier: Callable[[str, Sequence[Expr]], Expr | None]) -> None:
+    """Have programs over floats be applied to other arguments by this, which knows what floats are (see
+    `solver.floats.substitution`).
+    """
+    _appliers[:] = [applier]
 
 
 class Interner:
@@ -353,9 +363,7 @@ class Interner:
             case _:
                 values = [arg for arg in args if isinstance(arg, Expr)]
                 if "{" in name and (len(set(values)) < len(values) or not all(value.terms for value in values)):
-                    from solver.floats.substitution import applied
-
-                    return applied(name, values) or self.function(name, *values)
+                    return _appliers[0](name, values) or self.function(name, *values)
                 return self.function(name, *values)
 
     def substitute(self, e: Expr, mapping: Mapping[Atom, Expr]) -> Expr:

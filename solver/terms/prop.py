@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from solver.terms.expr import Atom, Expr, evaluate_atoms, reachable
+from solver.terms.printing import printed
 
 if TYPE_CHECKING:
     from solver.terms.interner import Interner
@@ -299,9 +300,7 @@ class Prop:
         raise TypeError(f"a proposition has no truth value of its own: ask whether `{self}` follows")
 
     def __str__(self) -> str:
-        from solver.syntax.printer import text_of
-
-        return text_of(self)
+        return printed(self)
 
     def __repr__(self) -> str:
         return f"<{self}>"

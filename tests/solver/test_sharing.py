@@ -9,7 +9,7 @@ from shapes import ShapeEnv, ShapeError
 from shapes.symbolic.symint import SymInt
 from solver.errors import LONGEST_LINE, ParseError
 from solver.syntax.parser import parse, parse_expr
-from solver.syntax.printer import FEW, SHORT, text_of, text_of_both, written_out
+from solver.syntax.printer import FEW, SHORT, text_of, text_of_both, text_with_names, written_out, written_with
 from solver.syntax.sharing import Shared
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
@@ -92,7 +92,7 @@ def test_random_graphs_read_back() -> None:
             else:
                 props.append(pick.choice([terms.ge, terms.eq, terms.ne])(e, f))
         for e in values[-3:]:
-            main, definitions = Shared(e).parts("t")
+            main, definitions = Shared(e).parts("t", written_with)
             text = main + (" where " + ", ".join([f"{n} = {d}" for n, d in definitions]) if definitions else "")
             named += bool(definitions)
             back = parse_expr(text, names, terms).expr
@@ -102,7 +102,7 @@ def test_random_graphs_read_back() -> None:
                 assert back.evaluate(values_of) == e.evaluate(values_of), text
             assert parse_expr(text_of(e), names, terms).expr is e
         for p in props[-3:]:
-            text = Shared(p).text
+            text = text_with_names(p)
             assert parse(text, names, terms).prop is p, text
     assert named > 100 and alike > 440
 
@@ -191,7 +191,7 @@ def test_random_propositions_are_as_before() -> None:
         terms = Interner()
         names = {name: terms.symbol(name) for name in "abc"}
         p = some_proposition(terms, list(names.values()), pick, 3)
-        assert parse(Shared(p).text, names, terms).prop is p
+        assert parse(text_with_names(p), names, terms).prop is p
 
 
 def test_a_text_is_as_long_as_the_steps_that_made_it() -> None:
