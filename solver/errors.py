@@ -9,15 +9,26 @@ expected a value
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 LONGEST_MESSAGE: Final = 400
 LONGEST_LINE: Final = 800
 """Characters of one line of a message: what a program computes may have a text that nobody reads to its end."""
 
-if TYPE_CHECKING:
-    from solver.proofs.fact import Fact
-    from solver.proofs.step import Reason
+
+class Recorded(Protocol):
+    """A fact, as far as errors know (see `solver.proofs.fact`)."""
+
+    @property
+    def text(self) -> str: ...
+
+
+class Proof(Protocol):
+    """A proof step, as far as errors know (see `solver.proofs.step`)."""
+
+    @property
+    def rule(self) -> str: ...
 
 
 def bounded(message: str) -> str:
@@ -62,8 +73,8 @@ class Contradictory(ShapeError):
     proof of false.
     """
 
-    def __init__(self, core: tuple[Fact, ...], proof: Reason) -> None:
-        self.core, self.proof = core, proof
+    def __init__(self, core: Sequence[Recorded], proof: Proof) -> None:
+        self.core, self.proof = tuple(core), proof
         super().__init__("the facts contradict each other")
 
 

@@ -17,6 +17,7 @@ from typing import Final, Literal, NoReturn
 from shapes.errors import Contradiction
 from shapes.origin import Origin
 from solver.decide.verdict import Always
+from solver.interop.z3 import objection
 from solver.knowledge.facts import Facts
 from solver.proofs.checker import verify, verify_assignment
 from solver.proofs.step import Reason
@@ -234,7 +235,7 @@ def _verified(conflict: Contradiction) -> bool:
     if not isinstance(proof, Reason):
         return False
     interner = proof.conclusion.interner
-    return verify(proof, interner.false, interner.true)
+    return verify(proof, interner.false, interner.true, objection)
 
 
 __all__ = ["Certificate", "Condition", "Conditions", "Finding", "NotShown", "Proven", "Status"]

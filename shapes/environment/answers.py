@@ -433,7 +433,8 @@ def decided(
             solvers=solvers,
         )
     except Contradictory as error:
-        raise Contradiction("the facts contradict each other", error.core, error.proof) from None
+        core = [fact for fact in error.core if isinstance(fact, Fact)]
+        raise Contradiction("the facts contradict each other", core, error.proof) from None
 
 
 def fact_of(commitment: Commitment) -> Fact | None:

@@ -24,9 +24,12 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import ClassVar, Literal, NoReturn, cast
 
+from solver.interop.z3 import objection
 from solver.knowledge.facts import Facts
+from solver.proofs.checker import verify, verify_assignment, verify_core
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason, leaves
+from solver.samples.shrinking import shrunk
 from solver.samples.witness import Witness, shown_value
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.expr import Atom
@@ -138,10 +141,8 @@ class Settled(Answer):
         self._core = tuple(core)
 
     def check(self) -> bool:
-        from solver.proofs.checker import verify, verify_core
-
         proof = self.proof
-        return verify(proof, self.goal, self.domain) and verify_core(proof, self.core, self._records)
+        return verify(proof, self.goal, self.domain, objection) and verify_core(proof, self.core, self._records)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(fact.text for fact in self.core)})"
@@ -211,8 +212,6 @@ class Depends(Answer):
     def _small(self) -> tuple[dict[Atom, int], dict[Atom, int]]:
         """The witnesses as they are shown: shrunk when somebody looks first."""
         if self._shown is None:
-            from solver.samples.shrinking import shrunk
-
             depth = self.prop.depth
             with self.prop.interner.lock, room_for(depth) if depth > SHALLOW else nullcontext():
                 self._shown = shrunk(self.facts, self.prop, self.domain, *self.found)
@@ -223,8 +222,6 @@ class Depends(Answer):
         return Depends(self.prop, self.domain, self.rung, facts, Witness.of(self.found[0]), Witness.of(self.found[1]))
 
     def check(self) -> bool:
-        from solver.proofs.checker import verify_assignment
-
         if self._facts.last is not self._records:
             return False
         for values, truth in ((self.true_values, True), (self.false_values, False)):

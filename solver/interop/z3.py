@@ -72,6 +72,12 @@ SHRINKING: Final = 1
 
 
 
+def objection(facts: Sequence[Prop], goal: Prop) -> str | None:
+    """What there is against the goal following from the facts; None where it does. For `solver.proofs.checker`."""
+    outcome = entails(facts, goal, minimal=False)
+    return None if isinstance(outcome, Proved) else str(outcome)
+
+
 def entails(
     facts: Sequence[Prop], goal: Prop, limits: Limits = LIMITS, *, minimal: bool = True
 ) -> Proved | Refuted | Unknown:

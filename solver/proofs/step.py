@@ -16,13 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd
-from typing import TYPE_CHECKING
 
+from solver.proofs.fact import Fact
+from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.proofs.fact import Fact
-    from solver.terms.expr import Atom, Expr
 
 
 class Reason:

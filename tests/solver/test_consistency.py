@@ -12,7 +12,7 @@ from solver.decide.consistency import Consistent, Unknown, consistency
 from solver.decide.ladder import decide
 from solver.decide.verdict import Always
 from solver.errors import Contradictory, Undefined
-from solver.interop.z3 import Proved
+from solver.interop.z3 import Proved, objection
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.proofs.checker import examine
 from solver.syntax.parser import parse
@@ -62,7 +62,8 @@ def test_sets_of_facts(session: dict[str, object], lines: list[dict[str, object]
     else:
         assert isinstance(found, Conflict)
         assert found.core
-        assert examine(found.proof, found.proof.conclusion.interner.false, found.proof.conclusion.interner.true) is None
+        terms = found.proof.conclusion.interner
+        assert examine(found.proof, terms.false, terms.true, objection) is None
 
 
 @pytest.mark.parametrize(
