@@ -29,15 +29,17 @@ HOT = {
         """,
     "solver/syntax": "shunting_yard",
     "solver/proofs": "fact rewriting step",
+    "solver/bounds": """
+        by_intervals explain extremes isolation knowledge laws multiples remainder shift single
+        """,
     "solver/knowledge": """
-        clamps decided_atoms draft equalities explain factor_cancellation facts inequalities isolation knowledge
-        laws multiples propagation roots selection substitution
+        clamps decided_atoms draft equalities factor_cancellation facts inequalities propagation roots
+        selection substitution
         """,
     "solver/samples": "repair samples sampling shrinking witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex work_budget",
     "solver/rungs": """
-        bounds box extremes factor isolate lemmas linear model multiplied refine remainder residues shift
-        single split
+        bounds box extremes factor isolate lemmas linear model multiplied prover refine residues rows split
         """,
     "solver/decide": "consistency ladder minimal_core prover slicing",
 }

@@ -25,7 +25,9 @@ from typing import Final
 
 MADE_FROM: Final = "compiled.txt"
 """The file that holds the checksum of the sources which the extensions were made from."""
-ROOMS: Final = ("", "terms", "floats", "syntax", "proofs", "knowledge", "samples", "integer", "rungs", "decide")
+ROOMS: Final = (
+    *("", "terms", "floats", "syntax", "proofs", "integer", "bounds", "knowledge", "samples", "rungs", "decide"),
+)
 """The folders whose modules are compiled, or whose constants are."""
 
 

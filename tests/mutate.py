@@ -55,20 +55,20 @@ MUTATIONS = (
     ),
     Mutation(
         "bounds: sides swapped",
-        "solver/knowledge/knowledge.py",
+        "solver/bounds/knowledge.py",
         "bound = r.lo if c > 0 else r.hi",
         "bound = r.lo",
     ),
     Mutation(
         "shift: a negative coefficient passes",
-        "solver/rungs/shift.py",
+        "solver/bounds/shift.py",
         "all(c > 0 for _, c in e.terms)",
         "any(c > 0 for _, c in e.terms)",
     ),
     Mutation("linear: the goal is not negated", "solver/rungs/linear.py", "negated = goal.negation", "negated = goal"),
     Mutation(
         "isolate: the divisor's last residue is lost",
-        "solver/knowledge/isolation.py",
+        "solver/bounds/isolation.py",
         "d * (rest + 1) - 1 - n",
         "d * (rest + 1) - n",
     ),
@@ -104,7 +104,7 @@ MUTATIONS = (
     ),
     Mutation(
         "extremes: one side of a max is enough",
-        "solver/rungs/extremes.py",
+        "solver/bounds/extremes.py",
         "if c < 0 else self.above",
         "if c < -1 else self.above",
     ),

@@ -31,11 +31,11 @@ from shapes.accepted import one_of, shown
 from shapes.environment.events import Commitment, Declared, Event, Listener, Marked, RolledBack
 from shapes.errors import ConcurrentScope, Contradiction, ShapeError, StaleCheckpoint
 from solver.decide.ladder import decide
-from solver.decide.prover import EFFORTS
 from solver.decide.verdict import Always, Depends, Never, Verdict
 from solver.errors import Contradictory
 from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.fact import Fact
+from solver.rungs.prover import EFFORTS
 from solver.syntax.parser import parse, parse_expr
 from solver.syntax.shunting_yard import Side, read_condition
 from solver.syntax.tokens import Decimals

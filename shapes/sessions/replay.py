@@ -39,11 +39,11 @@ from typing import Final, Literal, NamedTuple, assert_never
 
 from shapes.sessions.recording import FactLine, FaultyLine, QuestionLine, SessionLine, SymbolLine
 from solver.decide.ladder import decide
-from solver.decide.prover import Effort
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import ParseError, ShapeError, Undefined
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.proofs.fact import Fact
+from solver.rungs.prover import Effort
 from solver.syntax.parser import Parsed, parse
 from solver.syntax.shunting_yard import Side
 from solver.syntax.tokens import Decimals

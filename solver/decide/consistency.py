@@ -18,32 +18,20 @@ something wants to know.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from solver.decide.prover import Open, climb_of
+from solver.decide.prover import climb_of
 from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason
 from solver.rungs import refine
+from solver.rungs.prover import Open
+from solver.rungs.solvers import Consistent, Unknown
+from solver.rungs.solvers import consistency as by_solver
 from solver.samples.witness import Witness
 from solver.samples.witness_search import find
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
-
-
-@dataclass(frozen=True, slots=True)
-class Consistent:
-    """The facts hold together, at this assignment of all symbols for instance."""
-
-    witness: Mapping[Atom, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """Neither an assignment nor a contradiction was found."""
-
-    reason: str
 
 
 def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict | Unknown:
@@ -55,8 +43,6 @@ def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict 
         return Unknown("no sample was found, and no contradiction")
     found = facts.scratch.get(consistency)
     if found is None:
-        from solver.rungs.solvers import consistency as by_solver
-
         found = facts.scratch[consistency] = by_solver(facts)
     assert isinstance(found, (Consistent, Conflict, Unknown))
     return found
@@ -105,3 +91,6 @@ def _searched(facts: Facts, supposed: Sequence[Reason], row: int | None, solved:
 def revived(facts: Facts, witness: Witness) -> Facts:
     """The facts with a sample."""
     return facts.with_pool(facts.pool.with_row(witness.row, witness.moved or {}))
+
+
+__all__ = ["Consistent", "Unknown", "consistency", "inhabited", "restore", "revived"]

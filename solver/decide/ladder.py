@@ -24,16 +24,20 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
-from solver.decide.prover import EFFORTS, RUNGS, WORK, Climb, Effort, Open, climb_of
+from solver.bounds.by_intervals import prove_by_intervals
+from solver.bounds.laws import rewritten
+from solver.decide.consistency import Consistent, consistency, inhabited, revived
+from solver.decide.prover import RUNGS, Climb, climb_of
 from solver.decide.slicing import ATTEMPTS, RESAMPLED, completed, slice_of
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
 from solver.errors import Contradictory, Undefined
-from solver.knowledge.decided_atoms import prove_by_intervals
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.laws import rewritten
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason
 from solver.rungs import bounds
+from solver.rungs.prover import EFFORTS, WORK, Effort, Open
+from solver.rungs.solvers import complete
+from solver.rungs.solvers import prove as prove_by_solvers
 from solver.samples.witness import Witness
 from solver.samples.witness_search import divided, find, freely, scattered
 from solver.terms.depth import SHALLOW, room_for
@@ -63,7 +67,7 @@ def decide(
 
     Args:
         domain: where the question makes sense; assignments outside are left out of consideration.
-        effort: the budget (`WORK` and `FORKS` of `solver.decide.prover`), counted in work, so that an answer does not
+        effort: the budget (`WORK` and `FORKS` of `solver.rungs.prover`), counted in work, so that an answer does not
             depend on
             the machine; only "thorough" asks sympy and z3.
         timeout: seconds after which it is given up, whatever the effort allows.
@@ -126,8 +130,6 @@ def _inside(facts: Facts, prop: Prop, domain: Prop) -> Facts:
         return facts
     inside = facts.suppose(domain, leaf="domain")
     if isinstance(inside, Facts) and facts.pool.alive and not inside.pool.alive:
-        from solver.decide.consistency import inhabited
-
         inside = inhabited(facts, inside, domain)
     if isinstance(inside, Conflict):
         raise Undefined(f"`{prop}` makes no sense here: the facts refute `{domain}`")
@@ -263,15 +265,13 @@ def _last_rungs(
         if verdict is not None:
             return verdict
     if climb.solvers and not climb.is_late():
-        from solver.rungs import solvers
-
         for truth in directions:
             goal = canonical if truth else canonical.negation
-            outcome = solvers.prove(climb, facts, goal, domain)
+            outcome = prove_by_solvers(climb, facts, goal, domain)
             if isinstance(outcome, Reason):
                 return settle(truth, outcome, climb.rung)
             if isinstance(outcome, dict):
-                full = solvers.complete(facts, outcome, domain, prop if not truth else prop.negation)
+                full = complete(facts, outcome, domain, prop if not truth else prop.negation)
                 if full is not None:
                     row = yes if truth else no
                     if row is not None:
@@ -330,8 +330,6 @@ def _with_sample(facts: Facts, *, solvers: bool) -> Facts | None:
     Raises:
         Contradictory: there is none.
     """
-    from solver.decide.consistency import Consistent, consistency, revived
-
     outcome = consistency(facts, solvers=solvers)
     match outcome:
         case Conflict(core=core, proof=proof):

@@ -27,12 +27,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from solver.decide.prover import Effort
 from solver.errors import ShapeError
 from solver.knowledge.facts import Conflict, Facts, range_prop
 from solver.knowledge.selection import Step
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason, absurd, leaves
+from solver.rungs.prover import Effort
 from solver.samples.repair import Search
 from solver.samples.samples import declared_symbols
 from solver.samples.witness import Witness
@@ -41,7 +41,7 @@ from solver.terms.prop import Prop
 
 WORK: Final = 1_000_000
 ATTEMPT: Final = 150_000
-"""What making one core minimal may cost, and one question for it, in the unit of `solver.decide.prover`."""
+"""What making one core minimal may cost, and one question for it, in the unit of `solver.rungs.prover`."""
 ASKED: Final = {"fast": 10_000, "default": 10_000, "thorough": 60_000}
 """What one question costs besides: to learn facts anew, to search for a sample or, thoroughly, to ask z3."""
 LEARNED: Final = 300

@@ -17,118 +17,26 @@ that turns out to be a witness against the goal ends the climb: the question is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
-from typing import Final, Literal
+from collections.abc import Callable, Sequence
+from typing import Final
 
-from solver.integer import Budget, Point
-from solver.integer.work_budget import Meter
-from solver.knowledge.decided_atoms import prove_by_intervals
+from solver.bounds import remainder, shift
+from solver.bounds.by_intervals import prove_by_intervals
+from solver.bounds.extremes import prove_nonnegative as prove_clamps
+from solver.bounds.laws import rewritten
 from solver.knowledge.factor_cancellation import factored, without_factors
-from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.laws import rewritten
+from solver.knowledge.facts import Facts
 from solver.proofs.step import Reason, apart, equal, every, some
-from solver.rungs import (
-    bounds,
-    box,
-    extremes,
-    factor,
-    isolate,
-    linear,
-    multiplied,
-    refine,
-    remainder,
-    residues,
-    shift,
-    split,
-)
-from solver.rungs.linear import Rows
-from solver.rungs.model import Model
-from solver.samples.witness import Witness
-from solver.samples.witness_search import near
-from solver.terms.expr import Atom, Expr
+from solver.rungs import bounds, box, extremes, factor, isolate, linear, multiplied, refine, residues, split
+from solver.rungs.prover import Effort, Prover
+from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 
-Effort = Literal["fast", "default", "thorough"]
 
-EFFORTS: Final = {"fast": 0, "default": 1, "thorough": 2}
-"""From the least to the most. Only a thorough question may ask z3 and sympy."""
-FORKS: Final = {"fast": 2, "default": 24, "thorough": 48}
-"""How many times one question may suppose something."""
-WORK: Final = {"fast": 2_000, "default": 120_000, "thorough": 400_000}
-"""Numbers that the linear solver may touch for one question, roughly 0.1 µs each."""
-SEARCH: Final = 50_000
-"""What the longer search for a witness may cost, beside the budget of the rungs."""
-SOLVING: Final = Budget(work=60_000, cuts=24, branches=24)
-"""The limits of one linear problem."""
-FORK: Final = 1_000
-"""What it costs to suppose something, in the same unit, and for each statement learned from it."""
-STEP: Final = 150
-POINT: Final = 12_000
-POINTS: Final = 6
-"""Points of linear relaxations that are tried as witnesses of one question."""
+class Climb(Prover):
+    """The rungs tried in order on one question."""
 
-
-class Open(Exception):
-    """A witness against the goal was found on the way: the question is open."""
-
-    def __init__(self, witness: Witness) -> None:
-        super().__init__(witness)
-        self.witness = witness
-
-
-class Climb:
-    """One question being decided: its budget, and what was tried."""
-
-    __slots__ = (
-        "base", "deadline", "effort", "facts", "forks", "opposite", "points", "rung", "rungs", "search",
-        "sliced", "solved", "solvers", "spent", "tried", "work",
-    )  # fmt: skip
-
-    def __init__(
-        self, facts: Facts, effort: Effort, solvers: bool, rungs: frozenset[str], deadline: float | None
-    ) -> None:
-        self.facts = facts
-        self.effort = effort
-        self.solvers = solvers
-        self.rungs = rungs
-        self.forks = FORKS[effort]
-        self.tried: dict[str, None] = {}
-        self.work = WORK[effort]
-        self.rung = ""
-        self.opposite: tuple[Prop, ...] | None = None
-        self.base: int | None = None
-        self.solved: tuple[Atom, ...] = ()
-        self.points = POINTS
-        self.sliced = False
-        """Whether it is about the slice of a question already."""
-        self.search = SEARCH
-        """What the longer search for a witness may cost."""
-        self.spent = 0
-        """The work of attempts with budgets of their own."""
-        self.deadline = deadline
-        """When the question is given up, as `time.perf_counter` counts."""
-
-    def allows(self, rung: str) -> bool:
-        if rung not in self.rungs or self.is_late():
-            return False
-        self.tried[rung] = None
-        return True
-
-    def is_late(self) -> bool:
-        return self.deadline is not None and perf_counter() > self.deadline
-
-    def metered(self, work: int) -> Meter:
-        """A meter with so much work."""
-        meter = Meter(SOLVING)
-        meter.work = work
-        return meter
-
-    def milliseconds_left(self) -> int | None:
-        """None without a time-out."""
-        return None if self.deadline is None else max(1, int((self.deadline - perf_counter()) * 1000))
-
-    # ------------------------------------------------------------------ proving
+    __slots__ = ()
 
     def prove(self, facts: Facts, goal: Prop, depth: int = 0) -> Reason | None:
         """A proof of the goal by any rung, or None."""
@@ -249,64 +157,6 @@ class Climb:
                     return proof
         return None
 
-    def suppose(self, facts: Facts, p: Prop) -> Facts | Conflict | None:
-        """The facts with a hypothesis; None when the budget is used up."""
-        if self.forks <= 0 or self.work <= 0 or self.is_late():
-            return None
-        self.forks -= 1
-        supposed = facts.suppose(p)
-        self.work -= FORK + (STEP * supposed.steps if isinstance(supposed, Facts) else 0)
-        return supposed
-
-    def solve(self, rows: Rows) -> Reason | Point | None:
-        """A contradiction of linear rows, or a point; None when the budget is used up."""
-        if self.work <= 0:
-            return None
-        self.work -= rows.cost
-        rows.cost = 0
-        meter = self.metered(min(SOLVING.work, self.work))
-        before = meter.work
-        if before <= 0 or self.is_late():
-            return None
-        outcome = rows.contradiction(meter)
-        self.work -= before - meter.work + rows.cost
-        rows.cost = 0
-        return outcome
-
-    # ------------------------------------------------------------------ witnesses
-
-    def sample(self, atom: Atom) -> int:
-        """The value of a symbol in the sample that points are completed from."""
-        return self.facts.pool.atom_column(atom)[self.base or 0]
-
-    def consider(self, model: Model) -> None:
-        """Whether a point of a relaxation is a witness of the question.
-
-        Raises:
-            Open: it is.
-        """
-        values = model.symbols()
-        solved = model.rows.known.solved
-        for p in self.opposite or ():
-            for symbol in p.symbols:  # those that hypotheses have eliminated
-                if symbol not in values and solved.get(symbol.monomial) is not None:
-                    values[symbol] = model.atom(symbol)
-        self.consider_values(values)
-
-    def consider_values(self, values: Mapping[Atom, int]) -> None:
-        """Whether these values of some symbols are part of a witness of the question.
-
-        Raises:
-            Open: they are.
-        """
-        if self.opposite is None or not self.points or self.work < POINT or "search" not in self.rungs:
-            return
-        self.points -= 1
-        self.work -= POINT
-        found = near(self.facts, self.opposite, values, row=self.base, solved=self.solved)
-        if found is not None:
-            raise Open(found)
-
 
 Rung = Callable[[Climb, Facts, Prop, int], Reason | None]
 
@@ -328,7 +178,7 @@ CLIMBED_BY_FACTORS: Final[Sequence[tuple[str, Rung]]] = (
 SIMPLE: Final[Sequence[tuple[str, Callable[[Facts, Expr], Reason | None]]]] = (
     ("shift", shift.prove_nonnegative),
     ("remainder", remainder.prove_nonnegative),
-    ("extremes", extremes.prove_nonnegative),
+    ("extremes", prove_clamps),
 )
 RUNGS: Final = frozenset(
     (

@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from solver.bounds.knowledge import Rule
 from solver.integer import Budget
 from solver.integer.work_budget import Meter
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.knowledge import Rule
 from solver.proofs.fact import Fact
 from solver.samples.samples import Pool, declared_symbols
 from solver.terms.expr import Atom, Expr

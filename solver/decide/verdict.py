@@ -243,7 +243,7 @@ class GaveUp(Answer):
     Attributes:
         reason: why, in words.
         tried: the rungs that were.
-        work: what it cost, in numbers that the linear solver touched (see `solver.decide.prover`).
+        work: what it cost, in numbers that the linear solver touched (see `solver.rungs.prover`).
         seconds: what it cost on the wall.
     """
 

@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.knowledge.knowledge import Knowledge
+from solver.bounds import extremes
+from solver.bounds.knowledge import Knowledge
 from solver.proofs.step import Reason, axiom, combine, hypothesis, multiply_equality, refute, strengthen
-from solver.rungs import extremes
 from solver.terms.expr import Expr
 from solver.terms.polynomials import exact_quotient, factors_of
 from solver.terms.prop import Prop

@@ -12,17 +12,33 @@ True
 
 from __future__ import annotations
 
-from solver.knowledge.explain import prove_bound, prove_side
-from solver.knowledge.isolation import isolations
-from solver.knowledge.knowledge import Knowledge, Rule
+from solver.bounds import extremes, remainder, shift, single
+from solver.bounds.by_intervals import prove_by_intervals
+from solver.bounds.explain import prove_bound, prove_side
+from solver.bounds.isolation import isolations
+from solver.bounds.knowledge import Knowledge, Rule
+from solver.bounds.laws import rewritten
+from solver.floats.exact import exact_form
 from solver.proofs.rewriting import apply_round, apply_round_to_prop
-from solver.proofs.step import Reason, apart, equal, every, some
+from solver.proofs.step import Reason, equal
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import divides
-from solver.terms.prop import SHARING, Prop
+from solver.terms.prop import Prop
 
 
-def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
+class Deciding(Knowledge):
+    """Knowledge that decides operations by what it knows of their arguments."""
+
+    __slots__ = ()
+
+    def settled_rule(self, atom: Atom) -> Rule | None:
+        return _settled_rule(self, atom)
+
+    def prove_sign(self, e: Expr, without: Atom | None = None) -> Reason | None:
+        return _prove_sign(self, e, without)
+
+
+def _settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
     """What the atom equals under the facts, if interval arithmetic shows it."""
     zero = known.interner.zero
     match atom.kind, atom.args:
@@ -58,8 +74,6 @@ def settled_rule(known: Knowledge, atom: Atom) -> Rule | None:
 
 def _exact(known: Knowledge, atom: Atom) -> Rule | None:
     """A rounding of doubles that are small enough to be exact is integer arithmetic."""
-    from solver.floats.exact import exact_form
-
     found = exact_form(atom)
     if found is None:
         return None
@@ -75,8 +89,6 @@ def _exact(known: Knowledge, atom: Atom) -> Rule | None:
 
 def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
     """`a*b // c` is x if `a*b == c*x` is known; products are written as `a*b`, so that no factor c shows."""
-    from solver.knowledge.laws import rewritten
-
     interner = known.interner
     numerator = atom.args[0]
     assert isinstance(numerator, Expr)
@@ -97,19 +109,17 @@ def _exact_quotient(known: Knowledge, atom: Atom) -> Rule | None:
 
 def _settled_by_sign(known: Knowledge, atom: Atom, e: Expr) -> Rule | None:
     """A relu of an expression whose sign shows by shifting its atoms to their bounds, or by isolating a division."""
-    positive = prove_sign(known, e, atom)
+    positive = _prove_sign(known, e, atom)
     if positive is not None:
         return Rule(e, Reason("axiom", Prop.zero(atom.expr - e), (positive,), (atom, "positive")))
-    negative = prove_sign(known, -e, atom)
+    negative = _prove_sign(known, -e, atom)
     if negative is not None:
         return Rule(known.interner.zero, Reason("axiom", Prop.zero(atom.expr), (negative,), (atom, "negative")))
     return None
 
 
-def prove_sign(known: Knowledge, e: Expr, without: Atom | None = None) -> Reason | None:
+def _prove_sign(known: Knowledge, e: Expr, without: Atom | None = None) -> Reason | None:
     """`e >= 0`, cheaply, and not by a fact about the clamp `without` that it settles."""
-    from solver.rungs import extremes, remainder, shift, single
-
     goal = Prop.nonnegative(e)
     if goal.kind != "ge" or known.refuted(goal.expr):
         return None
@@ -128,113 +138,3 @@ def prove_sign(known: Knowledge, e: Expr, without: Atom | None = None) -> Reason
         if proof is not None:
             return isolated.reason(known, goal, proof)
     return remainder.prove_nonnegative(known, goal.expr) or extremes.prove_nonnegative(known, goal.expr)
-
-
-def prove_by_intervals(known: Knowledge, p: Prop) -> Reason | None:
-    """The proposition, if bounds and excluded values show it."""
-    match p.kind:
-        case "true":
-            return Reason("trivial", p)
-        case "ge":
-            low = known.low(p.expr)
-            return prove_side(known, p.expr, True, 0) if low is not None and low >= 0 else None
-        case "eq":
-            low, high = known.low(p.expr), known.high(p.expr)
-            if low == 0 == high:
-                return equal(prove_side(known, p.expr, True, 0), prove_side(known, p.expr, False, 0))
-            return None
-        case "ne":
-            return prove_nonzero(known, p)
-        case "and" | "or" if p.written > SHARING:
-            return _prove_shared(known, p)
-        case "and":
-            reasons = []
-            for part in p.parts:
-                reason = prove_by_intervals(known, part)
-                if reason is None:
-                    return None
-                reasons.append(reason)
-            return every(p, reasons)
-        case "or":
-            for part in p.parts:
-                reason = prove_by_intervals(known, part)
-                if reason is not None:
-                    return some(p, reason)
-            return None
-        case _:
-            return None
-
-
-def _prove_shared(known: Knowledge, p: Prop) -> Reason | None:
-    """A compound whose nodes occur many times in it: each is tried once."""
-    proofs: dict[Prop, Reason | None] = {}
-    for node in p.nodes:
-        if not node.parts:
-            proofs[node] = prove_by_intervals(known, node)
-            continue
-        found = [proof for proof in [proofs[part] for part in node.parts] if proof is not None]
-        if node.kind == "and":
-            proofs[node] = every(node, found) if len(found) == len(node.parts) else None
-        else:
-            proofs[node] = some(node, found[0]) if found else None
-    return proofs[p]
-
-
-def prove_between_multiples(known: Knowledge, p: Prop) -> Reason | None:
-    """`a*rest + c != 0`, if c is not zero and smaller than a: no multiple of a is that close to zero and not zero."""
-    e = p.expr
-    size = abs(e.constant)
-    monomials = known.interner.monomials
-    first, *others = [monomials[m] for m, _ in e.terms]
-    if not others and len(first) == 1:
-        return None
-    for atom in first:
-        r = known.range_of(atom.monomial)
-        if r.lo is not None and r.lo > size and all(atom in atoms for atoms in others):
-            return Reason("multiple", p, (prove_bound(known, atom.monomial, True, size + 1),), atom)
-    return None
-
-
-def bounded_away(known: Knowledge, e: Expr) -> bool:
-    """Whether `e != 0` shows by bounds alone, for those who need no proof of it."""
-    low = known.low(e)
-    if low is not None and low > 0:
-        return True
-    high = known.high(e)
-    return high is not None and high < 0
-
-
-def prove_nonzero(known: Knowledge, p: Prop) -> Reason | None:
-    """`e != 0`, if e is bounded away from zero, zero is excluded, or its factors are nonzero."""
-    e = p.expr
-    if e.constant and e.terms:
-        between = prove_between_multiples(known, p)
-        if between is not None:
-            return between
-    low = known.low(e)
-    if low is not None and low > 0:
-        return apart(prove_side(known, e, True, 1), p)
-    high = known.high(e)
-    if high is not None and high < 0:
-        return apart(prove_side(known, e, False, -1), p)
-    if known.excluded.count:
-        values, k = known.excluded_values(e)
-        if values is not None and e.constant % k == 0:
-            reason = values.get(-e.constant // k)
-            if reason is not None:
-                return reason
-        if any(c > 1 or c < -1 for _, c in e.terms):
-            from solver.knowledge.multiples import prove_no_multiple
-
-            multiple = prove_no_multiple(known, p)
-            if multiple is not None:
-                return multiple
-    if len(e.terms) == 1 and not e.constant and len(known.interner.monomials[e.terms[0][0]]) > 1:
-        factors = []
-        for atom in dict.fromkeys(known.interner.monomials[e.terms[0][0]]):
-            factor = prove_nonzero(known, Prop.zero(atom.expr).negation)
-            if factor is None:
-                return None
-            factors.append(factor)
-        return Reason("product-nonzero", p, tuple(factors))
-    return None

@@ -2,7 +2,7 @@
 
     >>> from solver.knowledge.draft import Draft
     >>> from solver.terms.interner import Interner
-    >>> from solver.knowledge.knowledge import Knowledge
+    >>> from solver.bounds.knowledge import Knowledge
     >>> Draft(Knowledge(Interner())).steps
     0
 
@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from solver.knowledge.knowledge import Entry, Knowledge, Rule, Uses
+from solver.bounds.knowledge import Entry, Knowledge, Rule, Uses
+from solver.knowledge.decided_atoms import Deciding
 from solver.proofs.step import Reason
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
@@ -34,7 +35,7 @@ class Contradictory(Exception):
         self.reason = reason
 
 
-class Draft(Knowledge):
+class Draft(Deciding):
     """Knowledge while it is being extended."""
 
     __slots__ = ("moved", "moves", "new_solved", "queue", "steps")

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from solver.knowledge.decided_atoms import prove_nonzero
-from solver.knowledge.explain import prove_bound
-from solver.knowledge.knowledge import Knowledge
+from solver.bounds import single
+from solver.bounds.by_intervals import prove_nonzero
+from solver.bounds.explain import prove_bound
+from solver.bounds.knowledge import Knowledge
 from solver.proofs.step import Reason, apart
-from solver.rungs import single
 from solver.terms.division import common_atoms, divide_atoms
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from solver.bounds.knowledge import Knowledge, Rule
+from solver.knowledge.decided_atoms import Deciding
 from solver.knowledge.draft import Contradictory
-from solver.knowledge.knowledge import Knowledge, Rule
 from solver.knowledge.propagation import Learner
 from solver.knowledge.selection import Subsets
 from solver.proofs.fact import Fact, Kind, Record
@@ -85,7 +86,7 @@ class Conflict:
         self._core, self._facts = tuple(core), None
 
 
-class Facts(Knowledge):
+class Facts(Deciding):
     """An immutable set of facts with what follows from them at once."""
 
     __slots__ = ("count", "eliminated", "last", "pool", "steps", "subsets", "supposing", "symbols")

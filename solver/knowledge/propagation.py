@@ -22,16 +22,16 @@ Each derived statement keeps the reason it was derived by. A contradiction ends 
 
 from __future__ import annotations
 
+from solver.bounds.by_intervals import bounded_away, prove_by_intervals, prove_nonzero
+from solver.bounds.explain import prove_side
+from solver.bounds.knowledge import form_key
+from solver.bounds.laws import rewritten
+from solver.bounds.multiples import reduced
 from solver.knowledge.clamps import factors_apart
-from solver.knowledge.decided_atoms import bounded_away, prove_by_intervals, prove_nonzero
 from solver.knowledge.draft import Contradictory
 from solver.knowledge.equalities import Equalities
-from solver.knowledge.explain import prove_side
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import NEIGHBOURS, STEPS
-from solver.knowledge.knowledge import form_key
-from solver.knowledge.laws import rewritten
-from solver.knowledge.multiples import reduced
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason, combine, equal, part
 from solver.terms.division import common_atoms

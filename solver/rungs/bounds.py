@@ -14,9 +14,9 @@ More than half of the recorded questions end here.
 
 from __future__ import annotations
 
-from solver.knowledge.decided_atoms import prove_between_multiples, prove_nonzero
-from solver.knowledge.explain import prove_side
-from solver.knowledge.knowledge import Knowledge
+from solver.bounds.by_intervals import prove_between_multiples, prove_nonzero
+from solver.bounds.explain import prove_side
+from solver.bounds.knowledge import Knowledge
 from solver.proofs.step import Reason, apart, equal
 from solver.terms.prop import Prop
 

@@ -16,18 +16,16 @@ as a witness.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from solver.knowledge.explain import prove_bound
+from solver.bounds.explain import prove_bound
+from solver.bounds.knowledge import Knowledge
 from solver.knowledge.facts import Facts
-from solver.knowledge.knowledge import Knowledge
 from solver.proofs.step import Reason, boxed
+from solver.rungs.prover import Prover
 from solver.samples.table import Table
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.decide.prover import Climb
 
 VOLUME: Final = {"fast": 64, "default": 4096, "thorough": 8192}
 """Assignments in a box."""
@@ -35,13 +33,13 @@ CONSTRAINTS: Final = 24
 TRIED: Final = 3
 
 
-def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """The goal in every assignment of its symbols that the facts about them allow."""
     del depth
     return exhaust(climb, facts, goal, goal.symbols)
 
 
-def exhaust(climb: Climb, facts: Facts, goal: Prop, symbols: frozenset[Atom]) -> Reason | None:
+def exhaust(climb: Prover, facts: Facts, goal: Prop, symbols: frozenset[Atom]) -> Reason | None:
     """The goal, or false, in every assignment of some symbols, and of their neighbours where those have few values too.
     """
     chosen = sorted(symbols, key=lambda atom: atom.key)

@@ -15,19 +15,17 @@ An atom that every monomial shares and that is known positive (or nonzero) is di
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from solver.knowledge.explain import prove_side
+from solver.bounds.explain import prove_side
+from solver.bounds.laws import size_of
 from solver.knowledge.facts import Facts
-from solver.knowledge.laws import size_of
 from solver.proofs.step import Reason, apart, combine, times
+from solver.rungs.prover import Prover
 from solver.terms.division import common_atoms, divide_atoms
 from solver.terms.expr import Expr
 from solver.terms.polynomials import all_factors_of, product_of
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.decide.prover import Climb
 
 NESTED: Final = 6
 SIGNED: Final = 2
@@ -36,7 +34,7 @@ FARTHEST: Final = 1 << 12
 """Bounds of products beyond which factors are not looked at one by one."""
 
 
-def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """The goal by its factors, none of which need be known yet."""
     if depth >= NESTED:
         return None
@@ -58,7 +56,7 @@ def comes_first(goal: Prop) -> bool:
     )
 
 
-def _signs(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def _signs(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """`p*q >= 0` from two factors of the same sign, `p*q >= 1` from two that are not zero either, `p*q*r >= k` from as
     many that are far enough from zero; the samples say which sign, and how far.
     """
@@ -78,7 +76,7 @@ def _signs(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
 
 
 def _product_of_two(
-    climb: Climb, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
+    climb: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
 ) -> Reason | None:
     """The first factor and the rest, for `strict` 0 or 1."""
     if strict > 1:
@@ -103,7 +101,7 @@ def _product_of_two(
 
 
 def _with_known_signs(
-    climb: Climb, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
+    climb: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, strict: int
 ) -> Reason | None:
     """The factors whose signs show at once, and the product of all others: `x*(2*x + 1)` is not negative although each
     of the two may be.
@@ -154,7 +152,7 @@ def _product(goal: Prop, left: tuple[Reason, Expr], right: tuple[Reason, Expr], 
 
 
 def _far_from_zero(
-    climb: Climb, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, least: int
+    climb: Prover, facts: Facts, goal: Prop, factors: list[tuple[Expr, int]], depth: int, least: int
 ) -> Reason | None:
     """Every factor as far from zero as the samples are, until together they are far enough."""
     parts: list[tuple[Expr, int]] = []
@@ -218,7 +216,7 @@ def _sign(facts: Facts, e: Expr) -> int:
     return 0 if len(signs) > 1 else -1 if signs == {False} else 1
 
 
-def _nonzero(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def _nonzero(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """`m != 0` from every factor of m."""
     e = goal.expr
     if len(e.terms) > 1:
@@ -237,7 +235,7 @@ def _nonzero(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | Non
     return Reason("product-nonzero", goal, tuple(factors))
 
 
-def _nonzero_polynomial(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def _nonzero_polynomial(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """`p != 0` from every factor of a polynomial."""
     e = goal.expr
     found = all_factors_of(e)
@@ -254,7 +252,7 @@ def _nonzero_polynomial(climb: Climb, facts: Facts, goal: Prop, depth: int) -> R
     return Reason("nonzero-factors", goal, tuple(proofs), tuple(found))
 
 
-def _apart(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def _apart(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """`p*q + c != 0`, because the product keeps to one side of -c."""
     if depth > SIGNED or not goal.expr.constant:
         return None
@@ -264,7 +262,7 @@ def _apart(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     return None if proof is None else apart(proof, goal)
 
 
-def _cofactor(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def _cofactor(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """`a*L + c >= 0`, c < 0, from `L >= k` and the least value of a."""
     e = goal.expr
     whole = e - e.constant

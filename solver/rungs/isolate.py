@@ -15,20 +15,18 @@ For D > 0, `N//D >= l` is `N >= D*l`, and `N//D <= h` is `N < D*(h + 1)`:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from solver.bounds.isolation import isolations
 from solver.knowledge.facts import Facts
-from solver.knowledge.isolation import isolations
 from solver.proofs.step import Reason
+from solver.rungs.prover import Prover
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.decide.prover import Climb
 
 NESTED: Final = 3
 
 
-def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """An inequality in which a quotient by a symbolic divisor occurs once, with coefficient 1 or -1."""
     if goal.kind != "ge" or depth > NESTED:
         return None

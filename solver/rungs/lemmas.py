@@ -25,10 +25,10 @@ from itertools import product as choices
 from math import lcm
 from typing import Final
 
-from solver.knowledge.explain import prove_side
+from solver.bounds.explain import prove_side
 from solver.proofs.step import gap, multiply_equality, square, times
-from solver.rungs.linear import Rows, distinct, given
 from solver.rungs.model import Model
+from solver.rungs.rows import Rows, distinct, given
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import without
 

@@ -7,7 +7,7 @@ has to look at.
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
     >>> from solver.integer import Point
-    >>> from solver.rungs.linear import rows_near
+    >>> from solver.rungs.rows import rows_near
     >>> from solver.rungs.model import Model
     >>> terms = Interner()
     >>> x = terms.symbol("x")
@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from solver.integer import Point
-from solver.rungs.linear import Rows
+from solver.rungs.rows import Rows
 from solver.samples.samples import declared_symbols
 from solver.terms.expr import Atom, Expr, bounded_power
 from solver.terms.functions import function

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.knowledge.decided_atoms import prove_nonzero
-from solver.knowledge.knowledge import Knowledge
-from solver.knowledge.laws import rewritten
+from solver.bounds.by_intervals import prove_nonzero
+from solver.bounds.knowledge import Knowledge
+from solver.bounds.laws import rewritten
+from solver.bounds.shift import direct_atoms
 from solver.proofs.step import Reason
-from solver.rungs.shift import direct_atoms
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
 

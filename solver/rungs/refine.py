@@ -21,24 +21,22 @@ are told apart in which that operation is linear, and each is refuted by itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from solver.bounds.by_intervals import prove_nonzero
+from solver.bounds.laws import rewritten, unfold
 from solver.integer import Point
-from solver.knowledge.decided_atoms import prove_nonzero
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.laws import rewritten, unfold
 from solver.proofs.step import Reason, cases, hypothesis, part
 from solver.proofs.step import refute as by_contradiction
 from solver.rungs import box, lemmas, residues
-from solver.rungs.linear import Rows, distinct, given, rows_near
 from solver.rungs.model import Model
+from solver.rungs.prover import Prover
+from solver.rungs.rows import Rows, distinct, given, rows_near
 from solver.terms.expr import Atom, Expr
 from solver.terms.monomials import without
 from solver.terms.polynomials import all_factors_of, product_of
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.decide.prover import Climb
 
 ROUNDS: Final = 8
 NESTED: Final = 8
@@ -54,7 +52,7 @@ level.
 """
 
 
-def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """The goal, because its negation contradicts the facts."""
     if depth > 2:
         return None
@@ -73,7 +71,7 @@ def conjuncts(supposed: Reason) -> tuple[Reason, ...]:
     return tuple([part(supposed, i) for i in range(len(p.parts))]) if p.kind == "and" else (supposed,)
 
 
-def contradiction(climb: Climb, facts: Facts, hypotheses: Sequence[Reason], level: int) -> Reason | None:
+def contradiction(climb: Prover, facts: Facts, hypotheses: Sequence[Reason], level: int) -> Reason | None:
     """False, from the facts and hypotheses, which the facts have taken in."""
     if facts.pool.alive:
         return None  # some sample satisfies all of them
@@ -206,7 +204,7 @@ def _near(facts: Facts, p: Prop, canonical: Prop) -> list[Expr]:
 
 
 def _by_cases(
-    climb: Climb, facts: Facts, hypotheses: Sequence[Reason], condition: Prop | Reason, level: int
+    climb: Prover, facts: Facts, hypotheses: Sequence[Reason], condition: Prop | Reason, level: int
 ) -> Reason | None:
     parts = condition.conclusion.parts if isinstance(condition, Reason) else (condition, condition.negation)
     branches = []

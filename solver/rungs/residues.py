@@ -16,18 +16,16 @@ are excluded one by one.
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from solver.knowledge.explain import prove_side
+from solver.bounds import shift
+from solver.bounds.explain import prove_side
+from solver.bounds.knowledge import Knowledge
 from solver.knowledge.facts import Facts
-from solver.knowledge.knowledge import Knowledge
 from solver.proofs.step import Reason, residues, strengthen
-from solver.rungs import shift
+from solver.rungs.prover import Prover
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.decide.prover import Climb
 
 SMALL: Final = (2, 3, 4, 5, 7, 8, 9, 16)
 LARGEST: Final = 64
@@ -38,7 +36,7 @@ GAP: Final = 16
 TERMS: Final = 12
 
 
-def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """A comparison of a polynomial with zero."""
     del depth
     e = goal.expr
@@ -64,7 +62,7 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     return bound
 
 
-def nonzero(climb: Climb, e: Expr) -> Reason | None:
+def nonzero(climb: Prover, e: Expr) -> Reason | None:
     """`e != 0`, because it is not zero modulo some small number."""
     goal = Prop.zero(e).negation
     if goal.kind != "ne":

@@ -20,20 +20,19 @@ is completed from the samples and evaluated against every fact before it counts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
+from solver.bounds.laws import definition_of
+from solver.interop.sympy import factor
+from solver.interop.z3 import LIMITS, Limits, Proved, Refuted, entails
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.laws import definition_of
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason
+from solver.rungs.prover import Prover
 from solver.samples.samples import declared_symbols
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.decide.consistency import Consistent, Unknown
-    from solver.decide.prover import Climb
 
 NEAR: Final = 60
 """Facts that z3 is given at most."""
@@ -41,7 +40,21 @@ ALL: Final = 400
 """Facts that z3 is given at most when all of them are put in question."""
 
 
-def prove(climb: Climb, facts: Facts, goal: Prop, domain: Prop) -> Reason | dict[Atom, int] | None:
+@dataclass(frozen=True, slots=True)
+class Consistent:
+    """The facts hold together, at this assignment of all symbols for instance."""
+
+    witness: Mapping[Atom, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither an assignment nor a contradiction was found."""
+
+    reason: str
+
+
+def prove(climb: Prover, facts: Facts, goal: Prop, domain: Prop) -> Reason | dict[Atom, int] | None:
     """A proof of the goal, or sizes that satisfy the facts and not the goal."""
     if climb.allows("z3"):
         outcome = by_z3(facts, goal, domain, climb.milliseconds_left())
@@ -56,12 +69,10 @@ def prove(climb: Climb, facts: Facts, goal: Prop, domain: Prop) -> Reason | dict
     return None
 
 
-def by_factors(climb: Climb, facts: Facts, goal: Prop) -> Reason | None:
+def by_factors(climb: Prover, facts: Facts, goal: Prop) -> Reason | None:
     """`e != 0` by sympy's factors of e."""
     if goal.kind != "ne" or goal.expr.degree < 2 or len(goal.terms) < 2:
         return None
-    from solver.interop.sympy import factor
-
     found = factor(goal.expr)
     product = facts.interner.one
     for each in found:
@@ -81,8 +92,6 @@ def by_z3(
     facts: Facts, goal: Prop, domain: Prop, milliseconds: int | None = None
 ) -> Reason | dict[Atom, int] | None:
     """What z3 says of the goal under the facts near it, within its own limits or so many milliseconds."""
-    from solver.interop.z3 import LIMITS, Proved, Refuted, entails
-
     leaves = [Reason("domain", domain)] if domain.kind != "true" else []
     leaves += definitions(goal)
     for fact in nearby(facts, goal, NEAR):
@@ -156,9 +165,6 @@ def complete(facts: Facts, model: Mapping[Atom, int], domain: Prop, prop: Prop) 
 
 def consistency(facts: Facts) -> Consistent | Conflict | Unknown:
     """Whether z3 finds sizes for all facts, or a contradiction."""
-    from solver.decide.consistency import Consistent, Unknown
-    from solver.interop.z3 import Limits, Proved, Refuted, entails
-
     leaves = [leaf for fact in facts.records() for leaf in leaves_of(fact)]
     if len(leaves) > ALL:
         return Unknown(f"{len(leaves)} facts are more than z3 is given")

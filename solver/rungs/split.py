@@ -22,17 +22,15 @@ small budget beside that of the climb.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from solver.knowledge.decided_atoms import prove_by_intervals
+from solver.bounds.by_intervals import prove_by_intervals
+from solver.bounds.laws import rewritten
 from solver.knowledge.facts import Conflict, Facts
-from solver.knowledge.laws import rewritten
 from solver.proofs.step import Reason, apart, cases, refute
+from solver.rungs.prover import Prover
 from solver.terms.expr import Atom, Expr, evaluate_atoms
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.decide.prover import Climb
 
 DEEP: Final = 1
 LEVELS: Final = 3
@@ -48,7 +46,7 @@ FARTHEST: Final = 72
 TERMS: Final = 24
 
 
-def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def prove(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """The goal by cases of its clamps, or on both sides of a change of sign."""
     if depth or goal.kind not in ("ge", "ne") or len(goal.expr.terms) > TERMS:
         return None
@@ -67,7 +65,7 @@ def prove(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
         climb.rungs, climb.work, climb.forks = rungs, work, forks
 
 
-def without_value(climb: Climb, facts: Facts, goal: Prop, depth: int) -> Reason | None:
+def without_value(climb: Prover, facts: Facts, goal: Prop, depth: int) -> Reason | None:
     """`e >= 1` from `e >= 0`, where `e == 0` is left out."""
     if depth > DEEP or goal.kind != "ge" or not facts.excluded.count:
         return None
@@ -92,7 +90,7 @@ class _Splits:
 
     __slots__ = ("climb", "left")
 
-    def __init__(self, climb: Climb) -> None:
+    def __init__(self, climb: Prover) -> None:
         self.climb = climb
         self.left = SPLITS
 
@@ -198,7 +196,7 @@ def _value(goal: Prop, symbol: Atom, value: int) -> int:
     return goal.expr.at(evaluate_atoms(goal.schedule, {symbol: value}))
 
 
-def _on_both_sides(climb: Climb, facts: Facts, goal: Prop, turning: tuple[Atom, int, int]) -> Reason | None:
+def _on_both_sides(climb: Prover, facts: Facts, goal: Prop, turning: tuple[Atom, int, int]) -> Reason | None:
     symbol, last, sign = turning
     above = Prop.nonnegative(symbol.expr - (last + 1))
     branches = []

@@ -26,9 +26,9 @@ from solver.terms.persistent import ShardedMap
 from solver.terms.prop import SHARING, Prop
 
 if TYPE_CHECKING:
+    from solver.bounds.knowledge import Rule
     from solver.integer.work_budget import Meter
     from solver.knowledge.facts import Facts
-    from solver.knowledge.knowledge import Rule
 
 SPREADS: Final = (None, 0, 1, 2, 4, 8, 16, 64, 256, 4096, 1 << 20, 1 << 64, -8, -64)
 """How far above its lower bound a symbol lies in each row: its hint, fixed offsets, ranges to pick from, and (negative)

@@ -8,10 +8,10 @@ from itertools import product
 import pytest
 
 from shapes import ShapeEnv
+from solver.bounds import shift
 from solver.decide.verdict import Always, Depends, GaveUp, Never
 from solver.knowledge.facts import Facts
 from solver.proofs.step import Reason
-from solver.rungs import shift
 from solver.terms.interner import Interner
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from shapes import ShapeEnv
 from shapes.errors import ShapeError
+from solver.bounds import single
 from solver.decide.verdict import Always, Depends, Never
 from solver.knowledge.facts import Facts
 from solver.proofs.step import Reason
-from solver.rungs import single
 from solver.terms.interner import Interner
 
 MASKED = "max(0, min(min(n, a) + n - a, c)) + max(0, min(n, a) + n - min(min(n, a) + n - a, c + d) - a) + d == n"

@@ -2,7 +2,7 @@
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
->>> from solver.rungs import single
+>>> from solver.bounds import single
 >>> terms = Interner()
 >>> a, b, c = (terms.symbol(name) for name in "abc")
 >>> known = Facts.empty(terms).declare_range(a, 0, None).declare_range(b, 0, None).declare_range(c, 0, None)
@@ -19,10 +19,10 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from solver.knowledge.explain import prove_side, weakened
-from solver.knowledge.isolation import isolations
-from solver.knowledge.knowledge import Entry, Knowledge, Uses
-from solver.knowledge.laws import size_of, times_nonnegative
+from solver.bounds.explain import prove_side, weakened
+from solver.bounds.isolation import isolations
+from solver.bounds.knowledge import Entry, Knowledge, Uses
+from solver.bounds.laws import size_of, times_nonnegative
 from solver.proofs.step import Reason, combine, hypothesis, refute, times
 from solver.terms.division import common_atoms, divide_atoms, divide_content
 from solver.terms.expr import Atom, Expr
@@ -183,10 +183,8 @@ def _recorded(known: Knowledge, atom: Atom, p: Prop) -> Reason | None:
 
 def prove_positive(known: Knowledge, e: Expr) -> Reason | None:
     """`e >= 1`, by bounds, a fact or two, or by what it is a quotient of."""
-    from solver.knowledge.decided_atoms import prove_sign
-
     low = known.low(e)
-    return prove_side(known, e, True, 1) if low is not None and low >= 1 else prove_sign(known, e - 1)
+    return prove_side(known, e, True, 1) if low is not None and low >= 1 else known.prove_sign(e - 1)
 
 
 def _sum(reason: Reason, factor: int, rest: Expr, proof: Reason) -> Reason:

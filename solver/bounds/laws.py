@@ -3,7 +3,7 @@ substitution.
 
 >>> from solver.knowledge.facts import Facts
 >>> from solver.terms.interner import Interner
->>> from solver.knowledge.laws import laws_of
+>>> from solver.bounds.laws import laws_of
 >>> terms = Interner()
 >>> s = terms.symbol("s")
 >>> [str(law.conclusion) for law in laws_of(Facts.empty(terms), (s // 4).atom)]
@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from solver.knowledge.decided_atoms import settled_rule
-from solver.knowledge.explain import prove_nonnegative, prove_side
-from solver.knowledge.knowledge import Knowledge
+from solver.bounds.explain import prove_nonnegative, prove_side
+from solver.bounds.knowledge import Knowledge
 from solver.proofs.rewriting import Round, apply_round_to_prop
 from solver.proofs.step import Reason, combine, times
 from solver.terms.expr import Atom, Expr
@@ -130,7 +129,7 @@ def unfold(known: Knowledge, reason: Reason) -> Reason | None:
     for _ in range(UNFOLDED):
         steps = []
         for atom in sorted(p.atoms, key=lambda atom: atom.serial):
-            rule = settled_rule(known, atom) if atom.args else known.solved.get(atom.monomial)
+            rule = known.settled_rule(atom) if atom.args else known.solved.get(atom.monomial)
             if rule is not None:
                 steps.append((atom.monomial, rule.image, rule.reason))
                 settled = settled or bool(atom.args)

@@ -5,7 +5,7 @@ bound that still suffices,
 so that a core does not name facts that the answer does not need:
 
     >>> from solver.terms.interner import Interner
-    >>> from solver.knowledge.explain import prove_nonnegative
+    >>> from solver.bounds.explain import prove_nonnegative
     >>> from solver.knowledge.facts import Facts
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from solver.knowledge.knowledge import Knowledge, Range
+from solver.bounds.knowledge import Knowledge, Range
 from solver.proofs.step import Reason, combine
 from solver.terms.expr import Atom, Expr
 from solver.terms.intervals import Interval

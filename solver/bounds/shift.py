@@ -4,7 +4,7 @@ With `s = lo + s'` (or `s = hi - s'`), s' >= 0, a polynomial without a negative 
 
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
-    >>> from solver.rungs import shift
+    >>> from solver.bounds import shift
     >>> terms = Interner()
     >>> b, s = terms.symbol("b"), terms.symbol("s")
     >>> known = Facts.empty(terms).declare_range(b, 2, None).declare_range(s, 2, None)
@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from solver.knowledge.explain import prove_bound, prove_side, weakened
-from solver.knowledge.knowledge import Knowledge
-from solver.knowledge.laws import floordiv_law, times_nonnegative
+from solver.bounds import extremes
+from solver.bounds.explain import prove_bound, prove_side, weakened
+from solver.bounds.knowledge import Knowledge
+from solver.bounds.laws import floordiv_law, times_nonnegative
 from solver.proofs.step import Reason, axiom, combine, gap
 from solver.terms.division import common_atoms, divide_atoms
 from solver.terms.expr import Atom, Expr
@@ -292,8 +293,6 @@ def _proof(
 
 def _below(known: Knowledge, relu: Atom, end: Expr) -> Reason | None:
     """Why a relu is at most its upper end."""
-    from solver.rungs import extremes
-
     goal = Prop.nonnegative(end - relu.expr)
     proof = extremes.prove_nonnegative(known, goal.expr)
     return proof if proof is None or proof.conclusion is goal else weakened(proof, goal)

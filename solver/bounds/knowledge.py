@@ -125,7 +125,7 @@ class Knowledge:
         self.range_cache: dict[int, Range] = {}
         self.elementary_cache: dict[int, Rule | None] = {}
         self.inert: set[int] = set()
-        self.explained: dict[tuple[int, bool, int], Reason] = {}  # of nested atoms (`solver.knowledge.explain`)
+        self.explained: dict[tuple[int, bool, int], Reason] = {}  # of nested atoms (`solver.bounds.explain`)
         self.scratch: dict[object, object] = {}
 
     # ------------------------------------------------------------------ ranges
@@ -270,11 +270,19 @@ class Knowledge:
         if rule is None:
             atoms = self.interner.monomials[m]
             if len(atoms) == 1 and atoms[0].kind != "symbol":
-                from solver.knowledge.decided_atoms import settled_rule
-
-                rule = settled_rule(self, atoms[0])
+                rule = self.settled_rule(atoms[0])
         cache[m] = rule
         return rule
+
+    def settled_rule(self, atom: Atom) -> Rule | None:
+        """What an operation equals, where its arguments are known well enough. Bounds alone decide none: what extends
+        them does (`solver.knowledge.decided_atoms`), by lemmas that rest on bounds in their turn.
+        """
+        return None
+
+    def prove_sign(self, e: Expr, without: Atom | None = None) -> Reason | None:
+        """`e >= 0`, cheaply, and not by a fact about the clamp `without` that it settles."""
+        return None
 
     def is_inert(self, e: Expr) -> bool:
         """Whether no substitution applies to the expression."""

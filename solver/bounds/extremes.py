@@ -1,0 +1,149 @@
+"""Inequalities with min, max and abs, one `relu(X) = max(X, 0)` after the other.
+
+`G - c*relu(X) >= 0`, c > 0, holds if and only if `G >= 0` and `G - c*X >= 0`: as many goals as the max has arguments.
+`G + c*relu(X) >= 0` holds if one of `G >= 0`, `G + c*X >= 0` does.
+
+    >>> from solver.bounds.extremes import prove_nonnegative
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.terms.interner import Interner
+    >>> terms = Interner()
+    >>> a, b = terms.symbol("a"), terms.symbol("b")
+    >>> known = Facts.empty(terms).declare_range(a, 0, 9).declare_range(b, 0, 9)
+    >>> print(prove_nonnegative(known, 9 - terms.maximum(a, b)).conclusion)
+    max(a, b) <= 9
+"""
+
+from __future__ import annotations
+
+from threading import local
+from typing import Final
+
+from solver.bounds.by_intervals import prove_by_intervals
+from solver.bounds.knowledge import Knowledge
+from solver.bounds.laws import rewritten, size_of
+from solver.proofs.rewriting import apply_round_to_prop
+from solver.proofs.step import Reason, axiom, cases, combine, hypothesis
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+
+FEW: Final = 10
+"""Goals where the sign of an argument is looked at in passing."""
+TERMS: Final = 8
+NESTED: Final = 2
+"""Taking one goal apart makes others canonical, which looks at the signs of their clamps, and so takes goals apart: so
+deep, as each may make new clamps."""
+
+_nesting: Final = local()
+
+
+def prove_nonnegative(known: Knowledge, e: Expr) -> Reason | None:
+    """`e >= 0` for a few relus in it, at little cost."""
+    if len(e.terms) > TERMS or outermost(e) is None:
+        return None
+    depth: int = getattr(_nesting, "depth", 0)
+    if depth >= NESTED:
+        return None
+    _nesting.depth = depth + 1
+    try:
+        return Apart(known, FEW).prove(Prop.nonnegative(e))
+    finally:
+        _nesting.depth = depth
+
+
+class Apart:
+    """One question being taken apart."""
+
+    __slots__ = ("facts", "goals")
+
+    def __init__(self, facts: Knowledge, goals: int) -> None:
+        self.facts = facts
+        self.goals = goals
+
+    def prove(self, goal: Prop) -> Reason | None:
+        canonical, rounds = self.facts.canonical_prop(goal)
+        proof = prove_by_intervals(self.facts, canonical)
+        if proof is None:
+            self.goals -= 1
+            if canonical.kind != "ge" or self.goals <= 0 or self.facts.refuted(canonical.expr):
+                return None
+            found = outermost(canonical.expr)
+            if found is None:
+                proof = self.facts.prove_sign(canonical.expr)
+                return rewritten(goal, proof, rounds) if proof is not None and rounds else proof
+            atom, c = found
+            proof = self.below(canonical, atom) if c < 0 else self.above(canonical, atom, c)
+        if proof is None or not rounds:
+            return proof
+        return rewritten(goal, proof if canonical.kind != "true" else None, rounds)
+
+    def below(self, goal: Prop, atom: Atom) -> Reason | None:
+        """Both cases of a relu that is taken away."""
+        (argument,) = atom.args
+        assert isinstance(argument, Expr)
+        positive = Prop.nonnegative(argument)
+        branches = []
+        for case, image in ((positive, argument), (positive.negation, goal.interner.zero)):
+            settled = settled_under(case, atom, argument, image)
+            steps = ((atom.monomial, image, settled),)
+            smaller = apply_round_to_prop(goal, steps)
+            proof = Reason("trivial", smaller) if smaller.kind == "true" else self.prove(smaller)
+            if proof is None:
+                return None
+            branches.append(rewritten(goal, proof if smaller.kind != "true" else None, (steps,)))
+        return cases(goal, positive, branches)
+
+    def above(self, goal: Prop, atom: Atom, c: int) -> Reason | None:
+        """One of the two sides that a relu is at least."""
+        (argument,) = atom.args
+        assert isinstance(argument, Expr)
+        rest = goal.expr - c * atom.expr
+        sides = [
+            (rest + c * argument, axiom(Prop.nonnegative(atom.expr - argument), (atom, "above argument"))),
+            (rest, axiom(Prop.nonnegative(atom.expr), (atom, "above zero"))),
+        ]
+        known = [
+            side for side in sides if not side[0].terms or self.facts.low(self.facts.canonical(side[0])[0]) is not None
+        ]
+        for e, law in known or sides[1:]:
+            smaller = Prop.nonnegative(e)
+            if smaller.kind == "false":
+                continue
+            if smaller.kind == "true":
+                return combine([law], [c], e.constant)
+            proof = self.prove(smaller)
+            if proof is not None:
+                size = size_of(e)
+                return combine([proof, law], [size, c], e.constant - size * smaller.expr.constant)
+        return None
+
+
+def outermost(e: Expr) -> tuple[Atom, int] | None:
+    """A relu inside no other operation, with its coefficient, if there is one that is a term by itself: one that is
+    taken away if possible (which side the others are at least may depend on the case), and the one with the most
+    inside.
+    """
+    monomials = e.interner.monomials
+    found: list[tuple[bool, int, tuple[int, int], Atom, int]] = []
+    others: dict[Atom, None] = {}
+    for m, c in e.terms:
+        atom = monomials[m][0]
+        if len(monomials[m]) == 1 and atom.kind == "relu":
+            found.append((c < 0, atom.depth, atom.key, atom, c))
+        others.update(dict.fromkeys(monomials[m]))
+    found.sort(key=lambda each: each[:3], reverse=True)
+    for _, _, _, atom, c in found:
+        if not any(atom in other.expr.atoms for other in others if other is not atom):
+            return atom, c
+    return None
+
+
+def settled_under(case: Prop, atom: Atom, argument: Expr, image: Expr) -> Reason:
+    """What a relu equals under the hypothesis of its sign."""
+    supposed = hypothesis(case)
+    if image is argument:
+        return axiom(Prop.zero(atom.expr - argument), (atom, "positive"), [supposed])
+    below = Prop.nonnegative(-argument)
+    if below is not case:
+        size = size_of(argument)
+        supposed = combine([supposed], [size], -argument.constant - size * case.expr.constant)
+    return axiom(Prop.zero(atom.expr), (atom, "negative"), [supposed])

@@ -1,0 +1,237 @@
+"""The linear constraints near a question, as rows over monomials, and proofs from what the solver finds of them.
+
+The facts that share atoms with the question, the ranges of its monomials and the laws of its floor divisions and relus
+are rows; `solver.integer` finds a contradiction, whose certificate is replayed as proof steps, or a point.
+
+    >>> from solver.terms.interner import Interner
+    >>> from solver.knowledge.facts import Facts
+    >>> from solver.rungs.rows import rows_near
+    >>> terms = Interner()
+    >>> x = terms.symbol("x")
+    >>> known = Facts.empty(terms).declare_range(x, 0, 9)
+    >>> len(rows_near(known, [x]).monomials)
+    1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from solver.bounds.explain import prove_bound
+from solver.bounds.knowledge import Knowledge
+from solver.bounds.laws import laws_of, rewritten
+from solver.integer import Branch, Combine, Infeasible, Point, Refutation, Row, solve
+from solver.integer.work_budget import Meter
+from solver.proofs.step import Reason, cases, combine, combine_equalities, hypothesis
+from solver.terms.expr import Atom, Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
+
+ROWS: Final = 48
+MONOMIALS: Final = 40
+PER_ATOM: Final = 16
+ROW: Final = 100
+"""What a row costs, in units of the solver's work (see `solver.integer.Budget`)."""
+RESTATED: Final = 3_000
+"""What it costs to substitute in a fact."""
+
+
+class Rows:
+    """The constraints near a question; a reason for each is made when a proof needs it."""
+
+    __slots__ = (
+        "cost",
+        "degree",
+        "done",
+        "index",
+        "known",
+        "monomials",
+        "multiplied",
+        "original",
+        "reasons",
+        "restated",
+        "rows",
+        "seen",
+        "visited",
+    )
+
+    def __init__(self, known: Knowledge, *, restated: bool = False) -> None:
+        self.known = known
+        self.restated = restated
+        self.rows: list[Row] = []
+        self.reasons: list[Callable[[], Reason]] = []
+        self.index: dict[int, int] = {}
+        self.monomials: list[int] = []
+        self.seen: set[Prop] = set()
+        self.multiplied: set[tuple[int, int]] = set()
+        self.done = 0
+        self.original = 0  # monomials before anything was multiplied, and their degree
+        self.degree = 0
+        self.cost = 0  # of building the rows, in units of the solver's work
+        self.visited: set[int] = set()
+
+    def add(self, p: Prop, reason: Callable[[], Reason]) -> bool:
+        """A comparison (ge or eq) as a row."""
+        if p in self.seen or p.kind not in ("ge", "eq") or not p.terms:
+            return False
+        self.seen.add(p)
+        pairs = [(self.mention(m), c) for m, c in ordered(p.expr)]
+        self.rows.append(Row(tuple(sorted(pairs)), p.expr.constant, p.kind == "eq"))
+        self.reasons.append(reason)
+        self.cost += ROW
+        return True
+
+    def mention(self, m: int) -> int:
+        """The position of a monomial among the unknowns."""
+        position = self.index.get(m)
+        if position is None:
+            position = self.index[m] = len(self.monomials)
+            self.monomials.append(m)
+        return position
+
+    def grow(self) -> None:
+        """Ranges, laws and facts of the monomials so far, and of those that come in with them."""
+        known = self.known
+        while self.done < len(self.monomials) and self.done < MONOMIALS:
+            m = self.monomials[self.done]
+            self.done += 1
+            self.add_range(m)
+            for atom in distinct(known.interner, m):
+                if atom.serial in self.visited:
+                    continue
+                self.visited.add(atom.serial)
+                if atom.args:
+                    for law in laws_of(known, atom):
+                        self.add(law.conclusion, given(law))
+                if len(self.rows) < ROWS and len(self.monomials) < MONOMIALS:
+                    self.add_facts(atom.serial)
+
+    def settle(self) -> None:
+        """What is there now is the question; what comes later are lemmas about it."""
+        self.original = len(self.monomials)
+        monomials = self.known.interner.monomials
+        self.degree = max(2, max((len(monomials[m]) for m in self.monomials), default=0))
+
+    def add_range(self, m: int) -> None:
+        known = self.known
+        r = known.range_of(m)
+        whole = known.interner.expr(((m, 1),), 0)
+        if r.lo is not None:
+            self.add(Prop.nonnegative(whole - r.lo), _range(known, m, True, r.lo))
+        if r.hi is not None:
+            self.add(Prop.nonnegative(r.hi - whole), _range(known, m, False, r.hi))
+
+    def add_facts(self, serial: int) -> None:
+        uses = self.known.uses.get(serial)
+        taken = 0
+        while uses is not None and taken < PER_ATOM and len(self.rows) < ROWS:
+            p = uses.entry.prop
+            if p.kind in ("ge", "eq") and len(p.terms) > 1:
+                if self.known.is_inert(p.expr):
+                    taken += self.add(p, given(uses.entry.reason))
+                elif self.restated:
+                    taken += self.add_restated(p, uses.entry.reason)
+            uses = uses.rest
+
+    def add_restated(self, p: Prop, reason: Reason) -> bool:
+        """A comparison with what is known by now substituted."""
+        canonical, rounds = self.known.canonical_prop(p)
+        self.cost += RESTATED if rounds else ROW
+        return self.add(canonical, lambda: rewritten(canonical, reason, rounds) if rounds else reason)
+
+    def contradiction(self, meter: Meter) -> Reason | Point | None:
+        """The reason of false, a point that satisfies the rows, or None."""
+        answer = solve(self.rows, meter=meter)
+        match answer:
+            case Infeasible(certificate=certificate):
+                reasons = [(make, 1) for make in self.reasons]
+                return _replay(self, certificate, list(reasons))
+            case Point():
+                return answer
+            case _:
+                return None
+
+
+def ordered(e: Expr) -> list[tuple[int, int]]:
+    """The terms by structure; their own order is that in which monomials were first met, by any question."""
+    if len(e.terms) == 1:
+        return list(e.terms)
+    keys = e.interner.monomial_keys
+    return sorted(e.terms, key=lambda term: keys[term[0]])
+
+
+def distinct(interner: Interner, m: int) -> list[Atom]:
+    """The atoms of a monomial, each once, by structure."""
+    atoms = interner.monomials[m]
+    return list(atoms) if len(atoms) == 1 else sorted(set(atoms), key=lambda atom: atom.key)
+
+
+def given(reason: Reason) -> Callable[[], Reason]:
+    return lambda: reason
+
+
+def _range(known: Knowledge, m: int, lower: bool, value: int) -> Callable[[], Reason]:
+    return lambda: prove_bound(known, m, lower, value)
+
+
+def _replay(rows: Rows, certificate: Refutation, made: list[tuple[Callable[[], Reason], int]]) -> Reason:
+    """The solver's certificate as reasons; each row is a reason times a factor."""
+    last: Reason | None = None
+    cache: dict[int, Reason] = {}
+
+    def reason_of(i: int) -> Reason:
+        if i not in cache:
+            cache[i] = made[i][0]()
+        return cache[i]
+
+    for step in certificate.steps:
+        last, factor = _step(rows, step, reason_of, made)
+        cache[len(made)] = last
+        made.append((given(last), factor))
+    if certificate.branch is None:
+        assert last is not None and last.conclusion.kind == "false"
+        return last
+    return _branch(rows, certificate.branch, made)
+
+
+def _step(
+    rows: Rows, step: Combine, reason_of: Callable[[int], Reason], made: Sequence[tuple[Callable[[], Reason], int]]
+) -> tuple[Reason, int]:
+    premises = [reason_of(i) for i, _ in step.multipliers]
+    multipliers = [k * made[i][1] for i, k in step.multipliers]
+    if any(premise.conclusion.kind != "eq" for premise in premises):
+        return combine(premises, multipliers), 1
+    whole = rows.known.interner.sum(
+        [rows.known.interner.scale(p.conclusion.expr, k) for p, k in zip(premises, multipliers, strict=True)]
+    )
+    reason = combine_equalities(premises, multipliers)
+    same = (
+        not whole.terms or whole.terms[0][1] * reason.conclusion.expr.terms[0][1] > 0
+        if reason.conclusion.terms
+        else True
+    )
+    return reason, 1 if same else -1
+
+
+def _branch(rows: Rows, branch: Branch, made: list[tuple[Callable[[], Reason], int]]) -> Reason:
+    interner = rows.known.interner
+    form = interner.sum([interner.expr(((rows.monomials[i], c),), 0) for i, c in branch.form])
+    size = max(1, form.content())
+    left = Prop.nonnegative(branch.value - form)
+    below = _replay(rows, branch.left, [*made, (given(hypothesis(left)), size)])
+    above = _replay(rows, branch.right, [*made, (given(hypothesis(left.negation)), size)])
+    return cases(interner.false, left, [below, above])
+
+
+def rows_near(known: Knowledge, start: Sequence[Expr], hypotheses: Sequence[Reason] = ()) -> Rows:
+    """The rows of what is known near some expressions and hypotheses, restated where hypotheses have settled something.
+    """
+    rows = Rows(known, restated=bool(hypotheses))
+    for reason in hypotheses:
+        rows.add_restated(reason.conclusion, reason)
+    for e in start:
+        for m, _ in ordered(e):
+            rows.mention(m)
+    rows.grow()
+    return rows
