@@ -34,9 +34,9 @@ HOT = {
         """,
     "solver/knowledge": """
         clamps decided_atoms draft equalities factor_cancellation facts inequalities propagation roots
-        selection substitution
+        samples selection substitution
         """,
-    "solver/samples": "repair samples sampling shrinking witness witness_search",
+    "solver/samples": "mending repair sampling shrinking witness witness_search",
     "solver/integer": "certificate derivation equalities lattice search simplex work_budget",
     "solver/rungs": """
         bounds box extremes factor isolate lemmas linear model multiplied prover refine residues rows split

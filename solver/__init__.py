@@ -75,16 +75,4 @@ def _compiled_is_current() -> bool:
 if not _compiled_is_current():
     sys.meta_path.insert(0, _Sources)
 
-# terms stand below floats and texts, and are handed what they need of them
-from solver.floats.order import make_floats_by  # noqa: E402
-from solver.floats.programs import function_of_text  # noqa: E402
-from solver.floats.substitution import applied, as_float  # noqa: E402
-from solver.syntax.printer import print_any  # noqa: E402
-from solver.terms.functions import read_programs_by  # noqa: E402
-from solver.terms.interner import apply_programs_by  # noqa: E402
-from solver.terms.printing import print_by  # noqa: E402
-
-read_programs_by(function_of_text)
-apply_programs_by(applied)
-make_floats_by(as_float)
-print_by(print_any)
+import solver.wiring  # noqa: E402  # once it is settled where modules are found

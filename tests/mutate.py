@@ -166,7 +166,7 @@ MUTATIONS = (
     ),
     Mutation(
         "samples: dead rows speak",
-        "solver/samples/samples.py",
+        "solver/knowledge/samples.py",
         "pool.alive = pool.evaluable(tuple([row for row in self.alive if truth[row]]), fact.prop, fact.domain)",
         "pool.alive = self.alive",
     ),

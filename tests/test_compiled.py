@@ -68,9 +68,9 @@ def test_what_was_not_compiled_together_is_not_used_together(compiled: Path, cha
         case "added":
             (compiled / "solver" / "rungs" / "new.py").write_text("")
         case "removed":
-            (compiled / "solver" / "samples" / "shrinking.py").unlink()
+            (compiled / "solver" / "samples" / "proposals.py").unlink()
         case "renamed":
-            (compiled / "solver" / "samples" / "shrinking.py").rename(compiled / "solver" / "samples" / "shrunk.py")
+            (compiled / "solver" / "samples" / "proposals.py").rename(compiled / "solver" / "samples" / "proposal.py")
         case "no record":
             (compiled / "solver" / MADE_FROM).unlink()
         case "no extension":

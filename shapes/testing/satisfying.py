@@ -186,7 +186,8 @@ class Satisfying:
         if thorough:
             match decide(self.facts, goal):
                 case Always():
-                    return self._complete(self.facts.pool.row_values(self.facts, self.facts.pool.alive[0]))
+                    pool = self.facts.pool
+                    return self._complete(pool.row_values(self.facts.all_symbols(), pool.alive[0]))
                 case Depends(found=(values, _)):
                     return self._complete(dict(values))
         return None

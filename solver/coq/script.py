@@ -16,7 +16,10 @@ from solver.coq.normal import plain_ne
 from solver.coq.operating import OPERATIONS
 from solver.coq.steps import RULES
 from solver.coq.terms import Names, argument, call, comment, integer
+from solver.decide.ladder import decide
+from solver.decide.verdict import Always
 from solver.errors import NotExported, NotExpressible
+from solver.knowledge.facts import Conflict, Facts
 from solver.proofs.checker import RULES as CHECKED
 from solver.proofs.checker import Wrong
 from solver.proofs.fact import Fact
@@ -140,10 +143,6 @@ class Script:
         """A proof by the engine from the facts at hand, exported too."""
         if d in self.wanted:
             raise NotExpressible(f"nothing says that the divisor {d} is not zero")
-        from solver.decide.ladder import decide
-        from solver.decide.verdict import Always
-        from solver.knowledge.facts import Conflict, Facts
-
         known = Facts.empty(d.interner)
         symbols = frozenset().union(d.symbols, self.domain.symbols, *[fact.prop.symbols for fact in self.facts])
         for atom in sorted(symbols, key=lambda atom: atom.serial):

@@ -8,7 +8,7 @@ conclusion is for Coq to see.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from solver.coq.logic import impossible, projected
 from solver.coq.normal import (
@@ -22,15 +22,13 @@ from solver.coq.normal import (
     plain_ne,
 )
 from solver.coq.terms import argument, call, integer
+from solver.coq.theorem import Theorem
 from solver.errors import NotExpressible
 from solver.proofs.step import Reason
 from solver.terms import intervals
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.coq.script import Script
 
 R = "eq_refl"
 
@@ -43,26 +41,26 @@ def monomial(interner: Interner, m: int) -> Expr:
 # ---------------------------------------------------------------------- propositions
 
 
-def trivial(script: Script, step: Reason) -> str:
+def trivial(script: Theorem, step: Reason) -> str:
     return "I"
 
 
-def part(script: Script, step: Reason) -> str:
+def part(script: Theorem, step: Reason) -> str:
     (whole,) = step.premises
     assert isinstance(step.data, int)
     return projected(script.given(whole), whole.conclusion, whole.conclusion.parts[step.data])
 
 
-def every(script: Script, step: Reason) -> str:
+def every(script: Theorem, step: Reason) -> str:
     return script.logic.gathered({p.conclusion: script.given(p) for p in step.premises}, step.conclusion)
 
 
-def some(script: Script, step: Reason) -> str:
+def some(script: Theorem, step: Reason) -> str:
     (premise,) = step.premises
     return script.logic.injected(script.given(premise), premise.conclusion, step.conclusion)
 
 
-def remaining(script: Script, step: Reason) -> str:
+def remaining(script: Theorem, step: Reason) -> str:
     whole, *refuted = step.premises
     dropped = {p.conclusion.negation: script.given(p) for p in refuted}
     goal = step.conclusion
@@ -75,16 +73,16 @@ def remaining(script: Script, step: Reason) -> str:
     return script.logic.eliminated(script.given(whole), whole.conclusion.parts, branch)
 
 
-def clash(script: Script, step: Reason) -> str:
+def clash(script: Theorem, step: Reason) -> str:
     zero, nonzero = step.premises
     return script.logic.contradiction(zero.conclusion, script.given(zero), script.given(nonzero))
 
 
-def absurd(script: Script, step: Reason) -> str:
+def absurd(script: Theorem, step: Reason) -> str:
     return impossible(script.given(step.premises[0]))
 
 
-def refute(script: Script, step: Reason) -> str:
+def refute(script: Theorem, step: Reason) -> str:
     (false,) = step.premises
     opposite = step.conclusion.negation
     name, yes = script.hypothesis(opposite), script.logic.local()
@@ -93,7 +91,7 @@ def refute(script: Script, step: Reason) -> str:
     return f"match {decided} with or_introl {yes} => {yes} | or_intror {name} => {end} end"
 
 
-def cases(script: Script, step: Reason) -> str:
+def cases(script: Theorem, step: Reason) -> str:
     if isinstance(step.data, Prop):
         yes, no = step.premises
         first, second = script.hypothesis(step.data), script.hypothesis(step.data.negation)
@@ -117,7 +115,7 @@ def cases(script: Script, step: Reason) -> str:
 # ---------------------------------------------------------------------- linear arithmetic
 
 
-def _sum(script: Script, step: Reason, multipliers: tuple[int, ...], lemmas: tuple[str, str]) -> tuple[Expr, str, str]:
+def _sum(script: Theorem, step: Reason, multipliers: tuple[int, ...], lemmas: tuple[str, str]) -> tuple[Expr, str, str]:
     """The sum of multiples of the premises: as an expression, as text, and the proof of its sign."""
     scaled, added = lemmas
     interner = step.conclusion.interner
@@ -136,7 +134,7 @@ def _sum(script: Script, step: Reason, multipliers: tuple[int, ...], lemmas: tup
     return total, text, proof
 
 
-def combine(script: Script, step: Reason) -> str:
+def combine(script: Theorem, step: Reason) -> str:
     match step.data:
         case (tuple() as multipliers, int() as slack):
             total, text, proof = _sum(script, step, multipliers, ("scaled", "added"))
@@ -147,20 +145,20 @@ def combine(script: Script, step: Reason) -> str:
     raise NotExpressible("a sum without multipliers")
 
 
-def equate(script: Script, step: Reason) -> str:
+def equate(script: Theorem, step: Reason) -> str:
     assert isinstance(step.data, tuple)
     total, text, proof = _sum(script, step, step.data, ("scaled_zero", "added_zero"))
     return normal_eq(script.names, total, text, proof)
 
 
-def equal(script: Script, step: Reason) -> str:
+def equal(script: Theorem, step: Reason) -> str:
     above, below = step.premises
     texts = [script.names.expression(p.conclusion.expr) for p in (above, below)]
     proof = call("between", *texts, "by_ring", script.given(above), script.given(below))
     return normal_eq(script.names, above.conclusion.expr, texts[0], proof)
 
 
-def apart(script: Script, step: Reason) -> str:
+def apart(script: Theorem, step: Reason) -> str:
     (premise,) = step.premises
     bounded, e = premise.conclusion.expr, step.conclusion.expr
     above = e - bounded
@@ -169,7 +167,7 @@ def apart(script: Script, step: Reason) -> str:
     return call(lemma, *texts, k, R, "by_ring", script.given(premise))
 
 
-def strengthen(script: Script, step: Reason) -> str:
+def strengthen(script: Theorem, step: Reason) -> str:
     inequality, disequality = step.premises
     e = inequality.conclusion.expr
     text = script.names.expression(e)
@@ -180,14 +178,14 @@ def strengthen(script: Script, step: Reason) -> str:
 # ---------------------------------------------------------------------- products
 
 
-def times(script: Script, step: Reason) -> str:
+def times(script: Theorem, step: Reason) -> str:
     left, right = [premise.conclusion.expr for premise in step.premises]
     texts = [script.names.expression(e) for e in (left, right)]
     proof = call("Z.mul_nonneg_nonneg", *texts, *[script.given(premise) for premise in step.premises])
     return normal_ge(script.names, left * right, f"({texts[0]}) * ({texts[1]})", proof)
 
 
-def multiply(script: Script, step: Reason) -> str:
+def multiply(script: Theorem, step: Reason) -> str:
     (premise,) = step.premises
     e, factor = premise.conclusion.expr, step.data
     assert isinstance(factor, Expr)
@@ -196,14 +194,14 @@ def multiply(script: Script, step: Reason) -> str:
     return normal_eq(script.names, e * factor, f"({texts[0]}) * ({texts[1]})", proof)
 
 
-def square(script: Script, step: Reason) -> str:
+def square(script: Theorem, step: Reason) -> str:
     e = step.data
     assert isinstance(e, Expr)
     text = script.names.expression(e)
     return normal_ge(script.names, e * e, f"({text}) * ({text})", call("Z.square_nonneg", text))
 
 
-def gap(script: Script, step: Reason) -> str:
+def gap(script: Theorem, step: Reason) -> str:
     e = step.data
     assert isinstance(e, Expr)
     text = script.names.expression(e)
@@ -218,7 +216,7 @@ def _product_apart(factors: list[tuple[str, str]]) -> tuple[str, str]:
     return text, proof
 
 
-def product_nonzero(script: Script, step: Reason) -> str:
+def product_nonzero(script: Theorem, step: Reason) -> str:
     e = step.conclusion.expr
     given = {premise.conclusion.expr: script.given(premise) for premise in step.premises}
     atoms = e.interner.monomials[e.terms[0][0]]
@@ -226,7 +224,7 @@ def product_nonzero(script: Script, step: Reason) -> str:
     return normal_ne(script.names, monomial(e.interner, e.terms[0][0]), text, proof)
 
 
-def nonzero_factors(script: Script, step: Reason) -> str:
+def nonzero_factors(script: Theorem, step: Reason) -> str:
     assert isinstance(step.data, tuple)
     names = script.names
     factors = []
@@ -240,7 +238,7 @@ def nonzero_factors(script: Script, step: Reason) -> str:
     return normal_ne(names, product, text, proof)
 
 
-def cancelled(script: Script, step: Reason) -> str:
+def cancelled(script: Theorem, step: Reason) -> str:
     match step.data:
         case (Expr() as rest, Expr() as factor, int() as power):
             product, nonzero = step.premises
@@ -274,7 +272,7 @@ def _without(e: Expr, atom: Atom) -> Expr:
     return interner.collect(coefficients, constant)
 
 
-def factor_nonzero(script: Script, step: Reason) -> str:
+def factor_nonzero(script: Theorem, step: Reason) -> str:
     (premise,) = step.premises
     e, atom = premise.conclusion.expr, step.data
     assert isinstance(atom, Atom)
@@ -283,7 +281,7 @@ def factor_nonzero(script: Script, step: Reason) -> str:
     return call(lemma, *texts, e.constant, R, "by_ring", script.given(premise))
 
 
-def _positive(script: Script, premise: Reason, atom: Atom) -> str:
+def _positive(script: Theorem, premise: Reason, atom: Atom) -> str:
     """`0 < atom` from `atom >= k`, k >= 1."""
     bound = premise.conclusion.expr
     k = (atom.expr - bound).constant
@@ -291,7 +289,7 @@ def _positive(script: Script, premise: Reason, atom: Atom) -> str:
     return call("positive", variable, script.names.expression(bound), k, R, "by_ring", script.given(premise))
 
 
-def multiple(script: Script, step: Reason) -> str:
+def multiple(script: Theorem, step: Reason) -> str:
     (premise,) = step.premises
     e, atom = step.conclusion.expr, step.data
     assert isinstance(atom, Atom)
@@ -303,7 +301,7 @@ def multiple(script: Script, step: Reason) -> str:
     return call("no_multiple", *texts, e.constant, k, names.expression(bound), *identities, script.given(premise))
 
 
-def factored(script: Script, step: Reason) -> str:
+def factored(script: Theorem, step: Reason) -> str:
     match step.data:
         case (Expr() as factor, Expr() as rest, "ge" | "eq" as kind):
             pass
@@ -349,7 +347,7 @@ def factored(script: Script, step: Reason) -> str:
     raise NotExpressible("a comparison of another product")
 
 
-def factor_bounded(script: Script, step: Reason) -> str:
+def factor_bounded(script: Theorem, step: Reason) -> str:
     match step.data:
         case (int() as m, Atom() as atom):
             pass
@@ -386,7 +384,7 @@ def factor_bounded(script: Script, step: Reason) -> str:
     return normal_ge(names, root - atom.expr, f"{integer(root)} - {x}", found)
 
 
-Rule = Callable[["Script", Reason], str]
+Rule = Callable[[Theorem, Reason], str]
 
 RULES: Final[dict[str, Rule]] = {
     "trivial": trivial,

@@ -22,12 +22,14 @@ from collections.abc import Sequence
 
 from solver.decide.prover import climb_of
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.samples import Pool
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason
 from solver.rungs import refine
 from solver.rungs.prover import Open
 from solver.rungs.solvers import Consistent, Unknown
 from solver.rungs.solvers import consistency as by_solver
+from solver.samples.mending import mended
 from solver.samples.witness import Witness
 from solver.samples.witness_search import find
 from solver.terms.expr import Atom
@@ -46,6 +48,14 @@ def consistency(facts: Facts, *, solvers: bool = True) -> Consistent | Conflict 
         found = facts.scratch[consistency] = by_solver(facts)
     assert isinstance(found, (Consistent, Conflict, Unknown))
     return found
+
+
+def sampled(facts: Facts, before: Pool, newest: Fact) -> Facts | Conflict:
+    """Facts that a new one has left with few of the samples before it: with some mended, or one that is searched for,
+    or the contradiction.
+    """
+    facts.pool = mended(before, facts.pool, facts, newest)
+    return facts if facts.pool.alive else restore(facts, before.alive, newest, [atom for atom, _ in facts.eliminated])
 
 
 def restore(facts: Facts, rows: Sequence[int], newest: Fact, solved: Sequence[Atom]) -> Facts | Conflict:
@@ -93,4 +103,4 @@ def revived(facts: Facts, witness: Witness) -> Facts:
     return facts.with_pool(facts.pool.with_row(witness.row, witness.moved or {}))
 
 
-__all__ = ["Consistent", "Unknown", "consistency", "inhabited", "restore", "revived"]
+__all__ = ["Consistent", "Unknown", "consistency", "inhabited", "restore", "revived", "sampled"]

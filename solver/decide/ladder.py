@@ -27,6 +27,7 @@ from typing import Final
 from solver.bounds.by_intervals import prove_by_intervals
 from solver.bounds.laws import rewritten
 from solver.decide.consistency import Consistent, consistency, inhabited, revived
+from solver.decide.paranoid import audit
 from solver.decide.prover import RUNGS, Climb, climb_of
 from solver.decide.slicing import ATTEMPTS, RESAMPLED, completed, slice_of
 from solver.decide.verdict import Always, Depends, GaveUp, Never, Verdict
@@ -101,8 +102,6 @@ def decide(
     if isinstance(verdict, GaveUp):
         verdict.seconds = perf_counter() - started
     if PARANOID:
-        from solver.decide.paranoid import audit
-
         audit(verdict)
     return verdict
 

@@ -27,14 +27,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from solver.decide.ladder import attempt
+from solver.decide.verdict import Always, Depends, Never
 from solver.errors import ShapeError
 from solver.knowledge.facts import Conflict, Facts, range_prop
-from solver.knowledge.selection import Step
+from solver.knowledge.samples import declared_symbols
+from solver.knowledge.selection import Step, learned_from
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason, absurd, leaves
 from solver.rungs.prover import Effort
 from solver.samples.repair import Search
-from solver.samples.samples import declared_symbols
 from solver.samples.witness import Witness
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
@@ -60,7 +62,7 @@ MOVES: Final = ((0, 0), (1, 0), (0, -2), (0, -1), (-1, 0), (-60, 0), (1 << 20, 0
 
 
 def minimized(
-    proof: Reason, goal: Prop, asked: Prop, domain: Prop, facts: Facts, *, solvers: bool = False, work: int = WORK
+    proof: Reason, goal: Prop, asked: Prop, domain: Prop, facts: Facts, solvers: bool = False, *, work: int = WORK
 ) -> tuple[Reason, list[Fact], bool]:
     """A proof of the goal from facts none of which can be left out, these facts, and whether that was found out.
 
@@ -227,9 +229,6 @@ class Deletion:
 
     def proof_without(self, core: Sequence[Fact], group: Sequence[Fact], effort: Effort) -> Reason | None:
         """A proof of the goal from the others alone; a fact that a counterexample shows to be needed is noted."""
-        from solver.decide.ladder import attempt
-        from solver.decide.verdict import Always, Depends, Never
-
         self.left -= ASKED[effort] + LEARNED * max(0, len(core) - ALONE)
         left_out = {fact.serial for fact in group}
         known = self.learned([fact for fact in core if fact.serial not in left_out])
@@ -306,7 +305,7 @@ class Deletion:
             if fact.serial not in declaring:
                 steps.append(Step(None, fact))
         declare(self.symbols)
-        return self.facts.subsets.facts(steps)
+        return learned_from(self.facts.subsets, steps)
 
 
 def _symbols(props: Sequence[Prop]) -> list[Atom]:

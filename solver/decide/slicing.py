@@ -28,8 +28,9 @@ from solver.bounds.knowledge import Rule
 from solver.integer import Budget
 from solver.integer.work_budget import Meter
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.samples import Pool, declared_symbols
 from solver.proofs.fact import Fact
-from solver.samples.samples import Pool, declared_symbols
+from solver.samples.mending import mended
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
@@ -160,7 +161,7 @@ def _resampled(first: Slice, symbols: list[Atom], attempt: int) -> Slice:
             pool = pool.declare(atom, lo, hi, hints[atom], position + 1 + attempt * SEEDS)
     meter = Meter(Budget(work=MENDING * len(first.order)))
     for fact, eliminated in first.order:
-        pool = pool.assume(known, fact, eliminated, meter=meter)
+        pool = mended(pool, pool.assume(fact, eliminated), known, fact, meter=meter)
         if not pool.alive:
             break
     cost = MENDING * len(first.order) - meter.work + SAMPLED * len(first.order)

@@ -20,12 +20,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import ClassVar, Literal, NoReturn, cast
 
 from solver.interop.z3 import objection
-from solver.knowledge.facts import Facts
+from solver.knowledge.facts import Facts, minimal
 from solver.proofs.checker import verify, verify_assignment, verify_core
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason, leaves
@@ -62,9 +62,7 @@ class Answer:
         """
         if system != "coq":
             raise ValueError(f"system={system!r}: expected 'coq'")
-        from solver.coq import exported
-
-        return exported(cast("Verdict", self))
+        return _exporters[system](cast("Verdict", self))
 
 
 class Settled(Answer):
@@ -130,12 +128,10 @@ class Settled(Answer):
         if self._facts is None or self._facts.interner is not self.prop.interner:
             self._core, self._minimal = tuple(leaves(self.found)), self.found.rule == "trivial"
             return
-        from solver.decide.minimal_core import minimized
-
         depth = self.prop.depth
         with room_for(depth) if depth > SHALLOW else nullcontext():
-            self.found, core, self._minimal = minimized(
-                self.found, self.goal, self.prop, self.domain, self._facts, solvers=self.rung == "z3"
+            self.found, core, self._minimal = minimal(
+                self.found, self.goal, self.prop, self.domain, self._facts, self.rung == "z3"
             )
         self._facts = None
         self._core = tuple(core)
@@ -269,6 +265,14 @@ class GaveUp(Answer):
 
 
 Verdict = Always | Never | Depends | GaveUp
+
+
+_exporters: dict[str, Callable[[Verdict], str]] = {}
+
+
+def export_by(system: str, exporter: Callable[[Verdict], str]) -> None:
+    """Have verdicts be written for another system by this: it stands above them, as `solver.coq` does."""
+    _exporters[system] = exporter
 
 
 def _shown(sizes: Mapping[Atom, int]) -> str:

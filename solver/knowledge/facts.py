@@ -16,16 +16,15 @@ with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from solver.bounds.knowledge import Knowledge, Rule
 from solver.knowledge.decided_atoms import Deciding
 from solver.knowledge.draft import Contradictory
 from solver.knowledge.propagation import Learner
-from solver.knowledge.selection import Subsets
+from solver.knowledge.samples import ENOUGH, Pool
 from solver.proofs.fact import Fact, Kind, Record
 from solver.proofs.step import Reason, leaves
-from solver.samples.samples import ENOUGH, Pool
 from solver.terms.depth import SHALLOW, room_for
 from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
@@ -79,10 +78,8 @@ class Conflict:
         if self._facts is None:
             self._core = tuple(leaves(self.found))
             return
-        from solver.decide.minimal_core import minimized
-
         false = self.found.conclusion
-        self.found, core, self._minimal = minimized(self.found, false, false, false.negation, self._facts)
+        self.found, core, self._minimal = minimal(self.found, false, false, false.negation, self._facts, False)
         self._core, self._facts = tuple(core), None
 
 
@@ -167,11 +164,9 @@ class Facts(Deciding):
         except Contradictory as contradiction:
             return Conflict(contradiction.reason, self)
         facts = self._from(draft, fact)
-        facts.pool = self.pool.assume(facts, fact, draft.new_solved)
-        if not facts.pool.alive:
-            from solver.decide.consistency import restore
-
-            return restore(facts, self.pool.alive, fact, [atom for atom, _ in draft.new_solved])
+        facts.pool = self.pool.assume(fact, draft.new_solved)
+        if len(facts.pool.alive) < facts.pool.enough:
+            return _samplers[0](facts, self.pool, fact)
         return facts
 
     def suppose(self, p: Prop, *, leaf: str = "hypothesis") -> Facts | Conflict:
@@ -302,7 +297,34 @@ class Facts(Deciding):
 
     def witness(self) -> dict[Atom, int] | None:
         """An assignment of all symbols that satisfies every fact, if one is known."""
-        return self.pool.witness(self)
+        alive = self.pool.alive
+        return self.pool.row_values(self.all_symbols(), alive[0]) if alive else None
+
+
+class Learned:
+    """What is known after some steps, and after further ones (see `solver.knowledge.selection`)."""
+
+    __slots__ = ("known", "more")
+
+    def __init__(self, known: Facts) -> None:
+        self.known = known
+        self.more: dict[tuple[int, int, int | None], Learned] = {}
+
+
+class Subsets:
+    """What was learned from selections of the facts, as a tree."""
+
+    __slots__ = ("count", "interner", "learned")
+
+    learned: Learned | None
+
+    def __init__(self, interner: Interner) -> None:
+        self.interner = interner
+        self.forget()
+
+    def forget(self) -> None:
+        self.count = 0
+        self.learned = None
 
 
 class SymbolList:
@@ -326,3 +348,33 @@ def range_prop(symbol: Expr, lo: int | None, hi: int | None) -> Prop:
     if hi is not None:
         parts.append(interner.le(symbol, hi))
     return interner.conjunction(parts)
+
+
+# ---------------------------------------------------------------------- what facts are handed from above
+
+Sampler = Callable[[Facts, Pool, Fact], Facts | Conflict]
+"""Facts that the newest has left with few of the samples before it: with more of them, or the contradiction."""
+Minimizer = Callable[[Reason, Prop, Prop, Prop, Facts, bool], tuple[Reason, list[Fact], bool]]
+"""A proof of a goal, for a question in its domain, on as few facts as can be; its core; and whether none can be left
+out. The last argument is whether other solvers may be asked.
+"""
+
+_samplers: list[Sampler] = []
+_minimizers: list[Minimizer] = []
+
+
+def sample_by(sampler: Sampler) -> None:
+    """Have new facts be held against samples by this: it searches, as `solver.decide.consistency` does."""
+    _samplers[:] = [sampler]
+
+
+def minimize_by(minimizer: Minimizer) -> None:
+    """Have cores be made minimal by this: it asks what follows from fewer facts, as `solver.decide.minimal_core`."""
+    _minimizers[:] = [minimizer]
+
+
+def minimal(
+    found: Reason, goal: Prop, prop: Prop, domain: Prop, facts: Facts, solvers: bool
+) -> tuple[Reason, list[Fact], bool]:
+    """A proof that rests on as few facts as can be, its core, and whether none of that can be left out."""
+    return _minimizers[0](found, goal, prop, domain, facts, solvers)

@@ -1,13 +1,13 @@
 """What is known where only some of the facts are: selections of facts, learned by themselves.
 
-    >>> from solver.knowledge.selection import Step, Subsets
+    >>> from solver.knowledge.selection import Step, learned_from
     >>> from solver.terms.interner import Interner
     >>> from solver.knowledge.facts import Facts
     >>> terms = Interner()
     >>> s = terms.symbol("s")
     >>> known = Facts.empty(terms).declare_range(s, 4, None).assume_prop(terms.eq(s % 8, 0))
     >>> newest, range_ = known.records()
-    >>> known.bounds(s), known.subsets.facts([Step(s.atom), Step(None, newest)]).bounds(s)
+    >>> known.bounds(s), learned_from(known.subsets, [Step(s.atom), Step(None, newest)]).bounds(s)
     ((8, None), (None, None))
 
 What was learned from a selection is kept for the next one that begins alike: it depends on the facts and their order
@@ -17,14 +17,11 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from solver.knowledge.facts import Conflict, Facts, Learned, Subsets
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom
-from solver.terms.interner import Interner
-
-if TYPE_CHECKING:
-    from solver.knowledge.facts import Conflict, Facts
 
 KEPT: Final = 512
 """Selections of facts whose consequences are kept."""
@@ -40,56 +37,29 @@ class Step(NamedTuple):
     hint: int | None = None
 
 
-class Learned:
-    """What is known after some steps, and after further ones."""
-
-    __slots__ = ("known", "more")
-
-    def __init__(self, known: Facts) -> None:
-        self.known = known
-        self.more: dict[tuple[int, int, int | None], Learned] = {}
-
-
-class Subsets:
-    """Selections of facts, as a tree."""
-
-    __slots__ = ("count", "interner", "learned")
-
-    learned: Learned | None
-
-    def __init__(self, interner: Interner) -> None:
-        self.interner = interner
-        self.forget()
-
-    def forget(self) -> None:
-        self.count = 0
-        self.learned = None
-
-    def facts(self, steps: Sequence[Step]) -> Facts | Conflict:
-        """What is known where these are the symbols and the facts, with samples: what any question can be asked of."""
-        from solver.knowledge.facts import Conflict, Facts
-
-        if self.count > KEPT:
-            self.forget()
-        node = self.learned
-        if node is None:
-            node = self.learned = Learned(Facts.empty(self.interner, enough=1))
-        true = self.interner.true
-        for position, (atom, fact, lo, hi, hint) in enumerate(steps):
-            key = (0 if atom is None else atom.serial, 0 if fact is None else id(fact), hint)
-            following = node.more.get(key)
-            if following is None:
-                if atom is not None:
-                    declaring = fact or Fact(true, true, "range", "", None, None, -1)
-                    larger = node.known.declare(atom.expr, lo, hi, declaring, hint=hint, seed=position + 1)
-                else:
-                    assert fact is not None
-                    larger = node.known.assume(fact)
-                if isinstance(larger, Conflict):
-                    return larger
-                if atom is not None:
-                    larger.pool.cache = {}  # in another branch of the tree the symbol has other samples
-                following = node.more[key] = Learned(larger)
-                self.count += 1
-            node = following
-        return node.known
+def learned_from(subsets: Subsets, steps: Sequence[Step]) -> Facts | Conflict:
+    """What is known where these are the symbols and the facts, with samples: what any question can be asked of."""
+    if subsets.count > KEPT:
+        subsets.forget()
+    node = subsets.learned
+    if node is None:
+        node = subsets.learned = Learned(Facts.empty(subsets.interner, enough=1))
+    true = subsets.interner.true
+    for position, (atom, fact, lo, hi, hint) in enumerate(steps):
+        key = (0 if atom is None else atom.serial, 0 if fact is None else id(fact), hint)
+        following = node.more.get(key)
+        if following is None:
+            if atom is not None:
+                declaring = fact or Fact(true, true, "range", "", None, None, -1)
+                larger = node.known.declare(atom.expr, lo, hi, declaring, hint=hint, seed=position + 1)
+            else:
+                assert fact is not None
+                larger = node.known.assume(fact)
+            if isinstance(larger, Conflict):
+                return larger
+            if atom is not None:
+                larger.pool.cache = {}  # in another branch of the tree the symbol has other samples
+            following = node.more[key] = Learned(larger)
+            subsets.count += 1
+        node = following
+    return node.known

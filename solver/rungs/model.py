@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from solver.integer import Point
+from solver.knowledge.samples import declared_symbols
 from solver.rungs.rows import Rows
-from solver.samples.samples import declared_symbols
 from solver.terms.expr import Atom, Expr, bounded_power
 from solver.terms.functions import function
 from solver.terms.prop import Prop

@@ -27,10 +27,10 @@ from solver.bounds.laws import definition_of
 from solver.interop.sympy import factor
 from solver.interop.z3 import LIMITS, Limits, Proved, Refuted, entails
 from solver.knowledge.facts import Conflict, Facts
+from solver.knowledge.samples import declared_symbols
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason
 from solver.rungs.prover import Prover
-from solver.samples.samples import declared_symbols
 from solver.terms.expr import Atom
 from solver.terms.prop import Prop
 

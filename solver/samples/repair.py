@@ -20,16 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd, lcm
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from solver.floats import candidates as float_search
 from solver.integer.work_budget import Meter
+from solver.knowledge.facts import Facts
+from solver.knowledge.samples import Pool, declared_symbols
 from solver.proofs.fact import Fact
-from solver.samples.samples import Pool, declared_symbols
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from solver.knowledge.facts import Facts
 
 DEPTH: Final = 4
 TOUCHED: Final = 96
@@ -257,8 +256,6 @@ class Search:
 
     def doubles(self, target: Prop, atom: Atom, current: int, moved: dict[Atom, int]) -> list[int]:
         """Values worth trying for a symbol that is the bits of a double in the target; none for other symbols."""
-        from solver.floats import candidates as float_search
-
         if not float_search.is_pattern_in(atom, target.schedule):
             return []
         wanted: list[tuple[int, int]] = []

@@ -53,7 +53,7 @@ class Samples:
 def rows(facts: Facts, e: Expr, domain: Prop) -> list[dict[Atom, int]]:
     """Assignments of the declared symbols and of those of the expression, inside the domain."""
     rng = random.Random(1)
-    base = [facts.pool.row_values(facts, row) for row in facts.pool.alive]
+    base = [facts.pool.row_values(facts.all_symbols(), row) for row in facts.pool.alive]
     symbols = sorted(e.symbols, key=_age)
     own = [atom for atom in symbols if atom.definition is None]
     for row in base:

@@ -27,8 +27,8 @@ from math import lcm
 from typing import Final
 
 from solver.knowledge.facts import Facts
+from solver.knowledge.samples import declared_symbols
 from solver.proofs.fact import Fact
-from solver.samples.samples import declared_symbols
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 

@@ -13,14 +13,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from solver.floats.ordinals import double
+from solver.knowledge.facts import Facts
 from solver.syntax.precedence import number
 from solver.terms.expr import Atom
-
-if TYPE_CHECKING:
-    from solver.knowledge.facts import Facts
 
 
 def shown_value(atom: Atom, value: int) -> str:
@@ -50,7 +47,7 @@ class Witness:
     def values(self, facts: Facts) -> dict[Atom, int]:
         values = self._values
         if values is None:
-            values = facts.pool.row_values(facts, self.row)
+            values = facts.pool.row_values(facts.all_symbols(), self.row)
             if self.moved:
                 for atom, value in self.moved.items():
                     if atom.definition is None:

@@ -17,18 +17,14 @@ few are left, some are mended by `solver.samples.repair`. Columns are shared wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
+from solver.bounds.knowledge import Rule
 from solver.proofs.fact import Fact
 from solver.terms.expr import Atom, Expr, arguments, evaluate_atom
 from solver.terms.persistent import ShardedMap
 from solver.terms.prop import SHARING, Prop
-
-if TYPE_CHECKING:
-    from solver.bounds.knowledge import Rule
-    from solver.integer.work_budget import Meter
-    from solver.knowledge.facts import Facts
 
 SPREADS: Final = (None, 0, 1, 2, 4, 8, 16, 64, 256, 4096, 1 << 20, 1 << 64, -8, -64)
 """How far above its lower bound a symbol lies in each row: its hint, fixed offsets, ranges to pick from, and (negative)
@@ -39,7 +35,6 @@ ENOUGH: Final = 4
 TOUCHED: Final = 96
 SEEDS_KEPT: Final = 512
 SCATTERED: Final[dict[int, tuple[int, ...]]] = {}
-MENDED: Final = 2
 
 
 class Touching:
@@ -98,12 +93,8 @@ class Pool:
         pool.limits.set(atom.serial, (lo, hi))
         return pool
 
-    def assume(
-        self, facts: Facts, fact: Fact, solved: list[tuple[Atom, Rule]], *, meter: Meter | None = None
-    ) -> Pool:
-        """The pool with the rows that satisfy one more fact; rows are mended with what the meter has left."""
-        from solver.samples.repair import Search
-
+    def assume(self, fact: Fact, solved: list[tuple[Atom, Rule]]) -> Pool:
+        """The pool with the rows that satisfy one more fact, which has eliminated symbols."""
         pool = self.copy()
         symbols = sorted(fact.prop.symbols | fact.domain.symbols, key=lambda atom: atom.serial)
         pool.touching = self.touching.draft()
@@ -127,30 +118,6 @@ class Pool:
             pool.alive = pool.evaluable(tuple([row for row in self.alive if truth[row]]), fact.prop, fact.domain)
             if solved and len(pool.alive) < ROWS - 2:
                 pool = pool.recomputed([row for row in self.alive if not truth[row]], solved, fact)
-        if len(pool.alive) >= self.enough:
-            return pool
-        wanted = MENDED if pool.alive else 2 * MENDED
-        candidates = [row for row in self.alive if row not in pool.alive] or ([] if pool.alive else list(range(ROWS)))
-        columns = None
-        mended: list[int] = []
-        for row in candidates:
-            if not wanted:
-                break
-            search = Search(facts, pool, row, effort=2 if pool.alive or mended else 5, meter=meter)
-            values = search.reach([fact.domain, fact.prop] if self.alive else None)
-            if values is None:
-                continue
-            columns = columns or pool.columns.draft()
-            for atom, value in values.items():
-                column = list(columns.get(atom.serial) or ())
-                column[row] = value
-                columns.set(atom.serial, tuple(column))
-            mended.append(row)
-            wanted -= 1
-        if columns is not None:
-            pool.columns = columns
-            pool.cache = {}
-            pool.alive = tuple(sorted((*pool.alive, *mended)))
         return pool
 
     def is_free(self, atom: Atom) -> bool:
@@ -362,14 +329,11 @@ class Pool:
 
     # ------------------------------------------------------------------ assignments
 
-    def witness(self, facts: Facts) -> dict[Atom, int] | None:
-        return self.row_values(facts, self.alive[0]) if self.alive else None
-
-    def row_values(self, facts: Facts, row: int) -> dict[Atom, int]:
-        """The values of all declared symbols in a row."""
+    def row_values(self, symbols: Sequence[Atom], row: int) -> dict[Atom, int]:
+        """The values of symbols in a row."""
         columns = self.columns
         found: dict[Atom, int] = {}
-        for atom in facts.all_symbols():
+        for atom in symbols:
             column = columns.get(atom.serial)
             found[atom] = 0 if column is None else column[row]
         return found
