@@ -24,9 +24,9 @@ from solver.bounds.explain import prove_bound, prove_side, weakened
 from solver.bounds.knowledge import Knowledge
 from solver.bounds.laws import floordiv_law, times_nonnegative
 from solver.proofs.step import Reason, axiom, combine, gap
-from solver.terms.division import common_atoms, divide_atoms
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
+from solver.terms.quotients import common_atoms, divide_atoms
 
 DEGREE: Final = 6
 TERMS: Final = 40

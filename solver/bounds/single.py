@@ -24,9 +24,9 @@ from solver.bounds.isolation import isolations
 from solver.bounds.knowledge import Entry, Knowledge, Uses
 from solver.bounds.laws import size_of, times_nonnegative
 from solver.proofs.step import Reason, combine, hypothesis, refute, times
-from solver.terms.division import common_atoms, divide_atoms, divide_content
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
+from solver.terms.quotients import common_atoms, divide_atoms, divide_content
 
 LOOKED: Final = 8
 """The newest facts about an atom that are tried."""

@@ -24,7 +24,7 @@ from solver.coq.logic import Logic, impossible
 from solver.coq.normal import plain_ge, plain_lt
 from solver.coq.terms import argument, call, integer
 from solver.errors import NotExpressible
-from solver.terms import choice, division
+from solver.terms import choice, division, quotients
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from solver.terms.polynomials import exact_quotient
@@ -207,7 +207,7 @@ class Canonical:
     def _cancelled(self, n: Expr, d: Expr, m: Expr, e: Expr, onward: Callable[[Expr, Expr], Equal]) -> Equal:
         """`n / d` is `m / e`, both multiplied by the same."""
         text = self.names.expression
-        k = exact_quotient(d, e) if e.terms else division.divide_content(d, e.constant)
+        k = exact_quotient(d, e) if e.terms else quotients.divide_content(d, e.constant)
         if k is None:
             raise NotExpressible(f"what {d} over {e} is")
         value, proof = onward(m, e)
@@ -223,7 +223,7 @@ class Canonical:
             value, proof = self._divided(-n, -d)
             texts = [text(each) for each in (n, d, -n, -d, value)]
             return value, call("quotient_opposite", *texts, "by_ring", "by_ring", proof)
-        quotient, rest = division.divide(terms, n, d)
+        quotient, rest = quotients.divide(terms, n, d)
         if quotient is terms.zero and rest is n:
             return self._left(n, d)
         if rest is terms.zero:
@@ -256,7 +256,7 @@ class Canonical:
             return e, call("relu_of_positive", text(e), self._sum_of_relus(e))
         k = gcd(e.content(), e.constant)
         if k > 1:
-            inner = division.divide_content(e, k)
+            inner = quotients.divide_content(e, k)
             value, proof = self._relu_turned(inner)
             texts = text(e), text(inner), integer(k), text(value), text(k * value)
             return k * value, call("relu_scaled", *texts, R, "by_ring", proof, "by_ring")
@@ -319,7 +319,7 @@ class Canonical:
         k = gcd(difference.content(), difference.constant)
         if difference.lead()[1] < 0 if difference.terms else difference.constant < 0:
             k = -k
-        part = division.divide_content(difference, k)
+        part = quotients.divide_content(difference, k)
         value = terms.atom("ite", (p, part))
         v = self.names.variable(value.atom)
         made = b + k * value

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Final
 from solver.errors import NotExpressible
 from solver.floats import quotients as reals
 from solver.floats.quotients import Ratio
-from solver.terms.division import divide, divide_content
 from solver.terms.expr import Expr
 from solver.terms.functions import function
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
+from solver.terms.quotients import divide, divide_content
 
 if TYPE_CHECKING:
     import sympy
@@ -244,7 +244,7 @@ class Reading:
                 known = function(kind)
                 if len(arguments) != known.arity:
                     raise refused(node)
-                return interner.function(kind, *arguments), [known.domain(arguments)]
+                return interner.function(kind, *arguments), [interner.domain(known, arguments)]
         raise refused(node)
 
     def power(self, node: sympy.Basic, base: Expr | Ratio, exponent: Expr | Ratio) -> tuple[Value, list[Prop]]:

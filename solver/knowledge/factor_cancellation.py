@@ -19,9 +19,9 @@ from solver.bounds.by_intervals import prove_nonzero
 from solver.bounds.explain import prove_bound
 from solver.bounds.knowledge import Knowledge
 from solver.proofs.step import Reason, apart
-from solver.terms.division import common_atoms, divide_atoms
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
+from solver.terms.quotients import common_atoms, divide_atoms
 
 
 @dataclass(frozen=True, slots=True)

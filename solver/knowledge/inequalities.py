@@ -23,10 +23,10 @@ from solver.knowledge.draft import Contradictory, Draft
 from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.roots import root_bound
 from solver.proofs.step import Reason, combine, equal, hypothesis, refute, strengthen, times
-from solver.terms.division import common_atoms, divide_atoms
 from solver.terms.expr import Atom, Expr
 from solver.terms.intervals import root
 from solver.terms.prop import Prop
+from solver.terms.quotients import common_atoms, divide_atoms
 
 STEPS: Final = 160
 """Statements learned from one fact; what is left then is not derived (it may still be proven when asked)."""

@@ -34,9 +34,9 @@ from solver.knowledge.factor_cancellation import factored, without_factors
 from solver.knowledge.inequalities import NEIGHBOURS, STEPS
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason, combine, equal, part
-from solver.terms.division import common_atoms
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
+from solver.terms.quotients import common_atoms
 
 
 class Learner(Equalities):

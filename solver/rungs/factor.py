@@ -22,10 +22,10 @@ from solver.bounds.laws import size_of
 from solver.knowledge.facts import Facts
 from solver.proofs.step import Reason, apart, combine, times
 from solver.rungs.prover import Prover
-from solver.terms.division import common_atoms, divide_atoms
 from solver.terms.expr import Expr
 from solver.terms.polynomials import all_factors_of, product_of
 from solver.terms.prop import Prop
+from solver.terms.quotients import common_atoms, divide_atoms
 
 NESTED: Final = 6
 SIGNED: Final = 2

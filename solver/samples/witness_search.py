@@ -25,10 +25,10 @@ from solver.knowledge.facts import Facts
 from solver.samples.repair import Search, terms_evaluated
 from solver.samples.table import Table
 from solver.samples.witness import Witness
-from solver.terms.division import common_atoms, divide_atoms, divide_content
 from solver.terms.expr import Atom
 from solver.terms.polynomials import exact_quotient, factors_of
 from solver.terms.prop import Prop
+from solver.terms.quotients import common_atoms, divide_atoms, divide_content
 
 FAR: Final = (9, 1 << 62, 100, 1 << 40, 5000, 1 << 20, 1 << 64)
 SCATTERED: Final = (20, 16, 9, 6, 4, 3)

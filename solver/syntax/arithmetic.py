@@ -353,7 +353,7 @@ class Arithmetic(Tokens, ABC):
                     function = known_functions()[name]
                     if len(integers) != function.arity:
                         self.fail(f"`{name}` takes {function.arity} values")
-                    domain = function.domain(integers)
+                    domain = interner.domain(function, integers)
                     if domain.kind != "true":
                         self.obligations.append(domain)
                     return interner.function(name, *integers)

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from solver.terms.expr import Expr
+
 if TYPE_CHECKING:
-    from solver.terms.expr import Expr
     from solver.terms.interner import Interner
 
 MASK_RUNS: Final = 4

@@ -19,12 +19,12 @@ from __future__ import annotations
 from math import gcd
 from typing import TYPE_CHECKING, Final
 
-from solver.terms.division import divide_content
+from solver.terms.expr import Expr
+from solver.terms.prop import Prop
+from solver.terms.quotients import divide_content
 
 if TYPE_CHECKING:
-    from solver.terms.expr import Expr
     from solver.terms.interner import Interner
-    from solver.terms.prop import Prop
 
 LONGEST_DIFFERENCE: Final = 16
 """Terms by which the two values of a conditional may differ for one to be taken out of it."""

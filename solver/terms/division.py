@@ -24,10 +24,12 @@ from __future__ import annotations
 from math import gcd
 from typing import TYPE_CHECKING
 
-from solver.terms.monomials import divides, shared, without
+from solver.terms.expr import Expr
+from solver.terms.monomials import shared
+from solver.terms.polynomials import exact_quotient, factors_of
+from solver.terms.quotients import common_atoms, divide, divide_atoms, divide_content
 
 if TYPE_CHECKING:
-    from solver.terms.expr import Atom, Expr
     from solver.terms.interner import Interner
 
 
@@ -130,8 +132,6 @@ def _cancel_factors(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
     """Both sides divided by the sums that are factors of both: `a*(q + 1)` over `b*(q + 1)` is a over b."""
     if d.degree < 2 or len(n.terms) + (n.constant != 0) < 2 or len(d.terms) + (d.constant != 0) < 2:
         return n, d
-    from solver.terms.polynomials import exact_quotient, factors_of
-
     sums = d if d.constant else divide_atoms(terms, d, common_atoms(terms, d))
     content = gcd(sums.content(), sums.constant)
     if content > 1:
@@ -143,90 +143,3 @@ def _cancel_factors(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
                 break
             n, d = over, under
     return n, d
-
-
-def divide_content(e: Expr, k: int) -> Expr:
-    """`e` with every coefficient divided by k, which divides them all."""
-    return e.interner.expr(tuple([(m, c // k) for m, c in e.terms]), e.constant // k)
-
-
-def common_atoms(terms: Interner, e: Expr) -> tuple[Atom, ...]:
-    """The product of atoms that divides every monomial of an expression without constant."""
-    if not e.terms:
-        return ()
-    common = terms.monomials[e.terms[0][0]]
-    for m, _ in e.terms[1:]:
-        if not common:
-            break
-        common = shared(common, terms.monomials[m])
-    return common
-
-
-def divide_atoms(terms: Interner, e: Expr, common: tuple[Atom, ...]) -> Expr:
-    """`e` with every monomial divided by a product of atoms that divides them all."""
-    coefficients: dict[int, int] = {}
-    constant = 0
-    for m, c in e.terms:
-        rest = without(terms.monomials[m], common)
-        if rest:
-            coefficients[terms.monomial(rest)] = c
-        else:
-            constant = c
-    return terms.collect(coefficients, constant)
-
-
-def divide(terms: Interner, n: Expr, d: Expr) -> tuple[Expr, Expr]:
-    """`(q, r)` with `n == q*d + r`; q is zero unless taking multiples of d out leaves fewer monomials.
-
-    Multivariate division by the leading monomial of d; a step is taken only when the coefficients divide exactly.
-    """
-    monomials = terms.monomials
-    lead, coefficient = d.lead()
-    lead_atoms = monomials[lead]
-    if len(d.terms) == 1 and not d.constant:
-        return _divide_single(terms, n, lead_atoms, coefficient, d)
-    quotient, rest = terms.zero, n
-    for _ in range(2 * len(n.terms)):
-        step = None
-        for m, c in sorted(rest.terms, key=lambda term: terms.monomial_keys[term[0]], reverse=True):
-            if c % coefficient == 0 and divides(lead_atoms, monomials[m]):
-                atoms = without(monomials[m], lead_atoms)
-                step = (
-                    terms.expr(((terms.monomial(atoms), c // coefficient),), 0)
-                    if atoms
-                    else terms.constant(c // coefficient)
-                )
-                break
-        if step is None:
-            break
-        quotient = terms.add(quotient, step)
-        rest = terms.subtract(rest, terms.multiply(step, d))
-        if len(rest.terms) > 2 * len(n.terms) + 4:
-            break
-    if len(rest.terms) + (rest.constant != 0) < len(n.terms) + (n.constant != 0):
-        return quotient, rest
-    return terms.zero, n
-
-
-def _divide_single(terms: Interner, n: Expr, atoms: tuple[Atom, ...], coefficient: int, d: Expr) -> tuple[Expr, Expr]:
-    """Division by one term: each monomial that it divides gives its multiples."""
-    whole: dict[int, int] = {}
-    constant = 0
-    monomials = terms.monomials
-    size = abs(coefficient)
-    for m, c in n.terms:
-        if not divides(atoms, monomials[m]):
-            continue
-        q = c // size if c > 0 else -(-c // size)
-        if q:
-            rest = without(monomials[m], atoms)
-            if coefficient < 0:
-                q = -q
-            if rest:
-                whole[terms.monomial(rest)] = q
-            else:
-                constant = q
-    quotient = terms.collect(whole, constant)
-    if quotient is terms.zero:
-        return quotient, n
-    return quotient, terms.subtract(n, terms.multiply(quotient, d))

@@ -12,7 +12,7 @@
 `Interner.function(name, *arguments)` makes the atom. Where it plugs in:
 
 - evaluation (witnesses, generated checks) calls `function(name).evaluate(*integers)`. It is total: where there is no
-  value it gives 0, and `domain` says where that is;
+  value it gives 0, and `Interner.domain` says where that is;
 - the bounds rung calls `function(name).bounds(*intervals)`, one `(lo, hi)` for each argument, None for no bound. The
   interval that it gets back holds for all arguments of the domain in those intervals. The checker calls the same;
 - `function(name).threshold(k)`, for a monotone function of one argument, turns `f(e) >= k` into a bound of `e`:
@@ -32,11 +32,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import isqrt
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, cast
-
-if TYPE_CHECKING:
-    from solver.terms.expr import Expr
-    from solver.terms.prop import Prop
+from typing import Protocol, cast
 
 Interval = tuple[int | None, int | None]
 
@@ -70,11 +66,6 @@ class Function:
     threshold: Callable[[int], Threshold | bool | None] = lambda k: None
     template: str | None = None
     """The text with `{0}`, `{1}` for the arguments, where it is not `name(argument, ...)`."""
-
-    def domain(self, arguments: Sequence[Expr]) -> Prop:
-        """Where the function has a value."""
-        terms = arguments[0].interner
-        return terms.conjunction([terms.nonnegative(arguments[i]) for i in self.nonnegative])
 
     def text(self, arguments: Sequence[str]) -> str:
         if self.template is not None:

@@ -16,16 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from solver.errors import NotExpressible
 from solver.terms import bits, choice, division
 from solver.terms.depth import DEEPEST
 from solver.terms.expr import POWER_BITS, Atom, Expr
+from solver.terms.functions import Function
 from solver.terms.functions import function as registered_function
-
-if TYPE_CHECKING:
-    from solver.terms.prop import Prop
+from solver.terms.prop import Prop
 
 Terms = tuple[tuple[int, int], ...]
 """Coefficients by monomial, sorted, none zero."""
@@ -83,11 +82,8 @@ class Interner:
         self.props: dict[tuple[object, ...], Prop] = {}
         self.zero = self.expr((), 0)
         self.one = self.expr((), 1)
-        from solver.terms.prop import Prop as PropNode
-
-        self._prop_type = PropNode
-        self.true: Prop = PropNode(self, "true", self.zero, ())
-        self.false: Prop = PropNode(self, "false", self.zero, ())
+        self.true: Prop = Prop(self, "true", self.zero, ())
+        self.false: Prop = Prop(self, "false", self.zero, ())
         self.true.negation_cache, self.false.negation_cache = self.false, self.true
 
     # ------------------------------------------------------------------ construction
@@ -345,6 +341,10 @@ class Interner:
             return self.constant(registered_function(name).evaluate(*[arg.constant for arg in lifted]))
         return self.atom("function", lifted, name)
 
+    def domain(self, function: Function, arguments: Sequence[Expr]) -> Prop:
+        """Where a function has a value."""
+        return self.conjunction([self.nonnegative(arguments[i]) for i in function.nonnegative])
+
     def rebuild(self, kind: str, name: str, args: tuple[Expr | Prop, ...]) -> Expr:
         """The operation of an atom applied to other arguments, through the normal form."""
         match kind, args:
@@ -414,34 +414,34 @@ class Interner:
 
     def nonnegative(self, e: Expr) -> Prop:
         """`e >= 0`, tightened over the integers."""
-        return self._prop_type.nonnegative(e)
+        return Prop.nonnegative(e)
 
     def ge(self, a: Expr | int, b: Expr | int) -> Prop:
-        return self._prop_type.nonnegative(self.lift(a) - b)
+        return Prop.nonnegative(self.lift(a) - b)
 
     def gt(self, a: Expr | int, b: Expr | int) -> Prop:
-        return self._prop_type.nonnegative(self.lift(a) - b - 1)
+        return Prop.nonnegative(self.lift(a) - b - 1)
 
     def le(self, a: Expr | int, b: Expr | int) -> Prop:
-        return self._prop_type.nonnegative(self.lift(b) - a)
+        return Prop.nonnegative(self.lift(b) - a)
 
     def lt(self, a: Expr | int, b: Expr | int) -> Prop:
-        return self._prop_type.nonnegative(self.lift(b) - a - 1)
+        return Prop.nonnegative(self.lift(b) - a - 1)
 
     def eq(self, a: Expr | int, b: Expr | int) -> Prop:
-        return self._prop_type.zero(self.lift(a) - b)
+        return Prop.zero(self.lift(a) - b)
 
     def ne(self, a: Expr | int, b: Expr | int) -> Prop:
-        return self._prop_type.zero(self.lift(a) - b).negation
+        return Prop.zero(self.lift(a) - b).negation
 
     def divides(self, d: Expr | int, e: Expr | int) -> Prop:
-        return self._prop_type.zero(self.mod(e, d))
+        return Prop.zero(self.mod(e, d))
 
     def conjunction(self, parts: Iterable[Prop]) -> Prop:
-        return self._prop_type.join(self, "and", parts)
+        return Prop.join(self, "and", parts)
 
     def disjunction(self, parts: Iterable[Prop]) -> Prop:
-        return self._prop_type.join(self, "or", parts)
+        return Prop.join(self, "or", parts)
 
     def negation(self, p: Prop) -> Prop:
         return p.negation

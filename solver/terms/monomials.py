@@ -12,10 +12,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from solver.terms.expr import Atom
+from solver.terms.expr import Atom
 
 
 def divides(small: tuple[Atom, ...], large: tuple[Atom, ...]) -> bool:

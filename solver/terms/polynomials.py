@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Final
 
-from solver.terms.division import divide
 from solver.terms.expr import Atom, Expr
 from solver.terms.factors import SPLIT, parts
+from solver.terms.quotients import divide
 
 ATOMS: Final = 4
 """Linear factors are looked for in polynomials of this many atoms at most."""

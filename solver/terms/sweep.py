@@ -24,11 +24,9 @@ make.
 from __future__ import annotations
 
 from sys import getrefcount
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from solver.terms.expr import Atom
-    from solver.terms.interner import Interner
+from solver.terms.expr import Atom
+from solver.terms.interner import Interner
 
 
 def size(interner: Interner) -> int:
