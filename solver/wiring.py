@@ -8,10 +8,9 @@
 
 from __future__ import annotations
 
-from solver.coq import exported
 from solver.decide.consistency import sampled
 from solver.decide.minimal_core import minimized
-from solver.decide.verdict import export_by
+from solver.decide.verdict import Verdict, export_by
 from solver.floats.order import make_floats_by
 from solver.floats.programs import function_of_text
 from solver.floats.substitution import applied, as_float
@@ -20,6 +19,14 @@ from solver.syntax.printer import print_any
 from solver.terms.functions import read_programs_by
 from solver.terms.interner import apply_programs_by
 from solver.terms.printing import print_by
+
+
+def exported(verdict: Verdict) -> str:
+    """A verdict for Coq. Few programs ask for one: what writes it is loaded then."""
+    from solver.coq import exported
+
+    return exported(verdict)
+
 
 print_by(print_any)
 read_programs_by(function_of_text)

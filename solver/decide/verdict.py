@@ -26,7 +26,6 @@ from typing import ClassVar, Literal, NoReturn, cast
 
 from solver.interop.z3 import objection
 from solver.knowledge.facts import Facts, minimal
-from solver.proofs.checker import verify, verify_assignment, verify_core
 from solver.proofs.fact import Fact
 from solver.proofs.step import Reason, leaves
 from solver.samples.shrinking import shrunk
@@ -137,6 +136,8 @@ class Settled(Answer):
         self._core = tuple(core)
 
     def check(self) -> bool:
+        from solver.proofs.checker import verify, verify_core  # loaded by who wants evidence checked
+
         proof = self.proof
         return verify(proof, self.goal, self.domain, objection) and verify_core(proof, self.core, self._records)
 
@@ -218,6 +219,8 @@ class Depends(Answer):
         return Depends(self.prop, self.domain, self.rung, facts, Witness.of(self.found[0]), Witness.of(self.found[1]))
 
     def check(self) -> bool:
+        from solver.proofs.checker import verify_assignment
+
         if self._facts.last is not self._records:
             return False
         for values, truth in ((self.true_values, True), (self.false_values, False)):

@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from solver.bounds.laws import definition_of
-from solver.interop.sympy import factor
 from solver.interop.z3 import LIMITS, Limits, Proved, Refuted, entails
 from solver.knowledge.facts import Conflict, Facts
 from solver.knowledge.samples import declared_symbols
@@ -73,6 +72,8 @@ def by_factors(climb: Prover, facts: Facts, goal: Prop) -> Reason | None:
     """`e != 0` by sympy's factors of e."""
     if goal.kind != "ne" or goal.expr.degree < 2 or len(goal.terms) < 2:
         return None
+    from solver.interop.sympy import factor  # what reads sympy is loaded where sympy is
+
     found = factor(goal.expr)
     product = facts.interner.one
     for each in found:
