@@ -19,37 +19,43 @@ Asking (`ask`, `bounds`, `simplify`, `hint`, `fits`, `explain`) changes nothing.
 where; one that fails leaves the environment as it was. Several threads may share an environment: commands run one at a
 time, and what holds in a scope is for the thread that opened it (`ConcurrentScope`).
 
-One layer of the class per concept:
+An environment is a facade: what can be asked (`shapes.asking`), and here the commands. Behind both are parts, each of
+which can be understood and tested alone:
 
-- `shapes.environment.answers`: what was asked and still stands, checkpoints and rollbacks;
-- `shapes.environment.symbols`: symbols, hints, sources;
-- `shapes.environment.ledger`: assume, guard, expect_true, require, specialize, rebind;
-- `shapes.environment.scopes`: hypotheses, speculation, forks and joins, bounds over a loop;
-- here: the answers, and the views of what was committed to.
+- `shapes.environment.symbols`: what names stand for;
+- `shapes.environment.reader`: text and sizes as expressions and propositions;
+- `shapes.environment.ledger`: commitments, the facts that they make, rollback;
+- `shapes.environment.answers`: what was asked and still stands;
+- `shapes.environment.declaring`, `commands`, `scopes`, `joining`, `loop_bounds`: what goes on between these.
+
+The parts know expressions and propositions; only the facade makes symbolic numbers of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Final, Literal, NoReturn, Self, overload
 
 from shapes.accepted import one_of, shown
-from shapes.environment.answers import RANKS, Effort, synchronized
-from shapes.environment.events import Asked, Commitment, Purpose
+from shapes.asking import Asking
+from shapes.environment.access import synchronized
+from shapes.environment.commands import with_message
+from shapes.environment.events import Listener, Sourced, SymbolKind
+from shapes.environment.joining import join
+from shapes.environment.ledger import Checkpoint
 from shapes.environment.reader import Question, Size
-from shapes.environment.scopes import Scopes
+from shapes.environment.scopes import Attempt, supposing
 from shapes.errors import Contradiction, ShapeError
+from shapes.origin import Origin
 from shapes.symbolic.symint import SymBool, SymInt
-from solver.decide.verdict import Always, Verdict
-from solver.knowledge.facts import Conflict
+from solver.decide.verdict import Always
+from solver.proofs.fact import Kind
+from solver.terms.expr import Expr
 
 if TYPE_CHECKING:
-    from shapes.environment.explanation import Explanation
     from shapes.environment.layout import Layout
-    from shapes.guards.arguments import Sources
-    from shapes.guards.codegen import Check
-    from shapes.guards.guards import Guard, RuntimeAssert, Specialization
     from shapes.symbolic.symfloat import SymFloat
 
 
@@ -57,13 +63,58 @@ ORDINARY_FLOAT: Final = 0x4008_0000_0000_0000
 """The bits of 3.0."""
 
 
-class ShapeEnv(Scopes):
+class ShapeEnv(Asking):
     """Sizes of one program, what is known about them, and what follows."""
 
-    _guards: tuple[int, Commitment | None, tuple[Guard, ...]] | None = None
-    """The minimal guards, with how many commitments there were then, and the last of them."""
+    @contextmanager
+    def at(self, origin: Origin | None) -> Iterator[None]:
+        """What is committed inside comes from this place, whatever the stack says."""
+        if origin is not None and not isinstance(origin, Origin):
+            raise ShapeError(f"origin={shown(origin)}: expected an Origin, or None")
+        before = self._ledger.origin
+        self._ledger.origin = lambda: origin
+        try:
+            yield
+        finally:
+            self._ledger.origin = before
 
     # ------------------------------------------------------------------ declaring
+
+    @synchronized
+    def symbol(
+        self,
+        name: str,
+        lo: int | None = 0,
+        hi: int | None = None,
+        hint: int | None = None,
+        *,
+        source: str | None = None,
+        strict: bool = False,
+    ) -> SymInt:
+        """A size of an input, between `lo` and `hi` inclusive; `hint` is its value this time.
+
+        `source` says where the size is found, for people. With `strict`, a guard that makes it a constant is an error.
+        """
+        declare = self._declarations.declare
+        return self._size(declare(name, lo, hi, hint, "backed", source, policy=self.policy, strict=strict))
+
+    @synchronized
+    def sizes(
+        self,
+        spec: str,
+        hints: Sequence[int | None] | Mapping[str, int] | None = None,
+        *,
+        lo: int | None = 0,
+        hi: int | None = None,
+    ) -> tuple[SymInt | int, ...]:
+        """One size for each word: a name is a symbol (declared unless it is known), a number stands for itself,
+        anything else is an expression over the names so far. One hint per name."""
+        return tuple(
+            [
+                expr.constant if expr.is_constant and domain is self._true else self._size(expr, domain)
+                for expr, domain in self._declarations.sizes(spec, hints, lo, hi, self.policy)
+            ]
+        )
 
     @overload
     def unbacked(
@@ -98,15 +149,12 @@ class ShapeEnv(Scopes):
         about a float u as `double(u) > 2.5`. Witnesses print it as a decimal.
         """
         one_of("kind", kind, ("int", "float", "bool"))
-        if name is None:
-            name = self._free_name("u")
         if kind != "int":
             lo, hi = 0, 1 if kind == "bool" else 2**64 - 1
-        sample = ORDINARY_FLOAT if kind == "float" else None
-        symbol = self._declare(name, lo, hi, None, "unbacked", source, sample=sample)
+        symbol = self._unbacked(name, lo, hi, source, ORDINARY_FLOAT if kind == "float" else None)
         match kind:
             case "int":
-                return SymInt(self, symbol, self._true)
+                return self._size(symbol)
             case "bool":
                 return SymBool(self, self.interner.eq(symbol, 1), self._true)
             case "float":
@@ -115,6 +163,14 @@ class ShapeEnv(Scopes):
 
                 self.interner.doubles.add(symbol.atom)
                 return SymFloat(self, from_pattern(symbol), self._true)
+
+    @synchronized
+    def _unbacked(
+        self, name: str | None, lo: int | None, hi: int | None, source: str | None, sample: int | None
+    ) -> Expr:
+        if name is None:
+            name = self._ledger.table.free_name("u")
+        return self._declarations.declare(name, lo, hi, None, "unbacked", source, sample=sample)
 
     def input(
         self,
@@ -135,190 +191,235 @@ class ShapeEnv(Scopes):
 
         return allocate(self, name, sizes, strides, offset, dims, source)
 
-    # ------------------------------------------------------------------ asking
+    @synchronized
+    def add_source(self, size: SymInt | str, source: str) -> None:
+        """One more place where the value of a symbol is found at run time; a compiled check tests that they agree."""
+        _, name = self._reader.read_symbol(size, "size")
+        if not isinstance(source, str):
+            raise ShapeError(f"source={shown(source)}: expected text that says where the value is found")
+        self._ledger.commit(self.facts, Sourced(name, source))
 
-    def ask(
+    @synchronized
+    def restore_symbol(
         self,
-        question: Question,
-        *,
-        effort: Effort = "default",
-        timeout: float | None = None,
-        purpose: Purpose = "program",
-    ) -> Verdict:
-        """Whether a proposition follows from what is known. Changes nothing.
+        name: str,
+        kind: SymbolKind,
+        lo: int | None,
+        hi: int | None,
+        hint: int | None,
+        source: str | None,
+        origin: Origin | None,
+        line: int | None = None,
+    ) -> SymInt:
+        """A symbol as it was recorded; the policy had its say then, if any."""
+        with self.at(origin):
+            return self._size(self._declarations.declare(name, lo, hi, hint, kind, source, line=line))
 
-        Args:
-            effort: what it may cost: "fast" and "default" have budgets of work, "thorough" has the largest and asks z3
-                ("full" is another word for it).
-            timeout: seconds after which it is given up, whatever the effort allows.
-            purpose: who asks, for listeners.
+    @synchronized
+    def adopt(self, size: SymInt) -> SymInt:
+        """A size of the environment that this one was forked from, as a size of this one: branching on it commits
+        here. Symbols that were declared there since are symbols here from now on."""
+        if not isinstance(size, SymInt):
+            raise ShapeError(f"size={shown(size)}: expected a size of an environment that was forked from this one")
+        for atom in sorted(size.expr.symbols, key=lambda atom: atom.serial):
+            if atom not in self.symbols and isinstance(size.env, ShapeEnv):
+                self._declarations.adopt(size.env.symbols[atom])
+        return self._size(*self._reader.read_expr(size))
+
+    # ------------------------------------------------------------------ facts
+
+    @synchronized
+    def assume(self, question: Question) -> None:
+        """The caller's promise: a *given* fact, listed in `preconditions` and tested by compiled checks.
 
         Raises:
-            Undefined: the facts refute what the question needs to make sense (a divisor that is zero, say).
+            Contradiction: it cannot hold together with what is known; its core are the facts.
         """
-        if type(question) is SymBool and question.domain is self._true and self._plain:
-            prop = question.prop
-            settled = self._settled.get(prop)
+        self._commands.assume(question, "given")
+
+    @synchronized
+    def postulate(self, question: Question) -> None:
+        """What holds by construction, as of the values that an operator computes: a fact of the kind "range", which no
+        check tests.
+
+        Raises:
+            Contradiction: it cannot hold together with what is known.
+        """
+        self._commands.assume(question, "range")
+
+    @synchronized
+    def rebind(self, symbol: SymInt | str, size: Size) -> None:
+        """A symbol is the value of an expression by construction, as when a program is traced again."""
+        self._commands.rebind(symbol, size)
+
+    @synchronized
+    def restore_fact(self, text: str, kind: Kind, message: str, origin: Origin | None, line: int | None = None) -> None:
+        """A fact as it was recorded, a guard as a guard and a check as a check."""
+        self._commands.restore(text, kind, message, origin, line)
+
+    # ------------------------------------------------------------------ branches, checks, values
+
+    def guard(self, question: Question) -> bool:
+        """Commit to a branch: what is known decides, otherwise the policy, by default the hint's side as a guard.
+
+        Raises:
+            UndecidedGuard: neither decides.
+        """
+        if type(question) is SymBool and question.domain is self._true and self._access.plain:
+            settled = self._settled.get(question.prop)
             if settled is not None:
-                return settled
-            standing = self._open.get(prop)
-            if standing is not None and standing.facts is self.facts:
-                if effort in RANKS and standing.stands(effort):
-                    return standing.verdict
-        if type(question) is str:
-            prop, domain = self._texts.get(question) or self._parsed(question)
-        else:
-            prop, domain = self._read(question)
-        verdict = self.decide(prop, domain, effort, timeout)
-        if self._listeners:
-            one_of("purpose", purpose, ("program", "optional", "person"))
-            text = question if isinstance(question, str) else None
-            self._tell(Asked(prop, domain, text, verdict, purpose, False))
-        return verdict
+                return type(settled) is Always
+        return self._branch(question, None)
 
-    def proves(self, question: Question, *, effort: Effort = "default", timeout: float | None = None) -> bool:
-        """Whether a proposition is `Always`: what a compiler asks that has use for a proof alone."""
-        return isinstance(self.ask(question, effort=effort, timeout=timeout), Always)
+    def guard_or_false(self, question: Question) -> bool:
+        """`guard`, but False where it would raise `UndecidedGuard`; that choice is logged and is no fact."""
+        return self._branch(question, False)
+
+    def guard_or_true(self, question: Question) -> bool:
+        """`guard`, but True where it would raise `UndecidedGuard`; that choice is logged and is no fact."""
+        return self._branch(question, True)
 
     @synchronized
-    def bounds(self, size: Size) -> tuple[int | None, int | None]:
-        """The least and the greatest value, as far as interval reasoning knows; None for unbounded."""
-        from shapes.environment.value_ranges import bounds
+    def _branch(self, question: Question, fallback: bool | None) -> bool:
+        return self._commands.branch(question, fallback, self.policy)
 
-        return bounds(self.facts, self._read_expr(size)[0])
-
-    def guarding_hint(self, size: Size) -> int:
-        """The value this time, for callers that will guard on it.
+    @synchronized
+    def expect_true(self, question: Question, message: str = "", *, error: type[Exception] = RuntimeError) -> None:
+        """From here on it holds: known already, a guard where the inputs decide it, else a check that runs with the
+        program, and raises `error`.
 
         Raises:
-            UndecidedGuard: a symbol in it has no hint; `hint(size, fallback=...)` estimates.
+            Contradiction: it cannot hold.
         """
-        expr, domain = self._read_expr(size)
-        value = self.hint(expr)
-        if value is None:
-            lo, hi = self.facts.bounds(expr)
-            if lo is None or lo != hi:
-                raise self._valueless(expr, domain, "a symbol in it has no hint")
-            value = lo
-        return int(value)
+        self._commands.expect_true(question, message, error)
+
+    def require(self, question: Question, message: str = "", *, error: type[Exception] = RuntimeError) -> None:
+        """As `expect_true`, but a `ShapeError` with the message where it cannot hold."""
+        if question is True:
+            return
+        if question is False:
+            raise ShapeError(message or "requirement fails")
+        if type(question) is SymBool and question.domain is self._true and self._access.plain:
+            settled = self._settled.get(question.prop)
+            if type(settled) is Always:
+                return
+        try:
+            self.expect_true(question, message, error=error)
+        except Contradiction as contradiction:
+            raise ShapeError(with_message(message or "requirement fails", str(contradiction))) from contradiction
 
     @synchronized
-    def explain(self, question: Question) -> Explanation:
-        """The verdict in words: the facts and lines it rests on and the steps, or the sizes that show both outcomes."""
-        from shapes.environment.explanation import explain
-
-        prop, domain = self._read(question)
-        return explain(self.decide(prop, domain, "thorough"), prop, domain)
-
-    @synchronized
-    def simplify(self, size: Size) -> SymInt | int:
-        """The same value in fewer operations, as far as the facts allow; every step is proven."""
-        from solver.decide.simplify import simplify
-
-        expr, domain = self._read_expr(size)
-        simple = simplify(self.facts, expr, domain=domain, solvers=self.solvers)
-        return simple.constant if simple.is_constant else SymInt(self, simple, domain)
-
-    @synchronized
-    def fits(self, size: Size, bits: int) -> Verdict:
-        """Whether the value *and every intermediate* of its computation, as written, fits a signed integer of so many
-        bits."""
-        from shapes.environment.overflow import fitting
-
-        prop, domain = fitting(self, size, bits)
-        return self.decide(prop, domain)
-
-    @synchronized
-    def check_consistent(self) -> Mapping[str, int] | None:
-        """Sizes that satisfy everything known; None where none were found and no contradiction either.
+    def specialize(self, size: SymInt | str, why: str) -> int:
+        """The value of a size as a constant, for Python code that needs one: guards on it and logs why.
 
         Raises:
-            Contradiction: the facts cannot hold together.
+            UndecidedGuard: it has no hint and no single value.
         """
-        from solver.decide.consistency import Consistent, Unknown, consistency
+        return self._commands.specialize(size, why)
 
-        match consistency(self.facts, solvers=self.solvers):
-            case Conflict(core=core, proof=proof):
-                raise Contradiction("the facts contradict each other", core, proof)
-            case Consistent(witness=witness):
-                return {declared.name: witness[atom] for atom, declared in self.symbols.items()}
-            case Unknown():
-                return None
-
-    # ------------------------------------------------------------------ what was committed to
+    # ------------------------------------------------------------------ taking back
 
     @synchronized
-    def guards(self) -> tuple[Guard, ...]:
-        """The guards, none of which follows from the others, each with its line and a size that only it rejects."""
-        from shapes.guards.guards import minimal_guards
-
-        last = self._commitments[-1] if self._commitments else None
-        if self._guards is None or self._guards[0] != len(self._commitments) or self._guards[1] is not last:
-            found = minimal_guards(self._commitments, self.interner, solvers=self.solvers)
-            self._guards = (len(self._commitments), last, found)
-        return self._guards[2]
-
-    def preconditions(self) -> tuple[Guard, ...]:
-        """The caller's promises, which guards may lean on."""
-        from shapes.guards.guards import preconditions
-
-        return preconditions(self._commitments)
-
-    def runtime_asserts(self) -> tuple[RuntimeAssert, ...]:
-        """The checks that run with the program, in order, with their messages and the symbols they need."""
-        from shapes.guards.guards import runtime_asserts
-
-        return runtime_asserts(self._commitments)
+    def checkpoint(self) -> Checkpoint:
+        """A position to return to with `rollback`. Costs nothing but the reference."""
+        return self._ledger.checkpoint()
 
     @synchronized
-    def specializations(self) -> tuple[Specialization, ...]:
-        """The sizes that became constants, each with the facts and lines that made it one."""
-        from shapes.guards.guards import specializations
+    def rollback(self, mark: Checkpoint) -> None:
+        """Return to a checkpoint: facts, names, guards, checks and answers are as they were, and so are attached
+        states.
 
-        return specializations(self)
-
-    @synchronized
-    def compile_guards(
-        self,
-        sources: Sources,
-        *,
-        arguments: Sequence[str] | None = None,
-        trusted: bool = False,
-        native: bool = False,
-        known: Mapping[str, tuple[int | None, int | None]] | None = None,
-    ) -> Check:
-        """A fast check whether concrete sizes satisfy ranges, promises and guards; `sources` says where each symbol
-        is found.
-
-        `trusted=True` leaves the caller's promises out; bounds that are `known` of every value that a symbol will ever
-        have, as those of an integer of fixed width, are not tested.
+        Raises:
+            StaleCheckpoint: an earlier rollback went back beyond this mark.
         """
-        from shapes.guards.codegen import compile_check
-        from shapes.guards.guards import requirements
+        if not isinstance(mark, Checkpoint):
+            raise ShapeError(f"mark={shown(mark)}: expected what `checkpoint` gave")
+        self._ledger.rollback(mark)
+        if self._memory.is_full:
+            self._memory.forget()  # what was said of symbols that are gone
 
-        if not isinstance(sources, Mapping):
-            raise ShapeError(f"sources={shown(sources)}: expected where symbols are found, such as {{'s': ('x', 0)}}")
-        backed = {declared.name: declared.symbol for declared in self.symbols.values() if declared.kind == "backed"}
-        wanted = requirements(self._commitments, self.guards(), set(sources), trusted=trusted, known=known or {})
-        return compile_check(wanted, backed, sources, arguments=arguments, native=native)
+    def attach(self, participant: Callable[[], Callable[[], None]]) -> None:
+        """Let a state of the caller's own be rolled back too: the participant is called at each checkpoint and
+        returns what restores it."""
+        self._ledger.attach(participant)
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Tell `listener` of every event from now on; the result ends that."""
+        if not callable(listener):
+            raise ShapeError(f"listener={shown(listener)}: expected a function of an event")
+        ledger, access = self._ledger, self._access
+        ledger.listeners = (*ledger.listeners, listener)
+        access.watch(True)
+
+        def stop() -> None:
+            ledger.listeners = tuple([other for other in ledger.listeners if other is not listener])
+            access.watch(bool(ledger.listeners))
+
+        return stop
+
+    # ------------------------------------------------------------------ scopes
+
+    @contextmanager
+    def speculate(self) -> Iterator[Attempt]:
+        """A stretch that is taken back at its end, unless `keep` of what `with` gives was called; always on an
+        exception."""
+        with self._scope():
+            mark = self.checkpoint()
+            attempt = Attempt()
+            try:
+                yield attempt
+            except BaseException:
+                self.rollback(mark)
+                raise
+            if not attempt.kept:
+                self.rollback(mark)
+
+    @contextmanager
+    def hypothesis(self, *questions: Question) -> Iterator[tuple[SymInt, ...]]:
+        """Propositions that hold inside only. Names in their text that are no symbols become bound variables, from 0.
+
+        Raises:
+            Contradiction: they cannot hold, so nothing inside would ever run.
+        """
+        with self._scope(), supposing(self._commands, self._declarations, questions) as variables:
+            yield tuple([self._size(variable) for variable in variables])
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """What holds inside is for this thread alone."""
+        self._enter_scope()
+        try:
+            yield
+        finally:
+            self._access.leave()
 
     @synchronized
-    def certify(
-        self,
-        box: Mapping[str, int | tuple[int | None, int | None]] | None = None,
-        /,
-        *,
-        trusted: bool = False,
-        **bounds: int | tuple[int | None, int | None],
-    ) -> Verdict:
-        """Whether every size in the box is accepted by ranges, promises and guards: Always, or sizes that are not.
+    def _enter_scope(self) -> None:
+        self._access.enter()
 
-        Run-time checks are not judged: they are listed by `runtime_asserts`. `trusted=True` takes the promises for
-        granted.
+    @synchronized
+    def fork(self, *, under: Question | None = None) -> Self:
+        """An environment of its own that begins with everything known here, and with one more hypothesis if there is
+        one.
+
+        The two share the interner, so sizes of this one may be asked about there.
         """
-        from shapes.guards.guards import certify
+        other = type(self)(
+            interner=self.interner, policy=self.policy, origin=self.origin, solvers=self.solvers, decimals=self.decimals
+        )
+        other._ledger.table.inherit(self._ledger.table)
+        other._ledger.inherit(self._ledger)
+        if under is not None:
+            other._ledger.hypotheses = (*other._ledger.hypotheses, other._commands.suppose(under))
+        return other
 
-        return certify(self, self.guards(), {**(box or {}), **bounds}, trusted=trusted)
+    @synchronized
+    def join(self, *branches: Self) -> None:
+        """Commit to what holds in every branch: forks of this environment that between them cover every way that was
+        taken."""
+        if any(not isinstance(branch, ShapeEnv) or branch.interner is not self.interner for branch in branches):
+            raise ShapeError("join takes forks of this environment")
+        join(self._answers, [branch._answers for branch in branches])
 
     # ------------------------------------------------------------------ elsewhere
 
@@ -335,29 +436,6 @@ class ShapeEnv(Scopes):
             "`env.fork()` is one of its own in the same process"
         )
 
-    def translate(self, question: Question, mapping: Mapping[str, Size]) -> SymBool:
-        """A proposition of another environment in terms of this one's sizes; `mapping` says what its symbols are
-        here."""
-        from shapes.environment.translation import translate
-
-        return translate(self, question, mapping)
-
-    @synchronized
-    def export(self, system: Literal["smtlib"] = "smtlib") -> str:
-        """What was taken for granted and what was concluded, as one file for any solver that reads SMT-LIB 2: ranges,
-        promises, guards and run-time checks with their lines, and every question that still stands, with the status
-        that is expected of it.
-        """
-        from shapes.sessions.obligations import obligations, shown
-
-        one_of("system", system, ("smtlib",))
-        verdicts = [*self._settled.values(), *self._standing_verdicts()]
-        witness = self.facts.witness()
-        sizes = None
-        if witness is not None:
-            sizes = shown({declared.name: witness[atom] for atom, declared in self.symbols.items()})
-        return obligations(self._commitments, self.guards(), verdicts, sizes)
-
     def save(self, path: str | PathLike[str]) -> None:
         """Write symbols and facts as a recorded session (compressed if the name ends in .gz)."""
         from shapes.sessions.session import save
@@ -369,7 +447,7 @@ class ShapeEnv(Scopes):
         """The environment of a recorded session, after all of its lines; by default the last session of the file."""
         from shapes.sessions.session import load
 
-        return load(cls, path, name)
+        return load(lambda decimals: cls(decimals=decimals), path, name)
 
     def record(self, path: str | PathLike[str]) -> Callable[[], None]:
         """Write every symbol, fact and question from now on as a recorded session; the result ends that and closes

@@ -169,3 +169,9 @@ class RolledBack:
 
 Event = Commitment | Asked | Marked | RolledBack
 Listener = Callable[[Event], None]
+
+
+def fact_of(commitment: Commitment) -> Fact | None:
+    """The fact that a commitment added, if it added one."""
+    fact: Fact | None = getattr(commitment, "fact", None)
+    return fact

@@ -19,23 +19,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import permutations
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from shapes.accepted import shown, whole_number
+from shapes.environment.events import SymbolKind
 from shapes.environment.layout import CHANNELS_LAST, Layout, contiguous_strides
+from shapes.environment.ledger import Checkpoint
 from shapes.errors import ShapeError
-from shapes.symbolic.choices import Int
+from shapes.origin import Origin, OriginProvider
+from shapes.symbolic.choices import Int, Truth
 from shapes.symbolic.symint import SymInt
-
-if TYPE_CHECKING:
-    from shapes.environment.scopes import Scopes
+from solver.terms.expr import Expr
 
 ORDERS: Final = 24
 """So many orders of the axes are tried for a layout without gaps."""
 
 
+class Declaring(Protocol):
+    """What an input needs of the environment that it is allocated in."""
+
+    names: dict[str, Expr]
+
+    @property
+    def origin(self) -> OriginProvider: ...
+
+    def symbol(self, name: str, *, hint: int | None = None, source: str | None = None) -> SymInt: ...
+
+    def sizes(self, spec: str, /) -> tuple[Int, ...]: ...
+
+    def hint(self, size: Int, /) -> int | None: ...
+
+    def add_source(self, size: str, source: str, /) -> None: ...
+
+    def expect_true(self, question: Truth, /) -> None: ...
+
+    def restore_symbol(
+        self,
+        name: str,
+        kind: SymbolKind,
+        lo: int | None,
+        hi: int | None,
+        hint: int | None,
+        source: str | None,
+        origin: Origin | None,
+    ) -> SymInt: ...
+
+    def checkpoint(self) -> Checkpoint: ...
+
+    def rollback(self, mark: Checkpoint, /) -> None: ...
+
+
 def allocate(
-    env: Scopes,
+    env: Declaring,
     name: str,
     sizes: Sequence[int],
     strides: Sequence[int] | None,
@@ -76,7 +111,7 @@ def allocate(
         raise
 
 
-def _size(env: Scopes, word: str, hint: int, source: str) -> Int:
+def _size(env: Declaring, word: str, hint: int, source: str) -> Int:
     if word.isidentifier() and word not in env.names:
         return env.symbol(word, hint=hint, source=source)
     (size,) = env.sizes(word)
@@ -87,7 +122,7 @@ def _size(env: Scopes, word: str, hint: int, source: str) -> Int:
     return size
 
 
-def _number(env: Scopes, name: str, hint: int, source: str) -> SymInt:
+def _number(env: Declaring, name: str, hint: int, source: str) -> SymInt:
     """A symbol that no policy has a say in: its value follows, or is free."""
     return env.restore_symbol(name, "backed", 0, None, hint, source, env.origin())
 

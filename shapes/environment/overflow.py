@@ -16,16 +16,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shapes.environment.reader import Reader, Size
 from shapes.errors import ShapeError
 from solver.syntax.printer import written_out
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
-
-if TYPE_CHECKING:
-    from shapes.environment.reader import Readings, Size
 
 _OPERATIONS: Final[dict[type[ast.operator], Callable[[Interner, Expr, Expr], Expr]]] = {
     ast.Add: Interner.add,
@@ -47,29 +45,30 @@ _CALLS: Final[dict[str, Callable[[Interner, Expr, Expr], Expr]]] = {
 }
 
 
-def fitting(env: Readings, size: Size, bits: int) -> tuple[Prop, Prop]:
+def fitting(reader: Reader, size: Size, bits: int) -> tuple[Prop, Prop]:
     """The proposition that value and intermediates fit signed integers of so many bits, and its domain."""
     if type(bits) is not int or bits < 1:
         raise ShapeError(f"bits={bits!r}: expected a positive integer")
     if isinstance(size, str):
-        text, domain = size, env.parse_expr(size)[1]
+        text, domain = size, reader.parse_expr(size)[1]
     else:
-        text, domain = written_out(env.expression(size)), env.domain_of(size)
+        expr, domain = reader.read_expr(size)
+        text = written_out(expr)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError):
         raise ShapeError(f"size: {len(text)} characters are nested too deeply to be taken apart") from None
-    walk = _Walk(env, 1 << (bits - 1))
+    walk = _Walk(reader, 1 << (bits - 1))
     walk.value(tree)
-    return env.interner.conjunction(walk.obligations), domain
+    return reader.interner.conjunction(walk.obligations), domain
 
 
 class _Walk:
     """One expression being taken apart; `obligations` is what has to hold for each operation."""
 
-    def __init__(self, env: Readings, limit: int) -> None:
-        self.env = env
-        self.interner = env.interner
+    def __init__(self, reader: Reader, limit: int) -> None:
+        self.reader = reader
+        self.interner = reader.interner
         self.limit = limit
         self.obligations: list[Prop] = []
 
@@ -95,10 +94,10 @@ class _Walk:
             case ast.Call(func=ast.Name(id="abs"), args=[arg]):
                 return terms.absolute(self.value(arg))
             case ast.IfExp(test=test, body=body, orelse=other):
-                p, _ = self.env.parse(ast.unparse(test))
+                p, _ = self.reader.parse(ast.unparse(test))
                 return terms.ite(p, self._under(p, body), self._under(p.negation, other))
             case _:
-                return self.env.parse_expr(ast.unparse(node))[0]
+                return self.reader.parse_expr(ast.unparse(node))[0]
 
     def _under(self, p: Prop, node: ast.expr) -> Expr:
         """A part that is computed only where `p` holds."""

@@ -14,9 +14,9 @@ normal form.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from shapes.accepted import shown
+from shapes.environment.reader import Question, Reader, Size
 from shapes.errors import ForeignSymbol, ShapeError
 from shapes.symbolic.symint import SymBool
 from solver.syntax.parser import parse
@@ -24,33 +24,31 @@ from solver.terms.expr import Atom, Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
-if TYPE_CHECKING:
-    from shapes.environment.reader import Question, Size
-    from shapes.environment.scopes import Scopes
 
-
-def translate(env: Scopes, question: Question, mapping: Mapping[str, Size]) -> SymBool:
-    """The proposition with each symbol replaced by what it is in `env`; keys are the other environment's names."""
+def translated(reader: Reader, question: Question, mapping: Mapping[str, Size]) -> tuple[Prop, Prop]:
+    """The proposition with each symbol replaced by what it is here, and its domain; keys are the other environment's
+    names."""
     if not isinstance(mapping, Mapping):
         raise ShapeError(f"mapping={shown(mapping)}: expected a size for each name of the other environment")
-    images = {name: env.expression(size) for name, size in mapping.items()}
+    interner = reader.interner
+    images = {name: reader.read_expr(size)[0] for name, size in mapping.items()}
     if isinstance(question, str):
-        parsed = parse(question, images, env.interner)
-        return SymBool(env, parsed.prop, parsed.domain)
+        parsed = parse(question, images, interner)
+        return parsed.prop, parsed.domain
     if isinstance(question, bool):
-        return SymBool(env, env.interner.true if question else env.interner.false, env.interner.true)
+        return (interner.true if question else interner.false), interner.true
     prop = question.prop if isinstance(question, SymBool) else question
     domain = question.domain if isinstance(question, SymBool) else prop.interner.true
     atoms: dict[Atom, Expr] = {}
     for atom in sorted(prop.symbols | domain.symbols, key=lambda atom: atom.serial):
         image = images.get(atom.name)
-        if image is None and atom in env.symbols:
+        if image is None and atom in reader.table.symbols:
             image = atom.expr
         if image is None:
             raise ForeignSymbol(f"`{prop}` is about {atom.name}: the mapping does not say what that is here")
         atoms[atom] = image
-    translator = Translator(env.interner, atoms)
-    return SymBool(env, translator.prop(prop), translator.prop(domain))
+    translator = Translator(interner, atoms)
+    return translator.prop(prop), translator.prop(domain)
 
 
 class Translator:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shapes.accepted import shown, whole_number
-from shapes.environment.answers import decided
+from shapes.environment.answers import Answers, decided
 from shapes.environment.events import Assumed, Commitment, Declared, Deferred, Forced, Guarded
 from shapes.errors import ShapeError, fact_place
 from shapes.guards.congruences import implied
@@ -35,7 +35,6 @@ from solver.terms.interner import Interner
 from solver.terms.prop import Prop
 
 if TYPE_CHECKING:
-    from shapes.environment.answers import Questions
     from shapes.guards.codegen import Requirement
 
 
@@ -251,21 +250,22 @@ def runtime_asserts(events: Sequence[Commitment]) -> tuple[RuntimeAssert, ...]:
     return tuple(found)
 
 
-def specializations(env: Questions) -> tuple[Specialization, ...]:
+def specializations(answers: Answers) -> tuple[Specialization, ...]:
     """The sizes that became constants, in the order in which they did."""
-    reasons = {event.expr: event for event in env.events if isinstance(event, Forced)}
+    ledger = answers.ledger
+    reasons = {event.expr: event for event in ledger.commitments if isinstance(event, Forced)}
     sizes: dict[Expr, None] = {}
-    for atom, declared in env.symbols.items():
-        lo, hi = env.facts.bounds(atom.expr)
+    for atom, declared in ledger.table.symbols.items():
+        lo, hi = ledger.facts.bounds(atom.expr)
         if lo is not None and lo == hi and declared.lo != declared.hi:
             sizes[atom.expr] = None
     sizes |= dict.fromkeys(reasons)
     found = []
     for expr in sizes:
-        value = env.facts.bounds(expr)[0]
+        value = ledger.facts.bounds(expr)[0]
         if value is None:
             value = reasons[expr].value
-        verdict = env.decide(env.interner.eq(expr, value), env.interner.true)
+        verdict = answers.decide(ledger.interner.eq(expr, value), answers.true)
         core = verdict.core if isinstance(verdict, Always) else (reasons[expr].fact,) if expr in reasons else ()
         because = tuple(sorted(core, key=lambda fact: fact.serial))
         found.append(Specialization(str(expr), value, because, reasons[expr].why if expr in reasons else ""))
@@ -330,25 +330,29 @@ def _limits(name: str, bounds: object) -> tuple[int | None, int | None]:
 
 
 def certify(
-    env: Questions, guards: Sequence[Guard], box: Mapping[str, int | tuple[int | None, int | None]], *, trusted: bool
+    answers: Answers,
+    guards: Sequence[Guard],
+    box: Mapping[str, int | tuple[int | None, int | None]],
+    *,
+    trusted: bool,
 ) -> Verdict:
     """Whether ranges, given facts and guards accept every size in the box. Run-time checks are not judged."""
-    interner = env.interner
+    table, interner = answers.ledger.table, answers.ledger.interner
     limits: dict[Atom, tuple[int | None, int | None]] = {}
     for name, bounds in box.items():
-        if name not in env.names:
-            raise ShapeError(f"{name}={bounds!r}: no such symbol; there are {', '.join(env.names)}")
-        (atom,) = env.names[name].symbols
+        if name not in table.names:
+            raise ShapeError(f"{name}={bounds!r}: no such symbol; there are {', '.join(table.names)}")
+        (atom,) = table.names[name].symbols
         limits[atom] = _limits(name, bounds)
-    given = [guard.fact for guard in preconditions(env.events)]
-    given = [fact for fact in given if all(env.symbols[atom].kind == "backed" for atom in within(fact).symbols)]
+    given = [guard.fact for guard in preconditions(answers.ledger.commitments)]
+    given = [fact for fact in given if all(table.symbols[atom].kind == "backed" for atom in within(fact).symbols)]
     goal = [within(guard.fact) for guard in guards]
     if not trusted:
         goal = [within(fact) for fact in given] + goal
     wanted = set().union(limits, *[prop.symbols for prop in goal], _symbols(given))
     known = Facts.empty(interner)
     ranges = []
-    for atom, declared in env.symbols.items():
+    for atom, declared in table.symbols.items():
         if atom not in wanted:
             continue
         lo, hi = limits.get(atom, (declared.lo, declared.hi))
@@ -367,7 +371,7 @@ def certify(
             if isinstance(larger, Conflict):
                 raise ShapeError(f"no size in the box satisfies {', '.join([one.text for one in larger.core])}")
             known = larger
-    return decided(known, interner.conjunction([*ranges, *goal]), interner.true, solvers=env.solvers)
+    return decided(known, interner.conjunction([*ranges, *goal]), interner.true, solvers=answers.solvers)
 
 
 def _symbols(facts: Iterable[Fact]) -> set[Atom]:

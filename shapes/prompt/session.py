@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
 from shapes.env import ShapeEnv
-from shapes.environment.answers import Checkpoint
+from shapes.environment.ledger import Checkpoint
 from shapes.errors import Contradiction, sizes_text
 from shapes.origin import Origin
 from shapes.prompt import display, grammar

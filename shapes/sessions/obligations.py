@@ -48,8 +48,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shapes.environment.answers import fact_of
-from shapes.environment.events import Deferred
+from shapes.environment.events import Deferred, fact_of
 from shapes.errors import fact_place
 from shapes.guards.guards import Guard, within
 from solver.decide.verdict import Always, Depends, Never, Verdict

@@ -22,16 +22,30 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, TextIO, TypeVar, assert_never, cast
+from typing import Final, Protocol, TextIO, TypeVar, assert_never, cast
 
 from shapes.accepted import shown
-from shapes.environment.events import Asked, Assumed, Declared, Deferred, Event, Forced, Guarded, Marked, RolledBack
+from shapes.environment.events import (
+    Asked,
+    Assumed,
+    Commitment,
+    Declared,
+    Deferred,
+    Event,
+    Forced,
+    Guarded,
+    Listener,
+    Marked,
+    RolledBack,
+    SymbolKind,
+)
 from shapes.errors import Contradiction, ParseError, ShapeError, shortened
 from shapes.origin import Origin
-from shapes.policies import named
+from shapes.policies import Policy, named
 from shapes.sessions.long_json import dumps
 from shapes.sessions.recording import (
     FORMAT,
@@ -46,15 +60,49 @@ from shapes.sessions.recording import (
     read_sessions,
 )
 from solver.decide.verdict import Always, Depends, GaveUp, Never
+from solver.proofs.fact import Kind
 from solver.syntax.printer import text_of, text_of_both
+from solver.syntax.tokens import Decimals
 from solver.terms.prop import Prop
 
-if TYPE_CHECKING:
-    from shapes.environment.scopes import Scopes
-    from solver.proofs.fact import Kind
 
-    Environment = TypeVar("Environment", bound=Scopes)
+class Recorded(Protocol):
+    """What a session is written from, and read into."""
 
+    policy: Policy
+
+    @property
+    def events(self) -> tuple[Commitment, ...]: ...
+
+    def parse(self, text: str, /) -> tuple[Prop, Prop]: ...
+
+    def where(self) -> str | None: ...
+
+    def sources(self, size: str, /) -> tuple[str, ...]: ...
+
+    def listen(self, listener: Listener, /) -> Callable[[], None]: ...
+
+    def add_source(self, size: str, source: str, /) -> None: ...
+
+    def restore_symbol(
+        self,
+        name: str,
+        kind: SymbolKind,
+        lo: int | None,
+        hi: int | None,
+        hint: int | None,
+        source: str | None,
+        origin: Origin | None,
+        line: int | None,
+        /,
+    ) -> object: ...
+
+    def restore_fact(
+        self, text: str, kind: Kind, message: str, origin: Origin | None, line: int | None, /
+    ) -> None: ...
+
+
+Environment = TypeVar("Environment", bound=Recorded)
 Record = dict[str, object]
 SHOWN: Final = 8
 """So many sessions are named where none is the one that was asked for."""
@@ -64,7 +112,7 @@ TRUTHS: Final = {Always: "always", Never: "never", Depends: "depends", GaveUp: "
 # ---------------------------------------------------------------------- writing
 
 
-def save(env: Scopes, path: str | os.PathLike[str]) -> None:
+def save(env: Recorded, path: str | os.PathLike[str]) -> None:
     """Write the symbols and facts of an environment; what cannot be written leaves no file behind."""
     if not isinstance(path, str | os.PathLike):
         raise ShapeError(f"path={shown(path)}: expected the path of a file to write")
@@ -80,7 +128,7 @@ def save(env: Scopes, path: str | os.PathLike[str]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def record(env: Scopes, path: str | os.PathLike[str]) -> Recording:
+def record(env: Recorded, path: str | os.PathLike[str]) -> Recording:
     """Record everything that happens in an environment from now on."""
     return Recording(env, Path(path))
 
@@ -88,7 +136,7 @@ def record(env: Scopes, path: str | os.PathLike[str]) -> Recording:
 class Recording:
     """A stream of what happens in an environment; `close` it, or use it in a `with` statement."""
 
-    def __init__(self, env: Scopes, path: Path) -> None:
+    def __init__(self, env: Recorded, path: Path) -> None:
         self._env = env
         self._name = _stem(path)
         self._file: TextIO | None = _open_text(path, compressed=path.suffix == ".gz")
@@ -185,7 +233,7 @@ class Recording:
             self._lines += 1
 
 
-def _header(env: Scopes, name: str) -> Record:
+def _header(env: Recorded, name: str) -> Record:
     try:
         number = version(PRODUCER)
     except PackageNotFoundError:
@@ -201,7 +249,7 @@ def _header(env: Scopes, name: str) -> Record:
     }
 
 
-def _line(env: Scopes, event: Event) -> Record | None:
+def _line(env: Recorded, event: Event) -> Record | None:
     """The line of a commitment; None for what is no knowledge."""
     match event:
         case Declared():
@@ -237,7 +285,7 @@ def _at(origin: object) -> Record:
     return {"at": origin.recorded if isinstance(origin, Origin) else None}
 
 
-def _text(env: Scopes, prop: Prop, domain: Prop, written: str = "") -> str:
+def _text(env: Recorded, prop: Prop, domain: Prop, written: str = "") -> str:
     """Text that says exactly this proposition and domain: as it was written, as it prints, or with the domain before
     it."""
     for candidate in (written, text_of(prop)):
@@ -262,8 +310,10 @@ def _open_text(path: Path, *, compressed: bool) -> TextIO:
 # ---------------------------------------------------------------------- reading
 
 
-def load(cls: type[Environment], path: str | os.PathLike[str], name: str | None = None) -> Environment:
-    """The environment at the end of a session, by default of the last one in the file."""
+def load(
+    fresh: Callable[[Decimals], Environment], path: str | os.PathLike[str], name: str | None = None
+) -> Environment:
+    """The environment at the end of a session, by default of the last one in the file; `fresh` makes an empty one."""
     chosen: RecordedSession | None = None
     names: list[str] = []
     if not isinstance(path, str | os.PathLike):
@@ -276,11 +326,13 @@ def load(cls: type[Environment], path: str | os.PathLike[str], name: str | None 
     if chosen is None:
         found = ", ".join([repr(shortened(each)) for each in names[:SHOWN]]) or "no session"
         raise ShapeError(f"name={name!r}: {path} has {found}{', ...' if len(names) > SHOWN else ''}")
-    return _environment(cls, path, chosen)
+    return _environment(fresh, path, chosen)
 
 
-def _environment(cls: type[Environment], path: str | os.PathLike[str], session: RecordedSession) -> Environment:
-    env = cls(decimals=session.decimals)
+def _environment(
+    fresh: Callable[[Decimals], Environment], path: str | os.PathLike[str], session: RecordedSession
+) -> Environment:
+    env = fresh(session.decimals)
     for line in session.lines:
         try:
             _apply(env, line)
@@ -290,7 +342,7 @@ def _environment(cls: type[Environment], path: str | os.PathLike[str], session: 
     return env
 
 
-def _apply(env: Scopes, line: SessionLine) -> None:
+def _apply(env: Recorded, line: SessionLine) -> None:
     match line:
         case SymbolLine():
             origin = Origin.parse(line.at)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from shapes import Always, Contradiction, Depends, Never, ShapeEnv, UndecidedGuard
-from shapes.environment import answers
-from shapes.environment.answers import Checkpoint
+from shapes.environment import answers, reader
+from shapes.environment.ledger import Checkpoint
 from solver.terms.sweep import size
 from tests.effort import examples
 
@@ -181,7 +181,7 @@ class ForgetfulEnvironments(Environments):
     def environment(self) -> ShapeEnv:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(answers, "ANSWERS_KEPT", 6)
-            patch.setattr(answers, "TEXTS_KEPT", 6)
+            patch.setattr(reader, "TEXTS_KEPT", 6)
             return ShapeEnv(solvers=False)
 
 
@@ -195,7 +195,7 @@ def test_what_was_said_of_symbols_that_are_gone_is_forgotten() -> None:
     """If it fails, a program that tries things out and rolls back keeps all that it has ever built."""
     env = ShapeEnv(origin=lambda: None, solvers=False)
     env.sizes("x y")
-    env._nodes_allowed = before = 2000
+    env._memory.nodes_allowed = before = 2000
     sizes = []
     for _ in range(1000):
         mark = env.checkpoint()
@@ -205,4 +205,4 @@ def test_what_was_said_of_symbols_that_are_gone_is_forgotten() -> None:
         env.rollback(mark)
         sizes.append(size(env.interner))
     assert max(sizes) < 11_000 and any(later < earlier for earlier, later in pairwise(sizes)), "13 nodes in each round"
-    assert isinstance(env.ask("x >= 0"), Always) and env._nodes_allowed >= before
+    assert isinstance(env.ask("x >= 0"), Always) and env._memory.nodes_allowed >= before

@@ -5,8 +5,9 @@ import gc
 import pytest
 
 from shapes import Always, Depends, Never, ShapeEnv, SymBool
-from shapes.environment import answers as memory
+from shapes.environment import answers, memory, reader
 from shapes.environment.events import Asked, Deferred, Guarded, RolledBack
+from shapes.environment.trail import Trail
 from tests.costs import in_calls
 
 
@@ -56,8 +57,8 @@ def test_a_name_that_comes_back_is_another_symbol(env: ShapeEnv) -> None:
 
 def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """If it fails, a full memory changes answers, or a rollback after it brings back answers of the stretch."""
-    monkeypatch.setattr(memory, "ANSWERS_KEPT", 8)
-    monkeypatch.setattr(memory, "TEXTS_KEPT", 8)
+    monkeypatch.setattr(answers, "ANSWERS_KEPT", 8)
+    monkeypatch.setattr(reader, "TEXTS_KEPT", 8)
     monkeypatch.setattr(memory, "NODES_SWEPT", 16)
     env = two_sizes()
     env.ask("s % 8 == 0")
@@ -77,8 +78,8 @@ def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_memory_does_not_grow_with_the_number_of_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """If it fails, a long trace fills the memory with answers that nobody will ask for again."""
-    monkeypatch.setattr(memory, "ANSWERS_KEPT", 256)
-    monkeypatch.setattr(memory, "TEXTS_KEPT", 256)
+    monkeypatch.setattr(answers, "ANSWERS_KEPT", 256)
+    monkeypatch.setattr(reader, "TEXTS_KEPT", 256)
     monkeypatch.setattr(memory, "NODES_SWEPT", 1024)
     env = two_sizes()
 
@@ -98,7 +99,7 @@ def test_memory_does_not_grow_with_the_number_of_questions(monkeypatch: pytest.M
 
 def test_a_trail_goes_back_whatever_was_dropped() -> None:
     """If it fails, a rollback after forgetting keeps answers of the stretch that it takes back, or drops older ones."""
-    trail: memory.Trail[int, int] = memory.Trail(8)
+    trail: Trail[int, int] = Trail(8)
     for k in range(6):
         trail[k] = k
     early = trail.position

@@ -1,0 +1,409 @@
+"""The half of an environment that changes nothing: reading, asking, and the views of what was committed to.
+
+    >>> from shapes import Always, ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> b, s = env.sizes("b s", hints=(4, 128))
+    >>> env.assume("s % 16 == 0")
+    >>> isinstance(env.ask((b * s) % 16 == 0), Always), env.bounds(s % 16), env.hint(b * s)
+    (True, (0, 0), 512)
+    >>> len(env.events)                                    # as before: two symbols, one promise
+    3
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from shapes.accepted import did_you_mean, is_truth, one_of, shown
+from shapes.environment.access import Access, synchronized
+from shapes.environment.answers import RANKS, Answers, Effort
+from shapes.environment.commands import Commands
+from shapes.environment.declaring import Declarations
+from shapes.environment.events import Asked, Commitment, Purpose
+from shapes.environment.hints import value_at_hints
+from shapes.environment.ledger import Ledger
+from shapes.environment.memory import Memory
+from shapes.environment.reader import Question, Reader, Size
+from shapes.environment.symbols import SymbolTable
+from shapes.environment.undecided import valueless
+from shapes.errors import Contradiction, ParseError, ShapeError, Undefined
+from shapes.origin import OriginProvider, here
+from shapes.policies import Policy, named, unspecialized
+from shapes.symbolic.symint import SymBool, SymInt
+from solver.decide.verdict import Always, Verdict
+from solver.knowledge.facts import Conflict, Facts
+from solver.syntax.tokens import Decimals
+from solver.terms.expr import Expr
+from solver.terms.interner import Interner
+from solver.terms.prop import Prop
+
+if TYPE_CHECKING:
+    from shapes.environment.explanation import Explanation
+    from shapes.guards.arguments import Sources
+    from shapes.guards.codegen import Check
+    from shapes.guards.guards import Guard, RuntimeAssert, Specialization
+
+
+class Asking(ABC):
+    """What can be asked of an environment, and the parts that answer."""
+
+    _guards: tuple[int, Commitment | None, tuple[Guard, ...]] | None = None
+    """The minimal guards, with how many commitments there were then, and the last of them."""
+
+    def __init__(
+        self,
+        *,
+        interner: Interner | None = None,
+        policy: Policy = unspecialized,
+        origin: OriginProvider = here,
+        solvers: bool = True,
+        decimals: Decimals = "ieee",
+    ) -> None:
+        if interner is not None and not isinstance(interner, Interner):
+            raise ShapeError(f"interner={shown(interner)}: expected that of another environment, or None")
+        if not all(hasattr(policy, name) for name in ("name", "on_input", "on_open")):
+            known = ", ".join(named)
+            hint = did_you_mean(policy, named)
+            raise ShapeError(f"policy={shown(policy)}: expected one of shapes.policies ({known}), or your own{hint}")
+        if not callable(origin):
+            raise ShapeError(f"origin={shown(origin)}: expected a function that gives the place that is asking")
+        if not is_truth(solvers):
+            raise ShapeError(f"solvers={shown(solvers)}: expected True or False")
+        one_of("decimals", decimals, ("ieee", "real"))
+        self.interner = interner or Interner()
+        self.policy = policy
+        self.solvers = solvers
+        self.decimals = decimals
+        self._true = self.interner.true
+        self._access = Access(self.interner.lock)
+        table = SymbolTable()
+        self.names, self.symbols, self.hints = table.names, table.symbols, table.hints
+        self._ledger = Ledger(self.interner, table, origin=origin)
+        self._memory = Memory(self._ledger)
+        forget = self._memory.forget
+        self._reader = Reader(self.interner, table, self._access, decimals=decimals, forget=forget)
+        self._answers = Answers(self._ledger, self._access, solvers=solvers, forget=forget)
+        self._ledger.trails = (self._answers, self._reader)
+        # at hand, for what is asked most: the same question again
+        self._settled, self._open, self._texts = self._answers.settled, self._answers.open, self._reader.texts
+        self._declarations = Declarations(self._ledger, self._reader)
+        self._commands = Commands(self._answers, self._reader)
+
+    @abstractmethod
+    def guard(self, question: Question) -> bool:
+        """Commit to a branch; symbolic truth values need it."""
+
+    @abstractmethod
+    def specialize(self, size: SymInt | str, why: str) -> int:
+        """The value of a size as a constant; symbolic numbers need it."""
+
+    @property
+    def facts(self) -> Facts:
+        """What is known, as a value."""
+        return self._ledger.facts
+
+    @property
+    def origin(self) -> OriginProvider:
+        """What tells the place that is asking."""
+        return self._ledger.origin
+
+    @property
+    def events(self) -> tuple[Commitment, ...]:
+        """The commitments that stand, in order."""
+        return tuple(self._ledger.commitments)
+
+    def where(self) -> str | None:
+        """The place that is asking, as recorded sessions write it."""
+        origin = self._ledger.origin()
+        return None if origin is None else origin.recorded
+
+    def sources(self, size: SymInt | str) -> tuple[str, ...]:
+        """Where a symbol's value is found, as far as that was said."""
+        name = self._ledger.table.name_of(self.expression(size))
+        return () if name is None else self._ledger.sources(name)
+
+    # ------------------------------------------------------------------ reading
+
+    def parse(self, text: str) -> tuple[Prop, Prop]:
+        """The proposition that a text says, and where it makes sense."""
+        return self._reader.parse(text)
+
+    def parse_expr(self, text: str) -> tuple[Expr, Prop]:
+        """The size that a text says, and where it makes sense."""
+        return self._reader.parse_expr(text)
+
+    def expression(self, size: Size) -> Expr:
+        """A size as the solver's expression."""
+        return self._reader.read_expr(size)[0]
+
+    def domain_of(self, size: Size) -> Prop:
+        """Where a size makes sense."""
+        return self._reader.read_expr(size)[1]
+
+    def true_at_hints(self, question: Question) -> bool | None:
+        """Whether it holds at the hints; None where they say nothing: a symbol has none, it makes no sense there, or
+        the scope is one that this run does not enter."""
+        try:
+            return self._ledger.at_hint(*self._reader.read(question))
+        except Undefined:
+            return None
+
+    def hint(self, size: Size | SymBool | Prop, fallback: int | None = None) -> int | bool | None:
+        """The value at the hints, for estimates and tuning. Symbols without a hint count as `fallback`; with none,
+        the answer is None."""
+        node: Expr | Prop
+        if isinstance(size, (SymBool, Prop)):
+            node = self._reader.read(size)[0]
+        else:
+            try:
+                node = self.expression(size)
+            except ParseError:
+                node = self.parse(str(size))[0]
+        return value_at_hints(node, self.hints, self.facts, fallback)
+
+    # ------------------------------------------------------------------ asking
+
+    def ask(
+        self,
+        question: Question,
+        *,
+        effort: Effort = "default",
+        timeout: float | None = None,
+        purpose: Purpose = "program",
+    ) -> Verdict:
+        """Whether a proposition follows from what is known. Changes nothing.
+
+        Args:
+            effort: what it may cost: "fast" and "default" have budgets of work, "thorough" has the largest and asks z3
+                ("full" is another word for it).
+            timeout: seconds after which it is given up, whatever the effort allows.
+            purpose: who asks, for listeners.
+
+        Raises:
+            Undefined: the facts refute what the question needs to make sense (a divisor that is zero, say).
+        """
+        if type(question) is SymBool and question.domain is self._true and self._access.plain:
+            prop = question.prop
+            settled = self._settled.get(prop)
+            if settled is not None:
+                return settled
+            standing = self._open.get(prop)
+            if standing is not None and standing.facts is self._ledger.facts:
+                if effort in RANKS and standing.stands(effort):
+                    return standing.verdict
+        if type(question) is str:
+            prop, domain = self._texts.get(question) or self._reader.parse(question)
+        else:
+            prop, domain = self._reader.read(question)
+        verdict = self._answers.decide(prop, domain, effort, timeout)
+        if self._access.watched:
+            one_of("purpose", purpose, ("program", "optional", "person"))
+            text = question if isinstance(question, str) else None
+            self._ledger.tell(Asked(prop, domain, text, verdict, purpose, False))
+        return verdict
+
+    def decide(
+        self, prop: Prop, domain: Prop, effort: Effort = "default", timeout: float | None = None
+    ) -> Verdict:
+        """`ask`, of a proposition that was read before; no listener is told."""
+        return self._answers.decide(prop, domain, effort, timeout)
+
+    def proves(self, question: Question, *, effort: Effort = "default", timeout: float | None = None) -> bool:
+        """Whether a proposition is `Always`: what a compiler asks that has use for a proof alone."""
+        return isinstance(self.ask(question, effort=effort, timeout=timeout), Always)
+
+    @synchronized
+    def bounds(self, size: Size) -> tuple[int | None, int | None]:
+        """The least and the greatest value, as far as interval reasoning knows; None for unbounded."""
+        from shapes.environment.value_ranges import bounds
+
+        return bounds(self.facts, self._reader.read_expr(size)[0])
+
+    def guarding_hint(self, size: Size) -> int:
+        """The value this time, for callers that will guard on it.
+
+        Raises:
+            UndecidedGuard: a symbol in it has no hint; `hint(size, fallback=...)` estimates.
+        """
+        expr, domain = self._reader.read_expr(size)
+        value = self.hint(expr)
+        if value is None:
+            lo, hi = self.facts.bounds(expr)
+            if lo is None or lo != hi:
+                raise valueless(self._ledger, expr, domain, "a symbol in it has no hint")
+            value = lo
+        return int(value)
+
+    @synchronized
+    def explain(self, question: Question) -> Explanation:
+        """The verdict in words: the facts and lines it rests on and the steps, or the sizes that show both outcomes."""
+        from shapes.environment.explanation import explain
+
+        prop, domain = self._reader.read(question)
+        return explain(self.decide(prop, domain, "thorough"), prop, domain)
+
+    @synchronized
+    def simplify(self, size: Size) -> SymInt | int:
+        """The same value in fewer operations, as far as the facts allow; every step is proven."""
+        from solver.decide.simplify import simplify
+
+        expr, domain = self._reader.read_expr(size)
+        simple = simplify(self.facts, expr, domain=domain, solvers=self.solvers)
+        return simple.constant if simple.is_constant else self._size(simple, domain)
+
+    @synchronized
+    def fits(self, size: Size, bits: int) -> Verdict:
+        """Whether the value *and every intermediate* of its computation, as written, fits a signed integer of so many
+        bits."""
+        from shapes.environment.overflow import fitting
+
+        prop, domain = fitting(self._reader, size, bits)
+        return self.decide(prop, domain)
+
+    @synchronized
+    def check_consistent(self) -> Mapping[str, int] | None:
+        """Sizes that satisfy everything known; None where none were found and no contradiction either.
+
+        Raises:
+            Contradiction: the facts cannot hold together.
+        """
+        from solver.decide.consistency import Consistent, Unknown, consistency
+
+        match consistency(self.facts, solvers=self.solvers):
+            case Conflict(core=core, proof=proof):
+                raise Contradiction("the facts contradict each other", core, proof)
+            case Consistent(witness=witness):
+                return {declared.name: witness[atom] for atom, declared in self.symbols.items()}
+            case Unknown():
+                return None
+
+    # ------------------------------------------------------------------ what was committed to
+
+    @synchronized
+    def guards(self) -> tuple[Guard, ...]:
+        """The guards, none of which follows from the others, each with its line and a size that only it rejects."""
+        from shapes.guards.guards import minimal_guards
+
+        commitments = self._ledger.commitments
+        last = commitments[-1] if commitments else None
+        if self._guards is None or self._guards[0] != len(commitments) or self._guards[1] is not last:
+            found = minimal_guards(commitments, self.interner, solvers=self.solvers)
+            self._guards = (len(commitments), last, found)
+        return self._guards[2]
+
+    def preconditions(self) -> tuple[Guard, ...]:
+        """The caller's promises, which guards may lean on."""
+        from shapes.guards.guards import preconditions
+
+        return preconditions(self._ledger.commitments)
+
+    def runtime_asserts(self) -> tuple[RuntimeAssert, ...]:
+        """The checks that run with the program, in order, with their messages and the symbols they need."""
+        from shapes.guards.guards import runtime_asserts
+
+        return runtime_asserts(self._ledger.commitments)
+
+    @synchronized
+    def specializations(self) -> tuple[Specialization, ...]:
+        """The sizes that became constants, each with the facts and lines that made it one."""
+        from shapes.guards.guards import specializations
+
+        return specializations(self._answers)
+
+    @synchronized
+    def compile_guards(
+        self,
+        sources: Sources,
+        *,
+        arguments: Sequence[str] | None = None,
+        trusted: bool = False,
+        native: bool = False,
+        known: Mapping[str, tuple[int | None, int | None]] | None = None,
+    ) -> Check:
+        """A fast check whether concrete sizes satisfy ranges, promises and guards; `sources` says where each symbol
+        is found.
+
+        `trusted=True` leaves the caller's promises out; bounds that are `known` of every value that a symbol will ever
+        have, as those of an integer of fixed width, are not tested.
+        """
+        from shapes.guards.codegen import compile_check
+        from shapes.guards.guards import requirements
+
+        if not isinstance(sources, Mapping):
+            raise ShapeError(f"sources={shown(sources)}: expected where symbols are found, such as {{'s': ('x', 0)}}")
+        backed = {declared.name: declared.symbol for declared in self.symbols.values() if declared.kind == "backed"}
+        wanted = requirements(self._ledger.commitments, self.guards(), set(sources), trusted=trusted, known=known or {})
+        return compile_check(wanted, backed, sources, arguments=arguments, native=native)
+
+    @synchronized
+    def certify(
+        self,
+        box: Mapping[str, int | tuple[int | None, int | None]] | None = None,
+        /,
+        *,
+        trusted: bool = False,
+        **bounds: int | tuple[int | None, int | None],
+    ) -> Verdict:
+        """Whether every size in the box is accepted by ranges, promises and guards: Always, or sizes that are not.
+
+        Run-time checks are not judged: they are listed by `runtime_asserts`. `trusted=True` takes the promises for
+        granted.
+        """
+        from shapes.guards.guards import certify
+
+        return certify(self._answers, self.guards(), {**(box or {}), **bounds}, trusted=trusted)
+
+    @synchronized
+    def upper_bound(self, size: Size, over: SymInt | Sequence[SymInt]) -> SymInt | int | None:
+        """A bound from above that does not mention the bound variables; None where none was proven."""
+        return self._bound(size, over, upper=True)
+
+    @synchronized
+    def lower_bound(self, size: Size, over: SymInt | Sequence[SymInt]) -> SymInt | int | None:
+        """A bound from below that does not mention the bound variables; None where none was proven."""
+        return self._bound(size, over, upper=False)
+
+    def _bound(self, size: Size, over: SymInt | Sequence[SymInt], *, upper: bool) -> SymInt | int | None:
+        from shapes.environment.loop_bounds import bound_over
+
+        expr, domain = self._reader.read_expr(size)
+        several = [over] if isinstance(over, SymInt) else over
+        if not isinstance(several, Sequence) or not all(isinstance(each, SymInt) for each in several):
+            raise ShapeError(f"over={shown(over)}: expected a bound variable, or a list of them")
+        variables = {atom for variable in several for atom in variable.expr.symbols}
+        if not variables.isdisjoint(domain.symbols):
+            return None
+        best = bound_over(self._answers, expr, variables, upper=upper)
+        if best is None:
+            return None
+        return best.constant if best.is_constant else self._size(best, domain)
+
+    # ------------------------------------------------------------------ elsewhere
+
+    def translate(self, question: Question, mapping: Mapping[str, Size]) -> SymBool:
+        """A proposition of another environment in terms of this one's sizes; `mapping` says what its symbols are
+        here."""
+        from shapes.environment.translation import translated
+
+        return SymBool(self, *translated(self._reader, question, mapping))
+
+    @synchronized
+    def export(self, system: Literal["smtlib"] = "smtlib") -> str:
+        """What was taken for granted and what was concluded, as one file for any solver that reads SMT-LIB 2: ranges,
+        promises, guards and run-time checks with their lines, and every question that still stands, with the status
+        that is expected of it.
+        """
+        from shapes.sessions.obligations import obligations, shown
+
+        one_of("system", system, ("smtlib",))
+        witness = self.facts.witness()
+        sizes = None
+        if witness is not None:
+            sizes = shown({declared.name: witness[atom] for atom, declared in self.symbols.items()})
+        return obligations(self._ledger.commitments, self.guards(), self._answers.standing_verdicts(), sizes)
+
+    def _size(self, expr: Expr, domain: Prop | None = None) -> SymInt:
+        """An expression as a symbolic number of this environment."""
+        return SymInt(self, expr, self._true if domain is None else domain)

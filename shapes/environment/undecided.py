@@ -1,0 +1,61 @@
+"""The errors where a program needs an answer or a number that there is not: what is known, and what would decide.
+
+    >>> from shapes import ShapeEnv
+    >>> env = ShapeEnv(origin=lambda: None)
+    >>> u = env.unbacked("u0", lo=0)
+    >>> bool(u >= 8)
+    Traceback (most recent call last):
+    shapes.errors.UndecidedGuard: cannot decide `u0 >= 8`: true at u0=8, false at u0=0
+      known:  u0 >= 0
+      fix:    expect_true(u0 >= 8), or ask(...) and handle both cases
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shapes.environment.ledger import Ledger
+from shapes.environment.shrink_assignment import moved
+from shapes.errors import UndecidedGuard
+from solver.decide.verdict import Depends, GaveUp, Verdict
+from solver.syntax.printer import text_of
+from solver.terms.expr import Atom, Expr
+from solver.terms.prop import Prop
+
+
+def undecided(
+    ledger: Ledger, prop: Prop, verdict: Verdict, text: str | None = None, *, fix: str = ""
+) -> UndecidedGuard:
+    """The error, with the facts that share a symbol with the question."""
+    sizes = _near(ledger, verdict) if isinstance(verdict, Depends) else None
+    return UndecidedGuard(
+        text or text_of(prop), verdict, ledger.origin(), known=ledger.about(prop), sizes=sizes, fix=fix
+    )
+
+
+def valueless(ledger: Ledger, expr: Expr, domain: Prop, reason: str) -> UndecidedGuard:
+    """The error where a number is needed and there is none."""
+    prop = ledger.interner.eq(expr, 0)
+    fix = f"keep it symbolic, or expect_true({expr} == ...) with the number that it is"
+    error = undecided(ledger, prop, GaveUp(prop, domain, reason, ()), text_of(expr), fix=fix)
+    error.headline = f"cannot take `{expr}` as a number: {reason}"
+    return error
+
+
+def _near(ledger: Ledger, verdict: Depends) -> tuple[dict[Atom, int], dict[Atom, int]]:
+    """The witnesses of an open question, close to where its answer changes, as far as it is about them."""
+    prop, domain, facts = verdict.prop, verdict.domain, ledger.facts
+    about = sorted(prop.symbols | domain.symbols, key=lambda atom: atom.serial)
+    floats = ledger.interner.doubles  # the nearest double to where the answer changes is one that nobody reads
+    targets = {atom: facts.bounds(atom.expr)[0] or 0 for atom in about if atom not in floats}
+
+    def shown(values: Mapping[Atom, int], truth: bool) -> dict[Atom, int]:
+        near = moved(
+            values,
+            targets,
+            lambda v: domain.evaluate(v) and prop.evaluate(v) is truth and facts.holds_at(v),
+        )
+        return {atom: near[atom] for atom in about}
+
+    true, false = verdict.found
+    return shown(true, True), shown(false, False)

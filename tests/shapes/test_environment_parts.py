@@ -1,0 +1,104 @@
+"""The parts of an environment, each alone: no facade, no symbolic numbers, only what it is made of."""
+
+from __future__ import annotations
+
+from threading import RLock
+
+import pytest
+
+from shapes.environment.access import Access
+from shapes.environment.answers import Answers
+from shapes.environment.commands import Commands
+from shapes.environment.declaring import Declarations
+from shapes.environment.events import Assumed
+from shapes.environment.ledger import Ledger
+from shapes.environment.memory import Memory
+from shapes.environment.reader import Reader
+from shapes.environment.scopes import supposing
+from shapes.environment.symbols import SymbolTable
+from shapes.errors import Contradiction, FalseAtHint, StaleCheckpoint
+from shapes.policies import unspecialized
+from solver.decide.verdict import Always, Depends
+from solver.terms.interner import Interner
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger(Interner(), SymbolTable(), origin=lambda: None)
+
+
+@pytest.fixture
+def reader(ledger: Ledger) -> Reader:
+    access = Access(RLock())
+    return Reader(ledger.interner, ledger.table, access, decimals="ieee", forget=lambda: None)
+
+
+@pytest.fixture
+def answers(ledger: Ledger, reader: Reader) -> Answers:
+    answers = Answers(ledger, Access(RLock()), solvers=False, forget=Memory(ledger).forget)
+    ledger.trails = (answers, reader)
+    return answers
+
+
+@pytest.fixture
+def declarations(ledger: Ledger, reader: Reader) -> Declarations:
+    return Declarations(ledger, reader)
+
+
+def test_a_ledger_takes_back_symbols_and_facts(
+    ledger: Ledger, reader: Reader, answers: Answers, declarations: Declarations
+) -> None:
+    """If it fails, a rollback leaves names, facts or answers of the stretch that it takes back."""
+    declarations.declare("s", 1, None, None, "backed", None)
+    mark = ledger.position()
+    declarations.declare("n", 0, None, 5, "backed", None, strict=True)
+    within = ledger.position()
+    prop, domain = reader.parse("n >= s")
+    fact = ledger.fact(prop, domain, "given", "n >= s")
+    ledger.add(fact, Assumed(fact))
+    assert answers.proves(prop) and ledger.about(prop) and len(ledger.commitments) == 3
+    ledger.return_to(mark)
+    assert list(ledger.table.names) == ["s"] and not ledger.table.strict and not ledger.table.hints
+    assert ledger.facts is mark.facts and len(ledger.commitments) == 1
+    assert not answers.settled and not reader.texts
+    with pytest.raises(StaleCheckpoint):
+        ledger.return_to(within)
+
+
+def test_what_a_ledger_refuses_changes_nothing(ledger: Ledger, reader: Reader, declarations: Declarations) -> None:
+    """If it fails, a fact that contradicts what is known, or the hints, is half there."""
+    declarations.declare("s", 1, 8, 4, "backed", None)
+    before = ledger.facts, list(ledger.commitments)
+    for text, error in (("s >= 9", Contradiction), ("s >= 5", FalseAtHint)):
+        prop, domain = reader.parse(text)
+        fact = ledger.fact(prop, domain, "given", text)
+        with pytest.raises(error):
+            ledger.add(fact, Assumed(fact))
+        assert (ledger.facts, ledger.commitments) == before
+
+
+def test_answers_stand_as_long_as_their_witnesses(
+    ledger: Ledger, reader: Reader, answers: Answers, declarations: Declarations
+) -> None:
+    """If it fails, an open question is decided anew at each fact, or keeps an answer that no longer holds."""
+    declarations.declare("s", 0, None, None, "backed", None)
+    prop, domain = reader.parse("s >= 8")
+    first = answers.decide(prop, domain)
+    assert isinstance(first, Depends) and answers.standing_verdicts() == [first]
+    for text, kind in (("s <= 10000", Depends), ("s >= 16", Always)):
+        fact = ledger.fact(*reader.parse(text), "given", text)
+        ledger.add(fact, Assumed(fact))
+        assert isinstance(answers.decide(prop, domain), kind)
+
+
+def test_commands_and_scopes_need_no_facade(
+    ledger: Ledger, reader: Reader, answers: Answers, declarations: Declarations
+) -> None:
+    """If it fails, a hypothesis leaks, or what was committed inside of it is lost."""
+    declarations.declare("s", 0, None, 64, "backed", None)
+    commands = Commands(answers, reader)
+    with supposing(commands, declarations, ["i < s"]) as (variable,):
+        assert str(variable) == "i" and answers.proves(reader.parse("i <= s")[0])
+        assert commands.branch("s > 16", None, unspecialized)
+    assert list(ledger.table.names) == ["s"] and not ledger.hypotheses
+    assert [str(event) for event in ledger.commitments] == ["symbol s >= 0, hint 64", "guard s > 16"]
