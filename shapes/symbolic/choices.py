@@ -24,7 +24,7 @@ from typing import SupportsIndex, TypeVar, cast, overload
 from shapes.accepted import is_truth
 from shapes.symbolic.operations import Operations, refuse
 from shapes.symbolic.symbool import SymBool
-from shapes.symbolic.symfloat import SymFloat, constant
+from shapes.symbolic.symfloat import SymFloat
 from shapes.symbolic.symint import SymInt
 from solver.floats import values as floats
 from solver.terms.expr import Expr
@@ -235,10 +235,10 @@ def as_integer(operations: Operations, value: object) -> SymInt:
     if isinstance(value, SymInt):
         return value
     assert isinstance(value, int)
-    return operations.integer(operations.interner.constant(value), operations.true)
+    return operations.whole(value)
 
 
 def as_float(operations: Operations, value: Real) -> SymFloat:
     if isinstance(value, SymFloat):
         return value
-    return value.as_float if isinstance(value, SymInt) else constant(operations, float(value))
+    return value.as_float if isinstance(value, SymInt) else operations.double(float(value))

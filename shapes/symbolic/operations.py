@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
 from shapes.errors import ForeignSymbol, ShapeError
 from shapes.origin import here
 from solver.errors import bounded
+from solver.floats import values as floats
+from solver.floats.values import Float
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
@@ -65,6 +67,14 @@ class Environment(Protocol):
         ...
 
 
+class Constructors(NamedTuple):
+    """What makes symbolic numbers."""
+
+    integer: type[SymInt]
+    boolean: type[SymBool]
+    real: type[SymFloat]
+
+
 class Operations:
     """The numbers of one environment and what has been computed from them."""
 
@@ -76,20 +86,20 @@ class Operations:
         "integers",
         "interner",
         "make_boolean",
+        "make_float",
         "make_integer",
         "memo",
         "true",
     )
 
-    def __init__(self, env: Environment) -> None:
-        from shapes.symbolic.symbool import SymBool
-        from shapes.symbolic.symint import SymInt
+    constructors: ClassVar[Constructors]
+    """Handed in by the package, which knows all three."""
 
+    def __init__(self, env: Environment) -> None:
         self.env = env
         self.interner = env.interner
         self.true = self.interner.true
-        self.make_integer = SymInt
-        self.make_boolean = SymBool
+        self.make_integer, self.make_boolean, self.make_float = self.constructors
         self.integers: dict[Expr | tuple[Expr, Prop], SymInt] = {}
         self.booleans: dict[Prop | tuple[Prop, Prop], SymBool] = {}
         self.converted: dict[int, SymFloat] = {}
@@ -114,6 +124,18 @@ class Operations:
                 self.booleans.clear()
             found = self.booleans[key] = self.make_boolean(self.env, prop, domain, self)
         return found
+
+    def real(self, value: Float, domain: Prop) -> SymFloat:
+        """The float with this value; `domain` is that of the operands."""
+        return self.make_float(self.env, value, self.both(domain, value.domain), self)
+
+    def double(self, value: float) -> SymFloat:
+        """A float of Python's own."""
+        return self.make_float(self.env, floats.constant(self.interner, value), self.true, self)
+
+    def whole(self, value: int) -> SymInt:
+        """An integer of Python's own."""
+        return self.integer(self.interner.constant(value), self.true)
 
     def both(self, first: Prop, second: Prop, *others: Prop) -> Prop:
         """The domain of an operation whose operands have these."""

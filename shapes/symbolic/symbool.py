@@ -17,8 +17,9 @@ they guard. `sym_and`, `sym_or`, `sym_not` and `sym_ite` (see `shapes.symbolic.c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn, TypeGuard, overload
+from typing import TYPE_CHECKING, TypeGuard, overload
 
+from shapes.symbolic.base import Symbolic, unpicklable
 from shapes.symbolic.operations import Environment, Operations, line, operations_of
 from solver.terms.prop import Prop
 
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from shapes.symbolic.symint import SymInt
 
 
-class SymBool:
+class SymBool(Symbolic):
     """A proposition about sizes. `domain` says where Python would evaluate it without an error."""
 
-    __slots__ = ("domain", "env", "operations", "prop")
+    __slots__ = ("prop",)
+
+    kind = "bool"
 
     def __init__(self, env: Environment, prop: Prop, domain: Prop, operations: Operations | None = None) -> None:
         self.env = env
@@ -103,13 +106,13 @@ class SymBool:
     def __eq__(self, other: object) -> SymBool:  # type: ignore[override]
         that = self._boolean(bool(other) if type(other) is int and other in (0, 1) else other, "==")
         if that is None:
-            return self.integer.__eq__(other) if isinstance(other, int | float) or _is_size(other) else NotImplemented
+            return self.integer.__eq__(other) if _is_number(other) else NotImplemented
         return self._joined(that, _different(self.prop, that.prop).negation)
 
     def __ne__(self, other: object) -> SymBool:  # type: ignore[override]
         that = self._boolean(bool(other) if type(other) is int and other in (0, 1) else other, "!=")
         if that is None:
-            return self.integer.__ne__(other) if isinstance(other, int | float) or _is_size(other) else NotImplemented
+            return self.integer.__ne__(other) if _is_number(other) else NotImplemented
         return self._joined(that, _different(self.prop, that.prop))
 
     def negated(self) -> SymBool:
@@ -228,16 +231,8 @@ class SymBool:
         kind = self.prop.kind
         return str(kind == "true") if kind in ("true", "false") else str(self.prop)
 
-    __repr__ = __str__
-
     def __format__(self, spec: str) -> str:
         return format(bool(self), spec) if spec else str(self)
-
-    def __copy__(self) -> SymBool:
-        return self
-
-    def __deepcopy__(self, memo: object) -> SymBool:
-        return self
 
     def __reduce__(self) -> tuple[type[bool], tuple[bool]]:
         if self.is_constant:
@@ -251,11 +246,6 @@ def _different(p: Prop, q: Prop) -> Prop:
     return interner.disjunction((interner.conjunction(one), interner.conjunction(other)))
 
 
-def _is_size(value: object) -> TypeGuard[SymInt]:
-    from shapes.symbolic.symint import SymInt
-
-    return isinstance(value, SymInt)
-
-
-def unpicklable(value: object) -> NoReturn:
-    raise TypeError(f"cannot pickle `{value}`: it belongs to an environment; save that with `env.save`{line()}")
+def _is_number(value: object) -> TypeGuard[int | float | SymInt]:
+    """Whether it is one that an integer is compared with."""
+    return isinstance(value, int | float) or (isinstance(value, Symbolic) and value.kind == "int")

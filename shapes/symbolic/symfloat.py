@@ -21,8 +21,9 @@ import numbers
 from collections.abc import Callable
 from typing import overload
 
-from shapes.symbolic.operations import ENTRIES_KEPT, Environment, Operations, line, operations_of, refuse
-from shapes.symbolic.symbool import SymBool, unpicklable
+from shapes.symbolic.base import Symbolic, unpicklable
+from shapes.symbolic.operations import Environment, Operations, line, operations_of, refuse
+from shapes.symbolic.symbool import SymBool
 from shapes.symbolic.symint import SymInt
 from solver.errors import NotExpressible
 from solver.floats import values as floats
@@ -47,8 +48,7 @@ def _combination(
             raise refuse(f"{a} {sign} {b}", "division by zero", ZeroDivisionError) from None
         except (ArithmeticError, ValueError, NotExpressible) as error:
             raise refuse(f"{a} {sign} {b}", str(error)) from error
-        operations = self.operations
-        return SymFloat(self.env, value, operations.both(a.domain, b.domain, value.domain), operations)
+        return self.operations.real(value, self.operations.both(a.domain, b.domain))
 
     return method
 
@@ -75,10 +75,12 @@ def _comparison(sign: str) -> Callable[[SymFloat, object], SymBool]:
     return method
 
 
-class SymFloat:
+class SymFloat(Symbolic):
     """A float computed from sizes. `domain` says where Python would evaluate it without an error."""
 
-    __slots__ = ("domain", "env", "operations", "value")
+    __slots__ = ("value",)
+
+    kind = "float"
 
     def __init__(self, env: Environment, value: Float, domain: Prop, operations: Operations | None = None) -> None:
         self.env = env
@@ -119,7 +121,7 @@ class SymFloat:
             self.operations.same(other.operations, sign)
             return other.as_float
         if isinstance(other, float | int):
-            return constant(self.operations, float(other))
+            return self.operations.double(float(other))
         return None
 
     def __divmod__(self, other: float | SymInt | SymFloat) -> tuple[SymFloat, SymFloat]:
@@ -138,7 +140,7 @@ class SymFloat:
         return self._of(floats.absolute(self.value))
 
     def _of(self, value: Float) -> SymFloat:
-        return SymFloat(self.env, value, self.operations.both(self.domain, value.domain), self.operations)
+        return self.operations.real(value, self.domain)
 
     # ------------------------------------------------------------------ to integers
 
@@ -241,72 +243,13 @@ class SymFloat:
     def __str__(self) -> str:
         return str(self.value)
 
-    __repr__ = __str__
-
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)
-
-    def __copy__(self) -> SymFloat:
-        return self
-
-    def __deepcopy__(self, memo: object) -> SymFloat:
-        return self
 
     def __reduce__(self) -> tuple[type[float], tuple[float]]:
         if self.value.value is not None:
             return float, (self.value.value,)
         unpicklable(self)
-
-
-def constant(operations: Operations, value: float) -> SymFloat:
-    return SymFloat(operations.env, floats.constant(operations.interner, value), operations.true, operations)
-
-
-def converted(size: SymInt) -> SymFloat:
-    """`float(size)` as a double that stays symbolic.
-
-    Raises:
-        OverflowError: the size is a constant too large for a double.
-    """
-    operations = size.operations
-    found = operations.converted.get(size.key)
-    if found is None:
-        value = floats.convert(size.expr)
-        found = SymFloat(size.env, value, operations.both(size.domain, value.domain), operations)
-        if len(operations.converted) >= ENTRIES_KEPT:
-            operations.converted.clear()
-        operations.converted[size.key] = found
-    return found
-
-
-def quotient(a: object, b: object) -> SymFloat:
-    """`a / b`, one of them a `SymInt`; of two integers Python rounds the exact quotient once."""
-    size = a if isinstance(a, SymInt) else b
-    assert isinstance(size, SymInt)
-    operations = size.operations
-    numerator, denominator = _integer(operations, a), _integer(operations, b)
-    if numerator is None or denominator is None:
-        if isinstance(b, float) and isinstance(a, SymInt):
-            return a.as_float / b
-        if isinstance(a, float) and isinstance(b, SymInt):
-            return a / b.as_float
-        return NotImplemented  # type: ignore[no-any-return]
-    operations.same((numerator if size is b else denominator).operations, "/")
-    try:
-        value = floats.quotient(numerator.expr, denominator.expr)
-    except ZeroDivisionError:
-        raise refuse(f"{a} / {b}", "division by zero", ZeroDivisionError) from None
-    return SymFloat(size.env, value, operations.both(numerator.domain, denominator.domain, value.domain), operations)
-
-
-def _integer(operations: Operations, value: object) -> SymInt | None:
-    if isinstance(value, SymInt):
-        return value
-    if isinstance(value, SymBool):
-        return value.integer
-    if isinstance(value, int):
-        return operations.integer(operations.interner.constant(int(value)), operations.true)
-    return None
 
 
 numbers.Real.register(SymFloat)

@@ -7,6 +7,8 @@
     (ceildiv(b*s, 8), (-s) % 16, (s//16, s % 16), truediv(s, 2), round(0.5*float(s)))
     >>> s > 64                                  # a proposition, not yet a branch
     s >= 65
+    >>> s**2, 2**s, pow(s, 2, 5), s**-1
+    (s**2, 2**s, s**2 % 5, float(s)**-1.0)
     >>> [0] * b                                 # Python needs the number: a guard, and a line in the log
     [0, 0, 0, 0]
     >>> env.specializations()[0].value
@@ -21,11 +23,13 @@ from __future__ import annotations
 
 import numbers
 import operator
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Final, overload
 
-from shapes.symbolic.operations import Environment, Operations, line, next_key, operations_of
+from shapes.symbolic.base import Symbolic, unpicklable
+from shapes.symbolic.operations import ENTRIES_KEPT, Environment, Operations, line, next_key, operations_of, refuse
 from shapes.symbolic.operators import Comparison, combination, comparison
-from shapes.symbolic.symbool import SymBool, unpicklable
+from shapes.symbolic.symbool import SymBool
+from solver.floats import values as floats
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
 from solver.terms.prop import Prop
@@ -35,11 +39,16 @@ if TYPE_CHECKING:
 
 __all__ = ["SymBool", "SymInt"]
 
+LARGEST_EXPONENT: Final = 1 << 12
+"""A constant exponent beyond this is refused: its normal form has that many factors."""
 
-class SymInt:
+
+class SymInt(Symbolic):
     """An integer expression over sizes. `domain` says where Python would evaluate it without an error."""
 
-    __slots__ = ("domain", "env", "expr", "key", "memo", "operations")
+    __slots__ = ("expr", "key", "memo")
+
+    kind = "int"
 
     def __init__(self, env: Environment, expr: Expr, domain: Prop, operations: Operations | None = None) -> None:
         if operations is None:
@@ -109,27 +118,36 @@ class SymInt:
     def __pow__(self, other: float | SymFloat, modulus: None = None, /) -> SymFloat: ...
     def __pow__(self, other: object, modulus: int | SymInt | None = None, /) -> object:
         """An integer where the exponent is not negative, which is a branch if that is not known; else a float."""
-        from shapes.symbolic.powers import power
+        if isinstance(other, bool | SymBool):
+            other = other.integer if isinstance(other, SymBool) else int(other)
+        if not isinstance(other, int | SymInt):
+            return self.as_float**other if isinstance(other, float) and modulus is None else NotImplemented
+        return power(self, other) if modulus is None else modular_power(self, other, modulus)
 
-        return power(self, other, modulus)
-
-    def __rpow__(self, other: object, modulus: int | None = None, /) -> SymInt | SymFloat:
-        from shapes.symbolic.powers import reflected_power
-
-        return reflected_power(self, other, modulus)
+    @overload
+    def __rpow__(self, other: int, modulus: int | None = None, /) -> SymInt | SymFloat: ...
+    @overload
+    def __rpow__(self, other: float, modulus: None = None, /) -> SymFloat: ...
+    def __rpow__(self, other: object, modulus: int | None = None, /) -> object:
+        if isinstance(other, float) and modulus is None:
+            return self.operations.double(other) ** self.as_float
+        if not isinstance(other, int):
+            return NotImplemented
+        base = self.operations.whole(int(other))
+        return power(base, self) if modulus is None else modular_power(base, self, modulus)
 
     @overload
     def __truediv__(self, other: int | SymInt | SymBool, /) -> SymFloat: ...
     @overload
     def __truediv__(self, other: float, /) -> SymFloat: ...
     def __truediv__(self, other: object, /) -> object:
-        from shapes.symbolic.symfloat import quotient
-
         return quotient(self, other)
 
-    def __rtruediv__(self, other: object, /) -> SymFloat:
-        from shapes.symbolic.symfloat import quotient
-
+    @overload
+    def __rtruediv__(self, other: int | SymInt | SymBool, /) -> SymFloat: ...
+    @overload
+    def __rtruediv__(self, other: float, /) -> SymFloat: ...
+    def __rtruediv__(self, other: object, /) -> object:
         return quotient(other, self)
 
     # ------------------------------------------------------------------ where Python needs the value
@@ -213,8 +231,6 @@ class SymInt:
     @property
     def as_float(self) -> SymFloat:
         """`float(self)` without forcing the value."""
-        from shapes.symbolic.symfloat import converted
-
         return converted(self)
 
     # ------------------------------------------------------------------ showing, copying
@@ -222,16 +238,8 @@ class SymInt:
     def __str__(self) -> str:
         return str(self.expr)
 
-    __repr__ = __str__
-
     def __format__(self, spec: str) -> str:
         return format(self._value(f"the format {spec!r}"), spec) if spec else str(self)
-
-    def __copy__(self) -> SymInt:
-        return self
-
-    def __deepcopy__(self, memo: object) -> SymInt:
-        return self
 
     def __reduce__(self) -> tuple[type[int], tuple[int]]:
         if self.expr.is_constant and self.domain is self.operations.true:
@@ -247,6 +255,77 @@ def rounded(size: SymInt, unit: int) -> SymInt:
     tie = interner.conjunction((interner.eq(2 * rest, unit), interner.eq(interner.mod(low, 2), 1)))
     up = interner.ite(interner.disjunction((above, tie)), interner.one, interner.zero)
     return size.operations.integer((low + up) * unit, size.domain)
+
+
+def converted(size: SymInt) -> SymFloat:
+    """`float(size)` as a double that stays symbolic.
+
+    Raises:
+        OverflowError: the size is a constant too large for a double.
+    """
+    operations = size.operations
+    found = operations.converted.get(size.key)
+    if found is None:
+        found = operations.real(floats.convert(size.expr), size.domain)
+        if len(operations.converted) >= ENTRIES_KEPT:
+            operations.converted.clear()
+        operations.converted[size.key] = found
+    return found
+
+
+def quotient(a: object, b: object) -> object:
+    """`a / b`, one of them a `SymInt`; of two integers Python rounds the exact quotient once."""
+    size = a if isinstance(a, SymInt) else b
+    assert isinstance(size, SymInt)
+    operations = size.operations
+    numerator, denominator = _integer(operations, a), _integer(operations, b)
+    if numerator is None or denominator is None:
+        if isinstance(b, float) and isinstance(a, SymInt):
+            return a.as_float / b
+        if isinstance(a, float) and isinstance(b, SymInt):
+            return a / b.as_float
+        return NotImplemented
+    operations.same((numerator if size is b else denominator).operations, "/")
+    try:
+        value = floats.quotient(numerator.expr, denominator.expr)
+    except ZeroDivisionError:
+        raise refuse(f"{a} / {b}", "division by zero", ZeroDivisionError) from None
+    return operations.real(value, operations.both(numerator.domain, denominator.domain))
+
+
+def _integer(operations: Operations, value: object) -> SymInt | None:
+    if isinstance(value, SymInt):
+        return value
+    if isinstance(value, SymBool):
+        return value.integer
+    return operations.whole(int(value)) if isinstance(value, int) else None
+
+
+def power(base: SymInt, exponent: int | SymInt) -> SymInt | SymFloat:
+    """`base ** exponent`: an integer where the exponent is not negative, which is a branch if that is not known; else
+    a float."""
+    if exponent < 0:
+        return base.as_float ** (exponent.as_float if isinstance(exponent, SymInt) else float(exponent))
+    return _integer_power(base, exponent)
+
+
+def modular_power(base: SymInt, exponent: int | SymInt, modulus: int | SymInt) -> SymInt:
+    """`pow(base, exponent, modulus)`."""
+    if exponent < 0:  # an inverse modulo the modulus: Python finds it by the extended Euclidean algorithm
+        return base.operations.whole(pow(base.__index__(), int(exponent), int(modulus)))
+    return _integer_power(base, exponent) % modulus
+
+
+def _integer_power(base: SymInt, exponent: int | SymInt) -> SymInt:
+    operations = base.operations
+    if isinstance(exponent, int):
+        if exponent > LARGEST_EXPONENT and not base.expr.is_constant:
+            raise refuse(f"{base} ** {exponent}", f"the exponent is beyond {LARGEST_EXPONENT}")
+        return operations.integer(operations.interner.power(base.expr, exponent), base.domain)
+    operations.same(exponent.operations, "**")
+    needed = operations.interner.nonnegative(exponent.expr)
+    domain = operations.both(base.domain, exponent.domain, needed)
+    return operations.integer(operations.interner.power(base.expr, exponent.expr), domain)
 
 
 numbers.Integral.register(SymInt)
