@@ -86,8 +86,9 @@ class Asking(ABC):
         self._reader = Reader(self.interner, table, self._access, decimals=decimals, forget=forget)
         self._answers = Answers(self._ledger, self._access, solvers=solvers, forget=forget)
         self._ledger.trails = (self._answers, self._reader)
-        # at hand, for what is asked most: the same question again
-        self._settled, self._open, self._texts = self._answers.settled, self._answers.open, self._reader.texts
+        self._texts = self._reader.texts
+        self._watched = False
+        """Whether questions are told to a listener."""
         self._declarations = Declarations(self._ledger, self._reader)
         self._commands = Commands(self._answers, self._reader)
 
@@ -184,21 +185,26 @@ class Asking(ABC):
         Raises:
             Undefined: the facts refute what the question needs to make sense (a divisor that is zero, say).
         """
-        if type(question) is SymBool and question.domain is self._true and self._access.plain:
+        answers = self._answers
+        if type(question) is SymBool and question.domain is self._true:
             prop = question.prop
-            settled = self._settled.get(prop)
+            settled = answers.settled_at_hand.get(prop)
             if settled is not None:
                 return settled
-            standing = self._open.get(prop)
+            standing = answers.open_at_hand.get(prop)
             if standing is not None and standing.facts is self._ledger.facts:
-                if effort in RANKS and standing.stands(effort):
+                if effort in RANKS and standing.effort >= RANKS[effort]:
                     return standing.verdict
         if type(question) is str:
             prop, domain = self._texts.get(question) or self._reader.parse(question)
+            if domain is self._true:
+                settled = answers.settled_at_hand.get(prop)
+                if settled is not None:
+                    return settled
         else:
             prop, domain = self._reader.read(question)
-        verdict = self._answers.decide(prop, domain, effort, timeout)
-        if self._access.watched:
+        verdict = answers.decide(prop, domain, effort, timeout)
+        if self._watched:
             one_of("purpose", purpose, ("program", "optional", "person"))
             text = question if isinstance(question, str) else None
             self._ledger.tell(Asked(prop, domain, text, verdict, purpose, False))

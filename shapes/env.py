@@ -265,8 +265,8 @@ class ShapeEnv(Asking):
         Raises:
             UndecidedGuard: neither decides.
         """
-        if type(question) is SymBool and question.domain is self._true and self._access.plain:
-            settled = self._settled.get(question.prop)
+        if type(question) is SymBool and question.domain is self._true:
+            settled = self._answers.settled_at_hand.get(question.prop)
             if settled is not None:
                 return type(settled) is Always
         return self._branch(question, None)
@@ -299,8 +299,8 @@ class ShapeEnv(Asking):
             return
         if question is False:
             raise ShapeError(message or "requirement fails")
-        if type(question) is SymBool and question.domain is self._true and self._access.plain:
-            settled = self._settled.get(question.prop)
+        if type(question) is SymBool and question.domain is self._true:
+            settled = self._answers.settled_at_hand.get(question.prop)
             if type(settled) is Always:
                 return
         try:
@@ -347,15 +347,16 @@ class ShapeEnv(Asking):
         """Tell `listener` of every event from now on; the result ends that."""
         if not callable(listener):
             raise ShapeError(f"listener={shown(listener)}: expected a function of an event")
-        ledger, access = self._ledger, self._access
-        ledger.listeners = (*ledger.listeners, listener)
-        access.watch(True)
+        self._listen((*self._ledger.listeners, listener))
+        return lambda: self._listen(tuple([other for other in self._ledger.listeners if other is not listener]))
 
-        def stop() -> None:
-            ledger.listeners = tuple([other for other in ledger.listeners if other is not listener])
-            access.watch(bool(ledger.listeners))
+    def _listen(self, listeners: tuple[Listener, ...]) -> None:
+        self._ledger.listeners = listeners
+        self._watched = bool(listeners)
+        self._access_changed()
 
-        return stop
+    def _access_changed(self) -> None:
+        self._answers.give_at_once(not self._access.owners and not self._watched)
 
     # ------------------------------------------------------------------ scopes
 
@@ -391,11 +392,14 @@ class ShapeEnv(Asking):
         try:
             yield
         finally:
-            self._access.leave()
+            with self._access.lock:
+                self._access.leave()
+                self._access_changed()
 
     @synchronized
     def _enter_scope(self) -> None:
         self._access.enter()
+        self._access_changed()
 
     @synchronized
     def fork(self, *, under: Question | None = None) -> Self:

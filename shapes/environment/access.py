@@ -2,14 +2,12 @@
 
     >>> from threading import RLock
     >>> access = Access(RLock())
-    >>> access.plain
-    True
     >>> access.enter()
-    >>> access.plain, len(access.owners)
-    (False, 1)
-    >>> access.leave()
-    >>> access.plain
+    >>> access.owners == (get_ident(),)
     True
+    >>> access.leave()
+    >>> access.owners
+    ()
 
 The lock is the interner's, so that environments that share one, such as forks, take turns as well.
 """
@@ -37,34 +35,22 @@ class Lock(Protocol):
 
 
 class Access:
-    """The lock of an environment, the threads whose scopes are open, and whether somebody listens."""
+    """The lock of an environment, and the threads whose scopes are open."""
 
-    __slots__ = ("lock", "owners", "plain", "watched")
+    __slots__ = ("lock", "owners")
 
     def __init__(self, lock: Lock) -> None:
         self.lock = lock
         self.owners: tuple[int, ...] = ()
         """The threads whose hypotheses and speculations are open, outermost first."""
-        self.watched = False
-        """Whether every question is to be told to a listener."""
-        self.plain = True
-        """Whether a known answer may be given at once: nobody listens, and no scope is open."""
 
     def enter(self) -> None:
         """From here on answers rest on what holds for a while, and are for this thread alone."""
         self.owners = (*self.owners, get_ident())
-        self.plain = False
 
     def leave(self) -> None:
         """The innermost scope ends."""
-        with self.lock:
-            self.owners = self.owners[:-1]
-            self.plain = not self.owners and not self.watched
-
-    def watch(self, watched: bool) -> None:
-        """Whether somebody listens, from here on."""
-        self.watched = watched
-        self.plain = not self.owners and not watched
+        self.owners = self.owners[:-1]
 
     def refuse_others(self, asked: str) -> None:
         """End a call of a thread that is not the one whose scope is open."""

@@ -40,11 +40,12 @@ Effort = Literal["fast", "default", "thorough", "full"]
 Key = Prop | tuple[Prop, Prop]
 
 RANKS: Final = {**EFFORTS, "full": EFFORTS["thorough"]}
+MOST: Final = max(RANKS.values())
 ANSWERS_KEPT: Final = 1 << 13
 
 
 class Standing:
-    """An open answer, and the facts under which it was last known to stand."""
+    """An open answer, the facts under which it was last known to stand, and the effort up to which it does."""
 
     __slots__ = ("effort", "facts", "position", "verdict")
 
@@ -52,17 +53,23 @@ class Standing:
         self.verdict = verdict
         self.facts = facts
         self.position = position
-        self.effort = effort
-
-    def stands(self, effort: Effort) -> bool:
-        """Whether so much effort would not change it, under the same facts."""
-        return type(self.verdict) is Depends or self.effort >= RANKS[effort]
+        self.effort = MOST if type(verdict) is Depends else effort
 
 
 class Answers:
     """Answers under the facts of a ledger."""
 
-    __slots__ = ("_access", "_forget", "ledger", "open", "settled", "solvers", "true")
+    __slots__ = (
+        "_access",
+        "_forget",
+        "ledger",
+        "open",
+        "open_at_hand",
+        "settled",
+        "settled_at_hand",
+        "solvers",
+        "true",
+    )
 
     def __init__(self, ledger: Ledger, access: Access, *, solvers: bool, forget: Callable[[], None]) -> None:
         self.ledger = ledger
@@ -73,6 +80,9 @@ class Answers:
         """Always and never."""
         self.open: Trail[Key, Standing] = Trail(ANSWERS_KEPT)
         """What depends, and what was given up."""
+        self.settled_at_hand: dict[Key, Verdict] = self.settled
+        self.open_at_hand: dict[Key, Standing] = self.open
+        """Answers that may be given at once, without a lock and without a word to anybody: all of them, or none."""
         self._forget = forget
 
     def decide(
@@ -80,15 +90,19 @@ class Answers:
     ) -> Verdict:
         """Whether the proposition follows from the facts, inside its domain."""
         key: Key = prop if domain is self.true else (prop, domain)
+        settled = self.settled_at_hand.get(key)
+        if settled is not None:
+            return settled
         access = self._access
-        if access.plain:
-            settled = self.settled.get(key)
-            if settled is not None:
-                return settled
         with access.lock:
             if access.owners:
                 access.refuse_others("ask")
             return self._decide(key, prop, domain, effort, timeout)
+
+    def give_at_once(self, allowed: bool) -> None:
+        """Whether known answers may be given at once from here on: no scope is open, and nobody listens."""
+        self.settled_at_hand = self.settled if allowed else {}
+        self.open_at_hand = self.open if allowed else {}
 
     def proves(self, prop: Prop) -> bool:
         """Whether the proposition follows."""
@@ -103,7 +117,7 @@ class Answers:
         standing = self.open.get(key)
         if standing is not None:
             if standing.facts is facts:
-                if standing.stands(effort):
+                if standing.effort >= RANKS.get(effort, MOST):
                     return standing.verdict
             elif isinstance(standing.verdict, Depends) and self._admits(standing.verdict, standing.position):
                 # Entered anew, so that a rollback takes this away and never an older position with it.

@@ -22,7 +22,6 @@ from shapes.errors import ShapeError
 from shapes.symbolic.symbool import SymBool
 from shapes.symbolic.symint import SymInt
 from solver.syntax.parser import parse, parse_expr
-from solver.syntax.shunting_yard import read_condition
 from solver.syntax.tokens import Decimals
 from solver.terms.expr import Expr
 from solver.terms.interner import Interner
@@ -62,10 +61,8 @@ class Reader:
     def _parsed(self, text: str) -> tuple[Prop, Prop]:
         if not isinstance(text, str):
             raise ShapeError(f"text={shown(text)}: expected a proposition as text")
-        names = self.table.names
-        parsed = read_condition(text, names, self.interner, self.table.sides)
-        if parsed is None:
-            parsed = parse(text, names, self.interner, decimals=self._decimals)
+        table = self.table
+        parsed = parse(text, table.names, self.interner, decimals=self._decimals, sides=table.sides)
         if self.texts.make_room():
             self._forget()
         self.texts[text] = parsed
