@@ -47,6 +47,8 @@ class Version(argparse.Action):
 
 
 def arguments() -> Parser:
+    solving = Parser(add_help=False)
+    solving.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
     parser = Parser(
         prog="shapes",
         description="Ask what follows from what about integer sizes. Without a command: a prompt.",
@@ -55,6 +57,7 @@ def arguments() -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="{ask,certify,replay}", parser_class=Parser)
     ask = commands.add_parser(
         "ask",
+        parents=[solving],
         help="one question; exits 0 always, 1 never, 2 depends, 3 gave up, 64 usage",
         description="One question. Exits with 0 for always, 1 never, 2 depends, 3 gave up, 64 usage. "
         "Names that no --symbol declares are integers >= 0. A question that begins with a minus goes after --.",
@@ -67,9 +70,9 @@ def arguments() -> Parser:
     ask.add_argument("--json", action="store_true", help="the answer as one JSON object")
     ask.add_argument("--why", action="store_true", help="the steps of the proof, or what both witnesses give")
     ask.add_argument("--export", choices=["coq"], help="the evidence as a file for coqc, instead of the answer")
-    ask.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
     certify = commands.add_parser(
         "certify",
+        parents=[solving],
         help="whether guards hold for all sizes; exits 0 proven, 1 refuted, 2 unknown, 3 contradictory, 64 usage",
         description="Whether the guards in a file, or of a compiled function, hold for all sizes in the ranges, or "
         "which can fail, and where. Exits with 0 for proven, 1 a guard can fail, 2 some were not shown to hold, "
@@ -93,9 +96,9 @@ def arguments() -> Parser:
     certify.add_argument("--fact", action="append", default=[], metavar="PROPOSITION", help="what else holds of sizes")
     certify.add_argument("--session", metavar="NAME", help="which session of a recorded file")
     certify.add_argument("--json", action="store_true", help="the certificate as one JSON object")
-    certify.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
     replay = commands.add_parser(
         "replay",
+        parents=[solving],
         help="answer the questions of recorded sessions",
         description="Answer the questions of recorded sessions, plain or .gz; - reads standard input. The recorded "
         "truth is not read unless --judge asks for it. Exits with 65 if a line was malformed, 66 if a file could not "
@@ -104,7 +107,6 @@ def arguments() -> Parser:
     replay.add_argument("files", nargs="+", metavar="FILE")
     replay.add_argument("--json", action="store_true", help="one JSON object for each question, then a summary")
     replay.add_argument("--judge", action="store_true", help="compare with the recorded truth")
-    replay.add_argument("--no-solver", action="store_true", help="leave out sympy and z3")
     replay.add_argument("--evidence", action="store_true", help="read the evidence of each answer too, timed apart")
     return parser
 
