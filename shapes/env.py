@@ -19,16 +19,8 @@ Asking (`ask`, `bounds`, `simplify`, `hint`, `fits`, `explain`) changes nothing.
 where; one that fails leaves the environment as it was. Several threads may share an environment: commands run one at a
 time, and what holds in a scope is for the thread that opened it (`ConcurrentScope`).
 
-An environment is a facade: what can be asked (`shapes.asking`), and here the commands. Behind both are parts, each of
-which can be understood and tested alone:
-
-- `shapes.environment.symbols`: what names stand for;
-- `shapes.environment.reader`: text and sizes as expressions and propositions;
-- `shapes.environment.ledger`: commitments, the facts that they make, rollback;
-- `shapes.environment.answers`: what was asked and still stands;
-- `shapes.environment.declaring`, `commands`, `scopes`, `joining`, `loop_bounds`: what goes on between these.
-
-The parts know expressions and propositions; only the facade makes symbolic numbers of them.
+An environment is a facade: what can be asked (`shapes.asking`), and here the commands. Behind both are the parts of
+`shapes.environment`, which know expressions and propositions; only the facade makes symbolic numbers of them.
 """
 
 from __future__ import annotations

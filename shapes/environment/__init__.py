@@ -1,1 +1,11 @@
-"""The parts of `ShapeEnv`: reader, answers, ledger of commitments, symbols, scopes."""
+"""The parts of an environment, each of which can be understood and tested alone.
+
+- `symbols`: what names stand for;
+- `reader`: text and sizes as expressions and propositions;
+- `ledger`: commitments, the facts that they make, rollback; `trail`, what goes back with it;
+- `answers`: what was asked and still stands;
+- `declaring`, `commands`, `scopes`, `joining`, `loop_bounds`: what goes on between these;
+- `access`: threads; `memory`: what is let go of; `hints`: the sizes of this run.
+
+`shapes.env` and `shapes.asking` are the facade over them.
+"""
