@@ -29,7 +29,7 @@ from typing import Final
 import torch
 
 from backends.loops.affine import Affine
-from backends.loops.kernels import Apply, Buffer, Constant, Kernel, Load, Place, Reduced, Scalar, SizeValue, walk
+from backends.loops.kernels import Apply, Buffer, Constant, IndexValue, Kernel, Load, Reduced, Scalar, SizeValue, walk
 from solver.terms.expr import Expr
 
 UNARY: Final = {
@@ -69,7 +69,7 @@ def operator(name: str) -> Callable[..., torch.Tensor]:
 
 def launch(kernel: Kernel) -> Callable[..., None]:
     """A call like that of a compiled kernel: tensors of its buffers, then its numbers."""
-    buffers, numbers = kernel.buffers, kernel.numbers
+    buffers, numbers = kernel.buffers, kernel.scalars
 
     def run(*arguments: object) -> None:
         tensors = dict(zip(buffers, arguments[: len(buffers)]))
@@ -109,18 +109,20 @@ class Grid:
     def run(self) -> None:
         kernel = self.kernel
         once = [*self.extents[: kernel.outer], *[1] * kernel.inner]
-        summed = [*[1] * kernel.outer, *self.extents[kernel.outer :]]
+        columns = [*[1] * kernel.outer, *self.extents[kernel.outer :]]
         stores = []
         for store in kernel.stores:
-            shape = summed if store.summed else once if kernel.is_once(store) else self.extents
+            shape = columns if store.accumulates else once if kernel.is_once(store) else self.extents
             if 0 not in shape:
-                stores.append((store, shape, self.summed(store.value) if store.summed else self.value(store.value)))
+                stores.append(
+                    (store, shape, self.accumulated(store.value) if store.accumulates else self.value(store.value))
+                )
         for store, shape, value in stores:
             where = self.offset(store.offset).expand(shape)
             memory = self.storage[store.buffer]
             memory[where.reshape(-1)] = value.expand(shape).reshape(-1).to(memory.dtype)
 
-    def summed(self, value: Scalar) -> torch.Tensor:
+    def accumulated(self, value: Scalar) -> torch.Tensor:
         """The sum over the outer axes."""
         outer = range(self.kernel.outer)
         if 0 in self.extents:
@@ -150,7 +152,7 @@ class Grid:
                 return torch.tensor(number, dtype=getattr(torch, dtype), device=self.device)
             case SizeValue(size=size, dtype=dtype):
                 return torch.tensor(self.size(size), dtype=getattr(torch, dtype), device=self.device)
-            case Place(index=index):
+            case IndexValue(index=index):
                 return self.offset(index)
             case Reduced(reduction=reduction):
                 return self.reduced(reduction.operation, self.value(reduction.body))

@@ -46,7 +46,7 @@ large: Final = (LARGE, in_large_pages)
 """From how many bytes on something is done with fresh memory, and what."""
 last: Final = torch.get_num_threads
 """What each kernel is given behind its numbers."""
-crosses: Final = True
+interchanges: Final = True
 """Whether a kernel that goes by rows may sum over rows as well."""
 Part: TypeAlias = tuple[Any, tuple[int, ...], tuple[int, ...], int]
 IN_ONE_FILE: Final = 12
@@ -54,7 +54,7 @@ IN_ONE_FILE: Final = 12
 
 
 def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
-    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.numbers` and the number of threads."""
+    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.scalars` and the number of threads."""
     native = launching()
     if isinstance(native, Unavailable):
         return native
@@ -68,13 +68,13 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
         library = load(path)
         for place, kernel in enumerate(inside):
             address, several = _address(library, f"k{place}"), f"k{place}_together"
-            turns = kernel.turns if hasattr(library, several) else None
+            turns = kernel.interleaved if hasattr(library, several) else None
             begun = () if turns is None else (_address(library, several), turns.kernels)
-            calls.append(native.Kernel(address, len(kernel.buffers), len(kernel.numbers) + 1, library, *begun))
+            calls.append(native.Kernel(address, len(kernel.buffers), len(kernel.scalars) + 1, library, *begun))
     return calls
 
 
-def joined(parts: Sequence[Part], tensors: int, numbers: int) -> Callable[..., None]:
+def combine(parts: Sequence[Part], tensors: int, numbers: int) -> Callable[..., None]:
     """One call for several that `kernels` has given, each with which of all tensors and of all numbers are its, and how
     many from it on may run turn by turn."""
     native = launching()
@@ -89,4 +89,4 @@ def _address(library: ctypes.CDLL, name: str) -> int:
     return address
 
 
-__all__ = ["allocate", "crosses", "device", "joined", "kept", "kernels", "large", "last"]
+__all__ = ["allocate", "combine", "device", "interchanges", "kept", "kernels", "large", "last"]

@@ -40,7 +40,7 @@ from backends.cpu.launcher import launcher
 from backends.loops.kernels import Kernel
 from backends.program.generated_functions import defined
 from backends.program.host import Host, laid_out
-from backends.program.launch_groups import together
+from backends.program.launch_groups import combine
 from shapes.guards.toolchain import Unavailable
 
 FLOAT: Final = struct.Struct(">d")
@@ -69,9 +69,9 @@ def described(host: Host) -> dict[str, object] | Unavailable:
         return Unavailable("it is not known which of its kernels are in which library")
     of_kernels = []
     for place, kernel in enumerate(kernels):
-        turns = kernel.turns.kernels if kernel.turns is not None else 0
+        turns = kernel.interleaved.kernels if kernel.interleaved is not None else 0
         identity = compiler.identities[libraries[place // IN_ONE_FILE]]
-        of_kernels.append([identity, place % IN_ONE_FILE, len(kernel.buffers), len(kernel.numbers), turns])
+        of_kernels.append([identity, place % IN_ONE_FILE, len(kernel.buffers), len(kernel.scalars), turns])
     names: dict[str, object] = {}
     operators = {name: target for target, name in host.operators.items()}
     for name, value in host.scope.items():
@@ -85,7 +85,7 @@ def described(host: Host) -> dict[str, object] | Unavailable:
         names[name] = found
     for place, _ in enumerate(host.program.constants):
         names[f"c{place}"] = ["constant", place]
-    return {"source": host.source, "kernels": of_kernels, "joins": host.joins, "names": names}
+    return {"source": host.source, "kernels": of_kernels, "joins": host.launch_groups, "names": names}
 
 
 def _named(value: object) -> list[object] | None:
@@ -129,7 +129,7 @@ def function_of(
     for name, (inside, tensors, numbers, turns) in text["joins"].items():
         if name not in single:
             raise LookupError(f"kernels that are launched together: {name!r}")
-        scope[name], _ = together(cpu.joined, [single[each] for each in inside], tensors, numbers, turns)
+        scope[name], _ = combine(cpu.combine, [single[each] for each in inside], tensors, numbers, turns)
     for name, found in text["names"].items():
         if name in scope:
             raise LookupError(f"a name that is taken: {name!r}")

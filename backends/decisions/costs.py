@@ -6,13 +6,13 @@
     >>> rows, s = [size.expr for size in env.sizes("rows s", hints=(100_000, 24))]
     >>> decisions = Decisions(env)
     >>> question = env.interner.eq(s, 24)
-    >>> decisions.holds("constant", question, "a number", "a length of the run", turns=rows, length=s) is None
+    >>> decisions.holds("constant", question, "a number", "a length of the run", iterations=rows, length=s) is None
     True
     >>> costs = Costs(variant=(0.1, 0.02, 0.001), saved={"constant": ((8, 4e-9), (40, 2e-9))})
-    >>> [each] = weighed([decisions], Expected(calls=1_000), costs, seconds=costs.of_variant(1, 0))
+    >>> [each] = guard_candidates([decisions], Expected(calls=1_000), costs, seconds=costs.of_variant(1, 0))
     >>> print(each)
     s == 24: saves 300 us a call, 300 ms in all, costs 240 ms: pays
-    >>> [each] = weighed([decisions], Expected(calls=100, misses=0.5), costs, seconds=costs.of_variant(1, 0))
+    >>> [each] = guard_candidates([decisions], Expected(calls=100, misses=0.5), costs, seconds=costs.of_variant(1, 0))
     >>> each.pays
     False
 
@@ -33,7 +33,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from backends.decisions.guard_candidates import Weighed
+from backends.decisions.guard_candidates import GuardCandidate
 from solver.decide.verdict import Always
 from solver.errors import ShapeError
 
@@ -112,9 +112,9 @@ class Costs:
         return first + share * (second - first)
 
 
-def weighed(
+def guard_candidates(
     asked: Iterable[Decisions], expected: Expected, costs: Costs, *, seconds: float, varying: Collection[str] = ()
-) -> list[Weighed]:
+) -> list[GuardCandidate]:
     """The guards that would answer what was open, those that save most first; none about symbols that are `varying`.
 
     `seconds` is what one more variant takes.
@@ -130,7 +130,9 @@ def weighed(
         if saves > 0:
             kinds = tuple(dict.fromkeys([each.kind for _, each in parts]))
             _, most = max(parts, key=lambda part: part[0])
-            made.append(Weighed(question, kinds, saves, expected.calls, (1 + expected.misses) * seconds, most.origin))
+            made.append(
+                GuardCandidate(question, kinds, saves, expected.calls, (1 + expected.misses) * seconds, most.origin)
+            )
     return sorted(made, key=lambda each: -each.saves)
 
 
@@ -144,17 +146,19 @@ def is_guard(env: ShapeEnv, question: Prop, varying: Collection[str] = ()) -> bo
 
 
 def _saved(env: ShapeEnv, question: Open, costs: Costs) -> float:
-    turns = 1 if question.turns is None else env.hint(question.turns)
+    iterations = 1 if question.iterations is None else env.hint(question.iterations)
     length = 1 if question.length is None else env.hint(question.length)
-    return 0.0 if turns is None or length is None else turns * costs.of_turn(question.kind, length)
+    return 0.0 if iterations is None or length is None else iterations * costs.of_turn(question.kind, length)
 
 
-def commit(env: ShapeEnv, guards: Iterable[Weighed], origins: Mapping[str, Origin]) -> dict[Prop, Weighed]:
+def commit(
+    env: ShapeEnv, guards: Iterable[GuardCandidate], origins: Mapping[str, Origin]
+) -> dict[Prop, GuardCandidate]:
     """Add those that pay to an environment, as guards; the ones that were added, by what they say.
 
     One that follows by now is not added, nor one that the environment refuses, as for a size that is to stay dynamic.
     """
-    added: dict[Prop, Weighed] = {}
+    added: dict[Prop, GuardCandidate] = {}
     for each in guards:
         if not each.pays or isinstance(env.ask(each.question, purpose="optional"), Always):
             continue
@@ -167,4 +171,4 @@ def commit(env: ShapeEnv, guards: Iterable[Weighed], origins: Mapping[str, Origi
     return added
 
 
-__all__ = ["Costs", "Expected", "commit", "is_guard", "weighed"]
+__all__ = ["Costs", "Expected", "commit", "guard_candidates", "is_guard"]

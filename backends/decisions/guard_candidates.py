@@ -3,7 +3,7 @@
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> question = terms.eq(terms.symbol("s"), 24)
-    >>> print(Weighed(question, ("constant",), saves=3e-4, calls=1000, costs=0.24, origin=""))
+    >>> print(GuardCandidate(question, ("constant",), saves=3e-4, calls=1000, costs=0.24, origin=""))
     s == 24: saves 300 us a call, 300 ms in all, costs 240 ms: pays
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class GuardCandidate:
     """A guard that could be added.
 
     Attributes:
@@ -56,4 +56,4 @@ def _span(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
-__all__ = ["Weighed"]
+__all__ = ["GuardCandidate"]

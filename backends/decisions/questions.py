@@ -34,7 +34,7 @@ from solver.errors import Undefined
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from backends.decisions.guard_candidates import Weighed
+    from backends.decisions.guard_candidates import GuardCandidate
     from shapes.env import ShapeEnv
     from solver.proofs.fact import Fact
     from solver.terms.expr import Atom, Expr
@@ -50,18 +50,18 @@ Kind = Literal[
     "divisible",
     "lanes",
     "order",
-    "turns",
+    "interleaving",
     "inside",
     "parallel",
     "split",
     "parts",
-    "backwards",
+    "reversed",
     "index width",
     "short",
     "sign",
     "channels",
-    "across",
-    "again",
+    "repack",
+    "recompute",
     "reuse",
     "large",
 ]
@@ -86,7 +86,7 @@ class Open:
 
     kind: Kind
     question: Prop
-    turns: Expr | None
+    iterations: Expr | None
     length: Expr | None
     origin: str
 
@@ -108,7 +108,7 @@ class Decision:
     chosen: str
     added: Added
     where: str
-    bought: Weighed | None = None
+    bought: GuardCandidate | None = None
     put: Put = ()
 
     @property
@@ -143,7 +143,7 @@ class Decisions:
     """
 
     def __init__(
-        self, env: ShapeEnv, *, withheld: Collection[str] = (), bought: Mapping[Prop, Weighed] | None = None
+        self, env: ShapeEnv, *, withheld: Collection[str] = (), bought: Mapping[Prop, GuardCandidate] | None = None
     ) -> None:
         self.env = env
         self.withheld = frozenset(withheld)
@@ -202,15 +202,15 @@ class Decisions:
         *,
         added: Added = "nothing",
         never: str | None = None,
-        turns: Expr | None = None,
+        iterations: Expr | None = None,
         length: Expr | None = None,
         put: Put = (),
     ) -> bool | None:
         """Whether it always or never holds, or None; with what is chosen if it does, and if that is not known.
 
         `added` is what an open question adds; `never` is chosen where it can not hold (the same as otherwise, if not
-        given). The answer saves something in each of so many `turns` of a loop of this `length`. `put` are the words
-        of the question, for people.
+        given). The answer saves time in each of so many `iterations` of a loop of this `length`. `put` is the question
+        as it was asked, for people.
         """
         of_numbers = self._is_settled(question) and put and is_of_numbers(put)
         verdict = None if kind in self.withheld and not of_numbers else self._asked(question)
@@ -224,15 +224,15 @@ class Decisions:
             self._note(Decision(kind, question, verdict, chosen, "nothing", self.where, put=put))
             return False
         self._note(Decision(kind, question, verdict, otherwise, added, self.where, put=put))
-        key = (kind, question, turns, length, self.where)
-        self._open.setdefault(key, Open(kind, question, turns, length, self.origin))
+        key = (kind, question, iterations, length, self.where)
+        self._open.setdefault(key, Open(kind, question, iterations, length, self.origin))
         return None
 
-    def equal(self, a: Expr, b: Expr, *, turns: Expr | None = None) -> bool:
+    def equal(self, a: Expr, b: Expr, *, iterations: Expr | None = None) -> bool:
         """Whether two sizes are known to be equal, where that saves something in each of so many turns."""
         if a is b and is_plain(a):
             return True
-        return self.same("equal", a, b, "the same", "taken for different", turns=turns)
+        return self.same("equal", a, b, "the same", "taken for different", iterations=iterations)
 
     def same(
         self,
@@ -242,7 +242,7 @@ class Decisions:
         yes: str,
         otherwise: str,
         *,
-        turns: Expr | None = None,
+        iterations: Expr | None = None,
         length: Expr | None = None,
     ) -> bool:
         """Whether two sizes are known to be equal. That two products or sums are is an answer as any other, be it that
@@ -253,13 +253,13 @@ class Decisions:
         if a is b and (kind, self.interner.true, self.where, yes, put) in self._log:
             return True
         question = self.interner.eq(a, b)
-        return self.holds(kind, question, yes, otherwise, turns=turns, length=length, put=put) is True
+        return self.holds(kind, question, yes, otherwise, iterations=iterations, length=length, put=put) is True
 
-    def is_one(self, size: Expr, *, turns: Expr | None = None) -> bool | None:
+    def is_one(self, size: Expr, *, iterations: Expr | None = None) -> bool | None:
         """Whether a size is known to be 1, or known not to be, where that saves something in each of so many turns."""
         if size.is_constant:
             return size.constant == 1
-        return self.holds("size one", self.interner.eq(size, 1), "no loop", "a loop", turns=turns)
+        return self.holds("size one", self.interner.eq(size, 1), "no loop", "a loop", iterations=iterations)
 
     def sooner(self, kind: Kind, question: Prop, yes: str, otherwise: str, *, put: Put = (), likely: bool) -> bool:
         """Whether the first of two ways is taken that give the same, for any sizes, in other time or memory. What is
@@ -288,7 +288,7 @@ class Decisions:
         except Undefined:
             return None
 
-    def _bought_for(self, verdict: Always) -> Weighed | None:
+    def _bought_for(self, verdict: Always) -> GuardCandidate | None:
         """The guard behind an answer that was added for the sake of kernels."""
         if not self.bought:
             return None

@@ -1,4 +1,4 @@
-"""Affine indices: which element is meant, as coefficients of loop axes and a constant, all of them sizes.
+"""Affine indices: a linear combination of loop axes plus a constant, with symbolic sizes as coefficients.
 
     >>> from solver.terms.interner import Interner
     >>> from backends.loops.affine import Affine
@@ -11,7 +11,7 @@
     >>> flat.at([column, row])                                     # axes exchanged
     i0 + s*i1
 
-An affine index can be stepped through by adding a stride; one that divides could not.
+The coefficients are strides: an affine index is advanced by adding one. An index with a division could not be.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ class Affine:
 
     @staticmethod
     def axis(number: int, interner: Interner) -> Affine:
-        """The place along one axis."""
+        """The index of one axis."""
         return Affine(((number, interner.constant(1)),), interner.constant(0))
 
     @staticmethod
     def of(size: Expr) -> Affine:
-        """A place that no axis changes."""
+        """A constant index."""
         return Affine((), size)
 
     def __add__(self, other: Affine) -> Affine:
-        return summed((self, other))
+        return affine_sum((self, other))
 
     def __mul__(self, factor: Expr) -> Affine:
         scaled = [(axis, coefficient * factor) for axis, coefficient in self.terms]
         return Affine(tuple([term for term in scaled if not is_zero(term[1])]), self.constant * factor)
 
     def at(self, places: Sequence[Affine]) -> Affine:
-        """The same with other indices in place of the axes."""
+        """The composition with other indices, one for each axis."""
         parts = [places[axis] * coefficient for axis, coefficient in self.terms]
-        return summed((Affine.of(self.constant), *parts))
+        return affine_sum((Affine.of(self.constant), *parts))
 
     def coefficient(self, axis: int) -> Expr | None:
-        """What a step along an axis adds; None for nothing."""
+        """The stride along an axis; None for 0."""
         return next((coefficient for number, coefficient in self.terms if number == axis), None)
 
     @property
@@ -84,7 +84,7 @@ class Affine:
         return " + ".join(parts)
 
 
-def summed(parts: Iterable[Affine]) -> Affine:
+def affine_sum(parts: Iterable[Affine]) -> Affine:
     """The sum of several."""
     coefficients: dict[int, Expr] = {}
     constant: Expr | None = None
@@ -97,17 +97,17 @@ def summed(parts: Iterable[Affine]) -> Affine:
     return Affine(tuple([(axis, c) for axis, c in sorted(coefficients.items()) if not is_zero(c)]), constant)
 
 
-def same_place(decisions: Decisions, a: Affine, b: Affine, *, turns: Expr | None = None) -> bool:
-    """Whether two indices are known to mean the same element in every turn."""
+def same_place(decisions: Decisions, a: Affine, b: Affine, *, iterations: Expr | None = None) -> bool:
+    """Whether two indices are proven equal in every iteration."""
     if a.axes != b.axes:
         return False
     pairs = [(a.constant, b.constant), *[(c, d) for (_, c), (_, d) in zip(a.terms, b.terms)]]
-    return all(decisions.equal(c, d, turns=turns) for c, d in pairs)
+    return all(decisions.equal(c, d, iterations=iterations) for c, d in pairs)
 
 
 def packed(sizes: Sequence[Expr], order: Sequence[int] | None = None) -> tuple[Expr, ...]:
-    """The strides of memory without gaps whose axes follow each other in this order, the last innermost; those that are
-    left out have size 1."""
+    """The strides of contiguous memory whose axes are in this order, the last innermost; those that are left out have
+    size 1."""
     strides = [size.interner.constant(1) for size in sizes]
     step: Expr | None = None
     for axis in reversed(range(len(sizes)) if order is None else order):

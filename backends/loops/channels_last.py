@@ -1,12 +1,12 @@
-"""Images whose channels lie next to each other: what is made of them element by element is best laid out as they are.
+"""The channels-last layout (NHWC) of images: elementwise results keep the layout of their operands.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
     >>> from backends.loops.program import Program
     >>> program = Program(Decisions(ShapeEnv(origin=lambda: None)))
     >>> sizes = tuple(map(program.build.lift, (2, 8, 4, 5)))
-    >>> image = program.input("image", "float32", sizes, by_channel(sizes))
-    >>> lies_by_channel(program.build.apply("exp", image)), [int(str(stride)) for stride in by_channel(sizes)]
+    >>> image = program.input("image", "float32", sizes, channels_last_strides(sizes))
+    >>> is_channels_last(program.build.apply("exp", image)), [each.constant for each in channels_last_strides(sizes)]
     (True, [160, 1, 40, 8])
 """
 
@@ -16,18 +16,18 @@ from backends.loops.affine import is_one, packed
 from backends.loops.nodes import Memory, Reduce, Sizes, Tensor, descend
 
 
-def by_channel(sizes: Sizes) -> Sizes:
-    """The strides of an image whose second axis lies innermost."""
+def channels_last_strides(sizes: Sizes) -> Sizes:
+    """The strides of an image whose second axis is innermost."""
     return packed(sizes, (0, *range(2, len(sizes)), 1))
 
 
 def has_channels(sizes: Sizes) -> bool:
-    """Whether it makes a difference which axis of an image lies innermost, as far as is known."""
+    """Whether channels-last differs from contiguous for these sizes, as far as is known."""
     return len(sizes) == 4 and not is_one(sizes[1]) and not all(map(is_one, sizes[2:]))
 
 
-def lies_by_channel(tensor: Tensor) -> bool:
-    """Whether the first image that each element is made of lies so."""
+def is_channels_last(tensor: Tensor) -> bool:
+    """Whether the first image that an element is computed from is channels-last."""
     if tensor.rank < 3:
         return False
     for each in descend([tensor], lambda below: not isinstance(below, Reduce)):
@@ -38,4 +38,4 @@ def lies_by_channel(tensor: Tensor) -> bool:
     return False
 
 
-__all__ = ["by_channel", "has_channels", "lies_by_channel"]
+__all__ = ["channels_last_strides", "has_channels", "is_channels_last"]

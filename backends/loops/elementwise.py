@@ -1,4 +1,4 @@
-"""Tensors whose elements are those of others at the same place or at another one: leaves, operations, views.
+"""Elementwise operations, broadcasts and affine views, built over leaves.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -12,8 +12,8 @@
     >>> build.reshape(build.apply("exp", x), (b * s,))
     float32[b*s]
 
-Views are affine maps from places to places, so they cost nothing. A view that would have to divide, several axes seen
-as one, is a `Merge`: what is computed from it is computed along the axes before they were merged.
+Views are affine maps of indices, so they cost nothing. A view that would have to divide, several axes collapsed to one,
+is a `CollapseAxes`: what is computed from it is computed over the axes before they were collapsed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from backends.decisions.questions import Decisions
-from backends.loops.affine import Affine, is_one, is_zero, summed
+from backends.loops.affine import Affine, affine_sum, is_one, is_zero
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import (
+    CollapseAxes,
+    Indices,
+    Iota,
     Memory,
-    Merge,
     Number,
-    Places,
     Pointwise,
-    Position,
     Sizes,
     Tensor,
     View,
@@ -40,7 +40,7 @@ from solver.terms.expr import Expr
 
 
 class Elementwise:
-    """Builds tensors that are leaves, views of others, and computed element by element."""
+    """Builds leaves, views and elementwise operations."""
 
     def __init__(self, decisions: Decisions) -> None:
         self.decisions = decisions
@@ -54,21 +54,21 @@ class Elementwise:
     def axis(self, number: int) -> Affine:
         return Affine.axis(number, self.interner)
 
-    def axes(self, rank: int) -> Places:
+    def axes(self, rank: int) -> Indices:
         return tuple([self.axis(number) for number in range(rank)])
 
     # ------------------------------------------------------------------ leaves
 
     def memory(self, buffer: Buffer) -> Memory:
         strides = zip(self.axes(len(buffer.sizes)), map(self.lift, buffer.strides))
-        offset = summed([Affine.of(self.zero), *[axis * stride for axis, stride in strides]])
+        offset = affine_sum([Affine.of(self.zero), *[axis * stride for axis, stride in strides]])
         return Memory(tuple(map(self.lift, buffer.sizes)), buffer.dtype, buffer, offset)
 
     def number(self, value: int | float | bool | Expr, dtype: str) -> Number:
         return Number((), dtype, value.constant if isinstance(value, Expr) and value.is_constant else value)
 
-    def position(self, sizes: Sizes, axis: int) -> Position:
-        return Position(sizes, "int64", axis)
+    def iota(self, sizes: Sizes, axis: int) -> Iota:
+        return Iota(sizes, "int64", axis)
 
     # ------------------------------------------------------------------ elementwise
 
@@ -90,23 +90,23 @@ class Elementwise:
         return self._pointwise("cast", (x,), x.sizes, dtype)
 
     def _pointwise(self, operation: str, operands: Sequence[Tensor], sizes: Sizes, dtype: str) -> Tensor:
-        merged = next((operand for operand in operands if isinstance(operand, Merge)), None)
+        merged = next((operand for operand in operands if isinstance(operand, CollapseAxes)), None)
         if merged is None:
             return Pointwise(sizes, dtype, operation, tuple(operands))
         inside = [self.split(operand, merged.runs, merged.source.sizes) for operand in operands]
         whole = Pointwise(merged.source.sizes, dtype, operation, tuple(inside))
-        return Merge(sizes, dtype, whole, merged.runs)
+        return CollapseAxes(sizes, dtype, whole, merged.runs)
 
     def split(self, x: Tensor, runs: tuple[tuple[int, ...], ...], sizes: Sizes) -> Tensor:
-        """The other way round: each axis seen as a run of axes of these sizes."""
+        """The inverse of collapsing: each axis expanded to a run of axes of these sizes."""
         if not x.rank:
             return x
-        if isinstance(x, Merge) and x.runs == runs and all(map(self.decisions.equal, x.source.sizes, sizes)):
+        if isinstance(x, CollapseAxes) and x.runs == runs and all(map(self.decisions.equal, x.source.sizes, sizes)):
             return x.source
         return self.view(x, sizes, [self._flat(run, sizes) for run in runs])
 
     def _flat(self, run: Sequence[int], sizes: Sizes) -> Affine:
-        """The place along a merged axis, from those along its parts."""
+        """The index along a collapsed axis, from those along its parts (row-major linearization)."""
         place = Affine.of(self.zero)
         for axis in run:
             place = place * sizes[axis] + self.axis(axis)
@@ -114,28 +114,28 @@ class Elementwise:
 
     # ------------------------------------------------------------------ views
 
-    def view(self, x: Tensor, sizes: Sizes, places: Sequence[Affine]) -> Tensor:
-        """A tensor of these sizes; `places` say where to look in x, for each axis of it."""
+    def view(self, x: Tensor, sizes: Sizes, indices: Sequence[Affine]) -> Tensor:
+        """A tensor of these sizes, `indices` of x as affine maps of its axes."""
         if isinstance(x, Number):
             return x
-        places = tuple(places)
-        if len(sizes) == x.rank and all(place.as_axis == axis for axis, place in enumerate(places)):
+        indices = tuple(indices)
+        if len(sizes) == x.rank and all(place.as_axis == axis for axis, place in enumerate(indices)):
             if all(a is b for a, b in zip(sizes, x.sizes)):
                 return x
         if isinstance(x, Memory):
-            return Memory(sizes, x.dtype, x.buffer, x.offset.at(places))
-        if isinstance(x, Merge) and (runs := self._runs_seen(x, sizes, places)) is not None:
-            return Merge(sizes, x.dtype, x.source, runs)
+            return Memory(sizes, x.dtype, x.buffer, x.offset.at(indices))
+        if isinstance(x, CollapseAxes) and (runs := self._runs_seen(x, sizes, indices)) is not None:
+            return CollapseAxes(sizes, x.dtype, x.source, runs)
         if isinstance(x, View):
-            return View(sizes, x.dtype, x.source, tuple([place.at(places) for place in x.places]))
-        return View(sizes, x.dtype, x, places)
+            return View(sizes, x.dtype, x.source, tuple([place.at(indices) for place in x.indices]))
+        return View(sizes, x.dtype, x, indices)
 
-    def _runs_seen(self, x: Merge, sizes: Sizes, places: Places) -> tuple[tuple[int, ...], ...] | None:
-        """What is merged, by the axes of a view that has the same axes in the same order, axes of size 1 apart: still
-        what elementwise operators are pulled through. None for any other view."""
+    def _runs_seen(self, x: CollapseAxes, sizes: Sizes, indices: Indices) -> tuple[tuple[int, ...], ...] | None:
+        """The runs that are collapsed, by the axes of a view that only adds or removes axes of size 1: elementwise
+        operations are still pulled through it. None for any other view."""
         runs: list[tuple[int, ...]] = [()] * len(sizes)
         last = -1
-        for axis, place in enumerate(places):
+        for axis, place in enumerate(indices):
             seen = place.as_axis
             if seen is None:
                 if x.runs[axis] or place.terms or not is_zero(place.constant):
@@ -147,15 +147,15 @@ class Elementwise:
         return tuple(runs) if all(run or is_one(size) for run, size in zip(runs, sizes)) else None
 
     def expand(self, x: Tensor, sizes: Sizes) -> Tensor:
-        """Broadcast: new axes come first, and an axis of size 1 is the same everywhere."""
+        """Broadcast: new axes come first, and an axis of size 1 is repeated."""
         if isinstance(x, Number):
             return x
         first = len(sizes) - x.rank
-        places = [self._along(axis + first, x.sizes[axis], sizes[axis + first]) for axis in range(x.rank)]
-        return self.view(x, sizes, places)
+        indices = [self._along(axis + first, x.sizes[axis], sizes[axis + first]) for axis in range(x.rank)]
+        return self.view(x, sizes, indices)
 
     def _along(self, axis: int, given: Expr, wanted: Expr) -> Affine:
-        """Where to look along an axis that is as long as the result's, or 1."""
+        """The index along an axis that is as long as the result's, or 1."""
         if given is wanted and self.decisions.equal(given, wanted):
             return self.axis(axis)
         if self.decisions.is_one(given):
@@ -166,8 +166,8 @@ class Elementwise:
         return self.axis(axis) * self.interner.ite(one, self.zero, self.one)
 
     def permute(self, x: Tensor, order: Sequence[int]) -> Tensor:
-        places = [self.axis(list(order).index(axis)) for axis in range(x.rank)]
-        return self.view(x, tuple([x.sizes[axis] for axis in order]), places)
+        indices = [self.axis(list(order).index(axis)) for axis in range(x.rank)]
+        return self.view(x, tuple([x.sizes[axis] for axis in order]), indices)
 
     def unsqueeze(self, x: Tensor, axis: int) -> Tensor:
         sizes = (*x.sizes[:axis], self.one, *x.sizes[axis:])
@@ -176,29 +176,29 @@ class Elementwise:
     def squeeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
         """Without these axes, which have size 1."""
         kept = [axis for axis in range(x.rank) if axis not in axes]
-        places = [self.axis(kept.index(k)) if k in kept else Affine.of(self.zero) for k in range(x.rank)]
-        return self.view(x, tuple([x.sizes[axis] for axis in kept]), places)
+        indices = [self.axis(kept.index(k)) if k in kept else Affine.of(self.zero) for k in range(x.rank)]
+        return self.view(x, tuple([x.sizes[axis] for axis in kept]), indices)
 
     def slice(self, x: Tensor, axis: int, start: Expr, step: int, size: Expr) -> Tensor:
-        places = list(self.axes(x.rank))
-        places[axis] = places[axis] * self.lift(step) + Affine.of(start)
-        return self.view(x, (*x.sizes[:axis], size, *x.sizes[axis + 1 :]), places)
+        indices = list(self.axes(x.rank))
+        indices[axis] = indices[axis] * self.lift(step) + Affine.of(start)
+        return self.view(x, (*x.sizes[:axis], size, *x.sizes[axis + 1 :]), indices)
 
     def select(self, x: Tensor, axis: int, place: Expr) -> Tensor:
-        places = [self.axis(k if k < axis else k - 1) for k in range(x.rank)]
-        places[axis] = Affine.of(place)
-        return self.view(x, (*x.sizes[:axis], *x.sizes[axis + 1 :]), places)
+        indices = [self.axis(k if k < axis else k - 1) for k in range(x.rank)]
+        indices[axis] = Affine.of(place)
+        return self.view(x, (*x.sizes[:axis], *x.sizes[axis + 1 :]), indices)
 
     def reshape(self, x: Tensor, sizes: Sizes) -> Tensor | None:
         """The same elements in order with other sizes; None where the axes do not match up.
 
-        Axes are matched from the left by equal products. A run of axes that becomes one is merged (memory only if its
-        strides do not allow it), one axis that becomes a run is split.
+        Axes are matched from the left by equal products. A run of axes that becomes one is collapsed (a view where its
+        strides allow that), one axis that becomes a run is split.
         """
         if isinstance(x, Number):
             return x
-        if isinstance(x, Merge):
-            # its elements are those of what was merged, in the same order
+        if isinstance(x, CollapseAxes):
+            # its elements are those of what was collapsed, in the same order
             found = self.reshape(x.source, sizes)
             if found is not None:
                 return found
@@ -215,8 +215,8 @@ class Elementwise:
         return next((self._flat(to, sizes) for run, to in matched if axis in run), Affine.of(self.zero))
 
     def _matched(self, given: Sizes, wanted: Sizes) -> Matched | None:
-        """Runs of axes with equal products on both sides; an axis of size 1 that pairs with nothing is in no run on
-        its side (it is never looked along)."""
+        """Runs of axes with equal products on both sides; an axis of size 1 that matches none is in no run on its side
+        (its index is always 0)."""
         matched: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
         left = [axis for axis in range(len(given)) if not is_one(given[axis])]
         right = [axis for axis in range(len(wanted)) if not is_one(wanted[axis])]
@@ -248,7 +248,7 @@ class Elementwise:
     def _same_product(self, given: Sizes, a: Sequence[int], wanted: Sizes, b: Sequence[int]) -> bool:
         first = self.product([given[axis] for axis in a])
         second = self.product([wanted[axis] for axis in b])
-        return self.decisions.equal(first, second, turns=self.product(given))
+        return self.decisions.equal(first, second, iterations=self.product(given))
 
     def _is_factor(self, given: Sizes, a: Sequence[int], wanted: Sizes, b: Sequence[int]) -> bool:
         """Whether the left product is the smaller one: by its degree, then by its number."""
@@ -266,28 +266,28 @@ class Elementwise:
         return product
 
     def _merged(self, x: Tensor, runs: tuple[tuple[int, ...], ...], sizes: Sizes) -> Tensor:
-        """Runs of axes as one axis each; axes in no run have size 1."""
+        """Runs of axes collapsed to one axis each; axes in no run have size 1."""
         if isinstance(x, Memory):
             strides = [self._merged_stride(x, run) for run in runs]
             if None not in strides:
                 terms = [self.axis(place) * stride for place, stride in enumerate(strides) if stride is not None]
-                return Memory(sizes, x.dtype, x.buffer, summed([Affine.of(x.offset.constant), *terms]))
+                return Memory(sizes, x.dtype, x.buffer, affine_sum([Affine.of(x.offset.constant), *terms]))
         inside = [axis for run in runs for axis in run]
         if len(inside) < x.rank:
             x = self.squeeze(x, [axis for axis in range(x.rank) if axis not in inside])
             first = iter(range(len(inside)))
             runs = tuple([tuple([next(first) for _ in run]) for run in runs])
-        if isinstance(x, Merge):
+        if isinstance(x, CollapseAxes):
             inner = x.runs
             runs = tuple([tuple([axis for part in run for axis in inner[part]]) for run in runs])
             x = x.source
-        return Merge(sizes, x.dtype, x, runs)
+        return CollapseAxes(sizes, x.dtype, x, runs)
 
     def _merged_stride(self, x: Memory, run: Sequence[int]) -> Expr | None:
-        """The stride of a run of axes as one, if there is one."""
+        """The stride of a collapsed run of axes, if there is one."""
         strides = [x.offset.coefficient(axis) or self.zero for axis in run]
         for outer, inner, axis in zip(strides, strides[1:], run[1:]):
-            if not self.decisions.equal(outer, inner * x.sizes[axis], turns=self.product(x.sizes)):
+            if not self.decisions.equal(outer, inner * x.sizes[axis], iterations=self.product(x.sizes)):
                 return None
         return strides[-1]
 
@@ -296,7 +296,7 @@ Matched = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
 
 
 def _given_back(operation: str, operands: Sequence[Tensor]) -> Tensor | None:
-    """The operand that an operation gives as it is: multiplied or divided by 1, which is exact for every number."""
+    """The operand that an operation returns unchanged: multiplied or divided by 1, which is exact for every number."""
     if operation not in ("mul", "div"):
         return None
     first, second = operands

@@ -1,17 +1,17 @@
-"""Putting drafts of kernels together, so that what one stores the next need not load.
+"""Loop fusion: loop nests merged, so that what one stores the next need not load.
 
     for outer axes O | inner axes I                     a reduction: O kept, I reduced
 
-Two drafts can be one kernel if their loops are the same: both O | I; or one is O | I and the other, without inner axes,
-goes over all of them (in the order of the tensor that is reduced) or over O only. Sums I | O join as sums over turns,
-where a backend can (`backends.loops.interchange`). What the first stores and the second
-loads must be the same element in the same turn, seen from equal offsets. A load of what was stored before becomes the
-value itself, so a chain of tensors becomes one expression.
+Two nests can be one kernel if their loops are the same: both O | I; or one is O | I and the other, without inner axes,
+covers all of them (in the order of the tensor that is reduced) or O only. Sums over I | O are fused as accumulations,
+where a backend can (`backends.loops.interchange`). Every dependence must be within one iteration: the second loads the
+element that the first stores in it, at an equal offset. Such a load becomes the stored value (store-to-load
+forwarding), so a chain of tensors becomes one expression.
 
-Which drafts are put together is decided greedily, in the order of the program: each with the last one before it that it
-shares memory with and that it can be moved to, past all steps in between that do not depend on either; and once more
-when all are there. Last come reductions with the same loops of what one kernel has left behind: two sums of small
-tensors take as long as starting two kernels.
+Fusion is greedy, in the order of the program: each nest is merged with the last one before it that it shares memory
+with and that it can be moved to, past all steps in between that neither depends on; then once more over all. Last come
+sibling reductions with the same loops over the results of one kernel: for small tensors, launching a kernel takes as
+long as running it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from backends.loops.affine import Affine, same_place
-from backends.loops.interchange import crossed, is_crossable, pays, with_copies
+from backends.loops.interchange import absorb_copies, interchanged, is_interchangeable, is_profitable
 from backends.loops.kernels import Bodies, Buffer, Load, Scalar, Store
-from backends.loops.loop_body import Draft, below, renumbered, rewritten
-from backends.loops.loop_order import is_crosswise
-from backends.loops.nodes import Places
+from backends.loops.loop_body import LoopNest, below, renumbered, rewritten
+from backends.loops.loop_order import is_transpose
+from backends.loops.nodes import Indices
 from backends.loops.tensors import Expressions
-from backends.loops.toposort import parts_first
+from backends.loops.toposort import toposort
 from solver.terms.expr import Atom, Expr
 
 BUFFERS: Final = 24
@@ -36,14 +36,14 @@ BUFFERS: Final = 24
 
 @dataclass(eq=False)
 class Item:
-    """A step in order: a draft, or something that is no kernel, and which buffers it needs.
+    """A step in order, a loop nest or something that is no kernel, and the buffers that it accesses.
 
     Attributes:
-        before: numbers of all items that must come first, as bits.
+        before: the transitive dependences, as a bit set of item numbers.
     """
 
     number: int
-    draft: Draft | None
+    nest: LoopNest | None
     step: object
     reads: set[Buffer]
     writes: set[Buffer]
@@ -58,13 +58,13 @@ class Fusion:
     """The items of a program, fused as they are added.
 
     Attributes:
-        crosses: whether sums over rows may become part of kernels that go by rows.
+        interchanges: whether column reductions may be fused into row-major kernels.
     """
 
-    def __init__(self, build: Expressions, bodies: Bodies, *, crosses: bool) -> None:
+    def __init__(self, build: Expressions, bodies: Bodies, *, interchanges: bool) -> None:
         self.build = build
         self.bodies = bodies
-        self.crosses = crosses
+        self.interchanges = interchanges
         self.items: list[Item] = []
         self._writers: dict[Buffer, list[Item]] = {}
         self._readers: dict[Buffer, list[Item]] = {}
@@ -84,11 +84,11 @@ class Fusion:
             self._latest_call = item.before | item.bit
         self._enter(item)
 
-    def add_draft(self, draft: Draft) -> None:
-        """One more kernel, or more of one that is there."""
-        reads, writes = buffers_of(draft)
-        item = self._item(draft, None, reads, writes)
-        for symbol in self._told.keys() & symbols_of(draft) if self._told else ():
+    def add_nest(self, nest: LoopNest) -> None:
+        """One more nest, fused into one that is there if possible."""
+        reads, writes = buffers_of(nest)
+        item = self._item(nest, None, reads, writes)
+        for symbol in self._told.keys() & symbols_of(nest) if self._told else ():
             item.before |= self._told[symbol].before | self._told[symbol].bit
         first = self._fused(item, self.items, self._is_worth)
         if first is None:
@@ -97,8 +97,8 @@ class Fusion:
             self._register(first, reads, writes)
 
     def settle(self) -> None:
-        """Put together what could not be while it was added: kernels that each took in something in between, and then
-        reductions of what one kernel has written."""
+        """Fuse what could not be while it was added: kernels that each were fused with something in between, and then
+        sibling reductions."""
         for is_worth in (self._is_worth, self._are_siblings):
             self._settle(is_worth)
 
@@ -107,7 +107,7 @@ class Fusion:
         while place > 1:
             place -= 1
             item = self.items[place]
-            if item.draft is not None:
+            if item.nest is not None:
                 first = self._fused(item, self.items[:place], is_worth)
                 if first is not None:
                     del self.items[place]
@@ -116,9 +116,9 @@ class Fusion:
                             each.before = each.before & ~item.bit | first.bit | first.before
 
     def in_order(self) -> list[Item]:
-        """All items as they came, what an item depends on right before it where that came later; what is made of
-        nothing but what is given, as late as it can be."""
-        late = {each for each in self.items if each.draft and not any(read.role == "made" for read in each.reads)}
+        """All items in topological order, close to that of the program; those that read no intermediate result as late
+        as possible, which shortens live ranges."""
+        late = {each for each in self.items if each.nest and not any(read.role == "made" for read in each.reads)}
         soon = [each for each in self.items if each not in late]
         bits = {each.bit: each for each in self.items}
 
@@ -128,16 +128,16 @@ class Fusion:
 
         done = 0
         ordered: list[Item] = []
-        for item in parts_first([*soon, *self.items], behind):
+        for item in toposort([*soon, *self.items], behind):
             assert not item.before & ~done & ~item.bit, "steps depend on each other in a circle"
             done |= item.bit
             ordered.append(item)
         return ordered
 
-    # ------------------------------------------------------------------ what depends on what
+    # ------------------------------------------------------------------ dependences
 
-    def _item(self, draft: Draft | None, step: object, reads: set[Buffer], writes: set[Buffer]) -> Item:
-        item = Item(len(self.items), draft, step, reads, writes)
+    def _item(self, nest: LoopNest | None, step: object, reads: set[Buffer], writes: set[Buffer]) -> Item:
+        item = Item(len(self.items), nest, step, reads, writes)
         earlier: list[Item] = []
         for buffer in reads | writes:
             earlier += self._writers.get(buffer, ())
@@ -158,42 +158,42 @@ class Fusion:
             self._writers.setdefault(buffer, []).append(item)
 
     def _is_worth(self, first: Item, second: Item) -> bool:
-        """Whether they share memory."""
+        """Whether fusing saves a load: they share memory."""
         shared = first.writes & second.reads or first.reads & second.reads
         return bool(shared) and self._are_few(first, second)
 
     def _are_siblings(self, first: Item, second: Item) -> bool:
-        """Whether they reduce along the same axes what one kernel has written. What they leave is smaller than what
-        they read, so it does not matter for memory that it is there at once."""
-        if not first.draft.inner or first.draft.outer != second.draft.outer or first.draft.inner != second.draft.inner:
+        """Whether they reduce results of one kernel along the same axes. Results are smaller than operands, so longer
+        live ranges do not matter."""
+        if not first.nest.inner or first.nest.outer != second.nest.outer or first.nest.inner != second.nest.inner:
             return False
-        makers = [each.writes for each in self.items if each.draft is not None]
+        makers = [each.writes for each in self.items if each.nest is not None]
         return self._are_few(first, second) and any(each & first.reads and each & second.reads for each in makers)
 
     def _are_few(self, first: Item, second: Item) -> bool:
         return len(first.reads | first.writes | second.reads | second.writes) <= BUFFERS
 
     def _is_between(self, first: Item, second: Item) -> bool:
-        """Whether something must come after the first and before the second, or the second before the first."""
+        """Whether a dependence path leads from the first through another item to the second, or back."""
         if first.before & second.bit:
             return True
         between = second.before & ~first.bit
         return any(between & each.bit and each.before & first.bit for each in self.items)
 
     def _fused(self, second: Item, others: Sequence[Item], is_worth: Callable[[Item, Item], bool]) -> Item | None:
-        """The last of the others that an item could become a part of, with the item as its part."""
+        """The last of the others that an item can be fused into, with the item as its part."""
         for first in reversed(others):
-            if first.draft is None:
+            if first.nest is None:
                 continue
             earlier, later = (second, first) if first.before & second.bit else (first, second)
             if not is_worth(earlier, later) or self._is_between(earlier, later):
                 continue
-            fused = fused_drafts(self.build, self.bodies, earlier.draft, later.draft)
-            if fused is None and self.crosses:
-                fused = _fused_crosswise(self.build, self.bodies, earlier.draft, later.draft)
+            fused = fuse(self.build, self.bodies, earlier.nest, later.nest)
+            if fused is None and self.interchanges:
+                fused = _fuse_interchanged(self.build, self.bodies, earlier.nest, later.nest)
             if fused is None:
                 continue
-            first.draft = fused
+            first.nest = fused
             first.reads |= second.reads
             first.writes |= second.writes
             first.before = (first.before | second.before) & ~first.bit & ~second.bit
@@ -206,59 +206,61 @@ class Fusion:
         return None
 
 
-def buffers_of(draft: Draft) -> tuple[set[Buffer], set[Buffer]]:
-    """The buffers that a draft reads, and those that it writes."""
-    reads = {value.buffer for value in below(draft.roots) if isinstance(value, Load)}
-    return reads, {store.buffer for store in draft.stores}
+def buffers_of(nest: LoopNest) -> tuple[set[Buffer], set[Buffer]]:
+    """The buffers that a nest reads, and those that it writes."""
+    reads = {value.buffer for value in below(nest.roots) if isinstance(value, Load)}
+    return reads, {store.buffer for store in nest.stores}
 
 
-def symbols_of(draft: Draft) -> set[Atom]:
-    """The symbols in the sizes that a draft computes with, those of the memory that it makes included."""
-    sizes = [*draft.kernel("").numbers, *[size for store in draft.stores for size in store.buffer.sizes]]
+def symbols_of(nest: LoopNest) -> set[Atom]:
+    """The symbols in the sizes that a nest computes with, those of the memory that it allocates included."""
+    sizes = [*nest.kernel("").scalars, *[size for store in nest.stores for size in store.buffer.sizes]]
     return {symbol for size in sizes for symbol in size.symbols}
 
 
-def fused_drafts(build: Expressions, bodies: Bodies, first: Draft, second: Draft) -> Draft | None:
+def fuse(build: Expressions, bodies: Bodies, first: LoopNest, second: LoopNest) -> LoopNest | None:
     """Both as one kernel, the first's stores before the second's; None where they can not be."""
     loops = _common(build, first, second)
     if loops is None:
         return None
     shape, of_first, of_second = loops
     stores = first.stores if of_first is None else renumbered(bodies, first, of_first)
-    places = _places(build, second) if of_second is None else of_second
-    values = _same_turn(build, stores, second, places, shape)
+    indices = _axes(build, second) if of_second is None else of_second
+    values = _same_turn(build, stores, second, indices, shape)
     if values is None:
         return None
-    new = rewritten(bodies, second.roots, places, values)
-    added = [replace(store, offset=store.offset.at(places), value=value) for store, value in zip(second.stores, new)]
+    new = rewritten(bodies, second.roots, indices, values)
+    added = [replace(store, offset=store.offset.at(indices), value=value) for store, value in zip(second.stores, new)]
     origins = tuple(dict.fromkeys([*first.origins, *second.origins]))
     fused = replace(shape, stores=(*stores, *added), origins=origins)
-    crosses = is_crosswise(fused) and not any(each.inner and is_crosswise(each) for each in (first, second))
-    return None if crosses else fused
+    interchanges = is_transpose(fused) and not any(each.inner and is_transpose(each) for each in (first, second))
+    return None if interchanges else fused
 
 
-def _fused_crosswise(build: Expressions, bodies: Bodies, first: Draft, second: Draft) -> Draft | None:
-    """Both as one kernel, one of them with outer and inner axes exchanged."""
+def _fuse_interchanged(build: Expressions, bodies: Bodies, first: LoopNest, second: LoopNest) -> LoopNest | None:
+    """Both as one kernel, one of them with outer and inner loops interchanged."""
     if not second.inner:
-        return with_copies(build, first, second)
-    may_cross = [is_crossable(draft) for draft in (first, second)]
-    if not any(may_cross) or not first.inner:
+        return absorb_copies(build, first, second)
+    may_interchange = [is_interchangeable(nest) for nest in (first, second)]
+    if not any(may_interchange) or not first.inner:
         return None
     if not _equal(build, first.outer, second.inner) or not _equal(build, first.inner, second.outer):
         return None
-    if may_cross[0]:
-        sums = crossed(build, bodies, first)
-        if pays(build, bodies, sums, second):
-            return fused_drafts(build, bodies, sums, second)
-    if may_cross[1]:
-        sums = crossed(build, bodies, second)
-        if pays(build, bodies, sums, first):
-            return fused_drafts(build, bodies, first, sums)
+    if may_interchange[0]:
+        sums = interchanged(build, bodies, first)
+        if is_profitable(build, bodies, sums, second):
+            return fuse(build, bodies, sums, second)
+    if may_interchange[1]:
+        sums = interchanged(build, bodies, second)
+        if is_profitable(build, bodies, sums, first):
+            return fuse(build, bodies, first, sums)
     return None
 
 
-def _common(build: Expressions, first: Draft, second: Draft) -> tuple[Draft, Places | None, Places | None] | None:
-    """The draft whose loops both can have, and for each of the two, where its axes are among them if elsewhere."""
+def _common(
+    build: Expressions, first: LoopNest, second: LoopNest
+) -> tuple[LoopNest, Indices | None, Indices | None] | None:
+    """The nest whose loops both can have, and for each of the two the map of its axes to them, if not the identity."""
     if len(first.inner) == len(second.inner):
         if _equal(build, first.outer, second.outer) and _equal(build, first.inner, second.inner):
             return first, None, None
@@ -271,49 +273,49 @@ def _common(build: Expressions, first: Draft, second: Draft) -> tuple[Draft, Pla
     natural = [shape.extents[axis] for axis in shape.natural]
     if not _equal(build, flat.outer, natural):
         return None
-    places = tuple([build.axis(axis) for axis in shape.natural])
-    return (shape, None, places) if shape is first else (shape, places, None)
+    indices = tuple([build.axis(axis) for axis in shape.natural])
+    return (shape, None, indices) if shape is first else (shape, indices, None)
 
 
 def _equal(build: Expressions, sizes: Sequence[Expr], others: Sequence[Expr]) -> bool:
     if len(sizes) != len(others):
         return False
-    turns = build.product(sizes)
-    return all(build.decisions.equal(a, b, turns=turns) for a, b in zip(sizes, others))
+    iterations = build.product(sizes)
+    return all(build.decisions.equal(a, b, iterations=iterations) for a, b in zip(sizes, others))
 
 
-def _places(build: Expressions, draft: Draft) -> Places:
-    return build.axes(len(draft.extents))
+def _axes(build: Expressions, nest: LoopNest) -> Indices:
+    return build.axes(len(nest.extents))
 
 
 def _same_turn(
-    build: Expressions, stores: Sequence[Store], second: Draft, places: Places, shape: Draft
+    build: Expressions, stores: Sequence[Store], second: LoopNest, indices: Indices, shape: LoopNest
 ) -> dict[tuple[Buffer, Affine], Scalar] | None:
-    """What the second loads that was stored, by where, if it may run turn by turn with the first: it loads what was
-    stored in the same turn only, and stores to nothing that the first uses, or in the same turn only."""
-    turns = build.product(shape.extents)
+    """The stored values that the second nest loads, by buffer and offset; None if a dependence between the two is
+    carried by a loop: a load of what another iteration stores, or a store to what the first uses in another."""
+    iterations = build.product(shape.extents)
     written: dict[Buffer, list[Store]] = {}
     for store in stores:
         written.setdefault(store.buffer, []).append(store)
     stored: dict[tuple[Buffer, Affine], Scalar] = {}
     for value in below(second.roots):
         if isinstance(value, Load) and value.buffer in written:
-            offset = value.offset.at(places)
+            offset = value.offset.at(indices)
             found = [
                 store.value
                 for store in written[value.buffer]
-                if not store.summed and same_place(build.decisions, store.offset, offset, turns=turns)
+                if not store.accumulates and same_place(build.decisions, store.offset, offset, iterations=iterations)
             ]
             if value.indirect or not found:
                 return None
             stored[value.buffer, offset] = found[-1]
-    targets = {store.buffer: store.offset.at(places) for store in second.stores}
+    targets = {store.buffer: store.offset.at(indices) for store in second.stores}
     if not targets.keys().isdisjoint(written):
         return None
     for value in below([store.value for store in stores]):
         if isinstance(value, Load) and value.buffer in targets:
             if shape.inner or value.indirect:
                 return None
-            if not same_place(build.decisions, value.offset, targets[value.buffer], turns=turns):
+            if not same_place(build.decisions, value.offset, targets[value.buffer], iterations=iterations):
                 return None
     return stored

@@ -1,4 +1,4 @@
-"""Elements at places that are computed, as an algebra: what a tensor is made of is taken in its stead.
+"""Gathers as an algebra: a gather of an elementwise expression is the expression of gathers.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -10,69 +10,68 @@
     >>> x = build.memory(Buffer("x", "float32", (b, s), (s, build.one)))
     >>> target = build.memory(Buffer("target", "int64", (b,), (build.one,)))
     >>> inside = build.apply("ge", target, build.number(0, "int64"))
-    >>> found = build.taken(build.apply("exp", x), (b,), (build.axis(0), target), inside)
+    >>> found = build.gather(build.apply("exp", x), (b,), (build.axis(0), target), inside)
     >>> found.operation, type(found.operands[0]).__name__
-    ('exp', 'Taken')
+    ('exp', 'Gather')
 
-A sum of what is 0 but at one place of an axis is the element there.
+The sum of a one-hot product along an axis is a gather: at most one of its terms is not 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from backends.loops.affine import Affine, is_one, is_zero, summed
+from backends.loops.affine import Affine, affine_sum, is_one, is_zero
 from backends.loops.elementwise import Elementwise
-from backends.loops.nodes import Anywhere, Memory, Number, Pointwise, Position, Sizes, Taken, Tensor, View
+from backends.loops.nodes import Gather, GatherIndices, Iota, Memory, Number, Pointwise, Sizes, Tensor, View
 from backends.loops.operations import is_float
 from solver.terms.expr import Expr
 
 
-def taken(build: Elementwise, x: Tensor, sizes: Sizes, places: Anywhere, inside: Tensor | None) -> Tensor:
-    """A tensor of these sizes: for each element, the places along the axes of x, some of them computed; 0 where
-    they are not `inside`, if any may not be.
+def gather(build: Elementwise, x: Tensor, sizes: Sizes, indices: GatherIndices, inside: Tensor | None) -> Tensor:
+    """A tensor of these sizes, each element that of x at `indices`, some of which are data; 0 where not `inside`.
 
-    What x is computed from is taken instead, so that nothing else is computed. Where an element of x may be wanted
-    often, x becomes memory.
+    Gathers are pushed down to the operands of x, so that no other element of x is computed. Where an element of x may
+    be gathered more than once, x is materialized instead.
     """
     if not x.rank:
         return x
-    if all(isinstance(place, Affine) for place in places):
-        return build.view(x, sizes, [place for place in places if isinstance(place, Affine)])
+    if all(isinstance(place, Affine) for place in indices):
+        return build.view(x, sizes, [place for place in indices if isinstance(place, Affine)])
     match x:
         case Memory(offset=offset):
-            if not any(isinstance(places[axis], Tensor) for axis in offset.axes):
-                fixed = [place if isinstance(place, Affine) else Affine.of(build.zero) for place in places]
+            if not any(isinstance(indices[axis], Tensor) for axis in offset.axes):
+                fixed = [place if isinstance(place, Affine) else Affine.of(build.zero) for place in indices]
                 return build.view(x, sizes, fixed)
-            return Taken(sizes, x.dtype, x, tuple(places), inside)
-        case Position(axis=axis):
-            return _as_tensor(build, places[axis], sizes)
-        case Pointwise(operands=operands, operation=operation) if _is_once(places, sizes):
+            return Gather(sizes, x.dtype, x, tuple(indices), inside)
+        case Iota(axis=axis):
+            return _index_tensor(build, indices[axis], sizes)
+        case Pointwise(operands=operands, operation=operation) if _is_once(indices, sizes):
             return Pointwise(
-                sizes, x.dtype, operation, tuple([taken(build, each, sizes, places, inside) for each in operands])
+                sizes, x.dtype, operation, tuple([gather(build, each, sizes, indices, inside) for each in operands])
             )
-        case View(source=source, places=through):
-            return taken(build, source, sizes, tuple([_through(build, p, places, sizes) for p in through]), inside)
-    return Taken(sizes, x.dtype, x, tuple(places), inside)
+        case View(source=source, indices=through):
+            return gather(build, source, sizes, tuple([_through(build, p, indices, sizes) for p in through]), inside)
+    return Gather(sizes, x.dtype, x, tuple(indices), inside)
 
 
-def _is_once(places: Anywhere, sizes: Sizes) -> bool:
-    """Whether no element is looked at twice: each axis of the result is a place by itself."""
-    plain = {place.as_axis for place in places if isinstance(place, Affine)}
+def _is_once(indices: GatherIndices, sizes: Sizes) -> bool:
+    """Whether no element is gathered twice: each axis of the result is an index by itself."""
+    plain = {place.as_axis for place in indices if isinstance(place, Affine)}
     return all(axis in plain or is_one(size) for axis, size in enumerate(sizes))
 
 
-def _through(build: Elementwise, index: Affine, places: Anywhere, sizes: Sizes) -> Affine | Tensor:
-    """An index of axes as one of places."""
+def _through(build: Elementwise, index: Affine, indices: GatherIndices, sizes: Sizes) -> Affine | Tensor:
+    """An affine index of axes, composed with the indices of a gather."""
     direct = [Affine.of(index.constant)]
     computed: list[tuple[Tensor, Expr]] = []
     for axis, step in index.terms:
-        place = places[axis]
+        place = indices[axis]
         if isinstance(place, Affine):
             direct.append(place * step)
         else:
             computed.append((place, step))
-    total = summed(direct)
+    total = affine_sum(direct)
     if not computed:
         return total
     made: Tensor | None = None
@@ -81,25 +80,24 @@ def _through(build: Elementwise, index: Affine, places: Anywhere, sizes: Sizes) 
         made = part if made is None else build.apply("add", made, part)
     assert made is not None
     if total.axes or not is_zero(total.constant):
-        made = build.apply("add", made, _as_tensor(build, total, sizes))
+        made = build.apply("add", made, _index_tensor(build, total, sizes))
     return made
 
 
-def _as_tensor(build: Elementwise, place: Affine | Tensor, sizes: Sizes) -> Tensor:
-    """A place as a number that is computed with."""
+def _index_tensor(build: Elementwise, place: Affine | Tensor, sizes: Sizes) -> Tensor:
+    """An index as an integer tensor."""
     if isinstance(place, Tensor):
         return place
     made: Tensor = build.number(place.constant, "int64")
     for axis, step in place.terms:
-        part: Tensor = build.position(sizes, axis)
+        part: Tensor = build.iota(sizes, axis)
         part = part if is_one(step) else build.apply("mul", part, build.number(step, "int64"))
         made = part if isinstance(made, Number) and made.value == 0 else build.apply("add", part, made)
     return made
 
 
-def single(build: Elementwise, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, tuple[int, ...]] | None:
-    """The sum of what differs from 0 at one place of an axis only: the element there, if x is of this kind, and the
-    axes that are left to be summed up."""
+def one_hot_sum(build: Elementwise, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, tuple[int, ...]] | None:
+    """The sum of one-hot products as a gather, if x is one: that gather, and the axes that are left to be summed."""
     found = _alone(x)
     if found is None:
         return None
@@ -116,13 +114,13 @@ def single(build: Elementwise, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor
     place = build.view(place, sizes, kept)
     first, last = build.number(0, "int64"), build.number(x.sizes[axis], "int64")
     inside = build.apply("bitand", build.apply("ge", place, first), build.apply("lt", place, last))
-    places: Anywhere = (*kept[:axis], place, *kept[axis + 1 :])
+    indices: GatherIndices = (*kept[:axis], place, *kept[axis + 1 :])
     where = inside
     for other in conditions:
         if other is not condition:
-            where = build.apply("bitand", where, taken(build, other, sizes, places, inside))
+            where = build.apply("bitand", where, gather(build, other, sizes, indices, inside))
     zero = build.cast(build.number(0, "int64"), x.dtype)
-    made = build.apply("select", where, taken(build, value, sizes, places, inside), zero)
+    made = build.apply("select", where, gather(build, value, sizes, indices, inside), zero)
     if is_float(x.dtype):
         # the sum of -0 and zeros is 0
         made = build.apply("add", made, zero)
@@ -152,11 +150,11 @@ def _all_of(condition: Tensor) -> Iterator[Tensor]:
 
 
 def _pinned(condition: Tensor, axes: Sequence[int]) -> tuple[int, Tensor | None]:
-    """The axis along which a condition holds at one place at most, and that place."""
+    """The axis along which a condition holds at one index at most, and that index."""
     match condition:
         case Pointwise(operation="eq", operands=(first, second)):
             for position, place in ((first, second), (second, first)):
-                if isinstance(position, Position) and position.axis in axes and not _varies(place, position.axis):
+                if isinstance(position, Iota) and position.axis in axes and not _varies(place, position.axis):
                     return position.axis, place
     return 0, None
 
@@ -168,13 +166,13 @@ def _varies(x: Tensor, axis: int) -> bool:
             return False
         case Memory(offset=offset):
             return axis in offset.axes
-        case View(places=places):
-            return any(axis in place.axes for place in places)
+        case View(indices=indices):
+            return any(axis in place.axes for place in indices)
         case Pointwise(operands=operands):
             return any(operand.rank and _varies(operand, axis) for operand in operands)
-        case Position():
+        case Iota():
             return x.axis == axis
     return True
 
 
-__all__ = ["single", "taken"]
+__all__ = ["gather", "one_hot_sum"]

@@ -1,8 +1,8 @@
-"""Kernels that can run turn by turn: what one leaves in the cache the next finds there.
+"""Interleaving: consecutive kernels tiled by their common outer iterations, so that each finds its input in the cache.
 
-    for blocks of turns that the kernels have in common
-        the turns of the first kernel in this block
-        the turns of the second, which read what the first has stored in the same of these turns
+    for blocks of iterations that the kernels have in common
+        the first kernel, in this block
+        the second, which reads what the first has stored in the same of these iterations
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -17,12 +17,13 @@
     ...     total = build.expand(build.reduce("sum", x, (axis,), keepdim=True), x.sizes)
     ...     x = program.stored(build.apply("sub", x, total), (b * c, c, build.one))
     >>> program.outputs.append(x)
-    >>> first, second = schedule(program, crosses=True)
-    >>> first.turns is second.turns, first.turns.count
+    >>> first, second = schedule(program, interchanges=True)
+    >>> first.interleaved is second.interleaved, first.interleaved.iterations
     (True, <a>)
 
-The common turns are those of the leading outer axes, as many in each kernel. In each of them kernels touch parts of
-their own of what they share: a place is so many elements for each turn, and what is less than that.
+The common iterations are those of the leading outer axes, as many in each kernel. Every dependence between the kernels
+must be within one of them: an iteration accesses a block of its own in each buffer that is shared and written. This is
+tiling for locality across loops that cannot be fused, as the second needs all that the first reduces.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from backends.loops.affine import Affine, is_one, is_zero
-from backends.loops.kernels import Buffer, Kernel, Load, Turns, walk
+from backends.loops.kernels import Buffer, InterleavedGroup, Kernel, Load, walk
 from solver.terms.division import divide, divide_content
 from solver.terms.expr import Expr
 
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
     from backends.decisions.questions import Decisions
 
 MOST: Final = 8
-"""Kernels that run turn by turn."""
+"""Kernels of one interleaved group at most."""
 FEW: Final = 64
-"""Where lanes run along an axis that is divided, no fewer of its elements belong to a turn."""
+"""Where the vector axis is split, no fewer of its elements belong to one iteration."""
 
 
-def find_turns(kernels: Sequence[Kernel], there: Collection[Buffer], decisions: Decisions) -> None:
-    """Note which of these kernels, that follow each other, run turn by turn. What they store to is memory of its own:
-    what is there before may be seen by other names."""
+def mark_interleaved(kernels: Sequence[Kernel], there: Collection[Buffer], decisions: Decisions) -> None:
+    """Mark runs of consecutive kernels that may be interleaved iteration by iteration. Their outputs must be freshly
+    allocated: existing buffers (`there`) may be aliased."""
     touched = [_Touched(kernel) for kernel in kernels]
     first = 0
     while first < len(touched):
@@ -58,56 +59,56 @@ def find_turns(kernels: Sequence[Kernel], there: Collection[Buffer], decisions: 
             _ask_apart(touched[first : last + 1], decisions)
         count = max(counts, key=lambda each: (each.degree, abs(each.content())), default=None)
         if count is not None and all(_ask_common(each.kernel, count, decisions) for each in touched[first:last]):
-            turns = Turns(count, last - first)
+            group = InterleavedGroup(count, last - first)
             for each in touched[first:last]:
-                each.kernel.turns = turns
+                each.kernel.interleaved = group
         first = last
 
 
 def _ask_common(kernel: Kernel, count: Expr, decisions: Decisions) -> bool:
-    """Whether the leading axes of a kernel make so many turns."""
+    """Whether the leading axes of a kernel have so many iterations."""
     found = split(kernel, count)
     assert found is not None
     axis, inside = found
-    turns = decisions.interner.one
+    iterations = decisions.interner.one
     for extent in kernel.extents[: axis + 1]:
-        turns = turns * extent
+        iterations = iterations * extent
     with decisions.at(kernel.name):
-        return decisions.same("turns", turns, count * inside, "turn by turn with others", "by itself")
+        return decisions.same("interleaving", iterations, count * inside, "interleaved with others", "by itself")
 
 
 def _ask_apart(touched: Sequence[_Touched], decisions: Decisions) -> None:
-    """Two kernels that share memory, and were not found to have turns in common."""
-    if len(touched) == 2 and touched[0].places.keys() & touched[1].places.keys():
+    """Two kernels that share memory, and were not found to have common iterations."""
+    if len(touched) == 2 and touched[0].accesses.keys() & touched[1].accesses.keys():
         first, second = [next(_leading(each.kernel), None) for each in touched]
         if first is not None and second is not None and first is not second:
             with decisions.at(touched[1].kernel.name):
-                decisions.same("turns", first, second, "by itself", "by itself")
+                decisions.same("interleaving", first, second, "by itself", "by itself")
 
 
 class _Touched:
-    """What a kernel does to memory.
+    """The memory accesses of a kernel.
 
     Attributes:
-        places: where it looks in each buffer, None for what only the run tells.
+        accesses: offsets of the loads and stores of each buffer, None where indirect.
         stored: the buffers that it stores to.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.places: dict[Buffer, list[Affine | None]] = {}
+        self.accesses: dict[Buffer, list[Affine | None]] = {}
         for value in walk(kernel.roots()):
             if isinstance(value, Load):
-                self.places.setdefault(value.buffer, []).append(None if value.indirect else value.offset)
+                self.accesses.setdefault(value.buffer, []).append(None if value.indirect else value.offset)
         for store in kernel.stores:
-            self.places.setdefault(store.buffer, []).append(store.offset)
+            self.accesses.setdefault(store.buffer, []).append(store.offset)
         self.stored = {store.buffer for store in kernel.stores}
 
 
 def _counts(touched: Sequence[_Touched], there: Collection[Buffer]) -> list[Expr]:
-    """The numbers of turns that these kernels can have in common."""
+    """The iteration counts that these kernels can share."""
     *before, last = touched
-    if not any(each.places.keys() & last.places.keys() for each in before):
+    if not any(each.accesses.keys() & last.accesses.keys() for each in before):
         return []
     if any(buffer in there or buffer.role != "made" for each in touched for buffer in each.stored):
         return []
@@ -116,19 +117,19 @@ def _counts(touched: Sequence[_Touched], there: Collection[Buffer]) -> list[Expr
 
 
 def _leading(kernel: Kernel) -> Iterator[Expr]:
-    """How many turns its leading outer axes make: the first, the first two, and so on."""
-    turns = kernel.extents[0].interner.constant(1) if kernel.extents else None
+    """The iteration counts of its leading outer axes: of the first, the first two, and so on."""
+    iterations = kernel.extents[0].interner.one if kernel.extents else None
     for extent in kernel.extents[: min(kernel.outer, kernel.lanes)]:
-        turns = turns * extent
-        yield turns
+        iterations = iterations * extent
+        yield iterations
 
 
 def split(kernel: Kernel, count: Expr) -> tuple[int, Expr] | None:
-    """The last of the leading outer axes that make so many turns, and how many turns of it are one of these."""
-    turns = count.interner.constant(1)
-    for axis, extent in enumerate(kernel.extents[: 0 if kernel.summed else kernel.outer]):
-        turns = turns * extent
-        inside = _quotient(turns, count)
+    """The last of the leading outer axes that have so many iterations, and how many of its own are one of these."""
+    iterations = count.interner.constant(1)
+    for axis, extent in enumerate(kernel.extents[: 0 if kernel.accumulating else kernel.outer]):
+        iterations = iterations * extent
+        inside = _quotient(iterations, count)
         if inside is not None and _quotient(extent, inside) is not None:
             is_long = not inside.is_constant or inside.constant >= FEW
             return (axis, inside) if axis < kernel.lanes or is_long else None
@@ -136,7 +137,7 @@ def split(kernel: Kernel, count: Expr) -> tuple[int, Expr] | None:
 
 
 def _quotient(whole: Expr, part: Expr) -> Expr | None:
-    """What times a part is the whole, for any sizes."""
+    """The exact quotient of two sizes, for all sizes; None if there is none."""
     if whole is part or is_one(part):
         return whole.interner.constant(1) if whole is part else whole
     if part.is_constant:
@@ -146,32 +147,32 @@ def _quotient(whole: Expr, part: Expr) -> Expr | None:
     return quotient if is_zero(rest) else None
 
 
-def may_be_one_place(kernels: Sequence[Kernel], buffers: Collection[Buffer]) -> bool:
-    """Whether kernels that run turn by turn still do where these buffers are one place in memory."""
-    turns = kernels[0].turns
-    return turns is not None and _are_apart([_Touched(kernel) for kernel in kernels], buffers, turns.count)
+def may_share_slot(kernels: Sequence[Kernel], buffers: Collection[Buffer]) -> bool:
+    """Whether interleaved kernels may still be where these buffers share a slot."""
+    group = kernels[0].interleaved
+    return group is not None and _are_apart([_Touched(kernel) for kernel in kernels], buffers, group.iterations)
 
 
 def _keep(touched: Sequence[_Touched], count: Expr) -> bool:
-    """Whether each kernel touches what another one stores in the same turn only."""
+    """Whether every dependence between the kernels is within one iteration."""
     stored = {buffer for each in touched for buffer in each.stored}
-    shared = [buffer for buffer in stored if sum([buffer in each.places for each in touched]) > 1]
+    shared = [buffer for buffer in stored if sum([buffer in each.accesses for each in touched]) > 1]
     return all(_are_apart(touched, (buffer,), count) for buffer in shared)
 
 
 def _are_apart(touched: Sequence[_Touched], buffers: Collection[Buffer], count: Expr) -> bool:
-    """Whether all turns touch as many elements of these buffers, each its own."""
+    """Whether the iterations touch disjoint blocks of these buffers, all of one size and in the same order."""
     parts = [
         _of_turn(each.kernel, place, count)
         for each in touched
         for buffer in buffers
-        for place in each.places.get(buffer, ())
+        for place in each.accesses.get(buffer, ())
     ]
     return parts[0] is not None and all(part is parts[0] for part in parts)
 
 
 def _of_turn(kernel: Kernel, place: Affine | None, count: Expr) -> Expr | None:
-    """How many elements belong to each turn, if a place is in those of its own."""
+    """The elements of the block of one iteration, if an access stays within the block of its own."""
     found = split(kernel, count)
     if place is None or found is None or not is_zero(place.constant):
         return None
@@ -199,4 +200,4 @@ def _of_turn(kernel: Kernel, place: Affine | None, count: Expr) -> Expr | None:
     return size
 
 
-__all__ = ["find_turns", "may_be_one_place", "split"]
+__all__ = ["mark_interleaved", "may_share_slot", "split"]

@@ -1,14 +1,14 @@
-"""A kernel: loops over axes, and what one turn of them loads, computes, reduces and stores. What code is made from.
+"""The kernel, the intermediate representation that code is emitted from: a loop nest and the body of its loops.
 
-    for outer axes                                    (in parallel; each turn is independent)
+    for outer axes                                    (in parallel; iterations are independent)
         for inner axes: pass 0                        reductions that need no other, stores that need no reduction
         for inner axes: pass 1                        what needs the results of pass 0, and so on
-        stores that are once per turn of the outer axes
-    stores of what was added up over all turns of the outer axes
+        stores that are once per iteration of the outer axes
+    stores that accumulate over all iterations of the outer axes
 
 A softmax over rows has one outer axis, one inner, and three passes: the maximum, the sum, the stores. A kernel without
-inner axes is pointwise. `lanes` is the axis that vector lanes run along: the last inner one, or the last outer one
-(then each lane has a reduction of its own), whichever memory is contiguous along.
+inner axes is pointwise. `lanes` is the axis that is vectorized: the last inner one, or the last outer one (then each
+lane has an accumulator of its own), whichever memory is contiguous along.
 
     >>> from solver.terms.interner import Interner
     >>> from backends.loops.affine import Affine
@@ -37,7 +37,7 @@ from typing import Final, Literal, TypeAlias
 from backends.decisions.questions import is_plain
 from backends.loops.affine import Affine, is_zero
 from backends.loops.operations import computed_as
-from backends.loops.toposort import parts_first
+from backends.loops.toposort import toposort
 from solver.terms.expr import Expr
 
 Role = Literal["input", "constant", "made"]
@@ -48,8 +48,8 @@ class Buffer:
     """Memory of one tensor. Strides and offset count elements; the offset is in the pointer already.
 
     Attributes:
-        role: given to the program, always the same tensor, or made by it.
-        place: which of the inputs or constants it is.
+        role: an input of the program, a constant, or allocated by it.
+        place: the number of the input or constant.
     """
 
     name: str
@@ -65,12 +65,12 @@ class Buffer:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Load:
-    """An element of a buffer, as its dtype is computed with.
+    """An element of a buffer, converted to the dtype that is computed with.
 
     Attributes:
         offset: elements from the start of the buffer.
-        indirect: more of the offset, each part a number that is itself loaded or computed, times a size.
-        condition: where this is false there may be no such element, and the value is 0.
+        indirect: the data-dependent part of the offset: scalars, each times a stride.
+        condition: the mask of the load; where it is false the address may be out of bounds, and the value is 0.
     """
 
     buffer: Buffer
@@ -100,7 +100,7 @@ class Constant:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SizeValue:
-    """A size as a number that is computed with."""
+    """A size as an operand."""
 
     size: Expr
     dtype: str
@@ -111,8 +111,8 @@ class SizeValue:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Place:
-    """An index as a number that is computed with, as in `arange`."""
+class IndexValue:
+    """An affine index as an operand, as in `arange`."""
 
     index: Affine
     dtype: str = "int64"
@@ -133,7 +133,7 @@ class Apply:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reduction:
-    """All inner axes reduced to one value. Sums of float32 may be kept in several accumulators, in any order."""
+    """The reduction of a body over all inner axes. Sums of float32 may have several accumulators, in any order."""
 
     operation: str
     body: Scalar
@@ -145,7 +145,7 @@ class Reduction:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reduced:
-    """The result of a reduction; the same for all turns of the inner axes."""
+    """The result of a reduction; invariant in the inner loops."""
 
     reduction: Reduction
 
@@ -158,24 +158,24 @@ class Reduced:
         return ()
 
 
-Scalar: TypeAlias = Load | Constant | SizeValue | Place | Apply | Reduced
-"""One value of a loop body. Equal values are one object within a kernel, so a body is a graph, and is to be
-computed as one."""
+Scalar: TypeAlias = Load | Constant | SizeValue | IndexValue | Apply | Reduced
+"""One value of a loop body. Equal values are one object within a kernel (hash-consing), so a body is a graph, and each
+node is computed once."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Store:
-    """An element of a buffer becomes a value, rounded to the dtype of the buffer.
+    """A store of a value to an element of a buffer, rounded to the dtype of the buffer.
 
     Attributes:
-        summed: it becomes the sum of the values of all turns of the outer axes instead; the offset is the same in all
-            of them, and another for each turn of the inner axes.
+        accumulates: the sum over all iterations of the outer axes is stored instead; the offset is invariant in the
+            outer loops, and different in each iteration of the inner ones.
     """
 
     buffer: Buffer
     offset: Affine
     value: Scalar
-    summed: bool = False
+    accumulates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,26 +187,25 @@ class Pass:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Turns:
-    """What kernels that run turn by turn have in common (`backends.loops.interleaving`): how many turns, and how many
-    kernels they are."""
+class InterleavedGroup:
+    """Kernels that are interleaved (`backends.loops.interleaving`): their common iterations, and how many they are."""
 
-    count: Expr
+    iterations: Expr
     kernels: int
 
 
 @dataclass(eq=False)
 class Kernel:
-    """Loops and what they do.
+    """A loop nest with its body.
 
     Attributes:
         extents: of the axes, outermost first; the first `outer` of them are the outer ones.
-        reductions: in an order in which they can be computed.
-        kept: values of a pass that a later one reads again instead of computing them anew; each needs memory of the
-            size of the inner axes.
-        lanes: the axis that vector lanes run along.
+        reductions: in topological order.
+        kept: values of a pass that a later one reloads instead of recomputing them; each needs memory of the size of
+            the inner axes.
+        lanes: the vector axis.
         origins: lines of the program that it comes from.
-        turns: what it has in common with kernels before or after it.
+        interleaved: the group that it is interleaved with, if any.
     """
 
     name: str
@@ -217,25 +216,25 @@ class Kernel:
     kept: tuple[Scalar, ...] = ()
     lanes: int = 0
     origins: tuple[str, ...] = ()
-    turns: Turns | None = None
+    interleaved: InterleavedGroup | None = None
 
     @property
     def inner(self) -> int:
         return len(self.extents) - self.outer
 
     def is_inner(self, index: Affine) -> bool:
-        """Whether it differs between turns of the inner axes."""
+        """Whether an index varies in the inner loops."""
         return any(axis >= self.outer for axis, _ in index.terms)
 
     @cached_property
     def varying(self) -> frozenset[Scalar]:
-        """The values that differ between turns of the inner axes."""
+        """The values that vary in the inner loops."""
         found: set[Scalar] = set()
         for value in walk(self.roots()):
             match value:
                 case Load(offset=index):
                     own = self.is_inner(index)
-                case Place(index=index):
+                case IndexValue(index=index):
                     own = self.is_inner(index)
                 case _:
                     own = False
@@ -264,9 +263,9 @@ class Kernel:
         return self.inner > 0 and store.value not in self.varying and not self.is_inner(store.offset)
 
     @cached_property
-    def summed(self) -> tuple[Store, ...]:
-        """The stores of what is added up over the outer axes."""
-        return tuple([store for store in self.stores if store.summed])
+    def accumulating(self) -> tuple[Store, ...]:
+        """The stores that accumulate over the outer axes."""
+        return tuple([store for store in self.stores if store.accumulates])
 
     @property
     def once(self) -> tuple[Store, ...]:
@@ -288,8 +287,8 @@ class Kernel:
         return tuple(dict.fromkeys([*written, *read]))
 
     @property
-    def numbers(self) -> tuple[Expr, ...]:
-        """The sizes that are not constant and that the kernel is to be given, each once."""
+    def scalars(self) -> tuple[Expr, ...]:
+        """The scalar arguments: the sizes in it that are not constant, each once."""
         found: dict[Expr, None] = dict.fromkeys(self.extents)
         for store in self.stores:
             found.update(dict.fromkeys(sizes_in(store.offset)))
@@ -298,7 +297,7 @@ class Kernel:
                 case Load(offset=offset, indirect=indirect):
                     found.update(dict.fromkeys(sizes_in(offset)))
                     found.update(dict.fromkeys([stride for _, stride in indirect]))
-                case Place(index=index):
+                case IndexValue(index=index):
                     found.update(dict.fromkeys(sizes_in(index)))
                 case SizeValue(size=size):
                     found[size] = None
@@ -317,8 +316,8 @@ def sizes_in(index: Affine) -> Iterator[Expr]:
 
 
 def walk(roots: Iterable[Scalar]) -> Iterator[Scalar]:
-    """All values below these, each once, operands first. Bodies of reductions are not below their results."""
-    return parts_first(roots, lambda value: value.operands)
+    """All scalars below these, each once, operands first. Bodies of reductions are not below their results."""
+    return toposort(roots, lambda value: value.operands)
 
 
 INFIX: Final = {
@@ -339,8 +338,9 @@ def _lines(kernel: Kernel) -> Iterator[str]:
     outer, inner = axes[: kernel.outer], axes[kernel.outer :]
     bar = f" | {', '.join(inner)}" if inner else ""
     yield f"{kernel.name}: for {', '.join(outer)}{bar}, lanes i{kernel.lanes}"
-    if kernel.turns is not None:
-        yield f"  turn by turn, {kernel.turns.count}, as one of {kernel.turns.kernels}"
+    if kernel.interleaved is not None:
+        group = kernel.interleaved
+        yield f"  interleaved: {group.iterations} common iterations, one of {group.kernels} kernels"
     names = {reduction: f"{reduction.operation}{place}" for place, reduction in enumerate(kernel.reductions)}
     for number, each in enumerate(kernel.passes):
         if kernel.inner:
@@ -348,7 +348,7 @@ def _lines(kernel: Kernel) -> Iterator[str]:
         for reduction in each.reductions:
             yield f"    {names[reduction]} += {text(reduction.body, names)}"
         for store in each.stores:
-            becomes = "+=" if store.summed else "="
+            becomes = "+=" if store.accumulates else "="
             yield f"    {store.buffer.name}[{store.offset}] {becomes} {text(store.value, names)}"
     if kernel.once:
         yield "  once:"
@@ -367,7 +367,7 @@ def text(value: Scalar, names: dict[Reduction, str]) -> str:
             return repr(number)
         case SizeValue(size=size):
             return str(size) if is_plain(size) else f"({size})"
-        case Place(index=index):
+        case IndexValue(index=index):
             return f"({index})"
         case Reduced(reduction=reduction):
             return names[reduction]
@@ -381,7 +381,7 @@ def text(value: Scalar, names: dict[Reduction, str]) -> str:
 
 
 class Bodies:
-    """Makes values, equal ones once: so that what two stores share is computed once."""
+    """Hash-consing of values: equal ones are one object, so that a common subexpression is computed once."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[object, ...], Scalar] = {}
@@ -403,7 +403,7 @@ class Bodies:
         return self._once(("size", size, dtype), SizeValue(size, dtype))
 
     def place(self, index: Affine) -> Scalar:
-        return self._once(("place", index), Place(index))
+        return self._once(("place", index), IndexValue(index))
 
     def apply(self, operation: str, operands: Sequence[Scalar], dtype: str) -> Scalar:
         return self._once((operation, dtype, *operands), Apply(operation, tuple(operands), dtype))
@@ -425,13 +425,13 @@ __all__ = [
     "Kernel",
     "Load",
     "Pass",
-    "Place",
+    "IndexValue",
     "Reduced",
     "Reduction",
     "Scalar",
     "SizeValue",
     "Store",
-    "Turns",
+    "InterleavedGroup",
     "sizes_in",
     "text",
     "walk",

@@ -1,21 +1,21 @@
-"""The loops of a kernel once it is fused: which axis lanes run along, in which order the others go, which are one.
+"""Loop order: which axis is vectorized, the order of the others, and which are collapsed.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
-    >>> from backends.loops.loop_body import Binding
+    >>> from backends.loops.loop_body import LoopBuilder
     >>> from backends.loops.program import Program
     >>> env = ShapeEnv(origin=lambda: None)
     >>> b, s = [size.expr for size in env.sizes("b s")]
     >>> program = Program(Decisions(env))
     >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
     >>> _ = program.stored(program.build.apply("exp", x), (s, program.build.one))
-    >>> binding = Binding(program.build, {})
-    >>> print(arranged(binding.bodies, program.build, binding.assigned(program.steps[0]), "k0"))
+    >>> builder = LoopBuilder(program.build, {})
+    >>> print(order_loops(builder.bodies, program.build, builder.nest(program.steps[0]), "k0"))
     k0: for i0 < b*s, lanes i0
         made0[i0] = exp(x[i0])
 
-Lanes run along the axis that stores, then most accesses are contiguous along. Neighbouring axes are one where a step
-along the outer is as far as all steps along the inner, for everything that is accessed.
+The vector axis is the one that most stores, then most accesses are contiguous along. Neighbouring axes are collapsed to
+one where the stride of the outer is that of the inner times its extent, for every access.
 """
 
 from __future__ import annotations
@@ -25,21 +25,20 @@ from collections.abc import Iterator, Sequence
 from functools import cmp_to_key, reduce
 
 from backends.loops.affine import Affine, is_one, is_zero
-from backends.loops.kernels import Apply, Bodies, Kernel, Load, Place, Reduced, Scalar
-from backends.loops.loop_body import Draft, below, renumbered
+from backends.loops.kernels import Apply, Bodies, IndexValue, Kernel, Load, Reduced, Scalar
+from backends.loops.loop_body import LoopNest, below, renumbered
 from backends.loops.operations import OPERATIONS
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Expr
 
 
-def arranged(bodies: Bodies, build: Expressions, draft: Draft, name: str, *, collapses: bool = True) -> Kernel:
-    """The kernel with its loops in the order in which memory is best gone through; those that can be one as one if it
-    `collapses`."""
-    draft = _ordered(bodies, build, draft)
-    along_outer = _is_along_outer(draft) and not any(store.summed for store in draft.stores)
-    draft = _collapsed(bodies, build, draft) if collapses else draft
-    kernel = draft.kernel(name)
-    kernel.lanes = max(len(draft.outer if along_outer else draft.extents) - 1, 0)
+def order_loops(bodies: Bodies, build: Expressions, nest: LoopNest, name: str, *, collapses: bool = True) -> Kernel:
+    """Choose the loop order by locality; merge contiguous loops when `collapses`."""
+    nest = _ordered(bodies, build, nest)
+    along_outer = _is_along_outer(nest) and not any(store.accumulates for store in nest.stores)
+    nest = _collapsed(bodies, build, nest) if collapses else nest
+    kernel = nest.kernel(name)
+    kernel.lanes = max(len(nest.outer if along_outer else nest.extents) - 1, 0)
     kernel.kept = tuple(kept(kernel))
     return kernel
 
@@ -47,64 +46,64 @@ def arranged(bodies: Bodies, build: Expressions, draft: Draft, name: str, *, col
 # ---------------------------------------------------------------------- order
 
 
-def accesses(draft: Draft) -> list[Affine]:
+def accesses(nest: LoopNest) -> list[Affine]:
     """The offset of every load and store."""
-    return [*loaded(draft), *[store.offset for store in draft.stores]]
+    return [*loaded(nest), *[store.offset for store in nest.stores]]
 
 
-def loaded(draft: Draft) -> list[Affine]:
+def loaded(nest: LoopNest) -> list[Affine]:
     """The offset of every load."""
-    return [value.offset for value in below(draft.roots) if isinstance(value, Load)]
+    return [value.offset for value in below(nest.roots) if isinstance(value, Load)]
 
 
 def _contiguous(offsets: Sequence[Affine], axis: int) -> int:
-    """How many accesses go one element on along an axis."""
+    """How many accesses are unit-stride along an axis."""
     found = [offset.coefficient(axis) for offset in offsets]
     return sum([coefficient is not None and is_one(coefficient) for coefficient in found])
 
 
 def _strided(offsets: Sequence[Affine], axis: int) -> int:
-    """How many accesses go on along an axis by more than one element."""
+    """How many accesses have another stride than 1 along an axis."""
     found = [offset.coefficient(axis) for offset in offsets]
     return sum([coefficient is not None and not is_one(coefficient) for coefficient in found])
 
 
 def _ranked(offsets: Sequence[Affine]) -> list[list[Affine]]:
-    """Those that change along the most axes first: what changes along fewer is loaded anew by few turns."""
+    """Grouped by how many axes they vary along, most first: the others are invariant in some loop, and cost little."""
     ranks = sorted({len(offset.terms) for offset in offsets}, reverse=True)
     return [[offset for offset in offsets if len(offset.terms) == rank] for rank in ranks]
 
 
-def _ordered(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
-    """Among the outer and among the inner axes, what most is contiguous along comes last: first of all stores, as
-    stores far apart take several times as long as loads. Before it the one that most of the rest is contiguous along:
-    the lines that its loads bring are near for its next turn. The others as memory is mostly gone through."""
-    offsets, stored = accesses(draft), [store.offset for store in draft.stores]
+def _ordered(bodies: Bodies, build: Expressions, nest: LoopNest) -> LoopNest:
+    """Among the outer and among the inner loops, the axis that most accesses are contiguous along is innermost: stores
+    count first, as strided stores take several times as long as loads. Around it comes the axis that most of the rest
+    are contiguous along: their cache lines are still there in the next iteration. The others go by stride."""
+    offsets, stored = accesses(nest), [store.offset for store in nest.stores]
     ranked = [(offsets, [offset for offset in offsets if offset in stored]) for offsets in _ranked(offsets)]
 
     def weight(axis: int) -> list[int]:
-        """How many stores and how many accesses go one element on: of those that change along most axes, of others."""
+        """The unit-stride stores and accesses: of those that vary along most axes, then of others."""
         return [_contiguous(each, axis) for offsets, stored in ranked for each in (stored, offsets)]
 
-    outer = list(range(len(draft.outer)))
-    inner = list(range(len(outer), len(draft.extents)))
+    outer = list(range(len(nest.outer)))
+    inner = list(range(len(outer), len(nest.extents)))
     order: list[int] = []
     for axes in (outer, inner):
         last = sorted(axes, key=lambda axis: (weight(axis), axis))[-1:]
-        rest = [axis for axis in usual_order(build, offsets, axes) if axis not in last]
+        rest = [axis for axis in locality_order(build, offsets, axes) if axis not in last]
         near = max(rest, key=lambda axis: weight(axis)[:2], default=None)
         if near is not None and any(weight(near)[:2]):
             rest.remove(near)
             last = [near, *last]
         order += [*rest, *last]
     if order == [*outer, *inner]:
-        return draft
-    return _moved(bodies, build, draft, order)
+        return nest
+    return _moved(bodies, build, nest, order)
 
 
-def usual_order(build: Expressions, offsets: Sequence[Affine], axes: Sequence[int]) -> list[int]:
-    """Axes as most of those accesses go through memory, the farthest step first, that change along most of all axes; as
-    they are if that is as usual as any other order."""
+def locality_order(build: Expressions, offsets: Sequence[Affine], axes: Sequence[int]) -> list[int]:
+    """Axes by decreasing stride, as most of the accesses have it that vary along the most axes; unchanged if as many
+    accesses have that order as any other."""
     top = _ranked(offsets)[:1]
     found = Counter([_by_steps(build, offset, axes) for each in top for offset in each])
     found[tuple(axes)] += 0
@@ -112,8 +111,8 @@ def usual_order(build: Expressions, offsets: Sequence[Affine], axes: Sequence[in
 
 
 def _by_steps(build: Expressions, offset: Affine, axes: Sequence[int]) -> tuple[int, ...]:
-    """The axis with the farthest step first; where it is not known which is, as the sizes tell that each is a product
-    of: to be wrong costs but time."""
+    """The axis with the largest stride first. Where that is not decided, by degree and coefficient of the product: a
+    wrong guess costs only time."""
 
     def compare(axis: int, other: int) -> int:
         first, second = offset.coefficient(axis), offset.coefficient(other)
@@ -125,7 +124,7 @@ def _by_steps(build: Expressions, offset: Affine, axes: Sequence[int]) -> tuple[
             return second.constant - first.constant
         farther, nearer = sorted((first, second), key=_weight, reverse=True)
         question, put = build.interner.ge(farther, nearer), (farther, ">=", nearer)
-        yes, never = "farther steps outside", "farther steps inside"
+        yes, never = "larger stride outside", "larger stride inside"
         if _weight(first) == _weight(second):
             found = build.decisions.holds("order", question, yes, "as the axes come", never=never, put=put)
             return 0 if found is None else -1 if found else 1
@@ -139,69 +138,69 @@ def _weight(step: Expr) -> tuple[int, int]:
     return step.degree, abs(step.content())
 
 
-def _moved(bodies: Bodies, build: Expressions, draft: Draft, order: Sequence[int]) -> Draft:
+def _moved(bodies: Bodies, build: Expressions, nest: LoopNest, order: Sequence[int]) -> LoopNest:
     places = tuple([build.axis(order.index(axis)) for axis in range(len(order))])
-    extents = [draft.extents[axis] for axis in order]
-    count = len(draft.outer)
-    natural = tuple([order.index(axis) for axis in draft.natural])
-    return Draft(
-        tuple(extents[:count]), tuple(extents[count:]), natural, renumbered(bodies, draft, places), draft.origins
+    extents = [nest.extents[axis] for axis in order]
+    count = len(nest.outer)
+    natural = tuple([order.index(axis) for axis in nest.natural])
+    return LoopNest(
+        tuple(extents[:count]), tuple(extents[count:]), natural, renumbered(bodies, nest, places), nest.origins
     )
 
 
-def is_along_inner(bodies: Bodies, build: Expressions, draft: Draft) -> bool:
-    """Whether memory is gone through along the inner axes."""
-    return not _is_along_outer(_ordered(bodies, build, draft))
+def is_along_inner(bodies: Bodies, build: Expressions, nest: LoopNest) -> bool:
+    """Whether lanes run along the inner axes once the loops are ordered."""
+    return not _is_along_outer(_ordered(bodies, build, nest))
 
 
-def _is_along_outer(draft: Draft) -> bool:
-    """Whether lanes run along the last outer axis, each with its own reduction: where what changes along most axes, and
-    is accessed most often, lies better along it."""
-    if not draft.inner:
+def _is_along_outer(nest: LoopNest) -> bool:
+    """Whether lanes run along the last outer axis, each with an accumulator of its own: where the accesses that vary
+    along most axes have better strides along it."""
+    if not nest.inner:
         return True
-    if not draft.outer:
+    if not nest.outer:
         return False
-    for offsets in _ranked(accesses(draft)):
-        last, beside = len(draft.extents) - 1, len(draft.outer) - 1
+    for offsets in _ranked(accesses(nest)):
+        last, beside = len(nest.extents) - 1, len(nest.outer) - 1
         inner, outer = _strided(offsets, last), _strided(offsets, beside)
         if inner != outer:
             return inner > 2 * outer or bool(not _contiguous(offsets, last) and _contiguous(offsets, beside))
     return False
 
 
-def is_crosswise(draft: Draft) -> bool:
-    """Whether inner axes are gone through along which nothing is contiguous, while loads and stores are so along
-    different outer ones: as a kernel of its own, what stores would have both next to each other."""
-    first = len(draft.outer)
+def is_transpose(nest: LoopNest) -> bool:
+    """Whether this is a transpose: no access is unit-stride along an inner axis; loads and stores are, along different
+    outer axes. The store would better be a kernel of its own, whose loops can be tiled."""
+    first = len(nest.outer)
 
     def contiguous(offset: Affine) -> set[int]:
-        """The axes along which it is so; none where it is the same for all inner turns."""
+        """The axes along which it is unit-stride; none where it is invariant in the inner loops."""
         is_inside = any(axis >= first for axis in offset.axes)
         return {axis for axis, step in offset.terms if is_one(step)} if is_inside else set()
 
-    read = {axis for offset in loaded(draft) for axis in contiguous(offset)}
-    stored = [contiguous(store.offset) for store in draft.stores]
+    read = {axis for offset in loaded(nest) for axis in contiguous(offset)}
+    stored = [contiguous(store.offset) for store in nest.stores]
     if any(axis >= first for axes in (read, *stored) for axis in axes):
         return False
     return bool(read) and any(axes and not axes & read for axes in stored)
 
 
-# ---------------------------------------------------------------------- axes that are one
+# ---------------------------------------------------------------------- collapsing
 
 
-def _collapsed(bodies: Bodies, build: Expressions, draft: Draft) -> Draft:
-    """Neighbouring axes as one, where every access allows it."""
-    axis = len(draft.extents) - 2
+def _collapsed(bodies: Bodies, build: Expressions, nest: LoopNest) -> LoopNest:
+    """Neighbouring loops collapsed to one, where every access allows it."""
+    axis = len(nest.extents) - 2
     while axis >= 0:
-        if axis != len(draft.outer) - 1 and _is_one_loop(build, draft, axis):
-            draft = _joined(bodies, build, draft, axis)
+        if axis != len(nest.outer) - 1 and _is_one_loop(build, nest, axis):
+            nest = _merged_axes(bodies, build, nest, axis)
         axis -= 1
-    return draft
+    return nest
 
 
-def _is_one_loop(build: Expressions, draft: Draft, axis: int) -> bool:
-    extent = draft.extents[axis + 1]
-    indices = [*accesses(draft), *[value.index for value in below(draft.roots) if isinstance(value, Place)]]
+def _is_one_loop(build: Expressions, nest: LoopNest, axis: int) -> bool:
+    extent = nest.extents[axis + 1]
+    indices = [*accesses(nest), *[value.index for value in below(nest.roots) if isinstance(value, IndexValue)]]
     for index in indices:
         outer = index.coefficient(axis) or build.zero
         inner = index.coefficient(axis + 1) or build.zero
@@ -209,35 +208,37 @@ def _is_one_loop(build: Expressions, draft: Draft, axis: int) -> bool:
             continue
         if is_zero(outer) or is_zero(inner):
             return False
-        turns = reduce(Expr.__mul__, draft.extents[: axis + 1])
+        iterations = reduce(Expr.__mul__, nest.extents[: axis + 1])
         yes, otherwise = "one loop", "two loops"
-        if not build.decisions.same("collapse", outer, inner * extent, yes, otherwise, turns=turns, length=extent):
+        if not build.decisions.same(
+            "collapse", outer, inner * extent, yes, otherwise, iterations=iterations, length=extent
+        ):
             return False
     return True
 
 
-def _joined(bodies: Bodies, build: Expressions, draft: Draft, axis: int) -> Draft:
-    """The axis and the one behind it as one: the first of the two stands still."""
-    count = len(draft.extents)
+def _merged_axes(bodies: Bodies, build: Expressions, nest: LoopNest, axis: int) -> LoopNest:
+    """The loops of an axis and the next one as one: the index of the first is 0 in it."""
+    count = len(nest.extents)
     places = [build.axis(k if k <= axis else k - 1) for k in range(count)]
     places[axis] = Affine.of(build.zero)
-    extents = list(draft.extents)
+    extents = list(nest.extents)
     extents[axis : axis + 2] = [extents[axis] * extents[axis + 1]]
-    outer = len(draft.outer) - (axis < len(draft.outer) - 1)
-    return Draft(
+    outer = len(nest.outer) - (axis < len(nest.outer) - 1)
+    return LoopNest(
         tuple(extents[:outer]),
         tuple(extents[outer:]),
         (),
-        renumbered(bodies, draft, tuple(places)),
-        draft.origins,
+        renumbered(bodies, nest, tuple(places)),
+        nest.origins,
     )
 
 
-# ---------------------------------------------------------------------- what passes share
+# ---------------------------------------------------------------------- values that passes share
 
 
 def kept(kernel: Kernel) -> Iterator[Scalar]:
-    """The costly values that more than one pass needs: the outermost of them."""
+    """The costly values that more than one pass needs, and are better stored than recomputed: the outermost of them."""
     if len(kernel.passes) < 2:
         return
     needed: dict[Scalar, set[int]] = {}
@@ -259,7 +260,7 @@ def kept(kernel: Kernel) -> Iterator[Scalar]:
 
 
 def costly(order: Sequence[Scalar]) -> set[Scalar]:
-    """Those of the values, given operands first, that are worth memory: something costly is done for them."""
+    """Those of the values, given operands first, whose computation is costly enough to be stored."""
     found: set[Scalar] = set()
     for value in order:
         if isinstance(value, Apply):

@@ -1,4 +1,4 @@
-"""Which tensor expressions become memory before anything is fused: what several others read or nothing can inline.
+"""Choose which expressions to materialize: those with several consumers, and those that cannot be inlined.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -9,11 +9,11 @@
     >>> shared = build.apply("exp", x)
     >>> for operation in ("neg", "sqrt"):
     ...     program.outputs.append(program.stored(build.apply(operation, shared), (build.one,)))
-    >>> shared in materialized([step.value for step in program.steps])
+    >>> shared in tensors_to_materialize([step.value for step in program.steps])
     True
 
-A tensor in this set is computed once, by a kernel of its own at first; fusion then puts kernels together, and memory
-that nobody else reads is not written after all. So being in the set costs nothing where fusion succeeds.
+A materialized tensor is computed once, by a kernel of its own at first; fusion then merges kernels, and stores that
+nothing else reads are eliminated. So materializing costs nothing where fusion succeeds.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from backends.loops.affine import is_one
-from backends.loops.nodes import Joined, Memory, Merge, Number, Pointwise, Reduce, Taken, Tensor, View, descend
+from backends.loops.nodes import CollapseAxes, Concat, Gather, Memory, Number, Pointwise, Reduce, Tensor, View, descend
 from backends.loops.operations import OPERATIONS
 
 
-def materialized(values: Sequence[Tensor]) -> set[Tensor]:
-    """Of all tensors below these values, those that become memory before what reads them; a value that nothing else
-    reads is not among them."""
+def tensors_to_materialize(values: Sequence[Tensor]) -> set[Tensor]:
+    """Of all tensors below these values, those to store to memory before their consumers; a value without other
+    consumers is not among them."""
     order = list(descend(values))
     found: set[Tensor] = {tensor for tensor in order if isinstance(tensor, Reduce)}
-    found.update([tensor.source for tensor in order if isinstance(tensor, Merge)])
+    found.update([tensor.source for tensor in order if isinstance(tensor, CollapseAxes)])
     found.update(
-        [tensor.source for tensor in order if isinstance(tensor, Taken) and not isinstance(tensor.source, Memory)]
+        [tensor.source for tensor in order if isinstance(tensor, Gather) and not isinstance(tensor.source, Memory)]
     )
     parents: dict[Tensor, list[Tensor]] = {tensor: [] for tensor in order}
     for tensor in order:
@@ -54,20 +54,20 @@ def materialized(values: Sequence[Tensor]) -> set[Tensor]:
 
 
 def _work(order: Iterable[Tensor]) -> dict[Tensor, tuple[bool, int]]:
-    """For each tensor, whether something costly is done for an element, and how many are loaded for it alone: what is
-    shown to a whole axis is loaded once for all of it."""
+    """For each tensor, whether recomputing an element is costly, and how many loads it takes; a load that is broadcast
+    along an axis counts for nothing, as it is hoisted out of that loop."""
     found: dict[Tensor, tuple[bool, int]] = {}
     for tensor in order:
         match tensor:
             case Memory(offset=offset):
                 found[tensor] = (False, int(not _misses(tensor, offset.axes)))
-            case Reduce() | Merge():
+            case Reduce() | CollapseAxes():
                 found[tensor] = (False, 1)
             case Pointwise(operation=operation):
                 below = [found[source] for source in tensor.sources]
                 costs = OPERATIONS[operation].is_costly or any(costs for costs, _ in below)
                 found[tensor] = (costs, sum([loads for _, loads in below]))
-            case View() | Taken() | Joined():
+            case View() | Gather() | Concat():
                 below = [found[source] for source in tensor.sources]
                 loads = 0 if _repeats(tensor) else sum([loads for _, loads in below])
                 found[tensor] = (any(costs for costs, _ in below), loads)
@@ -77,12 +77,12 @@ def _work(order: Iterable[Tensor]) -> dict[Tensor, tuple[bool, int]]:
 
 
 def _repeats(tensor: Tensor) -> bool:
-    """Whether a view shows elements more than once."""
+    """Whether a view broadcasts its source."""
     if not isinstance(tensor, View) or isinstance(tensor.source, Number):
         return False
-    return _misses(tensor, {axis for place in tensor.places for axis in place.axes})
+    return _misses(tensor, {axis for place in tensor.indices for axis in place.axes})
 
 
 def _misses(tensor: Tensor, axes: Collection[int]) -> bool:
-    """Whether a tensor has an axis beside these, which it is the same along."""
+    """Whether a tensor is broadcast along an axis that is not one of these."""
     return any(axis not in axes for axis, size in enumerate(tensor.sizes) if not is_one(size))

@@ -1,12 +1,12 @@
-"""The nodes of tensor expressions: memory, numbers, operations, views, reductions, elements elsewhere, joins.
+"""The nodes of tensor expressions: memory, numbers, pointwise operations, views, reductions, gathers, concatenations.
 
     >>> from solver.terms.interner import Interner
     >>> terms = Interner()
     >>> n, one = terms.symbol("n"), terms.constant(1)
-    >>> place = Position((n,), "int64", 0)
+    >>> place = Iota((n,), "int64", 0)
     >>> twice = Pointwise((n,), "int64", "add", (place, place))
     >>> [type(each).__name__ for each in descend([twice])]
-    ['Position', 'Pointwise']
+    ['Iota', 'Pointwise']
 
 `backends.loops.tensors` builds them.
 """
@@ -19,17 +19,17 @@ from typing import TypeAlias
 
 from backends.loops.affine import Affine
 from backends.loops.kernels import Buffer
-from backends.loops.toposort import parts_first
+from backends.loops.toposort import toposort
 from solver.terms.expr import Expr
 
 Sizes = tuple[Expr, ...]
-Places = tuple[Affine, ...]
-Anywhere: TypeAlias = "tuple[Affine | Tensor, ...]"
+Indices = tuple[Affine, ...]
+GatherIndices: TypeAlias = "tuple[Affine | Tensor, ...]"
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Tensor:
-    """A tensor that is not there yet."""
+    """A tensor expression: not materialized yet."""
 
     sizes: Sizes
     dtype: str
@@ -40,7 +40,7 @@ class Tensor:
 
     @property
     def sources(self) -> tuple[Tensor, ...]:
-        """What it is made from."""
+        """The operands."""
         return ()
 
     def __repr__(self) -> str:
@@ -49,7 +49,7 @@ class Tensor:
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Memory(Tensor):
-    """Elements of a buffer: the offset for a place, strides as its coefficients."""
+    """Elements of a buffer at an affine offset, whose coefficients are the strides."""
 
     buffer: Buffer
     offset: Affine
@@ -57,21 +57,21 @@ class Memory(Tensor):
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Number(Tensor):
-    """One number, everywhere; a size may be one."""
+    """A scalar, broadcast to any sizes; it may be a size."""
 
     value: int | float | bool | Expr
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Position(Tensor):
-    """The place along an axis."""
+class Iota(Tensor):
+    """The index along an axis (XLA's iota)."""
 
     axis: int
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Pointwise(Tensor):
-    """An operation on the elements at the same place; operands that are numbers are everywhere."""
+    """An elementwise operation; operands that are numbers are broadcast."""
 
     operation: str
     operands: tuple[Tensor, ...]
@@ -83,10 +83,10 @@ class Pointwise(Tensor):
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class View(Tensor):
-    """For each axis of the source, where to look."""
+    """For each axis of the source, its index as an affine map of the result's axes."""
 
     source: Tensor
-    places: Places
+    indices: Indices
 
     @property
     def sources(self) -> tuple[Tensor, ...]:
@@ -94,8 +94,8 @@ class View(Tensor):
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Merge(Tensor):
-    """Runs of axes of the source, each seen as one axis; one of no axes has size 1."""
+class CollapseAxes(Tensor):
+    """Runs of consecutive axes of the source, each collapsed to one axis; an empty run is an axis of size 1."""
 
     source: Tensor
     runs: tuple[tuple[int, ...], ...]
@@ -123,19 +123,19 @@ class Reduce(Tensor):
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Taken(Tensor):
-    """Elements at places that are computed; where these are not `inside` the element is 0. Who builds it without has
-    seen to it that they are."""
+class Gather(Tensor):
+    """A gather; out-of-bounds elements (where `inside` is false) are 0. Without `inside`, the caller guarantees that
+    indices are in bounds."""
 
     source: Tensor
-    places: Anywhere
+    indices: GatherIndices
     inside: Tensor | None = None
 
     @property
     def computed(self) -> tuple[Tensor, ...]:
-        """The places that are, and whether they are inside."""
-        places = [place for place in self.places if isinstance(place, Tensor)]
-        return tuple(places if self.inside is None else [*places, self.inside])
+        """The indices that are data, and the mask of those in bounds."""
+        indices = [place for place in self.indices if isinstance(place, Tensor)]
+        return tuple(indices if self.inside is None else [*indices, self.inside])
 
     @property
     def sources(self) -> tuple[Tensor, ...]:
@@ -143,8 +143,8 @@ class Taken(Tensor):
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Joined(Tensor):
-    """Pieces one behind the other along an axis; each but the last ends where the next begins, at a bound."""
+class Concat(Tensor):
+    """The concatenation of pieces along an axis; each but the last ends where the next begins, at a bound."""
 
     pieces: tuple[Tensor, ...]
     axis: int
@@ -154,33 +154,33 @@ class Joined(Tensor):
     def sources(self) -> tuple[Tensor, ...]:
         return self.pieces
 
-    def at(self, piece: int, places: Places) -> Places:
-        """Where to look in one of the pieces."""
+    def at(self, piece: int, indices: Indices) -> Indices:
+        """The indices into one of the pieces."""
         if not self.pieces[piece].rank:
             return ()
         if not piece:
-            return places
-        inside = places[self.axis] + Affine.of(-self.bounds[piece - 1])
-        return (*places[: self.axis], inside, *places[self.axis + 1 :])
+            return indices
+        inside = indices[self.axis] + Affine.of(-self.bounds[piece - 1])
+        return (*indices[: self.axis], inside, *indices[self.axis + 1 :])
 
 
 def descend(roots: Sequence[Tensor], into: Callable[[Tensor], bool] = lambda tensor: True) -> Iterator[Tensor]:
-    """All tensors that these are made from, themselves included, each once, sources first."""
-    return parts_first(roots, lambda tensor: tensor.sources if into(tensor) else ())
+    """All tensors below these, themselves included, each once, operands first."""
+    return toposort(roots, lambda tensor: tensor.sources if into(tensor) else ())
 
 
 __all__ = [
-    "Anywhere",
-    "Joined",
+    "GatherIndices",
+    "Concat",
     "Memory",
-    "Merge",
+    "CollapseAxes",
     "Number",
-    "Places",
+    "Indices",
     "Pointwise",
-    "Position",
+    "Iota",
     "Reduce",
     "Sizes",
-    "Taken",
+    "Gather",
     "Tensor",
     "View",
     "descend",

@@ -1,4 +1,4 @@
-"""What loop bodies compute, element by element: the one vocabulary of lowerings and of all code generators.
+"""The scalar operations of loop bodies: the instruction set that lowerings target and all code generators implement.
 
     >>> from backends.loops.operations import OPERATIONS, result_dtype
     >>> result_dtype("add", ["float32", "float32"])
@@ -44,7 +44,7 @@ ITEMSIZE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Elementwise:
-    """One operation: how many operands, the dtype of what comes out, and whether doing it twice is worth avoiding.
+    """One operation: its arity, the dtype of its result, and whether recomputing it is costly.
 
     Attributes:
         kinds: the dtypes that it is for: any of "float", "integer", "bool".
@@ -83,11 +83,11 @@ def _table() -> dict[str, Elementwise]:
 
 OPERATIONS: Final = _table()
 REDUCTIONS: Final = ("sum", "product", "minimum", "maximum", "any", "all")
-"""What many elements become one by; minimum and maximum give nan where there is one, any and all are of bools."""
+"""The reduction operators; minimum and maximum give nan where there is one, any and all are of bools."""
 
 
 def result_dtype(name: str, operands: Sequence[str]) -> str:
-    """The dtype of what an operation gives for operands of these dtypes."""
+    """The dtype of an operation's result for operands of these dtypes."""
     return "bool" if OPERATIONS[name].result == "bool" else operands[-1]
 
 

@@ -1,4 +1,4 @@
-"""A whole program for backends: what it is given, its steps in order, what it returns. Lowerings write it.
+"""A whole program for backends: its inputs, its steps in order, its outputs. Lowerings build it.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -12,9 +12,9 @@
     >>> program.steps
     [made0[s*i0 + i1] = float32[b, s]]
 
-A step assigns a tensor expression to memory, or calls an operator that loops do not improve; such a call takes memory,
-sizes and plain values. Expressions stay expressions until something needs them in memory: an output, a call, or the
-scheduler (`backends.loops.schedule`), which decides what is computed together.
+A step assigns a tensor expression to memory, or calls an operator that is not lowered to loops; such a call takes
+memory, sizes and plain values. Expressions are materialized only where an output, a call or the scheduler
+(`backends.loops.schedule`) needs them in memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import TypeAlias
 from backends.decisions.questions import Decisions
 from backends.loops.affine import Affine, is_one
 from backends.loops.kernels import Buffer
-from backends.loops.nodes import Joined, Memory, Merge, Number, Reduce, Sizes, Tensor, descend
+from backends.loops.nodes import CollapseAxes, Concat, Memory, Number, Reduce, Sizes, Tensor, descend
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
@@ -35,7 +35,7 @@ from solver.terms.prop import Prop
 
 @dataclass(eq=False, slots=True)
 class Assign:
-    """Elements of a buffer become those of a tensor: where they go, for each place within `sizes`."""
+    """The assignment of a tensor to a buffer: the offset of each element, for each index within `sizes`."""
 
     buffer: Buffer
     sizes: Sizes
@@ -49,21 +49,21 @@ class Assign:
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """An operator that is called as it is.
+    """An operator that is not lowered: called as it is.
 
     Attributes:
         arguments: nested lists of `Memory`, `Expr` and plain values.
-        results: the buffers that it makes, in order; None for a result that nobody needs. A result that is a number
+        results: the buffers that it allocates, in order; None for a result that is unused. A result that is a number
             is the symbol that stands for it.
         is_list: whether what it returns is a list or tuple of results.
         aliases: the argument's buffer that the results share memory with.
         writes: the buffers of arguments that it changes.
-        is_laid_out: whether strides of results are sure to be as foreseen; otherwise they are compared at run time.
-        is_fresh: whether results are sure to share no memory with arguments, as those that are laid out as foreseen.
+        has_layout: whether results are known to have the predicted strides; otherwise they are compared at run time.
+        is_fresh: whether results are known not to alias arguments, as those with the predicted layout.
         into: the same operator where it writes its one result to memory that is given as `out`, which no argument
             shares.
-        checked: for an operator whose results are predicted by somebody else's rule: takes what it gave, the tensors
-            that it took, and for each result sizes and strides as predicted, and returns what it gave.
+        checked: for an operator whose results are predicted by a user's rule: takes the results, the tensors that it
+            was given, and the predicted sizes and strides of each result, and returns the results.
     """
 
     target: Callable[..., object]
@@ -73,7 +73,7 @@ class Call:
     is_list: bool = False
     aliases: Buffer | None = None
     writes: tuple[Buffer, ...] = ()
-    is_laid_out: bool = False
+    has_layout: bool = False
     is_fresh: bool = False
     into: Callable[..., object] | None = None
     checked: Callable[..., object] | None = None
@@ -87,8 +87,7 @@ class Call:
 
 @dataclass(eq=False, slots=True)
 class Check:
-    """A condition on sizes that must hold at this point of the run, or the program stops with an error of the message.
-    """
+    """A run-time assertion on sizes, with the message and class of its error."""
 
     condition: Prop
     message: str
@@ -97,7 +96,7 @@ class Check:
 
 @dataclass(eq=False, slots=True)
 class Bind:
-    """A symbol that only the run tells is a size of a tensor that is there by now."""
+    """A data-dependent symbol is bound to a size of a tensor that exists by now."""
 
     symbol: Atom
     buffer: Buffer
@@ -114,11 +113,11 @@ class Program:
 
     Attributes:
         inputs: the tensors that it is given, in order.
-        numbers: the symbols that it is given behind them.
+        numbers: the symbols that are scalar arguments behind them.
         constants: tensors that are always the same, with what they are in the frontend's own terms.
         outputs: memory, sizes, or plain values.
-        apart: the places of outputs that are tensors of their own, though a tensor that is given or returned is the
-            same memory; with each the place where the same tensor is returned first.
+        apart: the outputs, by number, that are distinct tensors though they alias an input or another output; with
+            each the number of the output where the same tensor is returned first.
     """
 
     decisions: Decisions
@@ -151,7 +150,7 @@ class Program:
         return Buffer(f"made{self._made - 1}", dtype, sizes, strides)
 
     def stored(self, value: Tensor, strides: Sequence[Expr]) -> Memory:
-        """A tensor as memory with these strides: it is assigned to a buffer of its own."""
+        """A tensor materialized with these strides: it is assigned to a buffer of its own."""
         buffer = self.buffer(value.dtype, value.sizes, tuple(strides))
         memory = self.build.memory(buffer)
         self.assign(memory, value)
@@ -160,25 +159,25 @@ class Program:
     def assign(self, memory: Memory, value: Tensor) -> None:
         """The elements of `memory` become those of a tensor of its sizes, now."""
         value = self.build.expand(value, memory.sizes)
-        if isinstance(value, Merge):
+        if isinstance(value, CollapseAxes):
             inside = self.build.split(memory, value.runs, value.source.sizes)
             assert isinstance(inside, Memory)
             memory, value = inside, value.source
-        if isinstance(value, Joined) and not self._is_one_loop(memory, value):
+        if isinstance(value, Concat) and not self._is_one_loop(memory, value):
             for place, piece in enumerate(value.pieces):
                 self.assign(self._slice(memory, value, place), piece)
             return
         self.steps.append(Assign(memory.buffer, memory.sizes, memory.offset, value))
 
-    def _is_one_loop(self, memory: Memory, value: Joined) -> bool:
-        """Whether pieces are best computed by one kernel: they meet within rows, or some of them are numbers; and none
-        is reduced from something, which would have to be in memory."""
+    def _is_one_loop(self, memory: Memory, value: Concat) -> bool:
+        """Whether a concatenation is best one kernel: its pieces meet within rows, or some of them are numbers; and
+        none has a reduction inside, which would have to be materialized."""
         along = memory.offset.coefficient(value.axis)
         within = along is not None and is_one(along) or any(isinstance(piece, Number) for piece in value.pieces)
-        return within and not any(isinstance(each, Reduce | Merge) for each in descend(value.pieces))
+        return within and not any(isinstance(each, Reduce | CollapseAxes) for each in descend(value.pieces))
 
-    def _slice(self, memory: Memory, value: Joined, place: int) -> Memory:
-        """Where a piece goes."""
+    def _slice(self, memory: Memory, value: Concat, place: int) -> Memory:
+        """The slice of memory that a piece is assigned to."""
         bounds = (self.build.zero, *value.bounds, value.sizes[value.axis])
         first, last = bounds[place], bounds[place + 1]
         found = self.build.slice(memory, value.axis, first, 1, last - first)

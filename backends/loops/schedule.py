@@ -1,4 +1,4 @@
-"""A program as kernels and calls, in the order in which they run.
+"""Scheduling: a program as kernels and calls, in the order in which they run.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -22,9 +22,8 @@
       pass 2:
         made0[s*i0 + i1] = (exp((x[s*i0 + i1] - maximum0)) / sum1)
 
-Every tensor that becomes memory (`backends.loops.materialize`) is first a kernel of its own; kernels are put together
-(`backends.loops.fusion`), what nobody reads afterwards is not stored, and the loops get their final order
-(`backends.loops.loop_order`).
+Every tensor that is materialized (`backends.loops.materialize`) is first a kernel of its own. Then kernels are fused
+(`backends.loops.fusion`), dead stores are eliminated, and loops get their final order (`backends.loops.loop_order`).
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
-from backends.loops.affine import Affine, packed, same_place, summed
+from backends.loops.affine import Affine, affine_sum, packed, same_place
 from backends.loops.fusion import Fusion, Item, buffers_of
-from backends.loops.interchange import by_rows
-from backends.loops.interleaving import find_turns
+from backends.loops.interchange import row_major_sums
+from backends.loops.interleaving import mark_interleaved
 from backends.loops.kernels import Buffer, Kernel
-from backends.loops.loop_body import Binding, Draft
-from backends.loops.loop_order import arranged, loaded, usual_order
-from backends.loops.materialize import materialized
-from backends.loops.nodes import Memory, Merge, Tensor, descend
+from backends.loops.loop_body import LoopBuilder, LoopNest
+from backends.loops.loop_order import loaded, locality_order, order_loops
+from backends.loops.materialize import tensors_to_materialize
+from backends.loops.nodes import CollapseAxes, Memory, Tensor, descend
 from backends.loops.program import Assign, Bind, Call, Check, Program
-from backends.loops.repack import copied, lying_across, unchanged
+from backends.loops.repack import read_only_buffers, repack, strided_inputs
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Atom
 
@@ -55,17 +54,17 @@ if TYPE_CHECKING:
 Scheduled: TypeAlias = Kernel | Call | Check | Bind
 
 
-def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> list[Scheduled]:
-    """The steps of a program, expressions fused to kernels that are named `prefix` and a number; `crosses` if kernels
-    that go by rows may sum over rows as well."""
+def schedule(program: Program, *, prefix: str = "k", interchanges: bool = False) -> list[Scheduled]:
+    """The steps of a program, expressions fused to kernels that are named `prefix` and a number. With `interchanges`,
+    column reductions may be fused into row-major kernels, and kernels interleaved."""
     values = [step.value for step in program.steps if isinstance(step, Assign)]
-    needed = materialized(values)
+    needed = tensors_to_materialize(values)
     memory: dict[Tensor, Memory] = {}
-    binding = Binding(program.build, memory)
-    fusion = Fusion(program.build, binding.bodies, crosses=crosses)
+    builder = LoopBuilder(program.build, memory)
+    fusion = Fusion(program.build, builder.bodies, interchanges=interchanges)
     homes = _homes(program)
-    in_order = {tensor.source for tensor in descend(values) if isinstance(tensor, Merge)}
-    across = lying_across(values, needed, unchanged(program), program.build)
+    in_order = {tensor.source for tensor in descend(values) if isinstance(tensor, CollapseAxes)}
+    across = strided_inputs(values, needed, read_only_buffers(program), program.build)
     copies: dict[object, Buffer] = {}
     for step in program.steps:
         if isinstance(step, Assign):
@@ -74,48 +73,48 @@ def schedule(program: Program, *, prefix: str = "k", crosses: bool = False) -> l
                     home = homes.get(tensor)
                     with program.decisions.at("", step.origin):
                         if home is None:
-                            draft = _fresh(program, binding, tensor, step.origin, in_order=tensor in in_order)
+                            nest = _fresh(program, builder, tensor, step.origin, in_order=tensor in in_order)
                         else:
-                            draft = binding.assigned(home)
-                    fusion.add_draft(draft)
-                    memory[tensor] = program.build.memory(draft.stores[0].buffer)
+                            nest = builder.nest(home)
+                    fusion.add_nest(nest)
+                    memory[tensor] = program.build.memory(nest.stores[0].buffer)
                 elif isinstance(tensor, Memory) and tensor in across and tensor not in memory and tensor not in homes:
-                    memory[tensor], copy = copied(program, tensor, across[tensor], copies)
+                    memory[tensor], copy = repack(program, tensor, across[tensor], copies)
                     if copy is not None:
                         with program.decisions.at("", step.origin):
-                            fusion.add_draft(binding.assigned(replace(copy, origin=step.origin)))
+                            fusion.add_nest(builder.nest(replace(copy, origin=step.origin)))
             if homes.get(step.value) is not step or step.value not in memory:
                 with program.decisions.at("", step.origin):
-                    fusion.add_draft(binding.assigned(step))
+                    fusion.add_nest(builder.nest(step))
         else:
             reads, writes = _touched(step)
             fusion.add_step(step, reads, writes, in_order=isinstance(step, Call | Check), tells=_told(step))
     fusion.settle()
     items = fusion.in_order()
     _remove_unread(program, items)
-    if crosses:
+    if interchanges:
         for item in items:
-            if item.draft is not None:
-                item.draft = by_rows(program.build, binding.bodies, item.draft)
-    steps = list(_finished(program.build, binding, items, prefix))
-    if crosses:
+            if item.nest is not None:
+                item.nest = row_major_sums(program.build, builder.bodies, item.nest)
+    steps = list(_finished(program.build, builder, items, prefix))
+    if interchanges:
         _find_turns(steps, program.decisions)
     return steps
 
 
 def _find_turns(steps: Sequence[Scheduled], decisions: Decisions) -> None:
-    """Note which kernels run turn by turn."""
+    """Mark the kernels that are interleaved."""
     there: set[Buffer] = set()
     for are_kernels, following in groupby(steps, lambda step: isinstance(step, Kernel)):
         run = list(following)
         if are_kernels:
-            find_turns(run, there, decisions)
+            mark_interleaved(run, there, decisions)
         for step in run:
             there.update(step.buffers if isinstance(step, Kernel) else set().union(*_touched(step)))
 
 
 def _homes(program: Program) -> dict[Tensor, Assign]:
-    """For tensors that the program assigns to memory of their own, the first such step: they are read from there."""
+    """For tensors that the program assigns to a whole buffer, the first such step: they are read from there."""
     written: Counter[Buffer] = Counter([step.buffer for step in program.steps if isinstance(step, Assign)])
     homes: dict[Tensor, Assign] = {}
     for step in program.steps:
@@ -127,21 +126,20 @@ def _homes(program: Program) -> dict[Tensor, Assign]:
     return homes
 
 
-def _fresh(program: Program, binding: Binding, tensor: Tensor, origin: str, *, in_order: bool) -> Draft:
-    """A tensor assigned to fresh memory, which is laid out as what it is computed from, unless its elements must be in
-    order."""
+def _fresh(program: Program, builder: LoopBuilder, tensor: Tensor, origin: str, *, in_order: bool) -> LoopNest:
+    """A tensor assigned to fresh memory, with the layout of its operands, unless its elements must be in order."""
     build = program.build
     axes = [axis for axis, size in enumerate(tensor.sizes) if not build.decisions.is_one(size)]
     buffer = program.buffer(tensor.dtype, tensor.sizes, packed(tensor.sizes, axes))
-    draft = binding.assigned(Assign(buffer, tensor.sizes, build.memory(buffer).offset, tensor, origin))
-    loops = list(range(len(draft.outer)))
-    order = loops if in_order else usual_order(build, loaded(draft), loops)
+    nest = builder.nest(Assign(buffer, tensor.sizes, build.memory(buffer).offset, tensor, origin))
+    loops = list(range(len(nest.outer)))
+    order = loops if in_order else locality_order(build, loaded(nest), loops)
     if order == loops or len(axes) != len(loops):
-        return draft
+        return nest
     strides = packed(tensor.sizes, [axes[loop] for loop in order])
     buffer = replace(buffer, strides=strides)
-    offset = summed([Affine.of(build.zero), *[build.axis(loop) * strides[axes[loop]] for loop in loops]])
-    return replace(draft, stores=(replace(draft.stores[0], buffer=buffer, offset=offset),))
+    offset = affine_sum([Affine.of(build.zero), *[build.axis(loop) * strides[axes[loop]] for loop in loops]])
+    return replace(nest, stores=(replace(nest.stores[0], buffer=buffer, offset=offset),))
 
 
 def _touched(step: Call | Check | Bind) -> tuple[set[Buffer], set[Buffer]]:
@@ -158,7 +156,7 @@ def _touched(step: Call | Check | Bind) -> tuple[set[Buffer], set[Buffer]]:
 
 
 def _told(step: Call | Check | Bind) -> list[Atom]:
-    """The symbols that are known after a step."""
+    """The symbols that a step binds."""
     match step:
         case Bind(symbol=symbol):
             return [symbol]
@@ -178,25 +176,25 @@ def memories(arguments: Iterable[object]) -> Iterator[Memory]:
 
 
 def _remove_unread(program: Program, items: Sequence[Item]) -> None:
-    """Stores to memory that nothing reads any more are left out, and kernels that store nothing."""
+    """Dead store elimination: stores to memory that nothing reads any more, and kernels that store nothing."""
     kept = {output.buffer for output in program.outputs if isinstance(output, Memory)}
     kept.update(program.inputs)
     kept.update(buffer for buffer, _ in program.constants)
     for item in reversed(items):
-        if item.draft is None:
+        if item.nest is None:
             kept |= item.reads | item.writes
             continue
-        stores = [store for store in item.draft.stores if store.buffer in kept]
-        item.draft = replace(item.draft, stores=tuple(stores))
-        item.reads, item.writes = buffers_of(item.draft)
+        stores = [store for store in item.nest.stores if store.buffer in kept]
+        item.nest = replace(item.nest, stores=tuple(stores))
+        item.reads, item.writes = buffers_of(item.nest)
         kept |= item.reads
 
 
-def _finished(build: Expressions, binding: Binding, items: Sequence[Item], prefix: str) -> Iterator[Scheduled]:
+def _finished(build: Expressions, builder: LoopBuilder, items: Sequence[Item], prefix: str) -> Iterator[Scheduled]:
     number = 0
     for item in items:
-        if item.draft is None:
+        if item.nest is None:
             yield item.step
-        elif item.draft.stores:
-            yield arranged(binding.bodies, build, item.draft, f"{prefix}{number}")
+        elif item.nest.stores:
+            yield order_loops(builder.bodies, build, item.nest, f"{prefix}{number}")
             number += 1

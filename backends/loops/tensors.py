@@ -1,4 +1,4 @@
-"""Tensors as expressions: what an element is, as a function of its place. What lowerings build and fusion takes apart.
+"""Tensors as expressions: an element as a function of its index. What lowerings build and fusion inlines.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -11,8 +11,7 @@
     >>> total
     float32[b, 1]
 
-A sum of what is 0 but at one place of an axis is the element there, and what is taken elsewhere is taken of what a
-tensor is computed from (`taking`).
+The builder simplifies: one-hot sums become gathers, and gathers are pushed down to operands (`backends.loops.gather`).
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from backends.loops.elementwise import Elementwise
-from backends.loops.gather import single, taken
+from backends.loops.gather import gather, one_hot_sum
 from backends.loops.nodes import (
-    Anywhere,
-    Joined,
-    Merge,
+    CollapseAxes,
+    Concat,
+    GatherIndices,
     Number,
     Pointwise,
     Reduce,
@@ -34,22 +33,22 @@ from backends.loops.nodes import (
 )
 
 OF_BOOLS: Final = {"maximum": "any", "minimum": "all"}
-"""What the extremes of truths are, seen as numbers. Of no elements there are none."""
+"""What the extremes of bools are as integers. Of no elements there are none."""
 
 
 class Expressions(Elementwise):
-    """Builds tensors; what is the same as something simpler becomes that."""
+    """Builds tensors, simplified as they are built."""
 
-    # ------------------------------------------------------------------ elements elsewhere
+    # ------------------------------------------------------------------ gathers and concatenations
 
-    def join(self, pieces: Sequence[Tensor], axis: int, bounds: Sizes, sizes: Sizes) -> Tensor:
-        """Pieces of one dtype one behind the other; a piece that is a number is as long as the bounds leave it."""
-        return Joined(sizes, pieces[0].dtype, tuple(pieces), axis, bounds)
+    def concat(self, pieces: Sequence[Tensor], axis: int, bounds: Sizes, sizes: Sizes) -> Tensor:
+        """The concatenation of pieces of one dtype; a piece that is a number is as long as the bounds leave it."""
+        return Concat(sizes, pieces[0].dtype, tuple(pieces), axis, bounds)
 
-    def taken(self, x: Tensor, sizes: Sizes, places: Anywhere, inside: Tensor | None = None) -> Tensor:
-        """A tensor of these sizes: for each element, the places along the axes of x, some of them computed; 0 where
-        they are not `inside`, if any may not be."""
-        return taken(self, x, sizes, places, inside)
+    def gather(self, x: Tensor, sizes: Sizes, indices: GatherIndices, inside: Tensor | None = None) -> Tensor:
+        """A tensor of these sizes, each element that of x at these indices, some of which are data; 0 where they are
+        not `inside`, if any may be out of bounds."""
+        return gather(self, x, sizes, indices, inside)
 
     # ------------------------------------------------------------------ reductions
 
@@ -70,8 +69,8 @@ class Expressions(Elementwise):
             (truth,) = x.operands
             if truth.dtype == "bool":
                 return self.cast(self._reduced(OF_BOOLS[operation], truth, axes), x.dtype)
-        if not isinstance(x, Merge):
-            found = single(self, x, axes) if operation == "sum" else None
+        if not isinstance(x, CollapseAxes):
+            found = one_hot_sum(self, x, axes) if operation == "sum" else None
             return Reduce(sizes, x.dtype, operation, x, axes) if found is None else self.reduce(operation, *found)
         inside = tuple([part for axis in axes for part in x.runs[axis]])
         whole = self._reduced(operation, x.source, inside) if inside else x.source
@@ -79,7 +78,7 @@ class Expressions(Elementwise):
         if all(len(run) == 1 for run in kept):
             return whole
         first = iter(range(whole.rank))
-        return Merge(sizes, x.dtype, whole, tuple([tuple([next(first) for _ in run]) for run in kept]))
+        return CollapseAxes(sizes, x.dtype, whole, tuple([tuple([next(first) for _ in run]) for run in kept]))
 
 
 __all__ = ["Expressions"]

@@ -1,10 +1,10 @@
-"""The order in which things that are made from each other come about: what each is made from before it.
+"""Iterative topological order, operands first.
 
-    >>> made_from = {"c": "ab", "b": "a", "a": "", "d": "cb"}
-    >>> "".join(parts_first("d", made_from.get))
+    >>> operands = {"c": "ab", "b": "a", "a": "", "d": "cb"}
+    >>> "".join(toposort("d", operands.get))
     'abcd'
 
-Without recursion, as expressions may be deeper than Python's stack.
+A depth-first postorder with an explicit stack, as expressions may be deeper than Python's.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TypeVar
 T = TypeVar("T", bound=Hashable)
 
 
-def parts_first(roots: Iterable[T], parts: Callable[[T], Sequence[T]]) -> Iterator[T]:
-    """These and all that they are made from, each once."""
+def toposort(roots: Iterable[T], parts: Callable[[T], Sequence[T]]) -> Iterator[T]:
+    """The roots and all that they depend on, each once."""
     seen: set[T] = set()
     for root in roots:
         stack: list[tuple[T, bool]] = [(root, False)]

@@ -1,4 +1,4 @@
-"""A kernel as it is where an axis has one element: what is looked up along it is known, and what is reduced is itself.
+"""Specialize a kernel for an axis of extent 1: gathers become loads, reductions disappear.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -13,15 +13,15 @@
     >>> most = Reduced(Reduction("maximum", Load(x, j * c + i)))
     >>> found = Load(x, i, ((is_last, (r - 1) * c),))
     >>> kernel = Kernel("k0", (c, r), 1, (most.reduction,), (Store(y, i, Apply("sub", (most, found), "float32")),))
-    >>> only, axis = looked_up_along(kernel)[0], 1
+    >>> only, axis = unit_axis_candidates(kernel)[0], 1
     >>> only is r
     True
-    >>> print(of_one(build, kernel, only))
+    >>> print(specialize_unit_axis(build, kernel, only))
     k0: for i0 < c, lanes i0
         y[i0] = (x[i0] - x[i0])
 
-Which of the two runs is decided by the size of the run: so a gather along an axis of one element is a load, as it would
-be were the size known.
+Both versions are emitted, and the size at run time chooses: a gather along a unit axis is as cheap as it would be were
+the size known at compile time. Constants are folded through index arithmetic, comparisons and selections.
 """
 
 from __future__ import annotations
@@ -31,10 +31,22 @@ from dataclasses import replace
 
 from backends.decisions.questions import is_plain
 from backends.loops.affine import Affine, is_one, is_zero
-from backends.loops.kernels import Apply, Bodies, Constant, Kernel, Load, Place, Reduced, Scalar, SizeValue, Store, walk
-from backends.loops.loop_body import Draft, below
-from backends.loops.loop_order import arranged
-from backends.loops.nodes import Places
+from backends.loops.kernels import (
+    Apply,
+    Bodies,
+    Constant,
+    IndexValue,
+    Kernel,
+    Load,
+    Reduced,
+    Scalar,
+    SizeValue,
+    Store,
+    walk,
+)
+from backends.loops.loop_body import LoopNest, below
+from backends.loops.loop_order import order_loops
+from backends.loops.nodes import Indices
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Atom, Expr
 
@@ -48,10 +60,10 @@ COMPARED = {
 }
 
 
-def looked_up_along(kernel: Kernel) -> list[Expr]:
-    """The sizes of axes along which a kernel looks elements up, or reduces what is joined along them or turned when it
-    is stored; those first that more depends on."""
-    if kernel.summed:
+def unit_axis_candidates(kernel: Kernel) -> list[Expr]:
+    """The extents worth a version for 1: of axes that are gathered along, reduced over a concatenation, or transposed
+    by a store. Those that most loads depend on come first."""
+    if kernel.accumulating:
         return []
     found: dict[Expr, int] = {}
     for value in walk(kernel.roots()):
@@ -59,78 +71,80 @@ def looked_up_along(kernel: Kernel) -> list[Expr]:
             continue
         sizes = {size for _, stride in value.indirect for size in _without_which_none(stride)}
         if value.condition is not None:
-            sizes |= {kernel.extents[axis] for axis in _joined_along(value.condition) if _is_reduced(kernel, axis)}
+            sizes |= {
+                kernel.extents[axis] for axis in _concatenated_along(value.condition) if _is_reduced(kernel, axis)
+            }
         for size in sizes:
             found[size] = found.get(size, 0) + 1
-    if kernel.inner == 1 and any(_is_turned(kernel, store) for store in kernel.once):
+    if kernel.inner == 1 and any(_is_transposed(kernel, store) for store in kernel.once):
         found.setdefault(kernel.extents[-1], 1)
     plain = [size for size in found if not size.is_constant and is_plain(size) and size in kernel.extents]
     return sorted(plain, key=lambda size: -found[size])
 
 
 def _without_which_none(stride: Expr) -> Iterator[Expr]:
-    """The symbols that leave nothing of a stride where they are 1."""
+    """The symbols whose being 1 makes a stride 0."""
     for atom in stride.symbols:
         if is_zero(stride.interner.substitute(stride, {atom: stride.interner.constant(1)})):
             yield atom.expr
 
 
-def _joined_along(condition: Scalar) -> Iterator[int]:
+def _concatenated_along(condition: Scalar) -> Iterator[int]:
     for each in walk([condition]):
-        if isinstance(each, Place):
+        if isinstance(each, IndexValue):
             yield from each.index.axes
 
 
-def _is_turned(kernel: Kernel, store: Store) -> bool:
-    """Whether lanes go to places far apart, though there is another axis along which these are neighbours."""
+def _is_transposed(kernel: Kernel, store: Store) -> bool:
+    """Whether lanes store with a stride, though the store is contiguous along another axis."""
     step = store.offset.coefficient(kernel.lanes)
     return step is not None and not is_one(step) and any(is_one(other) for _, other in store.offset.terms)
 
 
 def _is_reduced(kernel: Kernel, axis: int) -> bool:
-    """Whether it is an axis that lanes do not run along and that something is reduced over."""
+    """Whether an axis is reduced over, and not the vector axis."""
     return axis >= kernel.outer and axis != kernel.lanes
 
 
-def of_one(build: Expressions, kernel: Kernel, size: Expr) -> Kernel:
-    """The kernel with 1 in place of a symbol."""
+def specialize_unit_axis(build: Expressions, kernel: Kernel, size: Expr) -> Kernel:
+    """The kernel with 1 substituted for a symbol, its unit loops removed."""
     (atom,) = size.symbols
     known: Mapping[Atom, Expr] = {atom: build.one}
     extents = [build.interner.substitute(extent, known) for extent in kernel.extents]
     left = [axis for axis, extent in enumerate(extents) if not is_one(extent)]
-    places = tuple(
+    indices = tuple(
         [build.axis(left.index(axis)) if axis in left else Affine.of(build.zero) for axis in range(len(extents))]
     )
     outer = tuple([extents[axis] for axis in left if axis < kernel.outer])
     inner = tuple([extents[axis] for axis in left if axis >= kernel.outer])
-    folding = _Folding(build, known, places, is_reduced=bool(inner))
+    folding = _Folding(build, known, indices, is_reduced=bool(inner))
     values = folding.values([store.value for store in kernel.stores])
     stores = [
         replace(store, offset=folding.index(store.offset), value=value) for store, value in zip(kernel.stores, values)
     ]
-    draft = Draft(outer, inner, (), tuple(stores), kernel.origins)
-    given = {build.interner.substitute(number, known) for number in kernel.numbers}
-    made = arranged(folding.bodies, build, draft, kernel.name)
-    if not given.issuperset(made.numbers):
-        made = arranged(folding.bodies, build, draft, kernel.name, collapses=False)
+    nest = LoopNest(outer, inner, (), tuple(stores), kernel.origins)
+    given = {build.interner.substitute(number, known) for number in kernel.scalars}
+    made = order_loops(folding.bodies, build, nest, kernel.name)
+    if not given.issuperset(made.scalars):
+        made = order_loops(folding.bodies, build, nest, kernel.name, collapses=False)
     return made
 
 
 class _Folding:
-    """Makes values anew, those that are numbers by now as numbers."""
+    """Constant folding over the values of a kernel."""
 
-    def __init__(self, build: Expressions, known: Mapping[Atom, Expr], places: Places, *, is_reduced: bool) -> None:
+    def __init__(self, build: Expressions, known: Mapping[Atom, Expr], indices: Indices, *, is_reduced: bool) -> None:
         self.build = build
         self.bodies = Bodies()
         self._known = known
-        self._places = places
+        self._indices = indices
         self._is_reduced = is_reduced
 
     def size(self, size: Expr) -> Expr:
         return self.build.interner.substitute(size, self._known)
 
     def index(self, index: Affine) -> Affine:
-        moved = index.at(self._places)
+        moved = index.at(self._indices)
         terms = [(axis, self.size(step)) for axis, step in moved.terms]
         return Affine(tuple([term for term in terms if not is_zero(term[1])]), self.size(moved.constant))
 
@@ -151,7 +165,7 @@ class _Folding:
                 parts = [(new[part], self.size(stride)) for part, stride in indirect]
                 moving = [part for part in parts if not is_zero(part[1])]
                 return self.bodies.load(buffer, self.index(offset), moving, where)
-            case Place(index=index):
+            case IndexValue(index=index):
                 found = self.index(index)
                 return self._number(found.constant) if not found.terms else self.bodies.place(found)
             case SizeValue(size=size, dtype=dtype):
@@ -177,4 +191,4 @@ class _Folding:
         return self.bodies.apply(operation, operands, dtype)
 
 
-__all__ = ["looked_up_along", "of_one"]
+__all__ = ["specialize_unit_axis", "unit_axis_candidates"]

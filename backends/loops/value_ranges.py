@@ -1,4 +1,4 @@
-"""Between which sizes the whole numbers of a tensor lie, as far as what it is made of tells.
+"""Interval analysis of integer tensors: symbolic bounds on their elements.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -17,7 +17,8 @@
     >>> is_inside(build, last, n), is_inside(build, last, n - 1)
     (True, False)
 
-An element at a computed place needs no test where the place is known to be inside of its axis.
+A gather needs no bounds check where its index is proven to be inside of the axis. The abstract domain is that of
+intervals [first, last] with symbolic ends (Cousot and Cousot); an operation that may overflow int64 has none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from backends.loops.nodes import Merge, Number, Pointwise, Position, Reduce, Tensor, View, descend
+from backends.loops.nodes import CollapseAxes, Iota, Number, Pointwise, Reduce, Tensor, View, descend
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Expr
 from solver.terms.prop import Prop
@@ -34,7 +35,7 @@ Bounds: TypeAlias = tuple[Expr, Expr]
 
 
 def is_inside(build: Expressions, place: Tensor, size: Expr) -> bool:
-    """Whether every element is known to be a place of an axis of this size."""
+    """Whether every element is proven to be a valid index of an axis of this size."""
     found = bounds(build, place)
     if found is None:
         return False
@@ -43,7 +44,7 @@ def is_inside(build: Expressions, place: Tensor, size: Expr) -> bool:
 
 
 def bounds(build: Expressions, x: Tensor) -> Bounds | None:
-    """The least and the greatest that an element can be; None if that is not known."""
+    """The interval that contains every element; None if there is no bound."""
     found: dict[Tensor, Bounds | None] = {}
     for tensor in descend([x], lambda tensor: tensor.dtype == "int64"):
         found[tensor] = _bounds(build, tensor, found)
@@ -58,9 +59,9 @@ def _bounds(build: Expressions, x: Tensor, known: Mapping[Tensor, Bounds | None]
     match x:
         case Number(value=value) if isinstance(value, int | Expr):
             return build.lift(value), build.lift(value)
-        case Position(axis=axis):
+        case Iota(axis=axis):
             return build.zero, x.sizes[axis] - 1
-        case View(source=source) | Merge(source=source) | Reduce(operation="minimum" | "maximum", source=source):
+        case View(source=source) | CollapseAxes(source=source) | Reduce(operation="minimum" | "maximum", source=source):
             return known[source]
         case Pointwise(operation="cast", operands=(operand,)):
             return known[operand]
@@ -71,7 +72,7 @@ def _bounds(build: Expressions, x: Tensor, known: Mapping[Tensor, Bounds | None]
 
 
 def _applied(build: Expressions, operation: str, operands: Sequence[Bounds]) -> Bounds | None:
-    """Of what an operation gives. What may be too large for its type may be anything."""
+    """The interval of an operation on intervals; None where int64 may overflow."""
     interner = build.interner
     match operation, operands:
         case "select", (_, (first, last), (other_first, other_last)):
@@ -95,7 +96,7 @@ def _applied(build: Expressions, operation: str, operands: Sequence[Bounds]) -> 
 
 
 def _holds(build: Expressions, question: Prop) -> bool:
-    return build.decisions.holds("inside", question, "no test of places", "a test of places") is True
+    return build.decisions.holds("inside", question, "no bounds check", "a bounds check") is True
 
 
 __all__ = ["bounds", "is_inside"]

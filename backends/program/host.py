@@ -46,8 +46,8 @@ from backends.loops.nodes import Memory
 from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
 from backends.program.generated_functions import defined
-from backends.program.launch_groups import MOST, Join, by_turns, runs, together
-from backends.program.layouts import Layout, is_laid, layouts_of, strides_of
+from backends.program.launch_groups import MOST, Combine, combine, interleaved_counts, runs
+from backends.program.layouts import Layout, has_layout, layouts_of, strides_of
 from backends.program.memory import plan, returned_by
 from backends.program.sizes import SizeTexts, symbol_of, wanted
 from backends.results import PACKED
@@ -83,16 +83,16 @@ class Host:
         last: Callable[[], int] | None = None,
         large: Large | None = None,
         kept: Keep | None = None,
-        joined: Join | None = None,
+        combine_launches: Combine | None = None,
         returned: int | None = None,
         consuming: bool = False,
     ) -> None:
         """`launches` are the calls of the kernels among the steps, in order: they take the tensors of
-        `Kernel.buffers`, then the `Kernel.numbers`, and behind them what `last` gives, which is asked once a run.
+        `Kernel.buffers`, then the `Kernel.scalars`, and behind them what `last` gives, which is asked once a run.
         `large` says from how many bytes on something is done with fresh memory, and what; that much memory is given by
-        `kept` where the caller does not see it, who is `returned` so many outputs, the first. `joined` makes one launch
-        of several (`backends.program.launch_groups`). A program that is `consuming` empties the list that it is given,
-        and lets go of each tensor after the last step that reads it."""
+        `kept` where the caller does not see it, who is `returned` so many outputs, the first. `combine_launches` makes
+        one launch of several (`backends.program.launch_groups`). A program that is `consuming` empties the list that it
+        is given: each tensor is dropped after its last use."""
         self.program = program
         self.steps = steps
         self.launches = tuple(launches)
@@ -111,18 +111,18 @@ class Host:
         }
         self._scope.update(zip(self._kernels.values(), launches, strict=True))
         self._last = last is not None and bool(self._kernels)
-        self._join = joined
-        self.joins: dict[str, list[object]] = {}
+        self._combine = combine_launches
+        self.launch_groups: dict[str, list[object]] = {}
         """Launches of several kernels, by their names: these kernels, their tensors and numbers, and their turns."""
         self.memory = plan(program, steps, consuming=consuming)
         self._consuming = consuming
         seen = returned_by(program, steps, program.outputs[:returned])
-        self._seen = {self.memory.places.get(buffer, buffer) for buffer in seen}
+        self._seen = {self.memory.slots.get(buffer, buffer) for buffer in seen}
         """The memory that the caller sees."""
         self._names: dict[Buffer, str] = {buffer: f"x{place}" for place, buffer in enumerate(program.inputs)}
         self._allocated: dict[Buffer, Layout] = {}
         """The sizes and strides of memory that is made here, by the first buffer in it."""
-        self._layouts = layouts_of(program, steps, self.memory.places)
+        self._layouts = layouts_of(program, steps, self.memory.slots)
         self._views: dict[Buffer, dict[str, str]] = {}
         """The names of views of each place in memory, by their text: each is made once, and stays as long as that."""
         self._bound: set[Atom] = set()
@@ -162,7 +162,7 @@ class Host:
         for line in self._read_sizes():
             yield f"    {line}"
         ends = self._ends()
-        for inside in runs(self.steps, self.memory, self.program.decisions.hints, most=MOST if self._join else 1):
+        for inside in runs(self.steps, self.memory, self.program.decisions.hints, most=MOST if self._combine else 1):
             for line in self._run([self.steps[place] for place in inside]):
                 yield f"    {line}"
             ended = [buffer for place in inside for buffer in ends.get(place, ())]
@@ -209,24 +209,24 @@ class Host:
         for kernel in kernels:
             for store in kernel.stores:
                 yield from self._allocation(store.buffer)
-            for number in kernel.numbers:
+            for number in kernel.scalars:
                 yield from self._sizes.naming(number)
         tensors = [[self._names[buffer] for buffer in kernel.buffers] for kernel in kernels]
-        numbers = [[self._sizes.text(number) for number in kernel.numbers] + ["z"] * self._last for kernel in kernels]
+        numbers = [[self._sizes.text(number) for number in kernel.scalars] + ["z"] * self._last for kernel in kernels]
         name = self._kernels[id(kernels[0])]
         given = [*tensors[0], *numbers[0]]
         if len(kernels) > 1:
             launches = [self._scope[self._kernels[id(kernel)]] for kernel in kernels]
-            turns = by_turns(kernels, self.memory)
-            self.joins[name] = [[self._kernels[id(kernel)] for kernel in kernels], tensors, numbers, turns]
-            self._scope[name], given = together(self._join, launches, tensors, numbers, turns)
+            iterations = interleaved_counts(kernels, self.memory)
+            self.launch_groups[name] = [[self._kernels[id(kernel)] for kernel in kernels], tensors, numbers, iterations]
+            self._scope[name], given = combine(self._combine, launches, tensors, numbers, iterations)
         yield f"{name}({', '.join(given)})"
 
     def _allocation(self, buffer: Buffer) -> Iterator[str]:
         """Memory for a buffer, when it is first written."""
         if buffer in self._names:
             return
-        owner = self.memory.places.get(buffer)
+        owner = self.memory.slots.get(buffer)
         if owner is not None:
             self._names[buffer] = self._names[owner]
             return
@@ -290,7 +290,7 @@ class Host:
                 yield from self._bound_by([result])
             elif isinstance(result, Atom):
                 self._bound.add(result)
-            if isinstance(result, Buffer) and not call.is_laid_out and call.aliases is None:
+            if isinstance(result, Buffer) and not call.has_layout and call.aliases is None:
                 yield from self._laid_out(result, name)
 
     def _checked(self, call: Call, text: str, operands: Sequence[str]) -> Generator[str, None, str]:
@@ -380,10 +380,10 @@ class Host:
         autograd as a view."""
         buffer = memory.buffer
         name = self._names[buffer]
-        owner = self.memory.places.get(buffer, buffer)
+        owner = self.memory.slots.get(buffer, buffer)
         made = self._allocated.get(owner)
         laid = strides_of(memory)
-        if is_laid(memory, *(made or (owner.sizes, owner.strides)), self.program.decisions):
+        if has_layout(memory, *(made or (owner.sizes, owner.strides)), self.program.decisions):
             return name
         for size in (*memory.sizes, *laid, memory.offset.constant):
             lines += self._sizes.naming(size)
@@ -418,7 +418,7 @@ class Host:
         """The buffers that no step after this one needs, nor another in the same place."""
         last: dict[Buffer, int] = {}
         for life in (*self.memory.lives, *self.memory.given):
-            owner = self.memory.places.get(life.buffer, life.buffer)
+            owner = self.memory.slots.get(life.buffer, life.buffer)
             last[owner] = max(last.get(owner, 0), life.last)
         ends: dict[int, list[Buffer]] = {}
         for buffer, place in last.items():
@@ -430,7 +430,7 @@ def hosted(
     program: Program, backend: ModuleType, *, returned: int | None = None, consuming: bool = False
 ) -> Host | Unavailable:
     """A program by a backend that makes kernels; `returned` says how many outputs its caller sees, if not all."""
-    steps = schedule(program, crosses=backend.crosses)
+    steps = schedule(program, interchanges=backend.interchanges)
     kernels = [step for step in steps if isinstance(step, Kernel)]
     launches = backend.kernels(kernels, program.decisions)
     if isinstance(launches, Unavailable):
@@ -443,7 +443,7 @@ def hosted(
         last=backend.last,
         large=backend.large,
         kept=backend.kept,
-        joined=backend.joined,
+        combine_launches=backend.combine,
         returned=returned,
         consuming=consuming,
     )

@@ -29,14 +29,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, TypeAlias
 
-from backends.loops.interleaving import may_be_one_place
+from backends.loops.interleaving import may_share_slot
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.schedule import Scheduled
 from backends.program.memory import Plan, probes
 from solver.terms.expr import Atom
 
 Launch: TypeAlias = Callable[..., None]
-Join = Callable[[tuple[tuple[Launch, tuple[int, ...], tuple[int, ...], int], ...], int, int], Launch]
+Combine = Callable[[tuple[tuple[Launch, tuple[int, ...], tuple[int, ...], int], ...], int, int], Launch]
 """Launches, each with the places of its tensors and of its numbers among all of them, and how many launches from it on
 run turn by turn; and how many tensors and numbers there are, to one launch that is given them."""
 MOST: Final = 32
@@ -62,8 +62,8 @@ def runs(steps: Sequence[Scheduled], memory: Plan, hints: Mapping[Atom, int], *,
 def _are_few(steps: Sequence[Scheduled], memory: Plan) -> bool:
     """Whether they are kernels, and one call can be given all their tensors and numbers."""
     kernels = [step for step in steps if isinstance(step, Kernel)]
-    buffers = {memory.places.get(buffer, buffer) for kernel in kernels for buffer in kernel.buffers}
-    numbers = {number for kernel in kernels for number in kernel.numbers}
+    buffers = {memory.slots.get(buffer, buffer) for kernel in kernels for buffer in kernel.buffers}
+    numbers = {number for kernel in kernels for number in kernel.scalars}
     return len(kernels) == len(steps) and len(buffers) <= MOST and len(numbers) < MOST
 
 
@@ -76,7 +76,7 @@ class _Held:
         first: dict[Buffer, int] = {}
         last: dict[Buffer, int] = {}
         for life in (*memory.given, *memory.lives):
-            owner = memory.places.get(life.buffer, life.buffer)
+            owner = memory.slots.get(life.buffer, life.buffer)
             first[owner] = min(first.get(owner, life.first), life.first)
             last[owner] = max(last.get(owner, life.last), life.last)
         for owner, begin in first.items():
@@ -92,14 +92,19 @@ class _Held:
         return held <= self._most + max(self._most // MORE, LITTLE)
 
 
-def by_turns(kernels: Sequence[Kernel], memory: Plan) -> list[int]:
+def interleaved_counts(kernels: Sequence[Kernel], memory: Plan) -> list[int]:
     """For each kernel, how many from it on may run turn by turn where these are launched together: all that can, if
     that goes with which of their buffers are one place in memory."""
     found = [1] * len(kernels)
     for first, kernel in enumerate(kernels):
-        group = kernels[first : first + kernel.turns.kernels] if kernel.turns else []
-        begins = not first or kernels[first - 1].turns is not kernel.turns
-        is_whole = begins and bool(group) and len(group) == kernel.turns.kernels and group[-1].turns is kernel.turns
+        group = kernels[first : first + kernel.interleaved.kernels] if kernel.interleaved else []
+        begins = not first or kernels[first - 1].interleaved is not kernel.interleaved
+        is_whole = (
+            begins
+            and bool(group)
+            and len(group) == kernel.interleaved.kernels
+            and group[-1].interleaved is kernel.interleaved
+        )
         if is_whole and _are_apart(group, memory):
             found[first] = len(group)
     return found
@@ -111,23 +116,23 @@ def _are_apart(kernels: Sequence[Kernel], memory: Plan) -> bool:
     inside: dict[Buffer, set[Buffer]] = {}
     for buffer in {buffer for kernel in kernels for buffer in kernel.buffers}:
         for each in (buffer, *memory.views.get(buffer, ())):
-            inside.setdefault(memory.places.get(each, each), set()).add(buffer)
+            inside.setdefault(memory.slots.get(each, each), set()).add(buffer)
     shared = [buffers for buffers in inside.values() if len(buffers) > 1 and not buffers.isdisjoint(stored)]
-    return all(buffers.isdisjoint(memory.views) and may_be_one_place(kernels, buffers) for buffers in shared)
+    return all(buffers.isdisjoint(memory.views) and may_share_slot(kernels, buffers) for buffers in shared)
 
 
-def together(
-    join: Join,
+def combine(
+    combined: Combine,
     launches: Sequence[Launch],
     tensors: Sequence[Sequence[str]],
     numbers: Sequence[Sequence[str]],
-    turns: Sequence[int],
+    iterations: Sequence[int],
 ) -> tuple[Launch, list[str]]:
     """One launch for several, each with the names of its tensors and numbers and how many from it on may run turn by
     turn, and what it is given: each name once."""
     of_all = [list(dict.fromkeys(chain.from_iterable(names))) for names in (tensors, numbers)]
     places = [[tuple(map(all_names.index, its)) for its in each] for all_names, each in zip(of_all, (tensors, numbers))]
-    return join(tuple(zip(launches, *places, turns)), *map(len, of_all)), [*of_all[0], *of_all[1]]
+    return combined(tuple(zip(launches, *places, iterations)), *map(len, of_all)), [*of_all[0], *of_all[1]]
 
 
-__all__ = ["MOST", "Join", "by_turns", "runs", "together"]
+__all__ = ["MOST", "Combine", "combine", "interleaved_counts", "runs"]

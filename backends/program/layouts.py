@@ -37,10 +37,10 @@ Layout: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 
 def is_whole(memory: Memory, decisions: Decisions) -> bool:
     """Whether this is all of a buffer, as that is laid out."""
-    return is_laid(memory, memory.buffer.sizes, memory.buffer.strides, decisions)
+    return has_layout(memory, memory.buffer.sizes, memory.buffer.strides, decisions)
 
 
-def is_laid(memory: Memory, sizes: Sequence[Expr], strides: Sequence[Expr], decisions: Decisions) -> bool:
+def has_layout(memory: Memory, sizes: Sequence[Expr], strides: Sequence[Expr], decisions: Decisions) -> bool:
     """Whether this is all that a tensor of these sizes and strides holds; along an axis of size 1 any stride is."""
     if len(memory.sizes) != len(sizes) or not is_zero(memory.offset.constant):
         return False
@@ -87,4 +87,4 @@ def layouts_of(program: Program, steps: Sequence[Scheduled], places: Mapping[Buf
     return {owner: layouts.most_common(1)[0][0] for owner, layouts in wanted.items()}
 
 
-__all__ = ["Layout", "is_laid", "is_whole", "layouts_of", "strides_of"]
+__all__ = ["Layout", "has_layout", "is_whole", "layouts_of", "strides_of"]

@@ -20,7 +20,7 @@
     decided:
       size one: b == 1? depends: a loop; nothing added
       size one: s == 1? depends: a loop; nothing added
-      order: s >= 1? depends: farther steps outside, as where it was traced; nothing added
+      order: s >= 1? depends: larger stride outside, as where it was traced; nothing added
       collapse: s == s? always: one loop; nothing added
 """
 

@@ -65,14 +65,14 @@ class Plan:
     Attributes:
         lives: of every buffer that the program makes, in the order in which they are made.
         given: of what it is given, as far as it lets go of that.
-        places: for a buffer that takes the place of others, the first one that was there.
+        slots: for a buffer that takes the place of others, the first one that was there.
         size: the bytes of each buffer.
         views: what results of calls may share memory with.
     """
 
     lives: tuple[Life, ...]
     given: tuple[Life, ...]
-    places: Mapping[Buffer, Buffer]
+    slots: Mapping[Buffer, Buffer]
     size: Mapping[Buffer, Expr]
     views: Mapping[object, set[Buffer]]
 
@@ -81,7 +81,7 @@ class Plan:
         takes it is not needed any more."""
         until: dict[Buffer, int] = {}
         for life in self.lives:
-            owner = self.places.get(life.buffer, life.buffer)
+            owner = self.slots.get(life.buffer, life.buffer)
             until[owner] = max(until.get(owner, 0), life.last)
         return [each for each in self.lives if each.first <= step <= until.get(each.buffer, -1)]
 
@@ -113,8 +113,8 @@ def plan(program: Program, steps: Sequence[Scheduled], *, consuming: bool = Fals
     lives = list(_lives(program, steps, "made"))
     given = list(_lives(program, steps, "input")) if consuming else []
     size = {life.buffer: span(life.buffer, program.build.one) for life in (*given, *lives)}
-    placing = _Placing(program.decisions, steps, lives, given, size)
-    return Plan(tuple(lives), tuple(given), placing.places, size, placing.views)
+    allocation = _Allocation(program.decisions, steps, lives, given, size)
+    return Plan(tuple(lives), tuple(given), allocation.slots, size, allocation.views)
 
 
 def probes(hints: Mapping[Atom, int]) -> Sequence[Mapping[Atom, int]]:
@@ -174,7 +174,7 @@ def origin_of(step: Scheduled) -> str:
             return ""
 
 
-class _Placing:
+class _Allocation:
     """Which buffers take the place of another one that is not needed any more, and is as large for certain.
 
     What kernels write is placed, and results of calls that can be given their memory; what is returned, if it is just
@@ -182,7 +182,7 @@ class _Placing:
     turn. A place that nobody needs for some steps is kept for later only if the peak does not grow by it.
 
     Attributes:
-        places: for a buffer that takes the place of others, the first one that was there.
+        slots: for a buffer that takes the place of others, the first one that was there.
         views: what results of calls may share memory with.
     """
 
@@ -197,12 +197,12 @@ class _Placing:
         self.decisions = decisions
         self.steps = steps
         self.size = size
-        self.places: dict[Buffer, Buffer] = {}
+        self.slots: dict[Buffer, Buffer] = {}
         self._placed = {store.buffer for step in steps if isinstance(step, Kernel) for store in step.stores}
         self._fresh: set[object] = set()
         self.views = _views(steps)
         for step in steps:
-            if isinstance(step, Call) and (step.is_laid_out or step.is_fresh):
+            if isinstance(step, Call) and (step.has_layout or step.is_fresh):
                 (self._placed if step.into is not None else self._fresh).update(step.results)
         probed = probes(decisions.hints)
         self._bytes = {buffer: [each.evaluate(sizes) for sizes in probed] for buffer, each in size.items()}
@@ -219,7 +219,7 @@ class _Placing:
 
     def _place(self, lives: Sequence[Life]) -> None:
         """All of them, where `_most` is not known yet such that no place is there while nobody needs it."""
-        self.places.clear()
+        self.slots.clear()
         until: dict[Buffer, int] = {}
         for life in lives:
             buffer = life.buffer
@@ -229,7 +229,7 @@ class _Placing:
                     if until[owner] == life.first and self._most is None:
                         self._hold(owner, life.first, life.first, -1)
                     self._hold(owner, until[owner] + 1, life.first - 1)
-                    self.places[buffer] = owner
+                    self.slots[buffer] = owner
                     until[owner] = life.last
                     continue
             if buffer in self._placed or buffer in self._fresh:
@@ -308,12 +308,12 @@ class _Placing:
         """Whether a kernel reads what is in a place element by element as it writes a buffer, never after that."""
         if not isinstance(step, Kernel):
             return False
-        there = [each for each in step.buffers if owner in self._places_of(each)]
+        there = [each for each in step.buffers if owner in self._occupants_of(each)]
         stores = [store for store in step.stores if store.buffer is buffer]
         if len(there) != 1 or there[0] in self.views or len(stores) != 1:
             return False
         (read,), (store,) = there, stores
-        if any(each.buffer is read for each in step.stores) or step.is_once(store) or store.summed:
+        if any(each.buffer is read for each in step.stores) or step.is_once(store) or store.accumulates:
             return False
         loads = [each for each in walk(step.roots()) if isinstance(each, Load) and each.buffer is read]
         if any(load.indirect or not same_place(self.decisions, load.offset, store.offset) for load in loads):
@@ -324,9 +324,9 @@ class _Placing:
         later += [other.value for other in step.once]
         return not any(isinstance(each, Load) and each.buffer is read for each in walk(later))
 
-    def _places_of(self, buffer: Buffer) -> set[Buffer]:
+    def _occupants_of(self, buffer: Buffer) -> set[Buffer]:
         """The first ones that were where a buffer is, or may be."""
-        return {self.places.get(each, each) for each in (buffer, *self.views.get(buffer, ()))}
+        return {self.slots.get(each, each) for each in (buffer, *self.views.get(buffer, ()))}
 
 
 def may_share(step: Scheduled) -> Sequence[Buffer]:
@@ -334,7 +334,7 @@ def may_share(step: Scheduled) -> Sequence[Buffer]:
     match step:
         case Call(aliases=Buffer() as base):
             return [base]
-        case Call(is_laid_out=False, is_fresh=False):
+        case Call(has_layout=False, is_fresh=False):
             return [memory.buffer for memory in memories((*step.arguments, *step.named.values()))]
         case _:
             return []
@@ -365,4 +365,4 @@ def _fits(decisions: Decisions, small: Expr, large: Expr) -> bool:
     if small is large:
         return decisions.same("reuse", small, large, yes, otherwise)
     question, put = decisions.interner.le(small, large), (small, "<=", large)
-    return decisions.holds("reuse", question, yes, otherwise, turns=small, put=put) is True
+    return decisions.holds("reuse", question, yes, otherwise, iterations=small, put=put) is True

@@ -68,7 +68,7 @@ def wanted(program: Program, steps: Sequence[Scheduled], layouts: Mapping[Buffer
     for step in steps:
         match step:
             case Kernel():
-                found += step.numbers
+                found += step.scalars
                 for buffer in dict.fromkeys([store.buffer for store in step.stores]):
                     sizes, strides = layouts.get(buffer, (buffer.sizes, buffer.strides))
                     found += [*sizes, *strides] if buffer.role == "made" else []
@@ -77,7 +77,7 @@ def wanted(program: Program, steps: Sequence[Scheduled], layouts: Mapping[Buffer
                 for result in step.results:
                     if isinstance(result, Buffer) and step.into is not None:
                         found += [size for sizes in layouts[result] for size in sizes] if result in layouts else []
-                    elif isinstance(result, Buffer) and not step.is_laid_out:
+                    elif isinstance(result, Buffer) and not step.has_layout:
                         found += result.strides
                     if isinstance(result, Buffer) and step.checked is not None:
                         found += result.sizes

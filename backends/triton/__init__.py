@@ -11,7 +11,7 @@
     >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
     >>> program.outputs.append(program.stored(program.build.apply("exp", x), (s, program.build.one)))
     >>> launch = Launch(schedule(program)[0], program.decisions)
-    >>> launch.kernel.buffers, launch.kernel.numbers
+    >>> launch.kernel.buffers, launch.kernel.scalars
     ((made0: float32[b, s], x: float32[b, s]), (<b*s>,))
     >>> launch.plan((1_000_003,)).steps[0].grid
     977
@@ -53,11 +53,11 @@ large: Final = None
 """Nothing is done with fresh memory."""
 kept: Final = None
 """Nor is any kept: torch does that."""
-joined: Final = None
+combine: Final = None
 """Every kernel is launched by itself."""
 last: Final = None
 """Kernels are given nothing behind their numbers."""
-crosses: Final = False
+interchanges: Final = False
 """Blocks of rows run on their own and have nowhere to add up what they have in common."""
 
 
@@ -73,7 +73,7 @@ def driver_missing() -> str:
 
 
 def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[..., None]] | Unavailable:
-    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.numbers`.
+    """Calls that take the tensors of `Kernel.buffers`, then the `Kernel.scalars`.
 
     Text and code of a form are made when it is first needed; what the sizes at hand will need is begun at once, several
     kernels at a time.
@@ -86,10 +86,10 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
         return Unavailable(reason)
     launches = [Launch(kernel, decisions) for kernel in scheduled]
     for launch in launches if device == "cuda" else ():
-        hints = [decisions.env.hint(number) for number in launch.kernel.numbers]
+        hints = [decisions.env.hint(number) for number in launch.kernel.scalars]
         if None not in hints:
             launch.begin(hints, torch.cuda.current_device())
     return [launch.function for launch in launches]
 
 
-__all__ = ["allocate", "crosses", "device", "joined", "kept", "kernels", "large", "last"]
+__all__ = ["allocate", "combine", "device", "interchanges", "kept", "kernels", "large", "last"]

@@ -35,10 +35,10 @@ from backends.loops.affine import Affine, is_one, is_zero
 from backends.loops.kernels import (
     Apply,
     Constant,
+    IndexValue,
     Kernel,
     Load,
     Pass,
-    Place,
     Reduced,
     Reduction,
     Scalar,
@@ -111,7 +111,7 @@ class Emission:
         self.kernel = kernel
         self.tile = facts.tile
         self.form = form
-        self.arguments = Arguments(kernel.numbers, form.bits)
+        self.arguments = Arguments(kernel.scalars, form.bits)
         self.pointers = {buffer: f"p{place}" for place, buffer in enumerate(kernel.buffers)}
         self.names: dict[Scalar, str] = {}
         self.spread: dict[Scalar, frozenset[str]] = {}
@@ -255,7 +255,7 @@ class Emission:
                 return constant(number, dtype)
             case SizeValue(size=size, dtype=dtype):
                 return self.fresh(applied("cast", dtype, [self.arguments.value(size)], "int64"))
-            case Place(index=index, dtype=dtype):
+            case IndexValue(index=index, dtype=dtype):
                 self.spread[value] = self._sides(index)
                 return self.fresh(self._offset(index, 64) or constant(0, dtype))
             case Reduced(reduction=reduction):
@@ -391,7 +391,7 @@ class Emission:
         """The axes of rows that indices within a pass need."""
         for value in walk(roots):
             match value:
-                case Load(offset=index) | Place(index=index):
+                case Load(offset=index) | IndexValue(index=index):
                     yield from [axis for axis in index.axes if axis in self.tile.rows]
         for store in each.stores:
             yield from [axis for axis in store.offset.axes if axis in self.tile.rows]

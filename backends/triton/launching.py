@@ -103,7 +103,7 @@ class Launch:
         self.kernel = kernel
         self.facts = Facts.of(kernel, decisions)
         self.sources: dict[Form, Source] = {}
-        self._places = {size: place for place, size in enumerate(kernel.numbers)}
+        self._places = {size: place for place, size in enumerate(kernel.scalars)}
         self._plans: dict[tuple[int, ...], Plan] = {}
         self._loaded: dict[tuple[Form, int], Loaded | None] = {}
         self._begun: dict[tuple[Form, int], Future[CompiledKernel]] = {}

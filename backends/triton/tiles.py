@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backends.loops.affine import Affine, is_one
-from backends.loops.kernels import Kernel, Load, Place, walk
+from backends.loops.kernels import IndexValue, Kernel, Load, walk
 from solver.terms.expr import Expr
 
 
@@ -73,5 +73,5 @@ def indices(kernel: Kernel) -> Iterator[Affine]:
         yield store.offset
     for value in walk(kernel.roots()):
         match value:
-            case Load(offset=index) | Place(index=index):
+            case Load(offset=index) | IndexValue(index=index):
                 yield index

@@ -86,10 +86,10 @@ def kernels_of(program: Program, size: Sequence[int]) -> dict[str, list[Launched
         allocate=_empty_strided_cpu,
         last=None,
         device="cpu",
-        crosses=False,
+        interchanges=False,
         large=None,
         kept=None,
-        joined=None,
+        combine=None,
     )
     leaves = [x.detach().requires_grad_(x.is_floating_point()) for x in program.make(*size)]
     run = trace(program.function, leaves, gradients=True).run_by(noting)

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final
 import torch
 
 from backends import Unreadable, eager
-from backends.decisions.costs import Costs, Expected, commit, weighed
-from backends.decisions.guard_candidates import Weighed
+from backends.decisions.costs import Costs, Expected, commit, guard_candidates
+from backends.decisions.guard_candidates import GuardCandidate
 from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.nodes import Memory
@@ -63,7 +63,8 @@ class Running:
         call: the tensors and then the numbers in, the flat outputs out.
         hosts: the programs of kernels, forward and then backward; none where operators run one by one.
         note: why it does not run as kernels, if so.
-        weighed: guards that would make kernels faster, where a policy asked; `bought` are those that were added.
+        guard_candidates: guards that would make kernels faster, where a policy asked; `bought` are those that were
+            added.
         is_plain: whether the call is the function of its one host, and nothing around that but what is the same for
             every program: it changes nothing. `draws` says that it draws random numbers.
     """
@@ -71,8 +72,8 @@ class Running:
     call: Run
     hosts: tuple[Host, ...] = ()
     note: str = ""
-    weighed: tuple[Weighed, ...] = ()
-    bought: Mapping[Prop, Weighed] = field(default_factory=dict)
+    guard_candidates: tuple[GuardCandidate, ...] = ()
+    bought: Mapping[Prop, GuardCandidate] = field(default_factory=dict)
     is_plain: bool = False
     draws: bool = False
 
@@ -202,16 +203,16 @@ def _with_guards(
     kernels, calls = [sum(isinstance(step, kind) for step in steps) for kind in (Kernel, Call)]
     costs = Costs.measured(backend.device)
     asked = [host.program.decisions for host in found.hosts]
-    guards = weighed(asked, expected, costs, seconds=costs.of_variant(kernels, calls), varying=varying)
+    guards = guard_candidates(asked, expected, costs, seconds=costs.of_variant(kernels, calls), varying=varying)
     origins = {str(each.origin): each.origin for each in variant.recording.operations if each.origin is not None}
     bought = commit(variant.env, guards, origins)
     if bought:
         found = _by_kernels(variant, backend, withheld, bought)
-    return replace(found, weighed=tuple(guards), bought=bought)
+    return replace(found, guard_candidates=tuple(guards), bought=bought)
 
 
 def _by_kernels(
-    variant: Captured, backend: ModuleType, withheld: Collection[str], bought: Mapping[Prop, Weighed]
+    variant: Captured, backend: ModuleType, withheld: Collection[str], bought: Mapping[Prop, GuardCandidate]
 ) -> Running:
     decisions = Decisions(variant.env, withheld=withheld, bought=bought)
     if variant.joint is None:

@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves
 
 from backends.loops.affine import Affine
 from backends.loops.kernels import Buffer
-from backends.loops.nodes import Joined, Memory, Merge, Number, Pointwise, Position, Reduce, Taken, Tensor, View
+from backends.loops.nodes import CollapseAxes, Concat, Gather, Iota, Memory, Number, Pointwise, Reduce, Tensor, View
 from backends.loops.operations import computed_as
 from backends.loops.program import Assign, Bind, Call, Check, Program
 from solver.terms.expr import Atom, Expr
@@ -122,7 +122,7 @@ class Run:
         named = {name: self.plain(value) for name, value in step.named.items()}
         found = step.target(*args, **named)
         listed = found if step.is_list else [found]
-        if step.is_laid_out:
+        if step.has_layout:
             # a kernel may overwrite them
             held = {
                 each.untyped_storage()._cdata for each in tree_leaves((args, named)) if isinstance(each, torch.Tensor)
@@ -136,7 +136,7 @@ class Run:
                 assert list(value.shape) == sizes, (step, value.shape, sizes)
                 assert str(value.dtype) == f"torch.{made.dtype}", step
                 if step.aliases is None and significant(value.shape, value.stride()) != significant(sizes, strides):
-                    assert not step.is_laid_out, (step, value.stride(), strides)
+                    assert not step.has_layout, (step, value.stride(), strides)
                     value = torch.empty_strided(sizes, strides, dtype=value.dtype).copy_(value)
                 self.tensors[made] = value
             elif made is not None:
@@ -204,7 +204,7 @@ class Run:
             case Number():
                 value = self.number(tensor.value) if isinstance(tensor.value, Expr) else tensor.value
                 return torch.tensor(value, dtype=dtype)
-            case Position():
+            case Iota():
                 return self.place(Affine.axis(tensor.axis, self.program.build.interner), sizes)
             case Pointwise():
                 return self.pointwise(tensor, sizes, dtype)
@@ -214,21 +214,21 @@ class Run:
                     return source.expand(sizes)
                 if not math.prod(sizes):
                     return torch.empty(sizes, dtype=dtype)
-                axes = [place.as_axis for place in tensor.places]
+                axes = [place.as_axis for place in tensor.indices]
                 if None not in axes and len(set(axes)) == len(axes) and source.shape == tuple(sizes[a] for a in axes):
                     order = sorted(range(len(axes)), key=lambda place: axes[place])
                     shape = [sizes[axis] if axis in axes else 1 for axis in range(len(sizes))]
                     return source.permute(order).reshape(shape).expand(sizes)
-                places = tuple([self.place(place, sizes) for place in tensor.places])
+                places = tuple([self.place(place, sizes) for place in tensor.indices])
                 return source[places] if places else source.expand(sizes)
-            case Merge():
+            case CollapseAxes():
                 assert [axis for run in tensor.runs for axis in run] == list(range(tensor.source.rank))
                 return self.value(tensor.source).reshape(sizes)
             case Reduce():
                 return self.reduced(tensor, sizes, dtype)
-            case Taken():
+            case Gather():
                 source = self.value(tensor.source)
-                places = [self.place(p, sizes) if isinstance(p, Affine) else self.value(p) for p in tensor.places]
+                places = [self.place(p, sizes) if isinstance(p, Affine) else self.value(p) for p in tensor.indices]
                 if tensor.inside is None:
                     return source[tuple([each.expand(sizes) for each in places])]
                 if not source.numel():
@@ -236,7 +236,7 @@ class Run:
                 inside = self.value(tensor.inside)
                 safe = [torch.where(inside, each.expand(sizes), 0) for each in places]
                 return torch.where(inside, source[tuple(safe)], torch.zeros((), dtype=dtype))
-            case Joined():
+            case Concat():
                 pieces = []
                 bounds = [0, *map(self.number, tensor.bounds), sizes[tensor.axis]]
                 for piece, first, last in zip(tensor.pieces, bounds, bounds[1:]):

@@ -29,7 +29,7 @@ class Case:
     build: Callable[..., Sequence[Tensor]]
     eager: Callable[..., Sequence[torch.Tensor]]
     kernels: int = 1
-    crossed: int | None = None
+    interchanged: int | None = None
 
     def program(self) -> Program:
         env = ShapeEnv(origin=lambda: None)
@@ -156,7 +156,7 @@ CASES = [
         lambda b, x: [b.reduce("sum", x, (0,)), b.reduce("sum", x, (1,))],
         lambda x: [x.sum(0), x.sum(1)],
         kernels=2,
-        crossed=1,
+        interchanged=1,
     ),
     Case(
         "columns first, of several axes",
@@ -164,7 +164,7 @@ CASES = [
         lambda b, x, w: [b.reduce("sum", rows_times(b, x, w), (0, 1)), b.reduce("sum", rows_times(b, x, w), (2,))],
         lambda x, w: [(x * w).sum((0, 1)), (x * w).sum(2)],
         kernels=2,
-        crossed=1,
+        interchanged=1,
     ),
     Case(
         "gradients of a norm",
@@ -172,7 +172,7 @@ CASES = [
         norm_gradients,
         eager_norm_gradients,
         kernels=2,
-        crossed=1,
+        interchanged=1,
     ),
     Case(
         "costly elements and their sum over rows",
@@ -182,7 +182,7 @@ CASES = [
             b.reduce("sum", b.apply("exp", rows_times(b, x, w)), (0,)),
         ],
         lambda x, w: [(x * w).exp(), (x * w).exp().sum(0)],
-        crossed=1,
+        interchanged=1,
     ),
     Case(
         "rows that need the sum over rows",
@@ -204,7 +204,7 @@ CASES = [
         lambda b, x: [b.reduce("sum", b.permute(x, (1, 0)), (0,)), b.reduce("sum", x, (0,))],
         lambda x: [x.sum(1), x.sum(0)],
         kernels=2,
-        crossed=1,
+        interchanged=1,
     ),
     Case(
         "group norm, centred",

@@ -33,9 +33,9 @@ def shortened(made, b, s, c):
     x = made.input("x", "float32", (b, s), (s, build.one))
     first = made.stored(build.apply("exp", x), (s, build.one))
     short, last = [made.buffer("float32", (b, c), (c, build.one)) for _ in range(2)]
-    made.steps.append(Call(torch.relu, (first,), {}, (short,), is_laid_out=True))
+    made.steps.append(Call(torch.relu, (first,), {}, (short,), has_layout=True))
     second = made.stored(build.apply("neg", build.memory(short)), (c, build.one))
-    made.steps.append(Call(torch.relu, (second,), {}, (last,), is_laid_out=True))
+    made.steps.append(Call(torch.relu, (second,), {}, (last,), has_layout=True))
     made.outputs += [build.memory(last), build.memory(short)]
     return second.buffer
 
@@ -96,7 +96,7 @@ def test_strides(facts, added, vector, strided):
     launch, given = cpu.kernels(kernels, made.decisions)[0], torch.randn(24)
     step = 3 if strided else 1
     out = torch.empty(8)
-    launch(out, given, *[{s: 8, t: step}[number] for number in kernels[0].numbers], 1)
+    launch(out, given, *[{s: 8, t: step}[number] for number in kernels[0].scalars], 1)
     torch.testing.assert_close(out, given[: 8 * step : step].exp())
 
 
@@ -115,7 +115,7 @@ def test_lanes_of_transposing_kernels(facts, added):
     for rows, length in ((70, 3), (33, 1), (1, 1), (0, 2), (2, 0)) if added == "branch" else ((70, 65), (1, 64)):
         given = torch.randn(length, rows)
         out = torch.empty(rows, length)
-        launch(out, given, *[{b: rows, s: length}[number] for number in kernels[0].numbers], 1)
+        launch(out, given, *[{b: rows, s: length}[number] for number in kernels[0].scalars], 1)
         torch.testing.assert_close(out, given.t().exp())
 
 
@@ -125,7 +125,7 @@ def test_memory_that_is_used_again(facts, shared):
     made, b, s, c = program("b s c", "b >= 1", "s >= 1", "c >= 1", *facts)
     second = shortened(made, b, s, c)
     found = plan(made, schedule(made))
-    assert (second in found.places) == shared
+    assert (second in found.slots) == shared
     assert ("always" if shared else "depends") in [answer for answer, _ in decided(made, "reuse")]
 
 
@@ -136,19 +136,19 @@ def test_memory_that_is_overwritten_as_it_is_read(turned):
     build = made.build
     x = made.input("x", "float32", (b, s), (s, build.one))
     product = made.buffer("float32", (b, s), (s, build.one))
-    made.steps.append(Call(torch.neg, (x,), {}, (product,), is_laid_out=True))
+    made.steps.append(Call(torch.neg, (x,), {}, (product,), has_layout=True))
     value = build.memory(product)
     largest = build.expand(build.reduce("maximum", value, (1,), keepdim=True), (b, s))
     value = build.apply("exp", build.apply("sub", value, largest))
     value = build.permute(value, (1, 0)) if turned else value
     kernel = made.stored(value, (value.sizes[1], build.one))
     last = made.buffer("float32", value.sizes, (value.sizes[1], build.one))
-    made.steps.append(Call(torch.relu, (kernel,), {}, (last,), is_laid_out=True))
+    made.steps.append(Call(torch.relu, (kernel,), {}, (last,), has_layout=True))
     made.outputs.append(build.memory(last))
     steps = schedule(made)
     kernels = [step for step in steps if isinstance(step, Kernel)]
     host = Host(made, steps, cpu.kernels(kernels, made.decisions), last=torch.get_num_threads)
-    assert (host.memory.places.get(kernel.buffer) is product) == (not turned)
+    assert (host.memory.slots.get(kernel.buffer) is product) == (not turned)
     given = torch.randn(37, 70)
     expected = (-given - (-given).amax(1, keepdim=True)).exp().relu()
     torch.testing.assert_close(host.function((given,))[0], expected.t() if turned else expected)
@@ -213,7 +213,7 @@ def test_tails(facts, has_tail, answer):
     columns = 128 if answer == "always" else 67
     out, given = torch.empty(3, columns), torch.randn(3, columns + 5)
     sizes = {b: 3, s: columns, t: columns + 5}
-    cpu.kernels(kernels, made.decisions)[0](out, given, *[sizes[number] for number in kernels[0].numbers], 1)
+    cpu.kernels(kernels, made.decisions)[0](out, given, *[sizes[number] for number in kernels[0].scalars], 1)
     torch.testing.assert_close(out, given[:, :columns].exp())
 
 
@@ -294,6 +294,6 @@ def test_a_place_that_is_much_too_large_is_let_go_of(hints, shared):
         env.assume(fact)
     made = Program(Decisions(env))
     second = shortened(made, b, s, c)
-    assert (second in plan(made, schedule(made)).places) == shared
+    assert (second in plan(made, schedule(made)).slots) == shared
     words = "a place as large" if shared else "too large a place"
     assert f"{words}, as where it was traced" in [each.chosen for each in made.decisions.log]

@@ -10,7 +10,7 @@ import torch
 
 from backends import cpu
 from backends.cpu.emission import file_source
-from backends.decisions.costs import Costs, Expected, weighed
+from backends.decisions.costs import Costs, Expected, guard_candidates
 from backends.decisions.questions import KINDS, Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.schedule import schedule
@@ -109,7 +109,7 @@ def test_no_guard_without_a_policy(name):
     plain, through = trace(function, inputs), trace(function, inputs)
     through.run_by(cpu)
     assert [str(guard) for guard in through.guards] == [str(guard) for guard in plain.guards]
-    assert not through.running.bought and not through.running.weighed
+    assert not through.running.bought and not through.running.guard_candidates
 
 
 def variants_of(table):
@@ -148,9 +148,9 @@ def test_a_guard_must_pay():
     few, many = [trace(function, make(64, 48)) for _ in range(2)]
     few.run_by(cpu, (), Expected(calls=10))
     many.run_by(cpu, (), OFTEN)
-    assert few.running.weighed and not few.running.bought
+    assert few.running.guard_candidates and not few.running.bought
     assert many.running.bought
-    assert not any(each.pays for each in few.running.weighed)
+    assert not any(each.pays for each in few.running.guard_candidates)
 
 
 def test_sizes_that_are_to_stay_dynamic():
@@ -171,8 +171,8 @@ def test_sizes_that_only_a_run_tells_are_no_guards():
     decisions = Decisions(env)
     costs = Costs((1.0, 0, 0), {"constant": ((1, 1.0),)})
     for question in (env.interner.eq(count, 3), env.interner.eq(rows, 99), env.interner.eq(rows, 100)):
-        decisions.holds("constant", question, "a number", "a size", turns=rows, length=rows)
-    (found,) = weighed([decisions], Expected(calls=1), costs, seconds=1.0)
+        decisions.holds("constant", question, "a number", "a size", iterations=rows, length=rows)
+    (found,) = guard_candidates([decisions], Expected(calls=1), costs, seconds=1.0)
     assert str(found.question) == "rows == 100" and found.pays
 
 

@@ -34,7 +34,7 @@ def program(names, facts, hints=None):
 
 def as_c(made):
     """What was decided, and the kernels as C."""
-    kernels = [step for step in schedule(made, crosses=cpu.crosses) if isinstance(step, Kernel)]
+    kernels = [step for step in schedule(made, interchanges=cpu.interchanges) if isinstance(step, Kernel)]
     text = file_source(kernels, made.decisions)
     return made.decisions.log, text
 
@@ -170,10 +170,10 @@ def reuse(*facts):
     x = made.input("x", "float32", (b, s), (s, one))
     first = made.stored(build.apply("exp", x), (s, one))
     short = made.buffer("float32", (b, c), (c, one))
-    made.steps.append(Call(torch.relu, (first,), {}, (short,), is_laid_out=True))
+    made.steps.append(Call(torch.relu, (first,), {}, (short,), has_layout=True))
     second = made.stored(build.apply("neg", build.memory(short)), (c, one))
     last = made.buffer("float32", (b, c), (c, one))
-    made.steps.append(Call(torch.relu, (second,), {}, (last,), is_laid_out=True))
+    made.steps.append(Call(torch.relu, (second,), {}, (last,), has_layout=True))
     made.outputs += [build.memory(last), build.memory(short)]
     return as_host(made)
 
@@ -238,14 +238,14 @@ CASES: dict[str, tuple[Callable[..., tuple[object, str]], tuple[object, ...], tu
     "parallel": (collapse, (), ("b*s <= 1000",)),
     "split": (lambda *facts: as_c(reduced(*_two(facts), (0, 1))), (), ("b*s <= 1000",)),
     "parts": (constant, (), ("s <= 100",)),
-    "backwards": (in_rows, (), ("s <= 100",)),
+    "reversed": (in_rows, (), ("s <= 100",)),
     "index width": (on_a_gpu, ("b*s <= 1000",), ("b*s >= 10000000000",)),
     "short": (in_rows, (), ("s >= 65",)),
     "sign": (sign, (), (1,)),
     "channels": (channels, (16,), (128,)),
-    "turns": (turns, (False,), (True,)),
-    "across": (across, (), ("b <= 1",)),
-    "again": (again, (2,), (8, "x_size0 >= 8")),
+    "interleaving": (turns, (False,), (True,)),
+    "repack": (across, (), ("b <= 1",)),
+    "recompute": (again, (2,), (8, "x_size0 >= 8")),
     "reuse": (reuse, (), ("c <= s",)),
     "large": (large, (), ("s >= 1048576",)),
 }

@@ -28,7 +28,7 @@ def program():
 def product(made, x, y, sizes):
     """A matrix product as a call that is given its memory."""
     buffer = made.buffer("float32", sizes, (sizes[1], made.build.one))
-    made.steps.append(Call(torch.mm, (x, y), {}, (buffer,), is_laid_out=True, into=torch.mm))
+    made.steps.append(Call(torch.mm, (x, y), {}, (buffer,), has_layout=True, into=torch.mm))
     return made.build.memory(buffer)
 
 
@@ -55,7 +55,7 @@ def test_a_result_in_the_place_of_one_of_other_sizes():
     build = made.build
     x = made.input("x", "float32", (b, s, b * s), (s * b * s, b * s, build.one))
     fresh = made.buffer("float32", x.sizes, x.buffer.strides)
-    made.steps.append(Call(torch.relu, (x,), {}, (fresh,), is_laid_out=True))
+    made.steps.append(Call(torch.relu, (x,), {}, (fresh,), has_layout=True))
     flat = made.input("flat", "float32", (b * s, b * s), (b * s, build.one))
     doubled = made.stored(build.apply("add", build.memory(fresh), x), (s * b * s, b * s, build.one))
     total = made.stored(build.reduce("sum", doubled, (0, 1, 2)), ())
@@ -68,7 +68,7 @@ def test_a_result_in_the_place_of_one_of_other_sizes():
         one, two = host.function((x, flat))
     torch.testing.assert_close(one, (x.relu() + x).sum())
     torch.testing.assert_close(two, -(flat @ flat))
-    assert result.buffer in host.memory.places
+    assert result.buffer in host.memory.slots
 
 
 def test_what_is_returned_shares_memory_with_nothing():
@@ -103,7 +103,7 @@ def test_a_place_is_kept_for_later_only_if_the_peak_does_not_grow(between):
     made.outputs += [made.stored(build.apply("neg", narrow), (build.one, build.one))]
     made.outputs += [made.stored(build.reduce("sum", after, (1,)), (build.one,))]
     host = hosted(made, cpu)
-    assert (host.memory.places.get(after.buffer) is before.buffer) == (between == 1)
+    assert (host.memory.slots.get(after.buffer) is before.buffer) == (between == 1)
     given, other = torch.randn(3, 3), torch.randn(3, between)
     found = host.function((given, other))
     torch.testing.assert_close(found[0], (given @ given @ other).sum(1, keepdim=True).neg(), rtol=1e-4, atol=1e-4)
@@ -123,7 +123,7 @@ def test_a_program_lets_go_of_what_it_is_given():
         there.append((gone[0]() is None, gone[1]() is None))
         return value.clone()
 
-    made.steps.append(Call(look, (first,), {}, (looked,), is_laid_out=True))
+    made.steps.append(Call(look, (first,), {}, (looked,), has_layout=True))
     made.outputs.append(made.stored(build.apply("add", build.memory(looked), y), (s, build.one)))
     host = hosted(made, cpu, consuming=True)
     given = [torch.randn(3, 5), torch.randn(3, 5)]

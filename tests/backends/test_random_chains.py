@@ -19,10 +19,10 @@ BY_TORCH = SimpleNamespace(
     allocate=_empty_strided_cpu,
     last=None,
     device="cpu",
-    crosses=True,
+    interchanges=True,
     large=None,
     kept=None,
-    joined=None,
+    combine=None,
 )
 
 

@@ -16,14 +16,14 @@ from shapes import ShapeEnv
 from tests.backends.programs import CASES
 
 
-@pytest.mark.parametrize("crosses", [False, True], ids=["", "crosswise"])
+@pytest.mark.parametrize("interchanges", [False, True], ids=["", "crosswise"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_kernels_compute_what_torch_does(case, crosses):
+def test_kernels_compute_what_torch_does(case, interchanges):
     """A fused kernel is wrong: a pass, a forwarded value or an offset."""
     program = case.program()
-    steps = schedule(program, crosses=crosses)
+    steps = schedule(program, interchanges=interchanges)
     kernels = [step for step in steps if isinstance(step, Kernel)]
-    wanted = case.crossed if crosses and case.crossed is not None else case.kernels
+    wanted = case.interchanged if interchanges and case.interchanged is not None else case.kernels
     assert len(kernels) == wanted, "\n".join(map(str, steps))
     host = Host(program, steps, interpreted(kernels))
     for sizes in ({"b": 4, "s": 7}, {"b": 1, "s": 5}, {"b": 6, "s": 1}):
@@ -129,7 +129,7 @@ def test_axes_of_size_one_around_what_is_merged():
     weighted = build.apply("mul", build.reshape(centred, sizes), build.expand(weights, sizes))
     total = build.reduce("sum", weighted, (0, 2, 3))
     program.outputs += [program.stored(weighted, x.buffer.strides), program.stored(total, (build.one,))]
-    steps = schedule(program, crosses=True)
+    steps = schedule(program, interchanges=True)
     assert len(steps) == 1, "\n".join(map(str, steps))
     given = torch.randn(1, 32, 1, 1), torch.randn(32)
     found, summed = Host(program, steps, interpreted(steps)).function(given)
@@ -141,7 +141,7 @@ def test_axes_of_size_one_around_what_is_merged():
 
 def run_in_c(program, inputs):
     """The kernels of a program, and what it gives by the CPU backend."""
-    steps = schedule(program, crosses=cpu.crosses)
+    steps = schedule(program, interchanges=cpu.interchanges)
     kernels = [step for step in steps if isinstance(step, Kernel)]
     host = Host(program, steps, cpu.kernels(kernels, program.decisions), last=torch.get_num_threads)
     return kernels, host.function(inputs)

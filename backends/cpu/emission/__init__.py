@@ -15,8 +15,8 @@
     (True, False)
 
 `spelling` names types and operations, `loops`, `turning` and `places` look at a kernel, `values` writes what one turn
-computes, `copies` the loops along the lanes, `reducing` reductions, `nest` the loops around it; `whole` is for kernels
-that reduce everything, `summing` for sums over rows beside rows, `short` for rows of a few vectors, `cuts` and
+computes, `unroll` the loops along the lanes, `reducing` reductions, `nest` the loops around it; `whole` is for kernels
+that reduce everything, `summing` for sums over rows beside rows, `short` for rows of a few vectors, `split_points` and
 `cutting` for pieces along the lanes. `functions` writes the function that is called.
 """
 

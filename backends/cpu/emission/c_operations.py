@@ -1,9 +1,9 @@
 """How values are spelled in C: types of elements, constants, and operations as calls of the vector library.
 
-    >>> from backends.cpu.emission.c_operations import Named, applied, constant
+    >>> from backends.cpu.emission.c_operations import CValue, applied, constant
     >>> constant(0.5, "float32")
     'splat_f32(0x1.0000000000000p-1f)'
-    >>> x, y = Named("x", "float32"), Named("y", "float32")
+    >>> x, y = CValue("x", "float32"), CValue("y", "float32")
     >>> less = applied("lt", [x, y], "bool")
     >>> less.text, less.bits
     ('(x < y)', 32)
@@ -80,7 +80,7 @@ def width(dtype: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class CValue:
     """A value in C: a text for it, and for a bool that is a mask, how wide it is (0 for bytes that are 0 or 1).
 
     Attributes:
@@ -154,7 +154,7 @@ def _rounded(value: float) -> float:
         return math.copysign(math.inf, value)
 
 
-def applied(operation: str, operands: Sequence[Named], dtype: str) -> Named:
+def applied(operation: str, operands: Sequence[CValue], dtype: str) -> CValue:
     """An operation on values."""
     of = operands[-1].dtype
     if operation == "cast":
@@ -164,45 +164,45 @@ def applied(operation: str, operands: Sequence[Named], dtype: str) -> Named:
     element = element_of(of)
     texts = [operand.text for operand in operands]
     if operation == "select":
-        return Named(f"select_{element.name}({operands[0].mask(8 * element.size)}, {texts[1]}, {texts[2]})", dtype)
+        return CValue(f"select_{element.name}({operands[0].mask(8 * element.size)}, {texts[1]}, {texts[2]})", dtype)
     bits = 8 * element.size if dtype == "bool" else 0
     if operation in SYMBOLS:
-        return Named(f"({texts[0]} {SYMBOLS[operation]} {texts[1]})", dtype, bits)
+        return CValue(f"({texts[0]} {SYMBOLS[operation]} {texts[1]})", dtype, bits)
     if operation == "neg":
-        return Named(f"(-{texts[0]})", dtype)
+        return CValue(f"(-{texts[0]})", dtype)
     if operation in ROUNDED:
-        return Named(f"{ROUNDED[operation]}({texts[0]})", dtype)
+        return CValue(f"{ROUNDED[operation]}({texts[0]})", dtype)
     if operation == "bitnot":
-        return Named(f"(~{texts[0]})", dtype)
+        return CValue(f"(~{texts[0]})", dtype)
     if operation == "truncdiv" and is_float(of):
-        return Named(f"trunc_{element.name}({texts[0]} / {texts[1]})", dtype)
+        return CValue(f"trunc_{element.name}({texts[0]} / {texts[1]})", dtype)
     name = CALLS["float" if is_float(of) else "integer"].get(operation, operation)
-    return Named(f"{name}_{element.name}({', '.join(texts)})", dtype, bits)
+    return CValue(f"{name}_{element.name}({', '.join(texts)})", dtype, bits)
 
 
-def _on_bools(operation: str, operands: Sequence[Named]) -> Named:
+def _on_bools(operation: str, operands: Sequence[CValue]) -> CValue:
     """As masks, unless all of them are bytes."""
     bits = max(operand.bits for operand in operands)
     if not bits and operation in ("bitand", "bitor", "bitxor", "minimum", "maximum", "ne"):
-        return Named(ON_BOOLS[operation].format(*[operand.text for operand in operands]), "bool")
+        return CValue(ON_BOOLS[operation].format(*[operand.text for operand in operands]), "bool")
     bits = bits or 8
-    return Named(ON_BOOLS[operation].format(*[operand.mask(bits) for operand in operands]), "bool", bits)
+    return CValue(ON_BOOLS[operation].format(*[operand.mask(bits) for operand in operands]), "bool", bits)
 
 
-def converted(value: Named, dtype: str) -> Named:
+def converted(value: CValue, dtype: str) -> CValue:
     """A value as one of another dtype."""
     if computed_as(value.dtype) == computed_as(dtype):
         return value
     target = element_of(dtype)
     if dtype == "bool":
-        return Named(f"({value.text} != 0)", dtype, 8 * element_of(value.dtype).size)
+        return CValue(f"({value.text} != 0)", dtype, 8 * element_of(value.dtype).size)
     if value.bits:
         one, zero = constant(1, dtype), constant(0, dtype)
-        return Named(f"select_{target.name}({value.mask(8 * target.size)}, {one}, {zero})", dtype)
+        return CValue(f"select_{target.name}({value.mask(8 * target.size)}, {one}, {zero})", dtype)
     source = element_of(value.dtype)
     if source is target:
-        return Named(value.text, dtype)
-    return Named(f"convert_{source.name}_{target.name}({value.text})", dtype)
+        return CValue(value.text, dtype)
+    return CValue(f"convert_{source.name}_{target.name}({value.text})", dtype)
 
 
 # ---------------------------------------------------------------------- reductions
@@ -236,21 +236,21 @@ def _least(dtype: str) -> float:
     return 0 if dtype in ("bool", "uint8") else -(1 << (8 * ITEMSIZE[dtype] - 1))
 
 
-JOINED: Final = {"sum": "add", "product": "mul"}
-ACROSS: Final = {"minimum": "min", "maximum": "max"}
+COMBINED: Final = {"sum": "add", "product": "mul"}
+ACROSS_LANES: Final = {"minimum": "min", "maximum": "max"}
 """What the helper is called that reduces over lanes, where it is not called as the reduction."""
 SPREAD: Final = {"sum": "total", "minimum": "least", "maximum": "greatest"}
 """For floats: what the helper is called that leaves the result in all lanes; the extremes are of what is no NaN."""
 
 
-def joined(operation: str, first: str, second: str, dtype: str) -> str:
+def combined(operation: str, first: str, second: str, dtype: str) -> str:
     """Two partial results as one."""
     if dtype == "bool":
         return f"({first} {'|' if operation in ('any', 'maximum', 'sum') else '&'} {second})"
-    return applied(JOINED.get(operation, operation), [Named(first, dtype), Named(second, dtype)], dtype).text
+    return applied(COMBINED.get(operation, operation), [CValue(first, dtype), CValue(second, dtype)], dtype).text
 
 
-def across(operation: str, text: str, dtype: str) -> str:
+def across_lanes(operation: str, text: str, dtype: str) -> str:
     """The result of a reduction over the lanes, in all lanes; no lane may be NaN where it is the least or greatest."""
     if dtype == "bool":
         name = "any" if operation in ("any", "maximum", "sum") else "all"
@@ -258,4 +258,4 @@ def across(operation: str, text: str, dtype: str) -> str:
     name = element_of(dtype).name
     if is_float(dtype) and operation in SPREAD:
         return f"{SPREAD[operation]}_{name}({text})"
-    return f"splat_{name}({ACROSS.get(operation, operation)}_{name}({text}))"
+    return f"splat_{name}({ACROSS_LANES.get(operation, operation)}_{name}({text}))"

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from backends.cpu.emission.c_operations import KINDS, MEMORY, element_of, identity, joined
+from backends.cpu.emission.c_operations import KINDS, MEMORY, combined, element_of, identity
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.reducing import PARTS, Totals
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.unroll import Copy, vector_loops
+from backends.cpu.emission.unroll import Vector, vector_loops
 from backends.cpu.emission.values import Writer
 from backends.loops.affine import is_zero
 from backends.loops.kernels import Load, Reduction, Store
@@ -47,7 +47,7 @@ class Sums:
         self._kernel = loops.kernel
         self._writer = writer
         self._text = text
-        self.stores = loops.kernel.summed
+        self.stores = loops.kernel.accumulating
 
     def measure(self) -> None:
         """Declare how many columns there are for each store, and how many bytes a block has."""
@@ -87,13 +87,13 @@ class Sums:
             step = step * self._kernel.extents[axis]
         return store.buffer.dtype == store.value.dtype and is_zero(store.offset.constant)
 
-    def add(self, store: Store, vectors: Sequence[Copy]) -> None:
+    def add(self, store: Store, vectors: Sequence[Vector]) -> None:
         """Add what is in registers: whole vectors, as a masked store makes the next load wait."""
         for vector in vectors:
             value = self._writer.name(store.value, vector).vector
             kind, sums = KINDS[store.value.dtype], self._at(store, vector)
             before = f"(is_first ? {identity('sum', store.value.dtype)} : load_{kind}({sums}, N))"
-            total = joined("sum", before, value, store.value.dtype)
+            total = combined("sum", before, value, store.value.dtype)
             self._text.line(f"store_{kind}({sums}, {total}, N);")
 
     def write_totals(self, name: str) -> None:
@@ -110,7 +110,7 @@ class Sums:
             for vectors in vector_loops(self._text, f"i{last}", self._extent(last), SIDE_BY_SIDE):
                 self._total(vectors)
 
-    def _total(self, vectors: Sequence[Copy]) -> None:
+    def _total(self, vectors: Sequence[Vector]) -> None:
         line, block = self._text.line, self._text.block
         stores = {Reduction("sum", store.value): store for store in self.stores}
         widths = {(reduction, vector.number): 1 for reduction in stores for vector in vectors}
@@ -145,7 +145,7 @@ class Sums:
         sizes = [element_of(store.value.dtype).size for store in self.stores]
         return [sum(sizes[:place]) for place in range(len(sizes))]
 
-    def _at(self, store: Store, vector: Copy) -> str:
+    def _at(self, store: Store, vector: Vector) -> str:
         """The address of a vector of sums."""
         *around, last = self._axes
         place = ""
@@ -155,14 +155,16 @@ class Sums:
         return f"c{self.stores.index(store)} + {row}{vector.place(f'i{last}')}"
 
 
-def write_summing(loops: Loops, text: Text, name: str, run: str, *, turns: str, threads: str, grain: int) -> None:
+def write_column_reduction(
+    loops: Loops, text: Text, name: str, run: str, *, iterations: str, threads: str, grain: int
+) -> None:
     """What the entry does: all blocks, and then what is stored of their sums."""
     line = text.line
     writer = Writer(loops, text, is_narrow=False)
     writer.prologue()
     sums = Sums(loops, writer, text)
     sums.measure()
-    line(f"const int64_t turns = {turns};")
+    line(f"const int64_t turns = {iterations};")
     line(f"int64_t step = turns / {BLOCKS} + 1;")
     line(f"step = step < {SHORTEST} ? {SHORTEST} : step > {LONGEST} ? {LONGEST} : step;")
     line(f"if (turns <= {LONGEST} && turns * columns < {2 * grain}) step = {LONGEST};")
@@ -190,4 +192,4 @@ def write_summing(loops: Loops, text: Text, name: str, run: str, *, turns: str, 
     line("if (memory != fixed) free(memory);")
 
 
-__all__ = ["Sums", "write_summing"]
+__all__ = ["Sums", "write_column_reduction"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from backends.cpu.emission.c_operations import KINDS, Named, element_of, identity, joined
+from backends.cpu.emission.c_operations import KINDS, CValue, combined, element_of, identity
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.text import Text
@@ -68,8 +68,8 @@ def write_whole(loops: Loops, text: Text, run: str, *, elements: str, threads: s
         with text.block("for (int64_t chunk = 0; chunk < chunks; chunk++)"):
             address = f"partials + chunk * {SLOT * len(kernel.reductions)} + {SLOT * place}"
             part = f"broadcast_{KINDS[reduction.dtype]}({address})"
-            line(f"{name} = {joined(reduction.operation, name, part, reduction.dtype)};")
-        nest.writer.give(reduction, -1, Named(name, reduction.dtype))
+            line(f"{name} = {combined(reduction.operation, name, part, reduction.dtype)};")
+        nest.writer.give(reduction, -1, CValue(name, reduction.dtype))
     values = loops.after_passes()
     nest.writer.define(values, ONE)
     for store in kernel.once:

@@ -25,20 +25,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from backends.cpu.emission.column_reduction import Sums, write_summing
+from backends.cpu.emission.column_reduction import Sums, write_column_reduction
 from backends.cpu.emission.full_reduction import is_whole, write_chunk, write_whole
-from backends.cpu.emission.interleaved import numbers_of, product_of, together
+from backends.cpu.emission.interleaved import interleaved_source, numbers_of, product_of
 from backends.cpu.emission.loops import ALIGNED, Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.short import Short, chosen, is_only_short, short_forms
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.transpose import crosswise
+from backends.cpu.emission.transpose import transposed_axis
 from backends.cpu.emission.values import Writer
 from backends.cpu.vector import source
 from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from backends.loops.tensors import Expressions
-from backends.loops.unit_axis import looked_up_along, of_one
+from backends.loops.unit_axis import specialize_unit_axis, unit_axis_candidates
 from solver.terms.expr import Expr
 
 MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
@@ -46,7 +46,7 @@ MALLOC: Final = "void *malloc(__SIZE_TYPE__);\nvoid free(void *);\n"
 
 def kernel_source(kernel: Kernel, decisions: Decisions, name: str = "k0") -> str:
     """The text of a kernel, without what it calls."""
-    texts = _texts(forms(kernel, decisions), form_of_one(kernel, decisions), name)
+    texts = _texts(forms(kernel, decisions), unit_axis_form(kernel, decisions), name)
     return "".join([text for _, text in texts])
 
 
@@ -56,14 +56,14 @@ def file_source(kernels: Sequence[Kernel], decisions: Decisions) -> str:
     group: list[tuple[Loops, Expr | None]] = []
     for place, kernel in enumerate(kernels):
         with decisions.at(kernel.name, next(iter(kernel.origins), "")):
-            found, one = forms(kernel, decisions), form_of_one(kernel, decisions)
+            found, one = forms(kernel, decisions), unit_axis_form(kernel, decisions)
             texts += _texts(found, one, f"k{place}")
         member = (found[0], None if one is None else one[0])
-        turns = found[0].kernel.turns
-        group = [*group, member] if group and group[0][0].kernel.turns is turns else [member]
+        turns = found[0].kernel.interleaved
+        group = [*group, member] if group and group[0][0].kernel.interleaved is turns else [member]
         if turns is not None and len(group) == turns.kernels:
             names = [f"k{number}" for number in range(place + 1 - len(group), place + 1)]
-            texts.append((found[0].count, together(group, names)))
+            texts.append((found[0].count, interleaved_source(group, names)))
     keeps = any("malloc(" in text for _, text in texts)
     return (MALLOC if keeps else "") + source(texts)
 
@@ -73,7 +73,7 @@ def _texts(found: Sequence[Loops], one: tuple[Expr, Loops] | None, name: str) ->
     if one is None:
         return [(found[0].count, _written(found, name))]
     size, only = one
-    number = found[0].numbers.index(size)
+    number = found[0].scalars.index(size)
     first = f"if (numbers[{number}] == 1) {{ {name}_one(pointers, numbers); return; }}"
     declared = f"void {name}_one(void *const *pointers, const int64_t *numbers);\n"
     return [
@@ -82,26 +82,26 @@ def _texts(found: Sequence[Loops], one: tuple[Expr, Loops] | None, name: str) ->
     ]
 
 
-def form_of_one(kernel: Kernel, decisions: Decisions) -> tuple[Expr, Loops] | None:
+def unit_axis_form(kernel: Kernel, decisions: Decisions) -> tuple[Expr, Loops] | None:
     """A size of which elements are looked up, and the loops of the kernel for where it is 1."""
-    for size in looked_up_along(kernel):
+    for size in unit_axis_candidates(kernel):
         one = decisions.interner.eq(size, 1)
         if decisions.holds("size one", one, "one version", "two versions", added="branch", never="one version") is None:
-            made = of_one(Expressions(decisions), kernel, size)
+            made = specialize_unit_axis(Expressions(decisions), kernel, size)
             (atom,) = size.symbols
             known = {atom: decisions.interner.one}
-            numbers = [decisions.interner.substitute(number, known) for number in kernel.numbers]
-            return size, Loops(made, decisions, numbers=numbers, buffers=kernel.buffers)
+            scalars = [decisions.interner.substitute(number, known) for number in kernel.scalars]
+            return size, Loops(made, decisions, scalars=scalars, buffers=kernel.buffers)
     return None
 
 
 def forms(kernel: Kernel, decisions: Decisions) -> Sequence[Loops]:
     """The loops of a kernel; of a transposing one as well with its two axes exchanged, for runs that fill no vector."""
     loops = Loops(kernel, decisions)
-    across = crosswise(kernel)
-    if across is None:
+    partner = transposed_axis(kernel)
+    if partner is None:
         return (loops,)
-    along, other = kernel.extents[kernel.lanes], kernel.extents[across]
+    along, other = kernel.extents[kernel.lanes], kernel.extents[partner]
     terms = decisions.interner
     put = (along, ">=", loops.count, "or", along, ">=", other)
     better = terms.disjunction([terms.ge(along, loops.count), terms.ge(along, other)])
@@ -109,8 +109,8 @@ def forms(kernel: Kernel, decisions: Decisions) -> Sequence[Loops]:
     is_along = decisions.holds("lanes", better, yes, otherwise, added="branch", never=never, put=put)
     if is_along:
         return (loops,)
-    exchanged = Loops(kernel, decisions, is_exchanged=True)
-    return (exchanged,) if is_along is False else (loops, exchanged)
+    swapped = Loops(kernel, decisions, is_swapped=True)
+    return (swapped,) if is_along is False else (loops, swapped)
 
 
 def _written(forms: Sequence[Loops], name: str, first: str = "") -> str:
@@ -123,11 +123,11 @@ def _written(forms: Sequence[Loops], name: str, first: str = "") -> str:
     for loops, each in zip(forms, names):
         _write(loops, text, each)
     numbers = numbers_of(forms[0])
-    *_, along, across = [product_of([extent], numbers) for extent in forms[0].kernel.extents]
+    *_, along, beside = [product_of([extent], numbers) for extent in forms[0].kernel.extents]
     with text.block(f"void {name}(void *const *pointers, const int64_t *numbers)"):
         if first:
             text.line(first)
-        text.line(f"({along} < N && {along} < {across} ? {names[1]} : {names[0]})(pointers, numbers);")
+        text.line(f"({along} < N && {along} < {beside} ? {names[1]} : {names[0]})(pointers, numbers);")
     return str(text)
 
 
@@ -140,16 +140,16 @@ def _write(loops: Loops, text: Text, name: str, first: str = "") -> None:
         write(Nest(loops, text, is_narrow=True), f"{name}_unit")
     for count in short_forms(loops):
         Short(loops, text, count).write(f"{name}_short{count}")
-    if loops.kernel.summed:
+    if loops.kernel.accumulating:
         Sums(loops, Writer(loops, text, is_narrow=False), text).write_totals(f"{name}_sums")
     _entry(loops, text, name, first)
-    if loops.kernel.turns is not None:
+    if loops.kernel.interleaved is not None:
         _turns(loops, text, name)
 
 
 def _is_only_strided(loops: Loops) -> bool:
     """Whether one function is for all strides: the second form of a kernel is seldom needed, and as long to compile."""
-    return loops.is_exchanged and bool(loops.open)
+    return loops.is_swapped and bool(loops.open)
 
 
 def _entry(loops: Loops, text: Text, name: str, first: str) -> None:
@@ -163,14 +163,14 @@ def _entry(loops: Loops, text: Text, name: str, first: str) -> None:
         if first:
             text.line(first)
         run = _run(loops, text, name, numbers)
-        threads = f"numbers[{len(loops.numbers)}]"
+        threads = f"numbers[{len(loops.scalars)}]"
         grain = loops.grain
         if is_whole(loops):
             write_whole(loops, text, run, elements=product(kernel.extents), threads=threads)
             return
         turns = product(kernel.extents[: kernel.outer])
-        if kernel.summed:
-            write_summing(loops, text, f"{name}_sums", run, turns=turns, threads=threads, grain=grain)
+        if kernel.accumulating:
+            write_column_reduction(loops, text, f"{name}_sums", run, iterations=turns, threads=threads, grain=grain)
             return
         text.line(f"const int64_t turns = {turns};")
         text.line("if (turns <= 0) return;")

@@ -32,7 +32,7 @@ EACH: Final = 8
 
 def numbers_of(loops: Loops, given: str = "numbers") -> dict[Expr, str]:
     """Where sizes are among what a kernel is given."""
-    return {size: f"{given}[{place}]" for place, size in enumerate(loops.numbers)}
+    return {size: f"{given}[{place}]" for place, size in enumerate(loops.scalars)}
 
 
 def product_of(sizes: Sequence[Expr], numbers: Mapping[Expr, str]) -> str:
@@ -40,7 +40,7 @@ def product_of(sizes: Sequence[Expr], numbers: Mapping[Expr, str]) -> str:
     return " * ".join([integer(s.constant) if s.is_constant else numbers[s] for s in sizes]) or "1"
 
 
-def together(kernels: Sequence[tuple[Loops, Expr | None]], names: Sequence[str]) -> str:
+def interleaved_source(kernels: Sequence[tuple[Loops, Expr | None]], names: Sequence[str]) -> str:
     """The function of kernels with these names. Each may have a size for which it has a form of its own where that is
     1: then they run one after the other."""
     text = Text()
@@ -84,7 +84,7 @@ def together(kernels: Sequence[tuple[Loops, Expr | None]], names: Sequence[str])
         line(f"const int64_t block = bytes < {FIRST_CACHE} ? {FIRST_CACHE} / bytes : 1;")
         line("#ifdef _OPENMP")
         work = " + ".join([f"turns * elements{place} / {loops.grain}" for place, loops in zip(places, group)])
-        threads = f"numbers[0][{len(group[0].numbers)}]"
+        threads = f"numbers[0][{len(group[0].scalars)}]"
         line(f"int64_t parts = {work};")
         line(f"parts = parts < {threads} ? parts : {threads};")
         with text.block("if (parts > 1)"):
@@ -105,8 +105,8 @@ def _turns(group: Sequence[Loops], numbers: Sequence[Mapping[Expr, str]]) -> str
     """How many turns the kernels have in common, by the axes of one of them."""
     for loops, its in zip(group, numbers):
         kernel = loops.kernel
-        assert kernel.turns is not None
-        found = split(kernel, kernel.turns.count)
+        assert kernel.interleaved is not None
+        found = split(kernel, kernel.interleaved.iterations)
         if found is not None and is_one(found[1]):
             return product_of(kernel.extents[: found[0] + 1], its)
     raise AssertionError("the turns are those of no kernel")
@@ -119,4 +119,4 @@ def _bytes(loops: Loops) -> int:
     return sum([ITEMSIZE[buffer.dtype] for buffer in {buffer for buffer, at in indices if loops.is_stored_along(at)}])
 
 
-__all__ = ["numbers_of", "product_of", "together"]
+__all__ = ["interleaved_source", "numbers_of", "product_of"]

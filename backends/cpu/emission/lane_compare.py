@@ -2,9 +2,9 @@
 
     >>> from solver.terms.interner import Interner
     >>> from backends.loops.affine import Affine
-    >>> from backends.loops.kernels import Apply, Place
+    >>> from backends.loops.kernels import Apply, IndexValue
     >>> terms = Interner()
-    >>> row, column = Place(Affine.axis(0, terms)), Place(Affine.axis(1, terms))
+    >>> row, column = IndexValue(Affine.axis(0, terms)), IndexValue(Affine.axis(1, terms))
     >>> seen = Apply("ge", (row, column), "bool")
     >>> found = by_lane(seen, 1, {column, seen})
     >>> found.operation, found.place is column, found.bound is row
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from backends.loops.affine import is_one
-from backends.loops.kernels import Apply, Constant, Place, Scalar, SizeValue
+from backends.loops.kernels import Apply, Constant, IndexValue, Scalar, SizeValue
 
 MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 """The same comparison with its operands exchanged."""
@@ -34,7 +34,7 @@ class ByLane:
     """`place + addends` compared with a bound; each addend has its sign."""
 
     operation: str
-    place: Place
+    place: IndexValue
     addends: tuple[tuple[str, Scalar], ...]
     bound: Scalar
 
@@ -59,10 +59,10 @@ def by_lane(value: Scalar, lanes: int | None, varying: Collection[Scalar]) -> By
     return None
 
 
-def _moving(value: Scalar, lanes: int) -> tuple[Place, tuple[tuple[str, Scalar], ...]] | None:
+def _moving(value: Scalar, lanes: int) -> tuple[IndexValue, tuple[tuple[str, Scalar], ...]] | None:
     """A value that is one more from lane to lane, as a place and what is added to it."""
     match value:
-        case Place(index=index, dtype="int64"):
+        case IndexValue(index=index, dtype="int64"):
             step = index.coefficient(lanes)
             return (value, ()) if step is not None and is_one(step) else None
         case Apply(operation="add" | "sub" as operation, operands=(first, second)):
@@ -79,7 +79,7 @@ def _is_small(value: Scalar, lanes: int) -> bool:
     match value:
         case Constant(value=number):
             return abs(number) < SMALL
-        case Place(index=index):
+        case IndexValue(index=index):
             return lanes not in index.axes
     return isinstance(value, SizeValue)
 

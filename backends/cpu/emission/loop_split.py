@@ -2,12 +2,12 @@
 
     >>> from solver.terms.interner import Interner
     >>> from backends.loops.affine import Affine
-    >>> from backends.loops.kernels import Apply, Place, SizeValue
+    >>> from backends.loops.kernels import Apply, IndexValue, SizeValue
     >>> terms = Interner()
     >>> half = SizeValue(terms.symbol("half"), "int64")
-    >>> before = Apply("lt", (Place(Affine.axis(1, terms)), half), "bool")
-    >>> behind = Apply("ge", (Place(Affine.axis(1, terms)), half), "bool")
-    >>> (cut,) = cuts([before, behind], 1)
+    >>> before = Apply("lt", (IndexValue(Affine.axis(1, terms)), half), "bool")
+    >>> behind = Apply("ge", (IndexValue(Affine.axis(1, terms)), half), "bool")
+    >>> (cut,) = split_points([before, behind], 1)
     >>> cut.known(is_behind=True) == {before: False, behind: True}
     True
 """
@@ -19,19 +19,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from backends.loops.affine import is_one
-from backends.loops.kernels import Apply, Place, Scalar, SizeValue
+from backends.loops.kernels import Apply, IndexValue, Scalar, SizeValue
 from solver.terms.expr import Expr
 
 MOST: Final = 2
 """Cuts of one loop; what meets elsewhere is loaded under masks."""
 MOST_VALUES: Final = 160
 """Values of a kernel whose loops are divided: the code is as long as it is."""
-MOST_COPIES: Final = 4
+MOST_UNROLLED: Final = 4
 """How often what is computed in the innermost loops may be written, where others are divided as well."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class SplitPoint:
     """A place along an axis, `bound - shift`, and the comparisons that are known on either side of it.
 
     Attributes:
@@ -46,30 +46,32 @@ class Cut:
         return {value: holds is not is_behind for value, holds in self.before}
 
 
-def cuts(values: Sequence[Scalar], axis: int | None) -> tuple[Cut, ...]:
+def split_points(values: Sequence[Scalar], axis: int | None) -> tuple[SplitPoint, ...]:
     """The cuts of a loop along this axis, those first that most is known by."""
-    found: dict[Expr, Cut] = {}
+    found: dict[Expr, SplitPoint] = {}
     for value in values if axis is not None and len(values) <= MOST_VALUES else ():
         match value:
-            case Apply(operation="lt" | "ge", operands=(Place(index=index), SizeValue(size=bound))):
+            case Apply(operation="lt" | "ge", operands=(IndexValue(index=index), SizeValue(size=bound))):
                 along = index.coefficient(axis)
                 if along is not None and is_one(along) and len(index.terms) == 1:
                     place = bound - index.constant
-                    cut = found.get(place, Cut(bound, index.constant, ()))
+                    cut = found.get(place, SplitPoint(bound, index.constant, ()))
                     more = (value, value.operation == "lt")
-                    found[place] = Cut(cut.bound, cut.shift, (*cut.before, more))
+                    found[place] = SplitPoint(cut.bound, cut.shift, (*cut.before, more))
     return tuple(sorted(found.values(), key=lambda cut: -len(cut.before))[:MOST])
 
 
-def others_cuts(values: Sequence[Scalar], axes: Sequence[int], copies: int) -> dict[int, tuple[Cut, ...]]:
-    """The cuts of loops around the lanes, or of the inner one, those outside first; `copies` are there without."""
-    found: dict[int, tuple[Cut, ...]] = {}
+def outer_split_points(
+    values: Sequence[Scalar], axes: Sequence[int], versions: int
+) -> dict[int, tuple[SplitPoint, ...]]:
+    """The cuts of loops around the lanes, or of the inner one, those outside first; `versions` are there without."""
+    found: dict[int, tuple[SplitPoint, ...]] = {}
     for axis in axes:
-        at = cuts(values, axis)
-        if at and copies * (2 * len(at)) <= MOST_COPIES:
-            copies *= 2 * len(at)
+        at = split_points(values, axis)
+        if at and versions * (2 * len(at)) <= MOST_UNROLLED:
+            versions *= 2 * len(at)
             found[axis] = at
     return found
 
 
-__all__ = ["Cut", "cuts", "others_cuts"]
+__all__ = ["SplitPoint", "outer_split_points", "split_points"]

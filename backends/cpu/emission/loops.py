@@ -30,14 +30,14 @@ from typing import Final
 
 from backends.cpu.emission.c_operations import width
 from backends.cpu.emission.lane_compare import ByLane, by_lane
-from backends.cpu.emission.loop_split import cuts, others_cuts
-from backends.cpu.emission.transpose import exchanged, turned
+from backends.cpu.emission.loop_split import outer_split_points, split_points
+from backends.cpu.emission.transpose import swapped_lanes, transposed
 from backends.cpu.vector import lanes_for
 from backends.decisions.questions import Decisions, Kind
 from backends.loops.affine import Affine, is_one
-from backends.loops.kernels import Apply, Buffer, Kernel, Load, Pass, Place, Reduced, Scalar
+from backends.loops.kernels import Apply, Buffer, IndexValue, Kernel, Load, Pass, Reduced, Scalar
 from backends.loops.operations import ITEMSIZE, OPERATIONS
-from backends.loops.toposort import parts_first
+from backends.loops.toposort import toposort
 from solver.terms.expr import Expr
 
 GRAIN: Final = 1 << 17
@@ -54,7 +54,7 @@ class Loops:
     Attributes:
         decisions: where code that depends on sizes is decided.
         is_exchanged: whether this is the second form of a transposing kernel, for short runs along what is stored.
-        numbers, buffers: what the kernel is given, in this order.
+        scalars, buffers: what the kernel is given, in this order.
         lanes: the axis that lanes run along, None where there are no axes.
         along_inner: whether that is an inner axis, so that reductions go over the lanes as well.
         depth: the last axis that a value depends on.
@@ -78,16 +78,16 @@ class Loops:
         given: Kernel,
         decisions: Decisions,
         *,
-        is_exchanged: bool = False,
-        numbers: Sequence[Expr] | None = None,
+        is_swapped: bool = False,
+        scalars: Sequence[Expr] | None = None,
         buffers: Sequence[Buffer] | None = None,
     ) -> None:
-        """`numbers` and `buffers` where they are those of another kernel, that this is a form of."""
+        """`scalars` and `buffers` where they are those of another kernel, that this is a form of."""
         self.decisions = decisions
-        self.is_exchanged = is_exchanged
-        self.numbers = given.numbers if numbers is None else tuple(numbers)
+        self.is_swapped = is_swapped
+        self.scalars = given.scalars if scalars is None else tuple(scalars)
         self.buffers = given.buffers if buffers is None else tuple(buffers)
-        self.kernel = kernel = exchanged(given) if is_exchanged else turned(given)
+        self.kernel = kernel = swapped_lanes(given) if is_swapped else transposed(given)
         self.lanes = kernel.lanes if kernel.extents else None
         self.along_inner = kernel.inner > 0 and kernel.lanes >= kernel.outer
         self.depth: dict[Scalar, int] = {}
@@ -110,8 +110,12 @@ class Loops:
                     "stride one", one, "vector loads", "two versions", added="branch", never="one element at a time"
                 )
         # sums over rows are written in whole vectors, which begin at multiples of their length in no divided loop
-        self.cuts = () if kernel.summed else cuts(self.values(), self.lanes)
-        self.others_cuts = {} if kernel.summed else others_cuts(self.values(), self._others(), 2 * len(self.cuts) or 1)
+        self.split_points = () if kernel.accumulating else split_points(self.values(), self.lanes)
+        self.outer_split_points = (
+            {}
+            if kernel.accumulating
+            else outer_split_points(self.values(), self._others(), 2 * len(self.split_points) or 1)
+        )
         self.open = tuple([each for each, known in self._contiguous.items() if known is None])
         self.grain = max(1, GRAIN // self.work())
         self.is_divided = self._ask_divided(decisions)
@@ -124,8 +128,11 @@ class Loops:
             return False
         extent = self.kernel.extents[self.lanes]
         question = decisions.interner.divides(self.count, extent)
-        turns, put = self._turns(decisions), (extent, "%", self.count, "==", 0)
-        return decisions.holds("divisible", question, "no tail", "a tail", turns=turns, length=extent, put=put) is True
+        iterations, put = self._turns(decisions), (extent, "%", self.count, "==", 0)
+        return (
+            decisions.holds("divisible", question, "no tail", "a tail", iterations=iterations, length=extent, put=put)
+            is True
+        )
 
     def _ask_large(self, decisions: Decisions) -> bool | None:
         kernel = self.kernel
@@ -161,8 +168,8 @@ class Loops:
         hints = decisions.env.hints
         if atoms and all(atom in hints for atom in atoms):
             question = interner.conjunction([interner.eq(atom.expr, hints[atom]) for atom in atoms])
-            turns, length = self._turns(decisions), rows[-1]
-            decisions.holds("constant", question, "numbers", "lengths of the run", turns=turns, length=length)
+            iterations, length = self._turns(decisions), rows[-1]
+            decisions.holds("constant", question, "numbers", "lengths of the run", iterations=iterations, length=length)
 
     # ------------------------------------------------------------------ values
 
@@ -191,7 +198,7 @@ class Loops:
     def _reachable(self, roots: Sequence[Scalar], known: Collection[Scalar] = ()) -> list[Scalar]:
         """All values below these, operands first, results of reductions as they are; nothing below what is known."""
         stop = set(known)
-        return list(parts_first(roots, lambda value: () if value in stop else self.operands(value)))
+        return list(toposort(roots, lambda value: () if value in stop else self.operands(value)))
 
     def operands(self, value: Scalar) -> Sequence[Scalar]:
         """What a value is computed from."""
@@ -200,7 +207,7 @@ class Loops:
     def _analyse(self, value: Scalar) -> None:
         depth, varying = -1, False
         match value:
-            case Load(offset=index) | Place(index=index):
+            case Load(offset=index) | IndexValue(index=index):
                 depth, varying = self._of_index(index)
             case Reduced():
                 depth, varying = self.kernel.outer - 1, not self.along_inner
@@ -230,7 +237,7 @@ class Loops:
         for value in self.needed(number):
             # the place in a comparison by lanes is no value of its own
             match self.by_lane[value].place if value in self.by_lane else value:
-                case Load(offset=index) | Place(index=index):
+                case Load(offset=index) | IndexValue(index=index):
                     yield index
         yield from [store.offset for store in self.kernel.passes[number].stores]
 

@@ -22,13 +22,13 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import reduce
 from typing import Final
 
-from backends.cpu.emission.c_operations import KINDS, MEMORY, Named, element_of, identity
+from backends.cpu.emission.c_operations import KINDS, MEMORY, CValue, element_of, identity
 from backends.cpu.emission.column_reduction import Sums
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.reducing import Totals, is_long_sum
-from backends.cpu.emission.split_loops import divided
+from backends.cpu.emission.split_loops import split_loops
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.unroll import ONE, Copy, vector_loops, vector_loops_turned
+from backends.cpu.emission.unroll import ONE, Vector, vector_loops, vector_loops_reversed
 from backends.cpu.emission.values import Writer
 from backends.loops.affine import Affine
 from backends.loops.kernels import Load, Reduction, Scalar
@@ -124,20 +124,20 @@ class Nest:
         else:
             self._passes(ONE)
 
-    def _outer_loops(self, axis: int) -> Iterator[Sequence[Copy]]:
+    def _outer_loops(self, axis: int) -> Iterator[Sequence[Vector]]:
         """The loops along an outer axis, one behind the other."""
         is_innermost = axis == self.kernel.outer - 1
         step = ", left--" if is_innermost else ""
         if is_innermost and self.sums.stores:
             step += ", is_first = 0"
-        cuts = self.loops.others_cuts.get(axis, ())
+        split_points = self.loops.outer_split_points.get(axis, ())
 
-        def loops(end: str) -> Iterator[Sequence[Copy]]:
-            within = f"i{axis} < {end} && " if axis or cuts else ""
+        def loops(end: str) -> Iterator[Sequence[Vector]]:
+            within = f"i{axis} < {end} && " if axis or split_points else ""
             with self.text.block(f"for (; {within}left > 0; i{axis}++{step})"), self.writer.scope():
                 yield ONE
 
-        yield from divided(self.text, self.writer, cuts, loops, f"i{axis}", self._extent(axis), skips=False)
+        yield from split_loops(self.text, self.writer, split_points, loops, f"i{axis}", self._extent(axis), skips=False)
 
     def _blocks(self, values: Sequence[Scalar]) -> None:
         """Lanes along the last outer axis: blocks of vectors."""
@@ -154,7 +154,7 @@ class Nest:
 
     def _may_go_back(self, number: int) -> bool:
         """Whether a pass may go from the end of a row to its beginning. Sums go forwards, in their parts."""
-        is_row = self.kernel.inner == 1 and not self.loops.cuts
+        is_row = self.kernel.inner == 1 and not self.loops.split_points
         return number > 0 and is_row and not self.kernel.passes[number].reductions
 
     def _is_long(self) -> str | None:
@@ -167,25 +167,25 @@ class Nest:
         extent, most = self.kernel.extents[self.kernel.lanes], FIRST_CACHE // max(size, 1)
         question, put = self.loops.decisions.interner.ge(extent, most + 1), (extent, ">", most)
         yes, otherwise, never = "from the end", "from the end where rows are long", "from the beginning"
-        asked = self.loops.decisions.holds("backwards", question, yes, otherwise, added="branch", never=never, put=put)
+        asked = self.loops.decisions.holds("reversed", question, yes, otherwise, added="branch", never=never, put=put)
         return None if asked is False else "1" if asked else f"{self._extent(self.kernel.lanes)} > {most}"
 
-    def _lane_loops(self, stop: str, wide: int, *, may_go_back: bool = False) -> Iterator[Sequence[Copy]]:
+    def _lane_loops(self, stop: str, wide: int, *, may_go_back: bool = False) -> Iterator[Sequence[Vector]]:
         """Loops along the lanes, from where their axis is by now."""
-        place, cuts = f"i{self.loops.lanes}", self.loops.cuts
-        has_tail = bool(cuts) or not self.loops.is_divided
+        place, split_points = f"i{self.loops.lanes}", self.loops.split_points
+        has_tail = bool(split_points) or not self.loops.is_divided
 
         is_back = self._is_long() if may_go_back else None
         if is_back is not None:
-            yield from vector_loops_turned(self.text, place, stop, is_back, has_tail=has_tail)
+            yield from vector_loops_reversed(self.text, place, stop, is_back, has_tail=has_tail)
             return
 
-        def loops(end: str) -> Iterator[Sequence[Copy]]:
+        def loops(end: str) -> Iterator[Sequence[Vector]]:
             return vector_loops(self.text, place, end, wide, has_tail=has_tail)
 
-        yield from divided(self.text, self.writer, cuts, loops, place, stop)
+        yield from split_loops(self.text, self.writer, split_points, loops, place, stop)
 
-    def _block(self, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+    def _block(self, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
         with self.writer.scope():
             self._define_at(self.loops.lanes, values, vectors)
             self._passes(vectors)
@@ -206,20 +206,20 @@ class Nest:
         found = [value for number in numbers for value in self.loops.needed(number)]
         return list(dict.fromkeys([*found, *self.loops.after_passes()]))
 
-    def _define_at(self, depth: int | None, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+    def _define_at(self, depth: int | None, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
         """What changes with this loop and no deeper one, and needs no reduction."""
         assert depth is not None
         found = [value for value in values if self.loops.depth[value] == depth and value not in self.loops.late]
         self.writer.define(found, vectors)
 
-    def _define_late(self, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+    def _define_late(self, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
         """What is the same for all inner turns and has become known by now."""
         found = [value for value in values if self.loops.depth[value] < self.kernel.outer]
         self.writer.define(found, vectors)
 
     # ------------------------------------------------------------------ passes
 
-    def _passes(self, vectors: Sequence[Copy]) -> None:
+    def _passes(self, vectors: Sequence[Vector]) -> None:
         for number in range(len(self.kernel.passes)):
             values = self.loops.needed(number)
             self._define_late(values, vectors)
@@ -232,7 +232,7 @@ class Nest:
         for store in self.kernel.once:
             self.writer.store(store, vectors)
 
-    def _turn(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy], totals: Totals) -> None:
+    def _turn(self, number: int, values: Sequence[Scalar], vectors: Sequence[Vector], totals: Totals) -> None:
         """One turn of the innermost loop."""
         each = self.kernel.passes[number]
         with self.writer.scope():
@@ -243,18 +243,18 @@ class Nest:
                 for vector in vectors:
                     self._accumulate(reduction, vector, totals)
             for store in each.stores:
-                if store.summed:
+                if store.accumulates:
                     self.sums.add(store, vectors)
                 else:
                     self.writer.store(store, vectors)
 
-    def _accumulate(self, reduction: Reduction, vector: Copy, totals: Totals) -> None:
+    def _accumulate(self, reduction: Reduction, vector: Vector, totals: Totals) -> None:
         if self.loops.along_inner:
             totals.take((reduction, 0), vector.number, self._masked(reduction, vector))
         else:
             totals.take((reduction, vector.number), 0, self.writer.name(reduction.body, vector).vector)
 
-    def _masked(self, reduction: Reduction, vector: Copy) -> str:
+    def _masked(self, reduction: Reduction, vector: Vector) -> str:
         """What a vector brings to a reduction over its lanes: nothing where there are no elements."""
         value = self.writer.name(reduction.body, vector).vector
         if vector.count == "N":
@@ -274,20 +274,20 @@ class Nest:
         rest = wide * wide * self.loops.count
         in_parts = self._is_in_parts(reductions, lanes, part, rest)
         widths = {(reduction, 0): wide for reduction in reductions}
-        joined = self._joined_from(number)
-        is_nested = joined > self.kernel.outer
+        collapsed = self._collapsed_from(number)
+        is_nested = collapsed > self.kernel.outer
         totals = Totals(self.text, self.writer.serial, widths, part=part if in_parts else 0, is_nested=is_nested)
         with self.text.block(), ExitStack() as nest:
-            for axis in range(self.kernel.outer, joined):
+            for axis in range(self.kernel.outer, collapsed):
                 nest.enter_context(self._inner_loop(axis, values, ONE))
-            for axis in range(joined, lanes):
+            for axis in range(collapsed, lanes):
                 self.text.line(f"const int64_t i{axis} = 0;")
             first, stop = self._range(lanes)
-            if joined < lanes:
-                stop = " * ".join([self._extent(axis) for axis in range(joined, lanes + 1)])
+            if collapsed < lanes:
+                stop = " * ".join([self._extent(axis) for axis in range(collapsed, lanes + 1)])
             nest.enter_context(self.writer.scope())
             each = self.kernel.passes[number]
-            self.writer.begin_rows(values, [store for store in each.stores if not store.summed])
+            self.writer.begin_rows(values, [store for store in each.stores if not store.accumulates])
             first, stop = nest.enter_context(totals.parts(first, stop, rest=rest))
             self.text.line(f"int64_t i{lanes} = {first};")
             for vectors in self._lane_loops(stop, wide, may_go_back=self._may_go_back(number)):
@@ -299,9 +299,9 @@ class Nest:
         costly = self.loops.costly(values)
         if self.kernel.passes[number].reductions:
             return 1 if costly else SIDE_BY_SIDE
-        return COSTLY_SIDE_BY_SIDE if self.kernel.summed and 0 < costly <= FEW else 1
+        return COSTLY_SIDE_BY_SIDE if self.kernel.accumulating and 0 < costly <= FEW else 1
 
-    def _along_inner_axes(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+    def _along_inner_axes(self, number: int, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
         """Lanes along the last outer axis: each has a result of its own."""
         reductions = self.kernel.passes[number].reductions
         last = len(self.kernel.extents) - 1
@@ -322,27 +322,27 @@ class Nest:
         for (reduction, place), name in totals.results(over_lanes=False):
             self.writer.give(reduction, place, name)
 
-    def _turns_along(self, axis: int, first: str, stop: str) -> Iterator[Sequence[Copy]]:
+    def _turns_along(self, axis: int, first: str, stop: str) -> Iterator[Sequence[Vector]]:
         """The loops along the last inner axis, one behind the other."""
-        cuts = self.loops.others_cuts.get(axis, ())
-        if not cuts:
+        split_points = self.loops.outer_split_points.get(axis, ())
+        if not split_points:
             with self._along(axis, first, stop):
                 yield ONE
             return
 
-        def loops(end: str) -> Iterator[Sequence[Copy]]:
+        def loops(end: str) -> Iterator[Sequence[Vector]]:
             with self.text.block(f"for (; i{axis} < {end}; i{axis}++)"):
                 yield ONE
 
         with self.text.block():
             self.text.line(f"int64_t i{axis} = {first};")
-            yield from divided(self.text, self.writer, cuts, loops, f"i{axis}", stop, skips=False)
+            yield from split_loops(self.text, self.writer, split_points, loops, f"i{axis}", stop, skips=False)
 
     def _along(self, axis: int, first: str, stop: str) -> AbstractContextManager[None]:
         return self.text.block(f"for (int64_t i{axis} = {first}; i{axis} < {stop}; i{axis}++)")
 
     @contextmanager
-    def _inner_loop(self, axis: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> Iterator[None]:
+    def _inner_loop(self, axis: int, values: Sequence[Scalar], vectors: Sequence[Vector]) -> Iterator[None]:
         """An inner loop around the innermost one, and what changes with it."""
         with self._along(axis, *self._range(axis)), self.writer.scope():
             self.writer.define([value for value in values if self.loops.depth[value] == axis], vectors)
@@ -358,11 +358,11 @@ class Nest:
         question, put = decisions.interner.ge(count, part + rest + 1), (count, ">", part + rest)
         return decisions.holds("parts", question, "in parts", "in parts", never="at once", put=put) is not False
 
-    def _joined_from(self, number: int) -> int:
+    def _collapsed_from(self, number: int) -> int:
         """The first of the inner axes that are one loop in this pass, though not in all: memory is gone through evenly.
         Then the last axis goes all the way, and the others stand still."""
         first = self.kernel.lanes
-        is_divided = self._bounds or any(store.summed for store in self.kernel.passes[number].stores)
+        is_divided = self._bounds or any(store.accumulates for store in self.kernel.passes[number].stores)
         indices = [] if is_divided else list(self.loops.indices(number))
         while indices and first > self.kernel.outer:
             extent = self.kernel.extents[first]
@@ -413,7 +413,7 @@ class Nest:
             self._scratch[value] = f"kept{place}"
             offset += size
 
-    def _kept_at(self, value: Scalar, vector: Copy, width: int) -> str:
+    def _kept_at(self, value: Scalar, vector: Vector, width: int) -> str:
         """The address of a kept value."""
         kernel = self.kernel
         place = "0"
@@ -424,7 +424,7 @@ class Nest:
             place = f"({place}) * ({width} * N) + {vector.number} * N"
         return f"{self._scratch[value]} + {place}"
 
-    def _recall(self, number: int, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+    def _recall(self, number: int, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
         """Read what an earlier pass has kept."""
         for value, writer in self.loops.kept.items():
             if writer < number and value in values and self.writer.is_needed(value):
@@ -434,9 +434,9 @@ class Nest:
                     address = self._kept_at(value, vector, len(vectors))
                     vector_type = element_of(value.dtype).vector
                     self.text.line(f"const {vector_type} {name} = load_{kind}({address}, N);")
-                    self.writer.give(value, vector.number, Named(name, value.dtype))
+                    self.writer.give(value, vector.number, CValue(name, value.dtype))
 
-    def _keep(self, number: int, vectors: Sequence[Copy]) -> None:
+    def _keep(self, number: int, vectors: Sequence[Vector]) -> None:
         """Write what later passes read: whole vectors, as a masked store makes the next load wait. What is too much
         is where the next row will be, or behind the last."""
         for value, writer in self.loops.kept.items():

@@ -44,7 +44,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from backends.cpu.emission.c_operations import Named, across, constant, element_of, identity, joined
+from backends.cpu.emission.c_operations import CValue, across_lanes, combined, constant, element_of, identity
 from backends.cpu.emission.text import Text
 from backends.loops.kernels import Reduction
 from backends.loops.operations import is_float
@@ -138,12 +138,12 @@ class Totals:
                 self._join(slot[0], f"{name}[1]", f"{name}[0]")
                 line(f"{name}[0] = {zeros[slot]};")
 
-    def results(self, *, over_lanes: bool) -> Iterator[tuple[Slot, Named]]:
+    def results(self, *, over_lanes: bool) -> Iterator[tuple[Slot, CValue]]:
         """The results by name, one of each lane or one in all of them."""
         for slot, names in self._accumulators.items():
             yield slot, self._result(slot, names, over_lanes=over_lanes)
 
-    def _result(self, slot: Slot, names: Sequence[str], *, over_lanes: bool) -> Named:
+    def _result(self, slot: Slot, names: Sequence[str], *, over_lanes: bool) -> CValue:
         reduction = slot[0]
         element = element_of(reduction.dtype)
         total = f"r{next(self._serial)}"
@@ -159,15 +159,15 @@ class Totals:
             nan = constant(math.nan, reduction.dtype)
             result = f"select_{element.name}({total}nan, {nan}, {total})"
             if over_lanes:
-                every = across(reduction.operation, total, reduction.dtype)
+                every = across_lanes(reduction.operation, total, reduction.dtype)
                 result = f"any_m{8 * element.size}({total}nan) ? {nan} : {every}"
         elif over_lanes:
-            result = across(reduction.operation, total, reduction.dtype)
+            result = across_lanes(reduction.operation, total, reduction.dtype)
         if result == total:
-            return Named(total, reduction.dtype)
+            return CValue(total, reduction.dtype)
         name = f"r{next(self._serial)}"
         self._text.line(f"const {element.vector} {name} = {result};")
-        return Named(name, reduction.dtype)
+        return CValue(name, reduction.dtype)
 
     def _declare(self, reduction: Reduction, prefix: str) -> str:
         name = f"{prefix}{next(self._serial)}"
@@ -184,7 +184,7 @@ class Totals:
         if is_extreme(reduction):
             function = "greater" if reduction.operation == "maximum" else "lesser"
             return f"{function}_{element_of(reduction.dtype).name}({b}, {a})"
-        return joined(reduction.operation, a, b, reduction.dtype)
+        return combined(reduction.operation, a, b, reduction.dtype)
 
     def _paired(self, reduction: Reduction, parts: Sequence[str]) -> str:
         """All of them joined, in pairs."""

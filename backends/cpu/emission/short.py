@@ -22,8 +22,8 @@ from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.nest import Nest
 from backends.cpu.emission.reducing import Totals
 from backends.cpu.emission.text import Text
-from backends.cpu.emission.unroll import Copy
-from backends.loops.kernels import Load, Place, Reduced, Scalar
+from backends.cpu.emission.unroll import Vector
+from backends.loops.kernels import IndexValue, Load, Reduced, Scalar
 
 VECTORS: Final = (1, 2, 4)
 """How many vectors the rows of such a function have at most."""
@@ -36,7 +36,7 @@ MOST: Final = 80
 def short_forms(loops: Loops) -> Sequence[int]:
     """The numbers of vectors for which a kernel has functions."""
     kernel = loops.kernel
-    if not loops.along_inner or not kernel.outer or kernel.inner != 1 or kernel.summed or loops.work() > MOST:
+    if not loops.along_inner or not kernel.outer or kernel.inner != 1 or kernel.accumulating or loops.work() > MOST:
         return ()
     extent, limit = kernel.extents[-1], VECTORS[-1] * loops.count
     question, put = loops.decisions.interner.ge(extent, limit + 1), (extent, ">", limit)
@@ -81,7 +81,7 @@ class Short(Nest):
     def __init__(self, loops: Loops, text: Text, count: int) -> None:
         super().__init__(loops, text, is_narrow=True)
         full = _full(loops, count)
-        self._vectors = tuple([Copy(place, place, "N" if place < full else f"c{place}") for place in range(count)])
+        self._vectors = tuple([Vector(place, place, "N" if place < full else f"c{place}") for place in range(count)])
 
     def _allocate(self) -> None:
         """How many elements each vector has."""
@@ -94,7 +94,7 @@ class Short(Nest):
             left = f"{extent} < {start} + N ? {extent} - {start} : N"
             self.text.line(f"const int64_t {vector.count} = {extent} < {start} ? 0 : {left};")
 
-    def _define_at(self, depth: int | None, values: Sequence[Scalar], vectors: Sequence[Copy]) -> None:
+    def _define_at(self, depth: int | None, values: Sequence[Scalar], vectors: Sequence[Vector]) -> None:
         super()._define_at(depth, values, vectors)
         if depth == -1:
             self.writer.define(self._of_columns(self._everything()), self._vectors)
@@ -109,14 +109,14 @@ class Short(Nest):
         for value in values:
             # the place in a comparison by lanes is no value of its own
             match self.loops.by_lane[value].place if value in self.loops.by_lane else value:
-                case Load(offset=index) | Place(index=index):
+                case Load(offset=index) | IndexValue(index=index):
                     own = set(index.axes) <= {self.kernel.lanes}
                 case _:
                     own = not isinstance(value, Reduced)
             found[value] = own and all(found[operand] for operand in self.loops.operands(value))
         return [value for value, is_fixed in found.items() if is_fixed]
 
-    def _passes(self, vectors: Sequence[Copy]) -> None:
+    def _passes(self, vectors: Sequence[Vector]) -> None:
         for each in self.kernel.passes:
             values = self.loops.below(each)
             self._define_late(values, vectors)

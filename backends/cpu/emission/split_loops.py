@@ -10,25 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from backends.cpu.emission.loop_split import Cut
+from backends.cpu.emission.loop_split import SplitPoint
 from backends.cpu.emission.text import Text
 from backends.loops.affine import is_zero
 
 if TYPE_CHECKING:
-    from backends.cpu.emission.unroll import Copy
+    from backends.cpu.emission.unroll import Vector
     from backends.cpu.emission.values import Writer
 
 
-def divided(
+def split_loops(
     text: Text,
     writer: Writer,
-    at: Sequence[Cut],
-    loops: Callable[[str], Iterator[Sequence[Copy]]],
+    at: Sequence[SplitPoint],
+    loops: Callable[[str], Iterator[Sequence[Vector]]],
     place: str,
     stop: str,
     *,
     skips: bool = True,
-) -> Iterator[Sequence[Copy]]:
+) -> Iterator[Sequence[Vector]]:
     """The loops up to each cut and behind the last; `loops` writes those up to a place from where the last ended, or
     from that place on if it `skips` to it."""
     if not at:
@@ -65,4 +65,4 @@ def divided(
             text.line(f"if ({place} < {end}) {place} = {end};")
 
 
-__all__ = ["divided"]
+__all__ = ["split_loops"]

@@ -8,7 +8,7 @@
     >>> x, y = Buffer("x", "float32", (c, r), (r, one)), Buffer("y", "float32", (r, c), (c, one))
     >>> i, j = Affine.axis(0, terms), Affine.axis(1, terms)
     >>> kernel = Kernel("k0", (r, c), 2, (), (Store(y, i * c + j, Load(x, j * r + i)),), lanes=1)
-    >>> print(turned(kernel))
+    >>> print(transposed(kernel))
     k0: for i0 < c | i1 < r, lanes i0
       pass 0:
         y[i0 + c*i1] = x[r*i0 + i1]
@@ -30,15 +30,15 @@ from backends.loops.kernels import Bodies, Kernel, Load, walk
 from backends.loops.loop_body import rewritten
 
 
-def turned(kernel: Kernel) -> Kernel:
+def transposed(kernel: Kernel) -> Kernel:
     """The same kernel, with the axis innermost that accesses which are strided along the lanes are contiguous along."""
-    axis = crosswise(kernel)
+    axis = transposed_axis(kernel)
     return kernel if axis is None else _innermost(kernel, axis, kernel.lanes)
 
 
-def exchanged(kernel: Kernel) -> Kernel:
+def swapped_lanes(kernel: Kernel) -> Kernel:
     """A transposing kernel the other way round: lanes along its crosswise axis, that of the lanes innermost."""
-    axis = crosswise(kernel)
+    axis = transposed_axis(kernel)
     assert axis is not None
     return _innermost(kernel, kernel.lanes, axis)
 
@@ -62,7 +62,7 @@ def _innermost(kernel: Kernel, axis: int, lanes: int) -> Kernel:
     )
 
 
-def crosswise(kernel: Kernel) -> int | None:
+def transposed_axis(kernel: Kernel) -> int | None:
     """The axis that accesses are contiguous along which are not along the lanes, though they change with them."""
     return None if kernel.inner else next(_crosswise(kernel), None)
 
@@ -75,4 +75,4 @@ def _crosswise(kernel: Kernel) -> Iterator[int]:
             yield from [axis for axis, step in offset.terms if axis != kernel.lanes and is_one(step)]
 
 
-__all__ = ["crosswise", "exchanged", "turned"]
+__all__ = ["swapped_lanes", "transposed", "transposed_axis"]

@@ -1,8 +1,8 @@
 """Whole numbers and truths that are the same in all lanes: one number each, spread to lanes where those want it.
 
-    >>> from backends.cpu.emission.c_operations import Named
-    >>> place, count = [single(name, "int64") for name in ("s1", "s2")]
-    >>> inside = single(applied("lt", [place, count], "bool"), "bool")
+    >>> from backends.cpu.emission.c_operations import CValue
+    >>> place, count = [uniform(name, "int64") for name in ("s1", "s2")]
+    >>> inside = uniform(applied("lt", [place, count], "bool"), "bool")
     >>> inside.number, inside.mask(32)
     ('(s1 < s2)', 'splat_i32(-(int32_t)(s1 < s2))')
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from backends.cpu.emission.c_operations import SYMBOLS, Named, element_of
+from backends.cpu.emission.c_operations import SYMBOLS, CValue, element_of
 from backends.loops.operations import INTEGERS
 
 COMPARED: Final = ("lt", "le", "gt", "ge", "eq", "ne")
@@ -24,12 +24,12 @@ MOST_BITS: Final = ("int64", "int32")
 """What C computes with as it is; narrower numbers it would widen."""
 
 
-def single(number: str, dtype: str) -> Named:
+def uniform(number: str, dtype: str) -> CValue:
     """A number in C as a value."""
-    return Named(f"splat_{element_of(dtype).name}({number})", dtype, 0, number)
+    return CValue(f"splat_{element_of(dtype).name}({number})", dtype, 0, number)
 
 
-def applied(operation: str, operands: Sequence[Named], dtype: str) -> str | None:
+def applied(operation: str, operands: Sequence[CValue], dtype: str) -> str | None:
     """An operation on single numbers; None if it is not done so."""
     if not all(operand.number for operand in operands):
         return None
@@ -49,4 +49,4 @@ def applied(operation: str, operands: Sequence[Named], dtype: str) -> str | None
     return None
 
 
-__all__ = ["applied", "single"]
+__all__ = ["applied", "uniform"]

@@ -1,6 +1,6 @@
 """Loops along the lanes, and the vectors that one turn of them handles.
 
->>> Copy(2, 2).place("i1"), Copy(0, 0, "n").count
+>>> Vector(2, 2).place("i1"), Vector(0, 0, "n").count
 ('(i1 + 2 * N)', 'n')
 >>> text = Text()
 >>> for vectors in vector_loops(text, "i0", "n0", 1):
@@ -24,7 +24,7 @@ from backends.cpu.emission.text import Text
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class Vector:
     """One of the vectors that a turn of a loop handles.
 
     Attributes:
@@ -40,32 +40,32 @@ class Copy:
         return f"({variable} + {self.shift} * N)" if self.shift else variable
 
 
-def copies(count: int) -> tuple[Copy, ...]:
+def unroll(count: int) -> tuple[Vector, ...]:
     """So many whole vectors."""
-    return tuple([Copy(number, number) for number in range(count)])
+    return tuple([Vector(number, number) for number in range(count)])
 
 
-ONE = copies(1)
-TAIL = (Copy(0, 0, "n"),)
+ONE = unroll(1)
+TAIL = (Vector(0, 0, "n"),)
 """The last vector, of n elements."""
 
 
-def vector_loops(text: Text, place: str, stop: str, wide: int, *, has_tail: bool = True) -> Iterator[Sequence[Copy]]:
+def vector_loops(text: Text, place: str, stop: str, wide: int, *, has_tail: bool = True) -> Iterator[Sequence[Vector]]:
     """Loops along the lanes; each is given with the vectors that one turn of it handles. (One loop for whole vectors
     and the tail would be shorter, but masks cost a tenth of the time even of erf.)"""
     for count in (wide, 1) if wide > 1 else (1,):
         step = f"{count} * N" if count > 1 else "N"
         with text.block(f"for (; {place} + {step} <= {stop}; {place} += {step})"):
-            yield copies(count)
+            yield unroll(count)
     if has_tail:
         with text.block(f"if ({place} < {stop})"):
             text.line(f"const int64_t n = {stop} - {place};")
             yield TAIL
 
 
-def vector_loops_turned(
+def vector_loops_reversed(
     text: Text, place: str, stop: str, is_back: str, *, has_tail: bool = True
-) -> Iterator[Sequence[Copy]]:
+) -> Iterator[Sequence[Vector]]:
     """Vector by vector, from the end to 0 where a condition holds, otherwise from 0; what is no whole vector comes
     last. The place begins wherever it is."""
     text.line(f"const int64_t step = {is_back} ? -N : N;")
@@ -79,4 +79,4 @@ def vector_loops_turned(
             yield TAIL
 
 
-__all__ = ["ONE", "TAIL", "Copy", "copies", "vector_loops", "vector_loops_turned"]
+__all__ = ["ONE", "TAIL", "Vector", "unroll", "vector_loops", "vector_loops_reversed"]

@@ -1,7 +1,7 @@
 """Writing the values of a kernel: addresses, loads, operations and stores, for one or several vectors side by side.
 
 A value is defined once in the innermost loop in which it changes. What differs between lanes is defined once for every
-vector that a turn of the loop handles (a `Copy`); what does not is one vector with the same in all lanes.
+vector that a turn of the loop handles (a `Vector`); what does not is one vector with the same in all lanes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from backends.cpu.emission.c_operations import (
     KINDS,
     MEMORY,
     SYMBOLS,
-    Named,
+    CValue,
     applied,
     constant,
     converted,
@@ -27,12 +27,23 @@ from backends.cpu.emission.lane_compare import ByLane
 from backends.cpu.emission.loops import Loops
 from backends.cpu.emission.text import Text
 from backends.cpu.emission.uniform import applied as single_applied
-from backends.cpu.emission.uniform import single
-from backends.cpu.emission.unroll import ONE, Copy
+from backends.cpu.emission.uniform import uniform
+from backends.cpu.emission.unroll import ONE, Vector
 from backends.loops.affine import Affine, is_one, is_zero
-from backends.loops.kernels import Apply, Buffer, Constant, Load, Place, Reduced, Reduction, Scalar, SizeValue, Store
+from backends.loops.kernels import (
+    Apply,
+    Buffer,
+    Constant,
+    IndexValue,
+    Load,
+    Reduced,
+    Reduction,
+    Scalar,
+    SizeValue,
+    Store,
+)
 from backends.loops.operations import ITEMSIZE, computed_as, is_float
-from backends.loops.toposort import parts_first
+from backends.loops.toposort import toposort
 from solver.terms.expr import Expr
 
 
@@ -48,9 +59,9 @@ class Writer:
         self.loops = loops
         self.text = text
         self.is_narrow = is_narrow
-        self._sizes = {size: f"n{place}" for place, size in enumerate(loops.numbers)}
+        self._sizes = {size: f"n{place}" for place, size in enumerate(loops.scalars)}
         self._buffers = {buffer: f"p{place}" for place, buffer in enumerate(loops.buffers)}
-        self._names: ChainMap[tuple[Scalar | Reduction, int], Named] = ChainMap()
+        self._names: ChainMap[tuple[Scalar | Reduction, int], CValue] = ChainMap()
         self._written = {store.buffer for store in loops.kernel.stores}
         self._rows: ChainMap[object, str] = ChainMap()
         """Where rows begin: of a buffer, and of a place in it but for how far along the lanes."""
@@ -72,7 +83,7 @@ class Writer:
         """These truths are known in what is written inside."""
         before = self._assumed, self._alive
         self._assumed = self._assumed | known
-        self._alive = set(parts_first(self.loops.kernel.roots(), self.needed))
+        self._alive = set(toposort(self.loops.kernel.roots(), self.needed))
         with self.scope():
             yield
         self._assumed, self._alive = before
@@ -101,18 +112,18 @@ class Writer:
         """Whether a value matters where this code runs."""
         return self._alive is None or value in self._alive
 
-    def name(self, value: Scalar, copy: Copy) -> Named:
+    def name(self, value: Scalar, vector: Vector) -> CValue:
         """What a value is called that is defined already."""
-        return self._names[value, copy.number if value in self.loops.varying else -1]
+        return self._names[value, vector.number if value in self.loops.varying else -1]
 
-    def is_defined(self, value: Scalar, copy: Copy) -> bool:
-        return (value, copy.number if value in self.loops.varying else -1) in self._names
+    def is_defined(self, value: Scalar, vector: Vector) -> bool:
+        return (value, vector.number if value in self.loops.varying else -1) in self._names
 
-    def give(self, value: Scalar | Reduction, number: int, named: Named) -> None:
+    def give(self, value: Scalar | Reduction, number: int, named: CValue) -> None:
         """Say what a value is called; number is that of the copy, -1 where all lanes are the same."""
         self._names[value, number] = named
 
-    def result(self, reduction: Reduction, number: int) -> Named:
+    def result(self, reduction: Reduction, number: int) -> CValue:
         return self._names[reduction, number]
 
     def size(self, size: Expr) -> str:
@@ -130,16 +141,16 @@ class Writer:
 
     # ------------------------------------------------------------------ addresses
 
-    def index(self, index: Affine, copy: Copy) -> str:
+    def index(self, index: Affine, vector: Vector) -> str:
         """A place, as an integer."""
         constant = [] if is_zero(index.constant) else [self.size(index.constant)]
-        return " + ".join([*self._steps(index.terms, copy), *constant]) or "0"
+        return " + ".join([*self._steps(index.terms, vector), *constant]) or "0"
 
-    def _steps(self, terms: Iterable[tuple[int, Expr]], copy: Copy) -> Iterator[str]:
+    def _steps(self, terms: Iterable[tuple[int, Expr]], vector: Vector) -> Iterator[str]:
         for axis, coefficient in terms:
             variable = f"i{axis}"
             if axis == self.loops.lanes:
-                variable = copy.place(variable)
+                variable = vector.place(variable)
             yield variable if is_one(coefficient) else f"{self.size(coefficient)} * {variable}"
 
     def begin_rows(self, values: Iterable[Scalar], stores: Iterable[Store]) -> None:
@@ -165,42 +176,44 @@ class Writer:
     def _row(self, buffer: Buffer, index: Affine) -> object:
         return buffer, tuple([term for term in index.terms if term[0] != self.loops.lanes]), index.constant
 
-    def _address(self, buffer: Buffer, index: Affine, copy: Copy, indirect: Sequence[tuple[Scalar, Expr]] = ()) -> str:
+    def _address(
+        self, buffer: Buffer, index: Affine, vector: Vector, indirect: Sequence[tuple[Scalar, Expr]] = ()
+    ) -> str:
         row = self._rows.get(self._row(buffer, index))
-        along = self._steps([term for term in index.terms if term[0] == self.loops.lanes], copy)
-        parts = [self._buffers[buffer], self.index(index, copy)] if row is None else [row, *along]
+        along = self._steps([term for term in index.terms if term[0] == self.loops.lanes], vector)
+        parts = [self._buffers[buffer], self.index(index, vector)] if row is None else [row, *along]
         for value, stride in indirect:
-            place = self._as_offset(value, copy)
+            place = self._as_offset(value, vector)
             parts.append(place if is_one(stride) else f"{place} * {self.size(stride)}")
         return " + ".join(parts)
 
-    def _as_index(self, value: Scalar, copy: Copy) -> str:
-        return converted(self.name(value, copy), "int64").text
+    def _as_index(self, value: Scalar, vector: Vector) -> str:
+        return converted(self.name(value, vector), "int64").text
 
-    def _as_offset(self, value: Scalar, copy: Copy) -> str:
-        named = converted(self.name(value, copy), "int64")
+    def _as_offset(self, value: Scalar, vector: Vector) -> str:
+        named = converted(self.name(value, vector), "int64")
         return named.number or f"{named.text}[0]"
 
     # ------------------------------------------------------------------ values
 
-    def define(self, values: Iterable[Scalar], copies: Sequence[Copy]) -> None:
+    def define(self, values: Iterable[Scalar], vectors: Sequence[Vector]) -> None:
         """Write these values, given operands first; what has a name already is left out."""
         for value in filter(self.is_needed, values):
             varying = value in self.loops.varying
-            for copy in copies if varying else copies[:1]:
-                if not self.is_defined(value, copy):
-                    number = None if varying else self._number(value, copy)
+            for vector in vectors if varying else vectors[:1]:
+                if not self.is_defined(value, vector):
+                    number = None if varying else self._number(value, vector)
                     if number is not None:
                         name = f"s{next(self.serial)}"
                         self.text.line(f"const {element_of(value.dtype).scalar} {name} = {number};")
-                        self.give(value, -1, single(name, value.dtype))
+                        self.give(value, -1, uniform(name, value.dtype))
                         continue
-                    named = self._value(value, copy)
+                    named = self._value(value, vector)
                     name = f"v{next(self.serial)}"
                     self.text.line(f"const {named.type} {name} = {named.text};")
-                    self.give(value, copy.number if varying else -1, Named(name, value.dtype, named.bits))
+                    self.give(value, vector.number if varying else -1, CValue(name, value.dtype, named.bits))
 
-    def _number(self, value: Scalar, copy: Copy) -> str | None:
+    def _number(self, value: Scalar, vector: Vector) -> str | None:
         """A whole number or truth that is the same in all lanes, as one number in C."""
         if is_float(value.dtype):
             return None
@@ -209,165 +222,165 @@ class Writer:
             return str(int(known))
         match value:
             case Load(buffer=buffer, offset=offset, indirect=indirect, condition=condition):
-                kind, address = KINDS[buffer.dtype], self._address(buffer, offset, copy, indirect)
+                kind, address = KINDS[buffer.dtype], self._address(buffer, offset, vector, indirect)
                 found = f"read_{kind}({address})" + " != 0" * (kind == "bool")
-                return found if condition is None or known else f"{self._first(condition, copy)} ? {found} : 0"
+                return found if condition is None or known else f"{self._first(condition, vector)} ? {found} : 0"
             case Constant(value=number, dtype=dtype):
                 return scalar(number, dtype)
             case SizeValue(size=size, dtype=dtype):
                 return f"({element_of(dtype).scalar}){self.size(size)}"
-            case Place(index=index, dtype="int64"):
-                return self.index(index, copy)
+            case IndexValue(index=index, dtype="int64"):
+                return self.index(index, vector)
             case Apply(operation="select", operands=(condition, yes, no)) if (
                 known := self.known(condition)
             ) is not None:
-                return self.name(yes if known else no, copy).number or None
+                return self.name(yes if known else no, vector).number or None
             case Apply(operation=operation, operands=operands, dtype=dtype):
-                return single_applied(operation, [self.name(operand, copy) for operand in operands], dtype)
+                return single_applied(operation, [self.name(operand, vector) for operand in operands], dtype)
         return None
 
-    def _first(self, value: Scalar, copy: Copy) -> str:
+    def _first(self, value: Scalar, vector: Vector) -> str:
         """What is the same in all lanes, as a number."""
-        named = self.name(value, copy)
+        named = self.name(value, vector)
         return named.number or f"({named.mask(8) if named.dtype == 'bool' else named.text})[0]"
 
-    def _value(self, value: Scalar, copy: Copy) -> Named:
+    def _value(self, value: Scalar, vector: Vector) -> CValue:
         known = self.known(value)
         if known is not None:
-            return Named(constant(known, "bool"), "bool")
+            return CValue(constant(known, "bool"), "bool")
         match value:
             case Apply(operation="select", operands=(condition, yes, no)) if (
                 known := self.known(condition)
             ) is not None:
-                return self.name(yes if known else no, copy)
+                return self.name(yes if known else no, vector)
             case Apply(operation="bitand", dtype="bool", operands=operands) if self._assumed:
                 left = [operand for operand in operands if self.known(operand) is None]
                 if len(left) < len(operands):
-                    return self.name(left[0], copy)
-                return applied("bitand", self._masks_alike(operands, copy), "bool")
+                    return self.name(left[0], vector)
+                return applied("bitand", self._masks_alike(operands, vector), "bool")
             case Load():
-                return Named(self._load(value, copy), value.dtype)
+                return CValue(self._load(value, vector), value.dtype)
             case Constant(value=number, dtype=dtype):
-                return Named(constant(number, dtype), dtype)
+                return CValue(constant(number, dtype), dtype)
             case SizeValue(size=size, dtype=dtype):
                 element = element_of(dtype)
-                return Named(f"splat_{element.name}(({element.scalar}){self.size(size)})", dtype)
-            case Place(index=index, dtype=dtype):
-                return converted(Named(self._place(index, copy), "int64"), dtype)
+                return CValue(f"splat_{element.name}(({element.scalar}){self.size(size)})", dtype)
+            case IndexValue(index=index, dtype=dtype):
+                return converted(CValue(self._place(index, vector), "int64"), dtype)
             case Apply() if value in self.loops.by_lane:
-                return self._compared(self.loops.by_lane[value], copy)
+                return self._compared(self.loops.by_lane[value], vector)
             case Apply(operation=operation, operands=operands, dtype=dtype):
-                return applied(operation, self._masks_alike(operands, copy), dtype)
+                return applied(operation, self._masks_alike(operands, vector), dtype)
             case Reduced(reduction=reduction):
-                return self.result(reduction, copy.number if value in self.loops.varying else -1)
+                return self.result(reduction, vector.number if value in self.loops.varying else -1)
         raise TypeError(f"{value!r} is no value")
 
-    def _masks_alike(self, operands: Sequence[Scalar], copy: Copy) -> list[Named]:
+    def _masks_alike(self, operands: Sequence[Scalar], vector: Vector) -> list[CValue]:
         """Operands by name; a mask that is the same in all lanes is made as wide as those that differ."""
-        named = [self.name(operand, copy) for operand in operands]
+        named = [self.name(operand, vector) for operand in operands]
         bits = max([each.bits for each, operand in zip(named, operands) if operand in self.loops.varying], default=0)
-        return [Named(each.mask(bits), each.dtype, bits) if bits and each.bits > bits else each for each in named]
+        return [CValue(each.mask(bits), each.dtype, bits) if bits and each.bits > bits else each for each in named]
 
-    def _place(self, index: Affine, copy: Copy) -> str:
-        start = f"splat_i64({self.index(index, copy)})"
+    def _place(self, index: Affine, vector: Vector) -> str:
+        start = f"splat_i64({self.index(index, vector)})"
         step = None if self.loops.lanes is None else index.coefficient(self.loops.lanes)
         if step is None:
             return start
         return f"({start} + lane_i64())" if is_one(step) else f"({start} + lane_i64() * {self.size(step)})"
 
-    def _compared(self, compared: ByLane, copy: Copy) -> Named:
+    def _compared(self, compared: ByLane, vector: Vector) -> CValue:
         """A place of each lane compared with a bound: as lanes, with how far ahead the bound is. Beyond the lanes it
         does not matter how far, and a difference that would not fit is not taken."""
         bits = self.loops.bits
-        start = self.index(compared.place.index, copy)
+        start = self.index(compared.place.index, vector)
         for sign, value in compared.addends:
-            start += f" {sign} {self._first(value, copy)}"
+            start += f" {sign} {self._first(value, vector)}"
         place, ahead = f"w{next(self.serial)}", f"w{next(self.serial)}"
-        bound = self._first(compared.bound, copy)
+        bound = self._first(compared.bound, vector)
         self.text.line(f"const int64_t {place} = {start};")
         far = f"{bound} >= {place} + N ? N : {bound} - {place}"
         self.text.line(f"const int{bits}_t {ahead} = {bound} < {place} ? -1 : {far};")
-        return Named(f"(lane_i{bits}() {SYMBOLS[compared.operation]} splat_i{bits}({ahead}))", "bool", bits)
+        return CValue(f"(lane_i{bits}() {SYMBOLS[compared.operation]} splat_i{bits}({ahead}))", "bool", bits)
 
-    def _load(self, load: Load, copy: Copy) -> str:
+    def _load(self, load: Load, vector: Vector) -> str:
         kind = KINDS[load.buffer.dtype]
         step = None if self.loops.lanes is None else load.offset.coefficient(self.loops.lanes)
         element = element_of(load.dtype)
         known = self.known(load.condition)
         if known is False:
             return f"splat_{element.name}(0)"
-        where = None if load.condition is None or known else self.name(load.condition, copy)
+        where = None if load.condition is None or known else self.name(load.condition, vector)
         if where is not None and load.condition not in self.loops.varying:
-            loaded, zero = self._loaded(load, kind, step, copy), f"splat_{element.name}(0)"
-            return f"{self._first(load.condition, copy)} ? {loaded} : {zero}"
+            loaded, zero = self._loaded(load, kind, step, vector), f"splat_{element.name}(0)"
+            return f"{self._first(load.condition, vector)} ? {loaded} : {zero}"
         if where is not None:
-            return self._load_where(load, kind, step, copy, where)
-        return self._loaded(load, kind, step, copy)
+            return self._load_where(load, kind, step, vector, where)
+        return self._loaded(load, kind, step, vector)
 
-    def _load_where(self, load: Load, kind: str, step: Expr | None, copy: Copy, where: Named) -> str:
+    def _load_where(self, load: Load, kind: str, step: Expr | None, vector: Vector, where: CValue) -> str:
         """Lanes under a mask: where it is false, nothing is read."""
         mask = where.mask(8 * ITEMSIZE[load.buffer.dtype])
         if any(part in self.loops.varying for part, _ in load.indirect):
-            return f"gather_where_{kind}({self._gathered(load, step, copy)}, {mask}, {copy.count})"
-        address = self._address(load.buffer, load.offset, copy, load.indirect)
+            return f"gather_where_{kind}({self._gathered(load, step, vector)}, {mask}, {vector.count})"
+        address = self._address(load.buffer, load.offset, vector, load.indirect)
         known = step is not None and self.loops.is_contiguous(step)
         if known or (known is None and self.is_narrow):
-            return f"load_where_{kind}({address}, {mask}, {copy.count})"
+            return f"load_where_{kind}({address}, {mask}, {vector.count})"
         stride = "0" if step is None else self.size(step)
-        return f"load_strided_where_{kind}({address}, {stride}, {mask}, {copy.count})"
+        return f"load_strided_where_{kind}({address}, {stride}, {mask}, {vector.count})"
 
-    def _loaded(self, load: Load, kind: str, step: Expr | None, copy: Copy) -> str:
+    def _loaded(self, load: Load, kind: str, step: Expr | None, vector: Vector) -> str:
         if any(part in self.loops.varying for part, _ in load.indirect):
-            return f"gather_{kind}({self._gathered(load, step, copy)}, {copy.count})"
-        address = self._address(load.buffer, load.offset, copy, load.indirect)
+            return f"gather_{kind}({self._gathered(load, step, vector)}, {vector.count})"
+        address = self._address(load.buffer, load.offset, vector, load.indirect)
         if step is None:
             return f"broadcast_{kind}({address})"
-        contiguous = f"load_{kind}({address}, {copy.count})"
+        contiguous = f"load_{kind}({address}, {vector.count})"
         known = self.loops.is_contiguous(step)
         if known or (known is None and self.is_narrow):
             return contiguous
-        strided = f"load_strided_{kind}({address}, {self.size(step)}, {copy.count})"
+        strided = f"load_strided_{kind}({address}, {self.size(step)}, {vector.count})"
         if known is not None:
             return strided
         size = self.size(step)
         return f"{size} == 1 ? {contiguous} : {size} == 0 ? broadcast_{kind}({address}) : {strided}"
 
-    def _gathered(self, load: Load, step: Expr | None, copy: Copy) -> str:
+    def _gathered(self, load: Load, step: Expr | None, vector: Vector) -> str:
         """Where elements lie that are at places of their own."""
         parts = [] if step is None else [f"lane_i64() * {self.size(step)}"]
         for value, stride in load.indirect:
-            place = self._as_index(value, copy)
+            place = self._as_index(value, vector)
             parts.append(place if is_one(stride) else f"{place} * {self.size(stride)}")
-        return f"{self._address(load.buffer, load.offset, copy)}, {' + '.join(parts)}"
+        return f"{self._address(load.buffer, load.offset, vector)}, {' + '.join(parts)}"
 
     # ------------------------------------------------------------------ stores
 
-    def store(self, store: Store, copies: Sequence[Copy]) -> None:
+    def store(self, store: Store, vectors: Sequence[Vector]) -> None:
         if not self.loops.is_stored_along(store.offset):
             kind = KINDS[store.buffer.dtype]
-            value = converted(self.name(store.value, copies[0]), computed_as(store.buffer.dtype)).vector
-            address = self._address(store.buffer, store.offset, copies[0])
+            value = converted(self.name(store.value, vectors[0]), computed_as(store.buffer.dtype)).vector
+            address = self._address(store.buffer, store.offset, vectors[0])
             self.text.line(f"write_{kind}({address}, ({value})[0]);")
             return
-        for copy in copies:
-            self.put(store, self.name(store.value, copy), copy)
+        for vector in vectors:
+            self.put(store, self.name(store.value, vector), vector)
 
-    def put(self, store: Store, named: Named, copy: Copy) -> None:
+    def put(self, store: Store, named: CValue, vector: Vector) -> None:
         """A vector goes where a store says, its lanes to different places."""
         assert self.loops.lanes is not None
         step = store.offset.coefficient(self.loops.lanes)
         assert step is not None
         kind = KINDS[store.buffer.dtype]
         value = converted(named, computed_as(store.buffer.dtype)).vector
-        address = self._address(store.buffer, store.offset, copy)
+        address = self._address(store.buffer, store.offset, vector)
         known = self.loops.is_contiguous(step)
-        contiguous = f"store_{kind}({address}, {value}, {copy.count});"
+        contiguous = f"store_{kind}({address}, {value}, {vector.count});"
         if known or (known is None and self.is_narrow):
             self.text.line(contiguous)
             return
         if known is None:
             self.text.line(f"if ({self.size(step)} == 1) {contiguous}")
-        strided = f"store_strided_{kind}({address}, {value}, {self.size(step)}, {copy.count});"
+        strided = f"store_strided_{kind}({address}, {value}, {self.size(step)}, {vector.count});"
         self.text.line(strided if known is False else f"else {strided}")
 
 

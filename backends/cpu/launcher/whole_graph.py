@@ -34,7 +34,7 @@ from backends.loops.kernels import Buffer, Kernel
 from backends.loops.nodes import Memory
 from backends.loops.program import Check
 from backends.program.host import Host
-from backends.program.launch_groups import by_turns
+from backends.program.launch_groups import interleaved_counts
 from backends.program.layouts import is_whole, strides_of
 from backends.program.memory import span
 from backends.program.sizes import symbol_of
@@ -61,19 +61,19 @@ def described(host: Host) -> Description:
     if len(kernels) + len(checks) < len(host.steps):
         raise NotNative("there are calls of operators")
     used = dict.fromkeys([buffer for kernel in kernels for buffer in kernel.buffers if buffer.role == "made"])
-    first = {buffer: host.memory.places.get(buffer, buffer) for buffer in used if buffer not in made}
+    first = {buffer: host.memory.slots.get(buffer, buffer) for buffer in used if buffer not in made}
     scratch = list(dict.fromkeys(first.values()))
     places = {buffer: place for place, buffer in enumerate([*program.inputs, *[c for c, _ in program.constants]])}
     for buffer in [*made, *scratch]:
         places[buffer] = len(places)
     places.update({buffer: places[owner] for buffer, owner in first.items()})
     launches = []
-    for kernel, launch, count in zip(kernels, host.launches, by_turns(kernels, host.memory), strict=True):
+    for kernel, launch, count in zip(kernels, host.launches, interleaved_counts(kernels, host.memory), strict=True):
         if any(store.buffer.role != "made" for store in kernel.stores):
             raise NotNative("an argument is written to")
         buffers = tuple([places[buffer] for buffer in kernel.buffers])
         turns = count if launch.kernels == count else 1
-        launches.append(Launch(launch, buffers, kernel.numbers, threads=True, kernels=turns))
+        launches.append(Launch(launch, buffers, kernel.scalars, threads=True, kernels=turns))
     return Description(
         tensors=[TensorArgument(f"x{place}", each.dtype, len(each.sizes)) for place, each in enumerate(program.inputs)],
         integers=[f"n{place}" for place in range(len(program.numbers))],

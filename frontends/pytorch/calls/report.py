@@ -273,9 +273,9 @@ def kernel_lines(variant: Variant) -> Iterable[str]:
         return
     if running.note:
         yield f"operators run one by one: {running.note}"
-    if running.weighed:
+    if running.guard_candidates:
         yield "guards that would save time:"
-        yield from [f"  {each}{', added' * (each.question in running.bought)}" for each in running.weighed]
+        yield from [f"  {each}{', added' * (each.question in running.bought)}" for each in running.guard_candidates]
     for name, host in zip(("forward", "backward"), running.hosts):
         yield f"{name}:"
         yield from [f"  {line}" for line in lines(host)]

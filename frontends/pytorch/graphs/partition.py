@@ -168,11 +168,11 @@ def computed_again(
     before, instead = whole(read), whole(kept if again else leaves)
     if again:
         question, put = terms.le(instead, before), (instead, "<=", before)
-        is_less = decisions.sooner("again", question, "computed again, not kept", "kept", put=put, likely=True)
+        is_less = decisions.sooner("recompute", question, "computed again, not kept", "kept", put=put, likely=True)
         return [operation for operation in forward if id(operation) in again] if is_less else []
     if changed.isdisjoint(leaves) and instead is not before:
         yes, put = "kept, as it takes longer to compute", (instead, "<", before)
-        decisions.sooner("again", terms.lt(instead, before), yes, "kept", put=put, likely=False)
+        decisions.sooner("recompute", terms.lt(instead, before), yes, "kept", put=put, likely=False)
     return []
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from backends.loops.affine import packed
-from backends.loops.channels_last import lies_by_channel
+from backends.loops.channels_last import is_channels_last
 from frontends.pytorch.lowering.registry import Site
 from frontends.pytorch.lowering.values import Value
 from solver.terms.expr import Expr
@@ -19,7 +19,7 @@ Gradients: TypeAlias = tuple[Value, Value, Value]
 
 def is_by_channel(*images: Value) -> bool:
     """Whether all of these lie in such a way, or are made element by element of what does."""
-    return all(image.is_float and lies_by_channel(image.tensor) for image in images)
+    return all(image.is_float and is_channels_last(image.tensor) for image in images)
 
 
 class Groups:

@@ -54,7 +54,7 @@ def _from(at: Site, start: Argument, step: Argument) -> Value:
     """Integers are exact; floats are computed as eager does it: the start and so many steps, in double."""
     if isinstance(start, Value) or isinstance(step, Value) or at.dtype == "bool":
         raise Declined
-    place = at.position(0)
+    place = at.iota(0)
     whole = not isinstance(start, float) and not isinstance(step, float)
     if not whole and at.dtype not in ("float32", "float64"):
         raise Declined
@@ -69,7 +69,7 @@ def _from(at: Site, start: Argument, step: Argument) -> Value:
 
 @lowering(aten.eye.default, aten.eye.m)
 def eye(at: Site, *sizes: object, **options: object) -> Value:
-    return at.position(0).equals(at.position(1)).cast(at.dtype)
+    return at.iota(0).equals(at.iota(1)).cast(at.dtype)
 
 
 @lowering(aten.tril.default)
@@ -86,7 +86,7 @@ def _below(at: Site, x: Value, diagonal: Number) -> Value:
     """Whether a place is on a diagonal or below it."""
     if x.rank < 2 or isinstance(diagonal, Value):
         raise Declined
-    return at.position(x.rank - 1) <= at.position(x.rank - 2) + diagonal
+    return at.iota(x.rank - 1) <= at.iota(x.rank - 2) + diagonal
 
 
 @lowering(aten.linspace.default)
@@ -101,7 +101,7 @@ def linspace(at: Site, start: Argument, end: Argument, steps: Number, **options:
     if type(steps) is int and steps < 2:
         raise Declined
     count = at.build.lift(steps)
-    place = at.position(0)
+    place = at.iota(0)
     number = computed_as(at.dtype)
     step = at.full(float(end) - float(start), number) / at.full(
         at.build.interner.maximum(count - 1, 1), number

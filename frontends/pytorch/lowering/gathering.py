@@ -7,7 +7,7 @@ from typing import Final
 import torch
 
 from backends.loops.affine import Affine
-from backends.loops.nodes import Taken, Tensor
+from backends.loops.nodes import Gather, Tensor
 from backends.loops.operations import DTYPES
 from backends.loops.value_ranges import is_inside
 from frontends.pytorch.lowering.registry import Declined, Site, lowering
@@ -24,10 +24,10 @@ def gather(at: Site, x: Value, axis: int, index: Value, *, sparse_grad: bool = F
     axis %= x.rank
     places = tuple([index.tensor if each == axis else at.build.axis(each) for each in range(x.rank)])
     if is_inside(at.build, index.tensor, x.sizes[axis]):
-        return x.taken(places, index.sizes)
+        return x.gather(places, index.sizes)
     inside = (index >= 0) & (index < x.sizes[axis])
     at.require(inside, RuntimeError, f"an index is out of bounds for dimension {axis}")
-    return x.taken(places, index.sizes, inside)
+    return x.gather(places, index.sizes, inside)
 
 
 @lowering(aten._unsafe_index.Tensor)
@@ -56,4 +56,4 @@ def unsafe_index(at: Site, x: Value, indices: list[Value | None]) -> Value:
             sizes = at.sizes[first : first + count]
             spread = index.expanded(sizes).unsqueezed(range(count, count + x.rank - behind))
             places.append(spread.expanded(at.sizes).tensor)
-    return Value(at.build, Taken(at.sizes, x.dtype, source, tuple(places)), at.sizes)
+    return Value(at.build, Gather(at.sizes, x.dtype, source, tuple(places)), at.sizes)

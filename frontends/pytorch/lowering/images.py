@@ -15,7 +15,7 @@ from typing import Final
 
 import torch
 
-from backends.loops.channels_last import lies_by_channel
+from backends.loops.channels_last import is_channels_last
 from frontends.pytorch.lowering.results import Results
 from frontends.pytorch.recording.operations import Operation, Result
 
@@ -49,7 +49,7 @@ def images_of(operation: Operation, results: Results, *, begins: bool) -> Sequen
         places = CONVOLUTIONS[target]
         return places if _pays(operation, results, places[0], len(places), begins=begins) else ()
     places = FOLLOWING.get(target, ())
-    return places if places and lies_by_channel(results.value(operation.args[places[0]]).tensor) else ()
+    return places if places and is_channels_last(results.value(operation.args[places[0]]).tensor) else ()
 
 
 def begins(operations: Sequence[Operation]) -> bool:
@@ -66,7 +66,7 @@ def _pays(operation: Operation, results: Results, image: int, behind: int, *, be
     if not torch.backends.mkldnn.is_available():
         return False
     value = results.value(x)
-    goes_on = lies_by_channel(value.tensor)
+    goes_on = is_channels_last(value.tensor)
     if not goes_on and (not begins or value.memory is None):
         return False
     decisions = results.build.decisions

@@ -43,7 +43,7 @@ def _joined(at: Site, pieces: list[Value], axis: int, bounds: list[Expr]) -> Val
     tensors = [piece.cast(at.dtype).tensor for piece in pieces]
     if len(tensors) == 1:
         return Value(at.build, tensors[0], at.sizes)
-    return Value(at.build, at.build.join(tensors, axis, tuple(bounds), at.sizes), at.sizes)
+    return Value(at.build, at.build.concat(tensors, axis, tuple(bounds), at.sizes), at.sizes)
 
 
 def _is_nothing(x: Value) -> bool:
@@ -90,7 +90,7 @@ def _within(at: Site, around: Value, x: Value, axis: int, start: Expr, size: Exp
     if first and last:
         return x
     tensors, bounds = tensors[first : 3 - last], bounds[first : 2 - last]
-    return Value(at.build, at.build.join(tensors, axis, bounds, sizes), sizes)
+    return Value(at.build, at.build.concat(tensors, axis, bounds, sizes), sizes)
 
 
 @lowering(aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default)
@@ -106,7 +106,7 @@ def replication_pad(at: Site, x: Value, pad: list[Number]) -> Value:
         first, last = [sliced(at, made, axis, start, 0, _with(made.sizes, axis, count)) for start, count in ends]
         sizes = _with(made.sizes, axis, at.sizes[axis])
         tensors, bounds = [first.tensor, made.tensor, last.tensor], (before, before + made.sizes[axis])
-        made = Value(at.build, at.build.join(tensors, axis, bounds, sizes), sizes)
+        made = Value(at.build, at.build.concat(tensors, axis, bounds, sizes), sizes)
     return made
 
 

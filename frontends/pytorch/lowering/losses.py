@@ -124,8 +124,8 @@ def nll_loss_forward(
     sizes = inside.sizes
     share = counts.cast(x.dtype)
     if weight is not None:
-        share = counts.select(weight.taken((target.tensor,), sizes, inside), 0)
-    chosen = -x.taken(places, sizes, inside)
+        share = counts.select(weight.gather((target.tensor,), sizes, inside), 0)
+    chosen = -x.gather(places, sizes, inside)
     chosen = counts.select(chosen if weight is None else chosen * share, 0)
     axes = range(target.rank)
     if reduction == 0:
@@ -137,7 +137,7 @@ def nll_loss_forward(
 
 def _is_target(at: Site, x: Value, target: Value, ignored: int) -> Value:
     target = target.unsqueezed([1]).expanded(x.sizes)
-    return at.position(1, x.sizes).equals(target) & target.differs(ignored)
+    return at.iota(1, x.sizes).equals(target) & target.differs(ignored)
 
 
 @lowering(aten.nll_loss_backward.default, aten.nll_loss2d_backward.default)

@@ -8,7 +8,7 @@ from typing import Final
 import torch
 
 from backends.loops.affine import Affine
-from backends.loops.nodes import Taken
+from backends.loops.nodes import Gather
 from backends.loops.operations import computed_as
 from frontends.pytorch.lowering.registry import Declined, Number, Site, lowering
 from frontends.pytorch.lowering.values import Value
@@ -41,7 +41,7 @@ def max_pool(
         memory = at.memory(at.operation.args[0])
         x = Value(at.build, memory, memory.sizes)
     rows, columns = len(at.sizes) - 2, len(at.sizes) - 1
-    first_row, first_column = at.position(rows) * down, at.position(columns) * right
+    first_row, first_column = at.iota(rows) * down, at.iota(columns) * right
     best = place = None
     for y, z in product(range(high), range(wide)):
         places = list(at.build.axes(rows))
@@ -78,7 +78,7 @@ def nearest(at: Site, x: Value, size: object, by_rows: Number | None = None, by_
 
 def _nearest(at: Site, axis: int, given: Expr) -> Value:
     scale = at.full(given, "float32") / at.sizes[axis]
-    return (at.position(axis).cast("float32") * scale).apply("floor").cast("int64").apply("minimum", given - 1)
+    return (at.iota(axis).cast("float32") * scale).apply("floor").cast("int64").apply("minimum", given - 1)
 
 
 @lowering(aten.upsample_bilinear2d.default)
@@ -106,7 +106,7 @@ def bilinear(
 def _between(at: Site, axis: int, given: Expr, dtype: str, align_corners: bool) -> tuple[Value, Value, Value]:
     """The place before and the place behind along an axis, and how near the latter is."""
     wanted = at.sizes[axis]
-    place = at.position(axis).cast(dtype)
+    place = at.iota(axis).cast(dtype)
     if align_corners:
         last = at.full(wanted - 1, "int64").apply("maximum", 1).cast(dtype)
         place = place * (at.full(given - 1, dtype) / last)
@@ -121,4 +121,4 @@ def _taken(at: Site, x: Value, rows: Value, columns: Value) -> Value:
     """The elements of each image at these places, which are inside."""
     source = at.memory(at.operation.args[0])
     places = (*at.build.axes(2), rows.tensor, columns.tensor)
-    return Value(at.build, Taken(at.sizes, x.dtype, source, places), at.sizes)
+    return Value(at.build, Gather(at.sizes, x.dtype, source, places), at.sizes)

@@ -101,7 +101,7 @@ def _extreme_and_place(at: Site, x: Value, operation: str, axis: int | None, kee
     found = x.equals(most)
     if x.is_float:
         found = found | x.apply("isnan")
-    place = found.select(at.position(axes[0], x.sizes), x.sizes[axes[0]]).reduce("minimum", axes, keepdim=keepdim)
+    place = found.select(at.iota(axes[0], x.sizes), x.sizes[axes[0]]).reduce("minimum", axes, keepdim=keepdim)
     return x.reduce(operation, axes, keepdim=keepdim), place
 
 

@@ -113,7 +113,7 @@ class Site:
         """A tensor that is made by a call, given its sizes and strides."""
         sizes, strides = self.sizes_of(kind), sizes_of(kind.strides, self.build)
         buffer = self.program.buffer(name_of(kind.dtype), sizes, strides)
-        self.program.steps.append(Call(target, (*sizes, *strides), {}, (buffer,), is_laid_out=True))
+        self.program.steps.append(Call(target, (*sizes, *strides), {}, (buffer,), has_layout=True))
         return Value(self.build, self.build.memory(buffer), sizes)
 
     def require(self, holds: Value, error: type[Exception], message: str) -> None:
@@ -128,10 +128,10 @@ class Site:
         empty = Value(self.build, self.build.number(0, "int64"), sizes)
         return empty.number(value, self.dtype if dtype is None else dtype)
 
-    def position(self, axis: int, sizes: Sizes | None = None) -> Value:
+    def iota(self, axis: int, sizes: Sizes | None = None) -> Value:
         """The place along an axis."""
         sizes = self.sizes if sizes is None else sizes
-        return Value(self.build, self.build.position(sizes, axis % len(sizes)), sizes)
+        return Value(self.build, self.build.iota(sizes, axis % len(sizes)), sizes)
 
     def operand(self, x: Value | Number, dtype: str | None = None, sizes: Sizes | None = None) -> Value:
         """An argument, broadcast to the result, in its dtype."""

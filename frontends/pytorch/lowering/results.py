@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from backends.loops.affine import Affine, summed
-from backends.loops.channels_last import by_channel, lies_by_channel
+from backends.loops.affine import Affine, affine_sum
+from backends.loops.channels_last import channels_last_strides, is_channels_last
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Tensor, descend
 from backends.loops.operations import DTYPES
@@ -80,7 +80,7 @@ class Results:
         if result in self.places.brought:
             assert self.places.device is not None
             buffer = self.program.buffer(memory.dtype, (), ())
-            self.program.steps.append(Call(Brought(self.places.device), (memory,), {}, (buffer,), is_laid_out=True))
+            self.program.steps.append(Call(Brought(self.places.device), (memory,), {}, (buffer,), has_layout=True))
             memory = self.build.memory(buffer)
         return self.own(result, memory)
 
@@ -120,7 +120,7 @@ class Results:
             del self._values[result]
             made()
         value = self.value(result)
-        if self.is_laid(value, self.kind(result)):
+        if self.has_layout(value, self.kind(result)):
             assert value.memory is not None
             return value.memory
         source = self.views.get(result)
@@ -142,11 +142,11 @@ class Results:
             assert value.memory is not None
             copy = laid_out(len(memory.sizes))
             arguments = (value.memory, *memory.sizes, *buffer.strides)
-            self.program.steps.append(Call(copy, arguments, {}, (buffer,), is_laid_out=True))
+            self.program.steps.append(Call(copy, arguments, {}, (buffer,), has_layout=True))
         self.own(result, memory)
         return memory
 
-    def by_channel(self, image: Result) -> Memory:
+    def channels_last_strides(self, image: Result) -> Memory:
         """An image in memory whose channels lie innermost, whatever eager gives it."""
         if image in self.unset:
             self.memory(image)
@@ -154,8 +154,10 @@ class Results:
         if found is None:
             value = self.value(image)
             found = value.memory
-            if found is None or not lies_by_channel(found):
-                memory = self.build.memory(self.program.buffer(value.dtype, value.sizes, by_channel(value.sizes)))
+            if found is None or not is_channels_last(found):
+                memory = self.build.memory(
+                    self.program.buffer(value.dtype, value.sizes, channels_last_strides(value.sizes))
+                )
                 self.program.assign(memory, value.tensor)
                 if found is None:
                     self.own(image, memory)
@@ -169,8 +171,8 @@ class Results:
             memory = self._otherwise.get(result) or self.value(result).memory
             if memory is not None:
                 return memory
-            if lies_by_channel(self.value(result).tensor):
-                return self.by_channel(result)
+            if is_channels_last(self.value(result).tensor):
+                return self.channels_last_strides(result)
         return self.memory(result)
 
     def buffer(self, kind: Metadata) -> Buffer:
@@ -184,10 +186,10 @@ class Results:
         start = base.offset.constant + self.offset(kind) - self.offset(under)
         sizes = self.sizes(kind)
         steps = [axis * stride for axis, stride in zip(self.build.axes(len(sizes)), self.strides(kind))]
-        memory = Memory(sizes, base.dtype, base.buffer, summed([Affine.of(start), *steps]))
+        memory = Memory(sizes, base.dtype, base.buffer, affine_sum([Affine.of(start), *steps]))
         return Value(self.build, memory, sizes)
 
-    def is_laid(self, value: Value, kind: Metadata) -> bool:
+    def has_layout(self, value: Value, kind: Metadata) -> bool:
         """Whether a value is in memory, with the strides of its kind."""
         return value.memory is not None and self._lies(value.memory, self.strides(kind))
 

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from backends.loops.nodes import Anywhere, Memory, Number, Sizes, Tensor, View
+from backends.loops.nodes import GatherIndices, Memory, Number, Sizes, Tensor, View
 from backends.loops.operations import HALVES, computed_as, is_float
 from backends.loops.tensors import Expressions
 from solver.terms.expr import Expr
@@ -214,10 +214,10 @@ class Value:
         sizes = tuple([size for axis, size in enumerate(self.sizes) if axis not in axes])
         return Value(self.build, self.build.squeeze(self.tensor, axes), sizes)
 
-    def taken(self, places: Anywhere, sizes: Sizes, inside: Value | None = None) -> Value:
+    def gather(self, places: GatherIndices, sizes: Sizes, inside: Value | None = None) -> Value:
         """The elements at these places, for each axis of this one: where they are `inside`, if any may not be."""
         where = None if inside is None else inside.tensor
-        return Value(self.build, self.build.taken(self.tensor, sizes, places, where), sizes)
+        return Value(self.build, self.build.gather(self.tensor, sizes, places, where), sizes)
 
     def along(self, axis: int, rank: int) -> Value:
         """A vector that lies along one axis of a tensor of this rank."""

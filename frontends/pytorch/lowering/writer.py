@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import torch
 
 from backends.loops.affine import packed
-from backends.loops.channels_last import by_channel, has_channels
+from backends.loops.channels_last import channels_last_strides, has_channels
 from backends.loops.kernels import Buffer
 from backends.loops.nodes import Memory, Number, Pointwise, Tensor
 from backends.loops.operations import DTYPES
@@ -149,7 +149,7 @@ class Writer:
         if not is_viewing(operation) or not self._same_dtype(operation):
             return self._expressions(operation)
         source = operation.args[0]
-        if not self.results.is_laid(self.results.value(source), self.results.kind(source)):
+        if not self.results.has_layout(self.results.value(source), self.results.kind(source)):
             made = self._expressions(operation)
             if made is not None:
                 return made
@@ -207,7 +207,7 @@ class Writer:
         """A float or truth of the run as a tensor."""
         buffer = self.program.buffer("float64", (), ())
         where = {"device": self.results.places.device}
-        self.program.steps.append(Call(_double, (number,), where, (buffer,), is_laid_out=True))
+        self.program.steps.append(Call(_double, (number,), where, (buffer,), has_layout=True))
         return Value(self.build, self.build.memory(buffer), ())
 
     # ------------------------------------------------------------------ calls
@@ -217,7 +217,7 @@ class Writer:
         outputs = listed(operation.output)
         by_place, by_name = in_order(operation)
         images = images_of(operation, self.results, begins=self._begins)
-        read = dict.fromkeys(images, self.results.by_channel)
+        read = dict.fromkeys(images, self.results.channels_last_strides)
         args = tuple([read.get(place, self._argument)(arg) for place, arg in enumerate(by_place)])
         named = {name: self._argument(value) for name, value in by_name.items()}
         made: list[Buffer | Atom | None] = []
@@ -228,7 +228,7 @@ class Writer:
                 kind = self.results.kind(each)
                 buffer = self.results.buffer(kind)
                 if images and has_channels(buffer.sizes):
-                    buffer = self.program.buffer(buffer.dtype, buffer.sizes, by_channel(buffer.sizes))
+                    buffer = self.program.buffer(buffer.dtype, buffer.sizes, channels_last_strides(buffer.sizes))
                 self.results.own(each, self.build.memory(buffer))
                 if each in self.results.views:
                     source = self.results.memory(self.results.views[each]).buffer

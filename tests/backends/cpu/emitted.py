@@ -56,7 +56,7 @@ class Compiled:
         results = build(expressions, *memories)
         for result in [results] if isinstance(results, Tensor) else results:
             self.program.outputs.append(self.program.stored(result, packed(result.sizes)))
-        self.steps = schedule(self.program, crosses=True)
+        self.steps = schedule(self.program, interchanges=True)
         self.kernels = [step for step in self.steps if isinstance(step, Kernel)]
         launches = kernels(self.kernels, self.decisions)
         if isinstance(launches, Unavailable):

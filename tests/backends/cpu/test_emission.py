@@ -12,7 +12,7 @@ import torch
 from backends.cpu.compiler import sanitizer_environment
 from backends.cpu.emission import file_source
 from backends.cpu.vector import AVX2, PLAIN, InstructionSet, catalogue, instruction_set, machine
-from backends.loops.nodes import Memory, Taken, Tensor
+from backends.loops.nodes import Gather, Memory, Tensor
 from backends.loops.tensors import Expressions
 from shapes.guards.toolchain import Unavailable
 from tests.backends.cpu.emitted import DTYPES, SIZES, Compiled, check, gelu, softmax
@@ -96,7 +96,7 @@ def test_places_are_numbers() -> None:
     """If this fails, what is made from an index, such as a causal mask, is wrong."""
 
     def causal(build: Expressions, x: Tensor) -> Tensor:
-        row, column = build.position(x.sizes, 0), build.position(x.sizes, 1)
+        row, column = build.iota(x.sizes, 0), build.iota(x.sizes, 1)
         hidden = build.apply("select", build.apply("le", column, row), x, build.number(float("-inf"), "float32"))
         return softmax(build, hidden, 1)
 
@@ -113,7 +113,7 @@ def test_places_are_compared_as_lanes() -> None:
     names = ("lt", "le", "gt", "ge", "eq", "ne")
 
     def build(build: Expressions, x: Tensor, bound: Tensor) -> list[Tensor]:
-        place = build.apply("sub", build.position(x.sizes, 1), build.number(3, "int64"))
+        place = build.apply("sub", build.iota(x.sizes, 1), build.number(3, "int64"))
         limit = build.expand(bound, x.sizes)
         masks = [build.apply(name, place, limit) for name in names]
         masks += [build.apply(name, limit, place) for name in names]
@@ -138,11 +138,11 @@ def test_elements_are_taken_from_computed_places() -> None:
     def rows(build: Expressions, table: Memory, index: Tensor) -> Tensor:
         sizes = (index.sizes[0], table.sizes[1])
         place = build.view(index, sizes, (build.axis(0),))
-        return build.apply("neg", Taken(sizes, table.dtype, table, (place, build.axis(1))))
+        return build.apply("neg", Gather(sizes, table.dtype, table, (place, build.axis(1))))
 
     def elements(build: Expressions, table: Memory, index: Tensor) -> Tensor:
         rows = build.axis(0)
-        return build.apply("neg", Taken(index.sizes, table.dtype, table, (rows, index)))
+        return build.apply("neg", Gather(index.sizes, table.dtype, table, (rows, index)))
 
     for sizes in [(3, 5), (9, 16), (40, 70)]:
         table = torch.randn(sizes)

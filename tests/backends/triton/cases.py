@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from backends.loops.nodes import Taken
+from backends.loops.nodes import Gather
 from tests.backends.programs import Case, mean, normalized, softmax
 
 EDGES = (0, 1, 33, 128, 129)
@@ -86,7 +86,7 @@ def cross_entropy(b, logits, target):
     top = b.expand(b.reduce("maximum", logits, (1,), keepdim=True), logits.sizes)
     total = b.reduce("sum", b.apply("exp", b.apply("sub", logits, top)), (1,))
     place = b.apply("remainder", target, b.number(logits.sizes[1], "int64"))
-    chosen = Taken(target.sizes, "float32", logits, (b.axis(0), place))
+    chosen = Gather(target.sizes, "float32", logits, (b.axis(0), place))
     largest = b.reduce("maximum", logits, (1,))
     each = b.apply("sub", b.apply("add", b.apply("log", total), largest), chosen)
     return [mean(b, each, 0, keepdim=False)]

@@ -163,7 +163,7 @@ def test_every_kernel_compiles(case, target: str) -> None:
     for kernel in schedule(program):
         launch = Launch(kernel, program.decisions)
         for size in (ODD,) if target == "gfx942" else (EVEN, 100_000):
-            source = launch.plan((size,) * len(kernel.numbers)).steps[0].aligned
+            source = launch.plan((size,) * len(kernel.scalars)).steps[0].aligned
             assert compiled(source, TARGETS[target]).asm[{"sm_90": "cubin", "gfx942": "hsaco"}[target]]
 
 
@@ -211,7 +211,7 @@ def test_strides_that_are_known_are_not_looked_at(facts: list[str]) -> None:
     program.outputs.append(program.stored(rows(program.build, x), (s, program.build.one)))
     (kernel,) = schedule(program)
     launch = Launch(kernel, program.decisions)
-    assert (inner in launch.facts.strides) is (inner in kernel.numbers) is (not facts)
+    assert (inner in launch.facts.strides) is (inner in kernel.scalars) is (not facts)
 
 
 @pytest.mark.parametrize(("facts", "short"), [(["s <= 64"], True), (["s >= 65"], False), ([], None)])
@@ -240,7 +240,7 @@ def test_strides_that_turn_out_to_be_one_are_contiguous() -> None:
     (kernel,) = schedule(program)
     launch = Launch(kernel, program.decisions)
     at = {"b": 100, "s": EVEN, "outer": EVEN, "inner": 1}
-    (step,) = launch.plan([at[str(number)] for number in kernel.numbers]).steps
+    (step,) = launch.plan([at[str(number)] for number in kernel.scalars]).steps
     assert loads(ptx(step.aligned)) == (2, 0)
 
 

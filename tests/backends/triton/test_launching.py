@@ -234,7 +234,7 @@ def test_progress_while_kernels_are_compiled(device: Device, monkeypatch: pytest
     monkeypatch.setattr(calling, "compiled", lambda *arguments: sleep(0.2) or quick(*arguments))
     launches = [launch_of(), launch_of("sum")]
     for launch in launches:
-        launch.begin((4, 4) if len(launch.kernel.numbers) == 2 else (16,), 0)
+        launch.begin((4, 4) if len(launch.kernel.scalars) == 2 else (16,), 0)
     launches[1](Address(0x1000), Address(0x2000), 4, 4)
     assert "compiling kernels" in shown.getvalue()
     assert len(device.compiled) == 2

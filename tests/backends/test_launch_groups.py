@@ -64,7 +64,7 @@ def test_a_step_in_between_comes_in_between():
     x = made.input("x", "float32", (b, s), (s, made.build.one))
     first = taken(made, x)
     turned = made.buffer("float32", (b, s), (s, made.build.one))
-    made.steps.append(Call(torch.neg, (first,), {}, (turned,), is_laid_out=True))
+    made.steps.append(Call(torch.neg, (first,), {}, (turned,), has_layout=True))
     made.outputs.append(taken(made, made.build.memory(turned)))
     host = hosted(made, cpu)
     assert len(launched(host)) == 2, host.source

@@ -15,7 +15,7 @@ from backends.loops.kernels import Kernel
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
 from backends.program.host import hosted
-from backends.program.launch_groups import by_turns
+from backends.program.launch_groups import interleaved_counts
 from backends.program.memory import plan
 from shapes import ShapeEnv
 
@@ -42,7 +42,7 @@ class Made:
         )
 
     def kernels(self):
-        return [step for step in schedule(self.program, crosses=True) if isinstance(step, Kernel)]
+        return [step for step in schedule(self.program, interchanges=True) if isinstance(step, Kernel)]
 
 
 def taken(x, *axes):
@@ -56,9 +56,10 @@ def test_kernels_that_share_their_leading_axis_run_turn_by_turn():
     made = Made()
     made.program.outputs.append(made.taken(made.taken(made.taken(made.x, 1), 2), 1))
     kernels = made.kernels()
-    assert len(kernels) == 3 and kernels[0].turns is not None
-    assert kernels[0].turns.count is made.x.sizes[0] and {each.turns for each in kernels} == {kernels[0].turns}
-    assert "turn by turn, a, as one of 3" in str(kernels[1])
+    assert len(kernels) == 3 and kernels[0].interleaved is not None
+    group = kernels[0].interleaved
+    assert group.iterations is made.x.sizes[0] and {each.interleaved for each in kernels} == {group}
+    assert "interleaved: a common iterations, one of 3 kernels" in str(kernels[1])
 
 
 @pytest.mark.parametrize("axes", [(1, 2, 0), (0, 2)], ids=str)
@@ -70,7 +71,7 @@ def test_a_kernel_that_reads_what_other_turns_store_waits_for_all_of_them(axes):
         x = made.taken(x, axis)
     made.program.outputs.append(x)
     *before, last = made.kernels()
-    assert last.turns is None or before[-1].turns is not last.turns
+    assert last.interleaved is None or before[-1].interleaved is not last.interleaved
 
 
 def test_what_is_read_at_computed_places_is_there_before():
@@ -79,9 +80,9 @@ def test_what_is_read_at_computed_places_is_there_before():
     first = made.taken(made.x, 1)
     places = made.program.input("places", "int64", made.x.sizes[:1], (made.build.one,))
     inside = made.build.apply("ge", places, made.build.number(0, "int64"))
-    found = made.build.taken(first, made.x.sizes[:1], (places, *[made.build.axis(0) * made.build.zero] * 2), inside)
+    found = made.build.gather(first, made.x.sizes[:1], (places, *[made.build.axis(0) * made.build.zero] * 2), inside)
     made.program.outputs.append(made.program.stored(found, (made.build.one,)))
-    assert all(kernel.turns is None for kernel in made.kernels())
+    assert all(kernel.interleaved is None for kernel in made.kernels())
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -97,7 +98,7 @@ def test_turn_by_turn_computes_what_torch_does(sizes, permutation, threads):
     made.program.outputs += [made.taken(between, 1), between]
     host = hosted(made.program, cpu)
     kernels = [step for step in host.steps if isinstance(step, Kernel)]
-    assert by_turns(kernels, host.memory)[0] > 1, host.source
+    assert interleaved_counts(kernels, host.memory)[0] > 1, host.source
     given = torch.rand(sizes)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
@@ -134,10 +135,10 @@ def test_buffers_that_are_one_place_in_memory(is_turned):
     result = made.taken(made.taken(first, 2), 1, is_turned=is_turned)
     made.program.outputs.append(result)
     kernels = made.kernels()
-    assert len(kernels) == 3 and kernels[0].turns.kernels == 3
+    assert len(kernels) == 3 and kernels[0].interleaved.kernels == 3
     memory = plan(made.program, kernels)
-    assert by_turns(kernels, replace(memory, places={}))[0] == 3
-    seen = replace(memory, places={result.buffer: made.x.buffer}, views={first.buffer: {made.x.buffer}})
-    assert by_turns(kernels, seen)[0] == 1, "an operator's result is a view of what the last kernel stores to"
-    in_one_place = replace(memory, places={result.buffer: first.buffer})
-    assert by_turns(kernels, in_one_place)[0] == (1 if is_turned else 3)
+    assert interleaved_counts(kernels, replace(memory, slots={}))[0] == 3
+    seen = replace(memory, slots={result.buffer: made.x.buffer}, views={first.buffer: {made.x.buffer}})
+    assert interleaved_counts(kernels, seen)[0] == 1, "an operator's result is a view of what the last kernel stores to"
+    in_one_place = replace(memory, slots={result.buffer: first.buffer})
+    assert interleaved_counts(kernels, in_one_place)[0] == (1 if is_turned else 3)

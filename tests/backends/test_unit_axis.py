@@ -13,7 +13,7 @@ from backends.loops.kernels import Kernel, Load, walk
 from backends.loops.program import Program
 from backends.loops.schedule import schedule
 from backends.loops.tensors import Expressions
-from backends.loops.unit_axis import looked_up_along, of_one
+from backends.loops.unit_axis import specialize_unit_axis, unit_axis_candidates
 from frontends.pytorch import compile
 from shapes import ShapeEnv
 
@@ -75,8 +75,8 @@ def test_nothing_is_looked_up_along_one_element():
     compiled = compile(taken, backend="cpu", dynamic=True)
     compiled(torch.randn(3, 4, 5))
     (kernel,), decisions = kernels(compiled)
-    (size,) = looked_up_along(kernel)
-    only = of_one(Expressions(decisions), kernel, size)
+    (size,) = unit_axis_candidates(kernel)
+    only = specialize_unit_axis(Expressions(decisions), kernel, size)
     assert kernel.reductions and not only.reductions
     loads = [value for value in walk(only.roots()) if isinstance(value, Load)]
     assert len(loads) == 1 and not loads[0].indirect
@@ -94,7 +94,7 @@ def test_no_form_where_there_is_more_than_one(facts, added):
     x = made.input("x", "float32", (r, c), (c, build.one))
     positive = build.cast(build.apply("gt", x, build.number(0.0, "float32")), "int64")
     place = build.apply("mul", build.reduce("maximum", positive, (0,)), build.number(r - 1, "int64"))
-    found = build.taken(x, (c,), (place, build.axis(0)))
+    found = build.gather(x, (c,), (place, build.axis(0)))
     made.outputs.append(made.stored(found, (build.one,)))
     text = file_source(schedule(made), made.decisions)
     assert ("_one(void" in text) == (added == "branch")

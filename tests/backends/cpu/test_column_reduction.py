@@ -13,16 +13,16 @@ from shapes.guards.toolchain import Unavailable
 from tests.backends.cpu.emitted import Compiled, check
 from tests.backends.programs import CASES, Case, norm_gradients
 
-CROSSED = [case for case in CASES if case.crossed]
+CROSSED = [case for case in CASES if case.interchanged]
 SIZES = [(0, 4), (3, 0), (1, 1), (1, 4096), (2, 15), (5, 17), (33, 64), (255, 65), (256, 3), (257, 129), (1000, 40)]
 
 
 def hosted(case: Case, threads: int) -> Host:
     """A case whose kernels may use so many threads."""
     program = case.program()
-    steps = schedule(program, crosses=True)
+    steps = schedule(program, interchanges=True)
     made = [step for step in steps if isinstance(step, Kernel)]
-    assert any(kernel.summed for kernel in made)
+    assert any(kernel.accumulating for kernel in made)
     launches = kernels(made, program.decisions)
     if isinstance(launches, Unavailable):
         pytest.skip(launches.reason)
@@ -77,7 +77,7 @@ def test_sums_of_each_type(dtype: str) -> None:
         return tuple([each.to(gradient.dtype) for each in found])
 
     compiled = Compiled(build, *[(sizes, dtype) for sizes in ("b s", "b s", "s", "b 1", "b 1")])
-    assert any(kernel.summed for kernel in compiled.kernels)
+    assert any(kernel.accumulating for kernel in compiled.kernels)
     tolerance = {"float64": 1e-10, "float16": 2e-3, "bfloat16": 1.6e-2}[dtype]
     torch.manual_seed(0)
     for rows, columns in [(1, 1), (3, 70), (300, 33)]:

@@ -26,7 +26,7 @@ def truth(build, x):
 
 
 PLACES = {
-    "a place": (lambda build, x, n: build.position((n,), 0), "0", "n - 1"),
+    "a place": (lambda build, x, n: build.iota((n,), 0), "0", "n - 1"),
     "a truth": (lambda build, x, n: truth(build, x), "0", "1"),
     "the last or the first": (
         lambda build, x, n: build.apply("mul", truth(build, x), number(build, n - 1)),
@@ -35,17 +35,17 @@ PLACES = {
     ),
     "of all": (lambda build, x, n: build.reduce("maximum", truth(build, x), (0,)), "0", "1"),
     "from the end": (
-        lambda build, x, n: build.apply("sub", number(build, n - 1), build.position((n,), 0)),
+        lambda build, x, n: build.apply("sub", number(build, n - 1), build.iota((n,), 0)),
         "0",
         "n - 1",
     ),
     "at most": (
-        lambda build, x, n: build.apply("minimum", build.position((n,), 0), number(build, 3)),
+        lambda build, x, n: build.apply("minimum", build.iota((n,), 0), number(build, 3)),
         "0",
         "min(n - 1, 3)",
     ),
     "chosen": (
-        lambda build, x, n: build.apply("select", build.apply("gt", x, x), number(build, -2), build.position((n,), 0)),
+        lambda build, x, n: build.apply("select", build.apply("gt", x, x), number(build, -2), build.iota((n,), 0)),
         "-2",
         "max(n - 1, -2)",
     ),
@@ -53,7 +53,7 @@ PLACES = {
 UNKNOWN = {
     "given": lambda build, x, n: build.memory(Buffer("i", "int64", (n,), (build.one,))),
     "of a float": lambda build, x, n: build.cast(x, "int64"),
-    "too large": lambda build, x, n: build.apply("mul", build.position((n,), 0), number(build, 1 << 40)),
+    "too large": lambda build, x, n: build.apply("mul", build.iota((n,), 0), number(build, 1 << 40)),
     "a sum of any number of truths": lambda build, x, n: build.reduce("sum", truth(build, x), (0,)),
     "less than 0 times": lambda build, x, n: build.apply("mul", truth(build, x), number(build, -1)),
 }
@@ -80,10 +80,10 @@ def random_numbers(build, x, n, draw, depth):
     """Whole numbers made of places, truths and numbers by any operations, as long as x."""
     kind = draw.randrange(3) if not depth else draw.randrange(9)
     if kind == 0:
-        return build.position((n,), 0)
+        return build.iota((n,), 0)
     if kind == 1:
         return truth(build, x)
-    first = random_numbers(build, x, n, draw, depth - 1) if depth else build.position((n,), 0)
+    first = random_numbers(build, x, n, draw, depth - 1) if depth else build.iota((n,), 0)
     if kind == 2:
         return build.apply("add", first, number(build, draw.choice([-3, 0, 2, n, n - 1])))
     second = random_numbers(build, x, n, draw, depth - 1)
@@ -123,10 +123,10 @@ def test_what_can_be_anything(name):
 def test_inside_is_a_decision():
     """A place is tested though it is known, or not though it may be the first behind the last."""
     build, _, n = expressions()
-    place = build.position((n,), 0)
+    place = build.iota((n,), 0)
     assert is_inside(build, place, n) and not is_inside(build, place, n - 1)
     found = [(each.answer, each.chosen) for each in build.decisions.log if each.kind == "inside"]
-    assert found == [("always", "no test of places"), ("never", "a test of places")]
+    assert found == [("always", "no bounds check"), ("never", "a bounds check")]
 
 
 def first_or_last(x):
