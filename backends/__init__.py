@@ -5,16 +5,22 @@
     'backends.eager'
     >>> named("fast")
     Traceback (most recent call last):
-    solver.errors.ShapeError: backend='fast': the backends are eager, cpu, triton
+    solver.errors.ShapeError: backend='fast': the backends are eager, cpu, triton, and any other as module:object
+
+`backends.backend` says what a backend is, and `backends.testing.conformance` tests whether something is one.
 """
 
 from __future__ import annotations
 
 import os
+from functools import reduce
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from backends.backend import AnyBackend
 
 
 def _require_own_packages() -> None:
@@ -36,17 +42,25 @@ class Unreadable(TypeError):
     """A tensor whose memory kernels cannot read: it has none, or does not hold the values as they are."""
 
 
-def named(name: str) -> ModuleType:
-    """A backend by its name: a module with a `runner` from a graph to a call.
+def named(name: str) -> AnyBackend:
+    """A backend by its name, or as `module:object`.
 
     Raises:
-        ShapeError: there is none of this name.
+        ShapeError: there is none of this name, or it lacks an attribute of the protocol.
     """
-    if name not in BACKENDS:
-        raise ShapeError(f"backend={name!r}: the backends are {', '.join(BACKENDS)}{did_you_mean(name, BACKENDS)}")
+    if name in BACKENDS:
+        ours: AnyBackend = import_module(f"backends.{name}")
+        return ours
+    module, _, path = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if not module or not path:
+        known = f"the backends are {', '.join(BACKENDS)}, and any other as module:object"
+        raise ShapeError(f"backend={name!r}: {known}{did_you_mean(name, BACKENDS)}")
     try:
-        return import_module(f"backends.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"backends.{name}":
-            raise
-        raise ShapeError(f"backend={name!r} is not there yet; backend='eager' runs every graph") from None
+        found: AnyBackend = reduce(getattr, path.split("."), import_module(module))
+    except (ImportError, AttributeError) as error:
+        raise ShapeError(f"backend={name!r}: {error}") from error
+    from backends.backend import missing_from
+
+    if missing := missing_from(found):
+        raise ShapeError(f"backend={name!r}: a backend has {', '.join(missing)} as well (see backends.backend)")
+    return found

@@ -33,7 +33,7 @@ from torch._C._dynamo.guards import _empty_strided_cpu
 from backends.cpu.compiler import compile_all, load
 from backends.cpu.emission import file_source
 from backends.cpu.launcher import launcher as launching
-from backends.cpu.pages import LARGE, in_large_pages, kept
+from backends.cpu.pages import LARGE, in_large_pages, pooled
 from backends.decisions.questions import Decisions
 from backends.loops.kernels import Kernel
 from shapes.guards.toolchain import Unavailable
@@ -44,7 +44,7 @@ allocate: Final = _empty_strided_cpu
 """Sizes, strides and a dtype to a tensor, in the least time that torch takes for it."""
 large: Final = (LARGE, in_large_pages)
 """From how many bytes on something is done with fresh memory, and what."""
-last: Final = torch.get_num_threads
+threads: Final = torch.get_num_threads
 """What each kernel is given behind its numbers."""
 interchanges: Final = True
 """Whether a kernel that goes by rows may sum over rows as well."""
@@ -89,4 +89,4 @@ def _address(library: ctypes.CDLL, name: str) -> int:
     return address
 
 
-__all__ = ["allocate", "combine", "device", "interchanges", "kept", "kernels", "large", "last"]
+__all__ = ["allocate", "combine", "device", "interchanges", "kernels", "large", "pooled", "threads"]

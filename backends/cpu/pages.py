@@ -1,8 +1,8 @@
 """Large memory: kept from one call to the next, and in large pages, as the first touch of fresh memory costs the most.
 
     >>> import torch
-    >>> place = kept(LARGE, (LARGE // 4,), (1,), torch.float32).fill_(1.0).data_ptr()    # let go of right away
-    >>> kept(LARGE, (LARGE // 4,), (1,), torch.float32).data_ptr() == place
+    >>> place = pooled(LARGE, (LARGE // 4,), (1,), torch.float32).fill_(1.0).data_ptr()    # let go of right away
+    >>> pooled(LARGE, (LARGE // 4,), (1,), torch.float32).data_ptr() == place
     True
 
 The C library gives much memory back to the system as soon as it is let go of, so every call of a program touches it for
@@ -53,7 +53,7 @@ def in_large_pages(tensor: torch.Tensor) -> None:
     _advise(ctypes.c_void_p(start), ctypes.c_size_t(max(bytes_inside, 0)), _ADVICE)
 
 
-class Kept:
+class MemoryPool:
     """Memory that is lent to tensors, and kept when they are gone.
 
     Attributes:
@@ -107,17 +107,17 @@ class Kept:
         self._back.append(block)
 
 
-_kept: Final = Kept()
+_pool: Final = MemoryPool()
 _empty_strided_cpu((31 << 20,), (1,), torch.uint8)
 
 
-def kept(count: int, sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+def pooled(count: int, sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
     """A tensor of so many bytes that is not given to the caller of a program."""
     if _FREE is None or _profiler_enabled():
         tensor = _empty_strided_cpu(sizes, strides, dtype)
         in_large_pages(tensor)
         return tensor
-    return _reinterpret_tensor(torch.frombuffer(_kept.take(count), dtype=dtype), sizes, strides, 0)
+    return _reinterpret_tensor(torch.frombuffer(_pool.take(count), dtype=dtype), sizes, strides, 0)
 
 
-__all__ = ["LARGE", "Kept", "in_large_pages", "kept"]
+__all__ = ["LARGE", "MemoryPool", "in_large_pages", "pooled"]

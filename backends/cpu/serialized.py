@@ -53,9 +53,9 @@ ALWAYS: Final[Mapping[str, object]] = {
     "empty": cpu.allocate,
     "as_strided": torch.as_strided,
     "seen": torch._C._dynamo.guards._reinterpret_tensor,
-    "last": cpu.last,
+    "last": cpu.threads,
     "large": cpu.large[1],
-    "kept": cpu.kept,
+    "kept": cpu.pooled,
     "laid_out": laid_out,
 }
 _serial: Final = count()

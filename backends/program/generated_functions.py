@@ -1,13 +1,13 @@
 """Functions that are printed as text: defined, and shown in tracebacks for as long as they are there.
 
-    >>> import linecache
-    >>> from backends.program.generated_functions import defined
-    >>> double = defined("def run(x):\\n    return 2 * x\\n", "<twice>", {})
-    >>> double(4), linecache.getline("<twice>", 2)
-    (8, '    return 2 * x\\n')
-    >>> del double
-    >>> linecache.getline("<twice>", 2)
-    ''
+>>> import linecache
+>>> from backends.program.generated_functions import defined
+>>> double = defined("def run(x):\\n    return 2 * x\\n", "<twice>", {})
+>>> double(4), linecache.getline("<twice>", 2)
+(8, '    return 2 * x\\n')
+>>> del double
+>>> linecache.getline("<twice>", 2)
+''
 """
 
 from __future__ import annotations

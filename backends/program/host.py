@@ -35,18 +35,18 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from keyword import iskeyword
-from types import ModuleType
-from typing import Final, TypeAlias
+from typing import Final
 
 import torch
 
+from backends.backend import Backend, Combine, LargeMemory, Launch, Pool
 from backends.loops.affine import packed
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.nodes import Memory
 from backends.loops.program import Bind, Call, Check, Program
 from backends.loops.schedule import Scheduled, schedule
 from backends.program.generated_functions import defined
-from backends.program.launch_groups import MOST, Combine, combine, interleaved_counts, runs
+from backends.program.launch_groups import MOST, combine, interleaved_counts, runs
 from backends.program.layouts import Layout, has_layout, layouts_of, strides_of
 from backends.program.memory import plan, returned_by
 from backends.program.sizes import SizeTexts, symbol_of, wanted
@@ -57,8 +57,7 @@ from solver.terms.expr import Atom, Expr
 from solver.terms.prop import Prop
 
 Allocate = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
-Large: TypeAlias = tuple[int, Callable[[torch.Tensor], None]]
-Keep = Callable[[int, Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
+
 _serial: Final = count()
 
 
@@ -69,30 +68,28 @@ class Host:
         program: what it runs, and `steps` how.
         launches: the calls of the kernels among the steps, in order.
         source: its text, and `scope` what it refers to.
-        memory: what the program needs, and what shares a place.
-        function: takes the inputs and then the numbers as one sequence, and gives the outputs.
+        memory: the memory plan: live ranges, and the slots that buffers share.
+        function: takes the inputs and then the numbers as one sequence, and returns the outputs.
     """
 
     def __init__(
         self,
         program: Program,
         steps: Sequence[Scheduled],
-        launches: Sequence[Callable[..., None]],
+        launches: Sequence[Launch],
         *,
         allocate: Allocate = torch._C._dynamo.guards._empty_strided_cpu,
-        last: Callable[[], int] | None = None,
-        large: Large | None = None,
-        kept: Keep | None = None,
+        threads: Callable[[], int] | None = None,
+        large: LargeMemory | None = None,
+        pooled: Pool | None = None,
         combine_launches: Combine | None = None,
         returned: int | None = None,
         consuming: bool = False,
     ) -> None:
-        """`launches` are the calls of the kernels among the steps, in order: they take the tensors of
-        `Kernel.buffers`, then the `Kernel.scalars`, and behind them what `last` gives, which is asked once a run.
-        `large` says from how many bytes on something is done with fresh memory, and what; that much memory is given by
-        `kept` where the caller does not see it, who is `returned` so many outputs, the first. `combine_launches` makes
-        one launch of several (`backends.program.launch_groups`). A program that is `consuming` empties the list that it
-        is given: each tensor is dropped after its last use."""
+        """`launches` are those of the kernels among the steps, in order; the other options are the attributes of a
+        `Backend` (`combine_launches` is its `combine`). The caller is `returned` the first so many outputs; memory that
+        it does not see may be pooled. A program that is `consuming` empties the list that it is given: each tensor is
+        dropped after its last use."""
         self.program = program
         self.steps = steps
         self.launches = tuple(launches)
@@ -100,17 +97,17 @@ class Host:
             "empty": allocate,
             "as_strided": torch.as_strided,
             "seen": torch._C._dynamo.guards._reinterpret_tensor,
-            "last": last,
+            "last": threads,
             "large": large[1] if large else None,
-            "kept": kept,
+            "kept": pooled,
         }
         self._large = large[0] if large else None
-        self._keeps = kept is not None
+        self._pools = pooled is not None
         self._kernels = {
             id(kernel): f"k{place}" for place, kernel in enumerate(step for step in steps if isinstance(step, Kernel))
         }
         self._scope.update(zip(self._kernels.values(), launches, strict=True))
-        self._last = last is not None and bool(self._kernels)
+        self._gives_threads = threads is not None and bool(self._kernels)
         self._combine = combine_launches
         self.launch_groups: dict[str, list[object]] = {}
         """Launches of several kernels, by their names: these kernels, their tensors and numbers, and their turns."""
@@ -157,7 +154,7 @@ class Host:
             yield f"    {', '.join(given)}, = _inputs"
             if self._consuming:
                 yield "    _inputs.clear()"
-        if self._last:
+        if self._gives_threads:
             yield "    z = last()"
         for line in self._read_sizes():
             yield f"    {line}"
@@ -212,7 +209,9 @@ class Host:
             for number in kernel.scalars:
                 yield from self._sizes.naming(number)
         tensors = [[self._names[buffer] for buffer in kernel.buffers] for kernel in kernels]
-        numbers = [[self._sizes.text(number) for number in kernel.scalars] + ["z"] * self._last for kernel in kernels]
+        numbers = [
+            [self._sizes.text(number) for number in kernel.scalars] + ["z"] * self._gives_threads for kernel in kernels
+        ]
         name = self._kernels[id(kernels[0])]
         given = [*tensors[0], *numbers[0]]
         if len(kernels) > 1:
@@ -235,7 +234,7 @@ class Host:
         for size in (*sizes, *strides):
             yield from self._sizes.naming(size)
         layout = f"{self._tuple(sizes)}, {self._tuple(strides)}, {self._dtype(buffer.dtype)}"
-        is_kept = self._keeps and buffer not in self._seen
+        is_kept = self._pools and buffer not in self._seen
         needed = self.memory.size[buffer]
         is_large = self._large is not None and self._is_large(needed, "kept from call to call" if is_kept else "paged")
         if is_large is False:
@@ -427,9 +426,9 @@ class Host:
 
 
 def hosted(
-    program: Program, backend: ModuleType, *, returned: int | None = None, consuming: bool = False
+    program: Program, backend: Backend, *, returned: int | None = None, consuming: bool = False
 ) -> Host | Unavailable:
-    """A program by a backend that makes kernels; `returned` says how many outputs its caller sees, if not all."""
+    """A program compiled by a backend; `returned` says how many outputs its caller sees, if not all."""
     steps = schedule(program, interchanges=backend.interchanges)
     kernels = [step for step in steps if isinstance(step, Kernel)]
     launches = backend.kernels(kernels, program.decisions)
@@ -440,9 +439,9 @@ def hosted(
         steps,
         launches,
         allocate=backend.allocate,
-        last=backend.last,
+        threads=backend.threads,
         large=backend.large,
-        kept=backend.kept,
+        pooled=backend.pooled,
         combine_launches=backend.combine,
         returned=returned,
         consuming=consuming,

@@ -1,4 +1,4 @@
-"""Which kernels one call launches: those that follow each other, where their memory may be there at once.
+"""Launch groups: consecutive kernels launched by one call, where that does not raise peak memory much.
 
     >>> from shapes import ShapeEnv
     >>> from backends.decisions.questions import Decisions
@@ -18,37 +18,33 @@
     >>> list(runs(steps, plan(program, steps), program.decisions.hints))
     [range(0, 2)]
 
-Of small tensors a call takes as long as what the kernel does. All that the kernels of a call write is allocated before
-the first, and nothing is let go of before the last has run. Those that can run turn by turn
-(`backends.loops.interleaving`) do so.
+For small tensors, a launch takes as long as the kernel. All outputs of a group are allocated before its first kernel,
+and nothing is freed before the last has run. Kernels that can be interleaved (`backends.loops.interleaving`) are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import Final
 
+from backends.backend import Combine, Launch
 from backends.loops.interleaving import may_share_slot
 from backends.loops.kernels import Buffer, Kernel
 from backends.loops.schedule import Scheduled
 from backends.program.memory import Plan, probes
 from solver.terms.expr import Atom
 
-Launch: TypeAlias = Callable[..., None]
-Combine = Callable[[tuple[tuple[Launch, tuple[int, ...], tuple[int, ...], int], ...], int, int], Launch]
-"""Launches, each with the places of its tensors and of its numbers among all of them, and how many launches from it on
-run turn by turn; and how many tensors and numbers there are, to one launch that is given them."""
 MOST: Final = 32
-"""Tensors, and numbers, of one call."""
+"""Tensors, and scalars, of one group at most."""
 MORE: Final = 64
-"""The peak may become larger by one part of so many,"""
+"""Combining may raise peak memory by at most 1/64,"""
 LITTLE: Final = 1 << 16
 """or by so many bytes."""
 
 
 def runs(steps: Sequence[Scheduled], memory: Plan, hints: Mapping[Atom, int], *, most: int = MOST) -> Iterator[range]:
-    """All steps in order, in ranges: kernels that are launched together, so many at most, and every other step."""
+    """All steps in order, as ranges: launch groups of so many kernels at most, and every other step by itself."""
     held = [_Held(memory, len(steps), sizes) for sizes in probes(hints)]
     first = 0
     for place in range(1, len(steps) + 1):
@@ -60,7 +56,7 @@ def runs(steps: Sequence[Scheduled], memory: Plan, hints: Mapping[Atom, int], *,
 
 
 def _are_few(steps: Sequence[Scheduled], memory: Plan) -> bool:
-    """Whether they are kernels, and one call can be given all their tensors and numbers."""
+    """Whether they are kernels, and few enough tensors and scalars for one call."""
     kernels = [step for step in steps if isinstance(step, Kernel)]
     buffers = {memory.slots.get(buffer, buffer) for kernel in kernels for buffer in kernel.buffers}
     numbers = {number for kernel in kernels for number in kernel.scalars}
@@ -68,7 +64,7 @@ def _are_few(steps: Sequence[Scheduled], memory: Plan) -> bool:
 
 
 class _Held:
-    """How much memory is there during each step, and how much of it for the first time, at some sizes."""
+    """The bytes that are live during each step, and those allocated at it, for given sizes."""
 
     def __init__(self, memory: Plan, steps: int, sizes: Mapping[Atom, int]) -> None:
         self._there = [0] * (steps + 1)
@@ -87,14 +83,14 @@ class _Held:
         self._most = max(self._there)
 
     def fits(self, steps: range) -> bool:
-        """Whether all that these steps need may be there at once."""
+        """Whether all buffers of these steps may be live at once."""
         held = self._there[steps[0]] + sum([self._begun[step] for step in steps[1:] if step < len(self._begun)])
         return held <= self._most + max(self._most // MORE, LITTLE)
 
 
 def interleaved_counts(kernels: Sequence[Kernel], memory: Plan) -> list[int]:
-    """For each kernel, how many from it on may run turn by turn where these are launched together: all that can, if
-    that goes with which of their buffers are one place in memory."""
+    """For each kernel of a launch group, the length of the interleaved group that starts with it, 1 if none does: one
+    that the scheduler has marked, unless its buffers share slots in a way that forbids it."""
     found = [1] * len(kernels)
     for first, kernel in enumerate(kernels):
         group = kernels[first : first + kernel.interleaved.kernels] if kernel.interleaved else []
@@ -111,7 +107,7 @@ def interleaved_counts(kernels: Sequence[Kernel], memory: Plan) -> list[int]:
 
 
 def _are_apart(kernels: Sequence[Kernel], memory: Plan) -> bool:
-    """Whether what these kernels store in one turn is where none of them looks in another."""
+    """Whether what these kernels store in one iteration is where none of them reads in another, slots considered."""
     stored = {store.buffer for kernel in kernels for store in kernel.stores}
     inside: dict[Buffer, set[Buffer]] = {}
     for buffer in {buffer for kernel in kernels for buffer in kernel.buffers}:
@@ -128,11 +124,11 @@ def combine(
     numbers: Sequence[Sequence[str]],
     iterations: Sequence[int],
 ) -> tuple[Launch, list[str]]:
-    """One launch for several, each with the names of its tensors and numbers and how many from it on may run turn by
-    turn, and what it is given: each name once."""
+    """One launch for several, each with the names of its tensors and scalars and the length of the interleaved group
+    that starts with it; and the arguments of that launch, each name once."""
     of_all = [list(dict.fromkeys(chain.from_iterable(names))) for names in (tensors, numbers)]
     places = [[tuple(map(all_names.index, its)) for its in each] for all_names, each in zip(of_all, (tensors, numbers))]
     return combined(tuple(zip(launches, *places, iterations)), *map(len, of_all)), [*of_all[0], *of_all[1]]
 
 
-__all__ = ["MOST", "Combine", "combine", "interleaved_counts", "runs"]
+__all__ = ["MOST", "combine", "interleaved_counts", "runs"]

@@ -51,11 +51,11 @@ allocate: Final = _empty_strided_cpu if device == "cpu" else _empty_strided_cuda
 """Sizes, strides and a dtype to a tensor on the current device, in the least time that torch takes for it."""
 large: Final = None
 """Nothing is done with fresh memory."""
-kept: Final = None
+pooled: Final = None
 """Nor is any kept: torch does that."""
 combine: Final = None
 """Every kernel is launched by itself."""
-last: Final = None
+threads: Final = None
 """Kernels are given nothing behind their numbers."""
 interchanges: Final = False
 """Blocks of rows run on their own and have nowhere to add up what they have in common."""
@@ -92,4 +92,4 @@ def kernels(scheduled: Sequence[Kernel], decisions: Decisions) -> list[Callable[
     return [launch.function for launch in launches]
 
 
-__all__ = ["allocate", "combine", "device", "interchanges", "kept", "kernels", "large", "last"]
+__all__ = ["allocate", "combine", "device", "interchanges", "kernels", "large", "pooled", "threads"]

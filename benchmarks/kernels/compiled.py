@@ -84,11 +84,11 @@ def kernels_of(program: Program, size: Sequence[int]) -> dict[str, list[Launched
     noting = SimpleNamespace(
         kernels=kernels,
         allocate=_empty_strided_cpu,
-        last=None,
+        threads=None,
         device="cpu",
         interchanges=False,
         large=None,
-        kept=None,
+        pooled=None,
         combine=None,
     )
     leaves = [x.detach().requires_grad_(x.is_floating_point()) for x in program.make(*size)]

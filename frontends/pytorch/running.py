@@ -19,12 +19,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from operator import add
-from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 import torch
 
 from backends import Unreadable, eager
+from backends.backend import AnyBackend, Backend, emits_kernels, name_of
 from backends.decisions.costs import Costs, Expected, commit, guard_candidates
 from backends.decisions.guard_candidates import GuardCandidate
 from backends.decisions.questions import Decisions
@@ -80,7 +80,7 @@ class Running:
 
 def running(
     variant: Captured,
-    backend: ModuleType,
+    backend: AnyBackend,
     withheld: Collection[str] = (),
     guards: Expected | None = None,
     varying: Collection[str] = (),
@@ -98,9 +98,9 @@ def running(
 
 
 def _running(
-    variant: Captured, backend: ModuleType, withheld: Collection[str], guards: Expected | None, varying: Collection[str]
+    variant: Captured, backend: AnyBackend, withheld: Collection[str], guards: Expected | None, varying: Collection[str]
 ) -> Running:
-    if backend is eager:
+    if not emits_kernels(backend):
         return Running(_eagerly(variant))
     try:
         found = _by_kernels(variant, backend, withheld, {})
@@ -192,7 +192,7 @@ def _without_autocast(run: Run) -> Run:
 
 def _with_guards(
     variant: Captured,
-    backend: ModuleType,
+    backend: Backend,
     withheld: Collection[str],
     expected: Expected,
     varying: Collection[str],
@@ -212,7 +212,7 @@ def _with_guards(
 
 
 def _by_kernels(
-    variant: Captured, backend: ModuleType, withheld: Collection[str], bought: Mapping[Prop, GuardCandidate]
+    variant: Captured, backend: Backend, withheld: Collection[str], bought: Mapping[Prop, GuardCandidate]
 ) -> Running:
     decisions = Decisions(variant.env, withheld=withheld, bought=bought)
     if variant.joint is None:
@@ -287,7 +287,7 @@ def _unless_unreadable(program: Run, otherwise: Callable[[], Run]) -> Run:
 
 def _host(
     form: Functional,
-    backend: ModuleType,
+    backend: Backend,
     decisions: Decisions,
     *,
     inner: Collection[Result] = (),
@@ -297,7 +297,7 @@ def _host(
 ) -> Host:
     device = place_of(form).device
     if device is not None and device.type != backend.device:
-        raise Unsupported(f"tensors on {device.type}: {backend.__name__} is for {backend.device}")
+        raise Unsupported(f"tensors on {device.type}: {name_of(backend)} is for {backend.device}")
     program = lower(form, decisions.env, decisions, inner=inner, laid=laid)
     with as_current(device):
         host = hosted(program, backend, returned=returned, consuming=consuming)

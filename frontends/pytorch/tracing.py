@@ -82,8 +82,7 @@ from shapes.origin import StackWalk
 from shapes.symbolic.symint import SymInt
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
+    from backends.backend import AnyBackend
     from backends.decisions.costs import Expected
     from frontends.pytorch.python.side_effects import SideEffect
     from shapes.guards.guards import Guard
@@ -166,7 +165,7 @@ class Variant(Captured):
 
     def run_by(
         self,
-        backend: ModuleType,
+        backend: AnyBackend,
         withheld: Collection[str] = (),
         guards: Expected | None = None,
         varying: Collection[str] = (),

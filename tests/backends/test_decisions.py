@@ -147,7 +147,7 @@ def test_memory_that_is_overwritten_as_it_is_read(turned):
     made.outputs.append(build.memory(last))
     steps = schedule(made)
     kernels = [step for step in steps if isinstance(step, Kernel)]
-    host = Host(made, steps, cpu.kernels(kernels, made.decisions), last=torch.get_num_threads)
+    host = Host(made, steps, cpu.kernels(kernels, made.decisions), threads=torch.get_num_threads)
     assert (host.memory.slots.get(kernel.buffer) is product) == (not turned)
     given = torch.randn(37, 70)
     expected = (-given - (-given).amax(1, keepdim=True)).exp().relu()

@@ -158,7 +158,7 @@ def test_large_memory_is_asked_for_in_large_pages():
     steps = schedule(made)
     asked = []
     launches = cpu.kernels(steps, made.decisions)
-    host = Host(made, steps, launches, last=cpu.last, large=(1024, lambda tensor: asked.append(tensor.shape)))
+    host = Host(made, steps, launches, threads=cpu.threads, large=(1024, lambda tensor: asked.append(tensor.shape)))
     for sizes in ((4, 8), (16, 16), (3, 100)):
         given = torch.randn(sizes)
         torch.testing.assert_close(host.function((given,))[0], given.exp())
@@ -184,7 +184,7 @@ def test_only_what_the_caller_does_not_see_is_kept():
         return torch.empty_strided(sizes, strides, dtype=dtype)
 
     launches = cpu.kernels([step for step in steps if isinstance(step, Kernel)], made.decisions)
-    host = Host(made, steps, launches, last=cpu.last, large=(16, lambda tensor: None), kept=kept, returned=1)
+    host = Host(made, steps, launches, threads=cpu.threads, large=(16, lambda tensor: None), pooled=kept, returned=1)
     given = torch.randn(40, 3)
     first, second = host.function((given,))
     torch.testing.assert_close(first, given + given.sum(1, keepdim=True))

@@ -17,11 +17,11 @@ SIZES = ((4, 3, 5), (2, 7, 1), (1, 1, 1), (3, 17, 33))
 BY_TORCH = SimpleNamespace(
     kernels=lambda kernels, decisions: interpreted(kernels),
     allocate=_empty_strided_cpu,
-    last=None,
+    threads=None,
     device="cpu",
     interchanges=True,
     large=None,
-    kept=None,
+    pooled=None,
     combine=None,
 )
 

@@ -143,7 +143,7 @@ def run_in_c(program, inputs):
     """The kernels of a program, and what it gives by the CPU backend."""
     steps = schedule(program, interchanges=cpu.interchanges)
     kernels = [step for step in steps if isinstance(step, Kernel)]
-    host = Host(program, steps, cpu.kernels(kernels, program.decisions), last=torch.get_num_threads)
+    host = Host(program, steps, cpu.kernels(kernels, program.decisions), threads=torch.get_num_threads)
     return kernels, host.function(inputs)
 
 

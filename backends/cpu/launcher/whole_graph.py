@@ -16,7 +16,7 @@ described.
     >>> x = program.input("x", "float32", (b, s), (s, program.build.one))
     >>> program.outputs.append(program.stored(program.build.reduce("sum", x, (1,)), (program.build.one,)))
     >>> steps = schedule(program)
-    >>> host = Host(program, steps, kernels(steps, program.decisions), last=torch.get_num_threads)
+    >>> host = Host(program, steps, kernels(steps, program.decisions), threads=torch.get_num_threads)
     >>> make_native(described(host))(torch.ones(2, 3))
     [tensor([3., 3.])]
 

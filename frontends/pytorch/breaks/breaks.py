@@ -23,10 +23,10 @@ is right because it is run: what Python does, it does on every call.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from backends import eager
+from backends.backend import AnyBackend, emits_kernels
 from frontends.pytorch.breaks.kernels import Kernels
 from frontends.pytorch.breaks.remembered import Break, Remembered
 from frontends.pytorch.breaks.segments import one_after_the_other
@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 class Broken(Remembered):
     """A program that is run with breaks."""
 
-    def __init__(self, fn: Callable[..., object], backend: ModuleType = eager, withheld: Collection[str] = ()) -> None:
+    def __init__(self, fn: Callable[..., object], backend: AnyBackend = eager, withheld: Collection[str] = ()) -> None:
         """Captured graphs run by a backend, whose kernels are made without asking `withheld` kinds of questions."""
-        super().__init__(one_after_the_other if backend is eager else lambda graph: Kernels(graph, backend, withheld))
+        compiles = emits_kernels(backend)
+        super().__init__((lambda graph: Kernels(graph, backend, withheld)) if compiles else one_after_the_other)
         self.fn = fn
         self.is_exact = looks_at_states(fn)
 

@@ -23,12 +23,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from threading import RLock, Thread
-from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import torch
 
 from backends import eager
+from backends.backend import AnyBackend
 from frontends.pytorch.recording.inputs import LARGEST
 from frontends.pytorch.tracing import Variant, trace
 
@@ -54,7 +54,7 @@ class Kernels:
         note: why calls run operator by operator, if some do.
     """
 
-    def __init__(self, graph: torch.fx.GraphModule, backend: ModuleType, withheld: Collection[str] = ()) -> None:
+    def __init__(self, graph: torch.fx.GraphModule, backend: AnyBackend, withheld: Collection[str] = ()) -> None:
         self.variants: list[Variant] = []
         self.note = ""
         self._graph = graph

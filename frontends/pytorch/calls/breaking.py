@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from frontends.pytorch.breaks.breaks import Broken
@@ -30,6 +29,7 @@ from shapes.errors import UndecidedGuard
 if TYPE_CHECKING:
     import torch
 
+    from backends.backend import AnyBackend
     from frontends.pytorch.breaks.remembered import Break
     from frontends.pytorch.calls.dynamism import Policy
     from frontends.pytorch.tracing import Variant
@@ -58,7 +58,7 @@ class Breaking:
     def __init__(
         self,
         fn: Callable[..., object],
-        backend: ModuleType,
+        backend: AnyBackend,
         *,
         named: str = "eager",
         dynamic: object = None,

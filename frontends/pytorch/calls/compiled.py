@@ -31,8 +31,8 @@ from frontends.pytorch.calls.copying import deep_copy, pickled, returning, shall
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from os import PathLike
-    from types import ModuleType
 
+    from backends.backend import AnyBackend
     from frontends.pytorch.calls.breaking import Breaking
     from frontends.pytorch.calls.compilation import Setting
     from frontends.pytorch.calls.dynamism import Policy
@@ -71,7 +71,7 @@ class Compiled:
         _compilation: Compilation
         fn: Callable[..., object]
         options: dict[str, object]
-        backend: ModuleType
+        backend: AnyBackend
         dynamic: object
         fullgraph: bool
         variants: list[Variant]

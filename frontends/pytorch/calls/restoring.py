@@ -56,8 +56,8 @@ from shapes.origin import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from types import ModuleType
 
+    from backends.backend import AnyBackend
     from backends.decisions.costs import Expected
 
 Run = Callable[[Sequence[object]], Sequence[object]]
@@ -75,7 +75,7 @@ class Restored(Variant):
 
     def run_by(
         self,
-        backend: ModuleType,
+        backend: AnyBackend,
         withheld: Collection[str] = (),
         guards: Expected | None = None,
         varying: Collection[str] = (),

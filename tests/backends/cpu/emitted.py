@@ -61,7 +61,7 @@ class Compiled:
         launches = kernels(self.kernels, self.decisions)
         if isinstance(launches, Unavailable):
             pytest.skip(launches.reason)
-        self.host = Host(self.program, self.steps, launches, last=torch.get_num_threads)
+        self.host = Host(self.program, self.steps, launches, threads=torch.get_num_threads)
 
     def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
         return self.host.function(tensors)

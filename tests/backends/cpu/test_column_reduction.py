@@ -26,7 +26,7 @@ def hosted(case: Case, threads: int) -> Host:
     launches = kernels(made, program.decisions)
     if isinstance(launches, Unavailable):
         pytest.skip(launches.reason)
-    return Host(program, steps, launches, last=lambda: threads)
+    return Host(program, steps, launches, threads=lambda: threads)
 
 
 @pytest.mark.parametrize("case", CROSSED, ids=lambda case: case.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from backends.cpu.pages import LARGE, PAGE, Kept, kept
+from backends.cpu.pages import LARGE, PAGE, MemoryPool, pooled
 from frontends.pytorch import compile
 from tests.threads import at_once
 
@@ -13,18 +13,18 @@ ROWS = 2 * LARGE // (4 * 512)
 
 def test_memory_comes_back_when_its_last_view_is_gone():
     """Two tensors that are there at the same time lie in the same memory."""
-    first = kept(LARGE, (LARGE // 8, 2), (2, 1), torch.float32)
+    first = pooled(LARGE, (LARGE // 8, 2), (2, 1), torch.float32)
     place, part = first.data_ptr(), first[5:, 1]
     del first
-    second = kept(LARGE, (LARGE // 8, 2), (2, 1), torch.float32)
+    second = pooled(LARGE, (LARGE // 8, 2), (2, 1), torch.float32)
     assert second.data_ptr() != place
     del part
-    assert kept(LARGE, (LARGE // 4,), (1,), torch.int32).data_ptr() == place
+    assert pooled(LARGE, (LARGE // 4,), (1,), torch.int32).data_ptr() == place
 
 
 def test_there_is_never_more_than_was_needed_at_once():
     """Memory of every size that a program ever had stays."""
-    memory = Kept()
+    memory = MemoryPool()
     views = [memory.take(count * PAGE) for count in (8, 2, 2)]
     assert (memory.lent, memory.most) == (12 * PAGE, 12 * PAGE)
     del views
@@ -37,7 +37,7 @@ def test_there_is_never_more_than_was_needed_at_once():
 
 def test_much_more_than_is_needed_is_not_taken():
     """A small temporary takes the place of a large one, which then needs fresh memory."""
-    memory = Kept()
+    memory = MemoryPool()
     for count in (4, 20):
         memory.take(count * PAGE)
     assert [len(memory.take(count * PAGE)) // PAGE for count in (16, 4, 5, 3)] == [20, 4, 5, 3]
@@ -50,7 +50,7 @@ def test_threads_take_and_give_back_at_once():
     def run(number):
         for turn in range(200):
             count = LARGE + (turn * 7 + number) % 5 * PAGE
-            tensor = kept(count, (count // 8,), (1,), torch.int64)
+            tensor = pooled(count, (count // 8,), (1,), torch.int64)
             tensor[::4096] = number
             if bool((tensor[::4096] != number).any()):
                 wrong.append(number)

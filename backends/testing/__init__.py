@@ -1,0 +1,1 @@
+"""What tests a backend: `backends.testing.conformance`."""
